@@ -1,0 +1,445 @@
+"""What the benchmarks share: the games, the tools, the clock, the machine.
+
+A *tool* is tensorcfr or a peer; every tool gets the same game, the same algorithm and the same
+clock.  The clock counts the CPU seconds of this process: all tools run on one thread, and on a
+busy machine the time that other programs take does not count.  Wall time is kept beside it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import io
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Protocol
+
+import tensorcfr
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+CACHE_VARIABLE = "TENSORCFR_BENCHMARK_CACHE"
+"""Environment variable: where LiteEFG may keep the games that it has written out."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A game, as each tool calls it."""
+
+    name: str
+    title: str
+    spec: str
+    """What ``tensorcfr.compile_game`` takes."""
+    openspiel: str
+    """What ``pyspiel.load_game`` takes, and LiteEFG through it."""
+    goal_openspiel: float | None
+    """How many times faster than OpenSpiel's CFR tensorcfr wants to be."""
+    goal_liteefg: float | None
+    iterations: int
+    """Iterations of a peer per round; in the pytest suite, of every tool."""
+    agree_after: int
+    """Iterations after which tensorcfr and OpenSpiel must agree to 1e-9; in games with exact
+    ties rounding parts any two programs after the first."""
+
+
+CONTESTS = {
+    contest.name: contest
+    for contest in (
+        Contest("kuhn", "Kuhn poker", "kuhn", "kuhn_poker", 30, None, 1000, 10),
+        Contest("leduc", "Leduc poker", "leduc", "leduc_poker", 300, 30, 20, 10),
+        Contest(
+            "goofspiel",
+            "goofspiel, 5 cards",
+            "goofspiel(cards=5)",
+            "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=5,"
+            "points_order=descending,returns_type=win_loss))",
+            300,
+            None,
+            10,
+            1,
+        ),
+        Contest(
+            "liars_dice", "liar's dice, 1 die each", "liars_dice", "liars_dice", 400, 250, 4, 10
+        ),
+    )
+}
+
+
+class Runner(Protocol):
+    """A tool, set up to iterate on a game."""
+
+    def step(self, iterations: int) -> None:
+        """Run some iterations."""
+
+    def exploitability(self) -> float:
+        """Exploitability (nash_conv / players) of the average strategy."""
+
+
+class TensorCFR:
+    """tensorcfr, alternating."""
+
+    def __init__(self, contest: Contest, algorithm: str) -> None:
+        self.game = tensorcfr.compile_game(contest.spec)
+        self.solver = tensorcfr.Solver(self.game, algorithm)
+
+    def step(self, iterations: int) -> None:
+        """Run some iterations."""
+        self.solver.step(iterations)
+
+    def exploitability(self) -> float:
+        """Exploitability of the average strategy."""
+        return self.solver.evaluate().exploitability
+
+
+class OpenSpiel:
+    """OpenSpiel's solvers in C++, alternating."""
+
+    def __init__(self, contest: Contest, algorithm: str) -> None:
+        import pyspiel
+
+        self.game = pyspiel.load_game(contest.openspiel)
+        solvers = {"cfr": pyspiel.CFRSolver, "cfr+": pyspiel.CFRPlusSolver}
+        self.solver = solvers[algorithm](self.game)
+
+    def step(self, iterations: int) -> None:
+        """Run some iterations."""
+        for _ in range(iterations):
+            self.solver.evaluate_and_update_policy()
+
+    def exploitability(self) -> float:
+        """Exploitability of the average strategy."""
+        import pyspiel
+
+        return float(pyspiel.exploitability(self.game, self.solver.average_policy()))
+
+
+class LiteEFG:
+    """LiteEFG's own CFR, which updates both players at once, and CFR+, in turn; averaged."""
+
+    def __init__(self, contest: Contest, algorithm: str) -> None:
+        import LiteEFG as Lite
+        import pyspiel
+        from LiteEFG.baselines import CFR, CFRplus
+
+        Lite.set_threads(1)
+        with redirect_stdout(io.StringIO()), _home(peer_cache()):
+            self.environment = Lite.OpenSpielEnv(
+                pyspiel.load_game(contest.openspiel), traverse_type="Enumerate", regenerate=False
+            )
+            self.graph = (CFRplus if algorithm == "cfr+" else CFR).graph()
+            self.environment.set_graph(self.graph)
+        self.average = "linear-avg-iterate" if algorithm == "cfr+" else "avg-iterate"
+
+    def step(self, iterations: int) -> None:
+        """Run some iterations."""
+        strategy = self.graph.current_strategy()
+        for _ in range(iterations):
+            self.graph.update_graph(self.environment)
+            self.environment.update_strategy(strategy, update_best=False)
+
+    def exploitability(self) -> float:
+        """Exploitability of the average strategy."""
+        gains = self.environment.exploitability(self.graph.current_strategy(), self.average)
+        return sum(gains) / len(gains)
+
+
+class AlternatingLiteEFG(LiteEFG):
+    """LiteEFG's CFR, asked to update one player after the other: two traversals."""
+
+    def step(self, iterations: int) -> None:
+        """Run some iterations."""
+        strategy = self.graph.current_strategy()
+        for _ in range(iterations):
+            self.environment.update(strategy, upd_player=1)
+            self.environment.update(strategy, upd_player=2)
+            self.environment.update_strategy(strategy, update_best=False)
+
+
+TOOLS: dict[str, Callable[[Contest, str], Runner]] = {
+    "tensorcfr": TensorCFR,
+    "OpenSpiel": OpenSpiel,
+    "LiteEFG": LiteEFG,
+    "LiteEFG alternating": AlternatingLiteEFG,
+}
+MODULES = {
+    "tensorcfr": "tensorcfr",
+    "OpenSpiel": "pyspiel",
+    "LiteEFG": "LiteEFG",
+    "LiteEFG alternating": "LiteEFG",
+}
+
+
+def available(tool: str) -> bool:
+    """Whether a tool is installed."""
+    needed = {MODULES[tool]} | ({"pyspiel"} if tool.startswith("LiteEFG") else set())
+    return all(importlib.util.find_spec(module) is not None for module in needed)
+
+
+def installed_tools() -> list[str]:
+    """The tools there are, tensorcfr first."""
+    return [tool for tool in TOOLS if available(tool)]
+
+
+@cache
+def peer_cache() -> str:
+    """A directory for what LiteEFG writes; removed in the end, unless it was given."""
+    given = os.environ.get(CACHE_VARIABLE)
+    if given:
+        return given
+    made = tempfile.mkdtemp(prefix="benchmarks-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+@contextmanager
+def _home(directory: str) -> Iterator[None]:
+    """LiteEFG writes games into the home directory; lend it another one."""
+    before = os.environ.get("HOME")
+    os.environ["HOME"] = directory
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HOME"]
+        else:
+            os.environ["HOME"] = before
+
+
+# The clock
+
+
+@dataclass
+class Timing:
+    """Rounds of one thing, per iteration, in seconds."""
+
+    iterations: int
+    """Iterations per round."""
+    cpu: list[float] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+
+    def run(self, step: Callable[[int], None]) -> None:
+        """One more round."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        step(self.iterations)
+        self.cpu.append((time.process_time() - cpu) / self.iterations)
+        self.wall.append((time.perf_counter() - wall) / self.iterations)
+
+    @property
+    def seconds(self) -> float:
+        """Median CPU seconds per iteration."""
+        return statistics.median(self.cpu)
+
+    @property
+    def disturbance(self) -> float:
+        """Wall time over CPU time; near 1 on a quiet machine."""
+        return sum(self.wall) / sum(self.cpu)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "seconds": self.seconds,
+            "wall_seconds": statistics.median(self.wall),
+            "disturbance": self.disturbance,
+            "iterations_per_round": self.iterations,
+            "rounds": self.cpu,
+        }
+
+
+def interleaved(
+    steps: Mapping[str, Callable[[int], None]],
+    *,
+    rounds: int = 7,
+    round_seconds: float = 0.1,
+    fixed: Mapping[str, int] | None = None,
+) -> dict[str, Timing]:
+    """Time several things in turn, round after round, so that what disturbs one disturbs all.
+
+    Each is run once before the clock starts.
+
+    Args:
+        steps: What runs a number of iterations, by name.
+        rounds: Rounds of each.
+        round_seconds: About how long a round takes; at least one iteration.
+        fixed: Iterations per round of those whose time depends on how far they have come.
+    """
+    timings = {}
+    for name, step in steps.items():
+        step(1)
+        timings[name] = Timing((fixed or {}).get(name) or _calibrate(step, round_seconds))
+    for _ in range(rounds):
+        for name, step in steps.items():
+            timings[name].run(step)
+    return timings
+
+
+def _calibrate(step: Callable[[int], None], round_seconds: float) -> int:
+    """Iterations that take about so long."""
+    iterations = 1
+    while True:
+        trial = Timing(iterations)
+        trial.run(step)
+        spent = trial.cpu[0] * iterations
+        if spent >= round_seconds / 4:
+            return max(1, round(iterations * round_seconds / spent))
+        iterations *= 4
+
+
+def ratio(slow: Timing, fast: Timing) -> float:
+    """How many times slower, the median over rounds that ran side by side."""
+    return statistics.median(a / b for a, b in zip(slow.cpu, fast.cpu, strict=True))
+
+
+# The machine
+
+
+def cache_sizes() -> dict[str, int]:
+    """Bytes of the data caches of the first core, by level; empty where the system is silent."""
+    sizes = {}
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        if (index / "type").read_text().strip() != "Instruction":
+            size = (index / "size").read_text().strip()
+            level = (index / "level").read_text().strip()
+            sizes[f"L{level}"] = int(size.rstrip("KM")) << (20 if size.endswith("M") else 10)
+    return sizes
+
+
+def cache_level(n_bytes: float) -> str:
+    """The fastest level of memory that holds so many bytes."""
+    for level, size in cache_sizes().items():
+        if n_bytes <= size:
+            return level
+    return "memory"
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on, and with."""
+    packages = {"numpy": "numpy", "numba": "numba", "OpenSpiel": "open_spiel", "LiteEFG": "LiteEFG"}
+    versions = {"tensorcfr": tensorcfr.__version__, "Python": platform.python_version()}
+    for name, distribution in packages.items():
+        try:
+            versions[name] = metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "caches": cache_sizes(),
+        "memory_bytes": _memory_bytes(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "versions": versions,
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+# What an iteration moves
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes that one alternating iteration must move, from the sizes of the arrays."""
+
+    working_set: int
+    """Bytes of all arrays that an iteration touches."""
+    moved: int
+    """Bytes read and written when every pass streams its arrays once and whatever a gather
+    needs is found in a cache."""
+
+
+def traffic(game: tensorcfr.CompiledGame) -> Traffic:
+    """Count the bytes of an iteration.
+
+    The payoff product reads entries and columns and the others' reaches, and writes values; the
+    backward pass reads values, reads and writes regrets and strategies, and adds infoset values
+    to parents; the forward pass reads strategies and parents, and reads and writes averages and
+    reaches.
+    """
+    form = game.form
+    payoff = sum(array.nbytes for name, array in form._asdict().items() if "payoff" in name)
+    parents = form.infoset_parent.nbytes
+    sequences, infosets = 8 * form.n_sequences, 8 * form.n_infosets
+    others = form.n_players - 1
+    product = payoff + others * sequences + sequences
+    backward = sequences * (1 + 2 + 2) + 2 * infosets + parents
+    forward = sequences * (1 + 2 + 2) + infosets + parents
+    return Traffic(working_set=payoff + parents + 5 * sequences, moved=product + backward + forward)
+
+
+# Words
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def duration(seconds: float) -> str:
+    """``1.23 ms``: three significant digits."""
+    if seconds < 0:
+        return "-" + duration(-seconds)
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
+        if seconds >= size or unit == "ns":
+            return f"{significant(seconds / size)} {unit}"
+    raise AssertionError
+
+
+def megabytes(n_bytes: float) -> str:
+    """``12.3 MB``, in powers of ten."""
+    return f"{significant(n_bytes / 1e6)} MB"
+
+
+def significant(value: float) -> str:
+    """Three significant digits, thousands with commas."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        digits = len(str(int(abs(value)))) - 3
+        return f"{round(value, -digits):,.0f}"
+    return f"{value:.3g}"
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table; all columns but the first are right-aligned."""
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def machine_lines(found: dict[str, Any]) -> str:
+    """The machine, in two sentences."""
+    caches = ", ".join(f"{level} {size >> 10:,} KiB" for level, size in found["caches"].items())
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    memory = found["memory_bytes"]
+    return (
+        f"{found['cpu']}, {found['cores']} cores ({caches}), "
+        f"{memory / 2**30:.0f} GiB, {found['system']}; {found['date']}.\n{versions}."
+    )
+
+
+def progress(text: str) -> None:
+    """Tell whoever waits."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,58 @@
+"""How fast this machine moves bytes, and how near an iteration comes to that."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+import numba
+import numpy as np
+
+from ._common import cache_level, cache_sizes
+
+ROUNDS = 5
+
+
+@numba.njit
+def _triad(a: np.ndarray, b: np.ndarray, c: np.ndarray, repeats: int) -> None:
+    """``a = b + 3 c``, some times over."""
+    for _ in range(repeats):
+        for i in range(a.shape[0]):
+            a[i] = b[i] + 3.0 * c[i]
+
+
+def triad_bandwidth() -> dict[str, float]:
+    """Bytes per second of the triad, by level of memory.
+
+    Counts 24 bytes per element; the arrays together half fill a cache level, or go far beyond
+    the last one (``memory``).
+    """
+    sizes = {level: size // 2 for level, size in cache_sizes().items()}
+    sizes["memory"] = max([*sizes.values(), 1 << 26]) * 10
+    return {level: _measure(size) for level, size in sizes.items()}
+
+
+def _measure(n_bytes: int) -> float:
+    """Bytes per second of the triad on arrays of so many bytes together."""
+    n = n_bytes // 24
+    a, b, c = (np.full(n, value) for value in (0.0, 1.0, 2.0))
+    _triad(a, b, c, 1)
+    repeats = max(1, 200_000_000 // n_bytes)
+    rates = []
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        _triad(a, b, c, repeats)
+        rates.append(24 * n * repeats / (time.process_time() - started))
+    return statistics.median(rates)
+
+
+def bound(moved: int, working_set: int, bandwidths: dict[str, float]) -> dict[str, Any]:
+    """The least seconds that an iteration can take, were it nothing but moving bytes."""
+    level = cache_level(working_set)
+    return {
+        "level": level,
+        "working_set_bytes": working_set,
+        "moved_bytes": moved,
+        "bound_seconds": moved / bandwidths[level],
+    }

@@ -1,0 +1,475 @@
+"""The tables of docs/benchmarks.md: tensorcfr beside its peers, all from one run.
+
+``python -m benchmarks.compare`` measures (some three minutes), writes
+``benchmarks/results/speed.json`` and ``docs/benchmarks.md``, and prints the latter.
+``--quick`` skips what takes longest: solving to a target, and cold JIT caches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import tensorcfr
+
+from ._common import (
+    CONTESTS,
+    RESULTS,
+    ROOT,
+    TIMES,
+    TOOLS,
+    Contest,
+    Runner,
+    TensorCFR,
+    available,
+    duration,
+    installed_tools,
+    interleaved,
+    machine,
+    machine_lines,
+    megabytes,
+    progress,
+    ratio,
+    significant,
+    table,
+    traffic,
+)
+from .bandwidth import bound, triad_bandwidth
+from .first_contact import first_contact
+from .first_contact import markdown as first_contact_markdown
+from .footprint import footprint
+
+COMMAND = "python -m benchmarks.compare"
+ROUNDS = 7
+TARGETS = (1e-2, 1e-3, 1e-4)
+"""Exploitabilities to reach."""
+TARGET_BUDGET = 4.0
+"""Seconds of iterating that a tool gets to reach them."""
+DISTURBED = 1.15
+"""Wall time over CPU time from which a figure is marked as taken on a busy machine."""
+
+
+def compare_iterations(contest: Contest) -> dict[str, Any]:
+    """One game: every tool, iteration by iteration, and what else is measured beside it."""
+    runners = {tool: TOOLS[tool](contest, "cfr") for tool in installed_tools()}
+    check_agreement(contest)
+    timings = interleaved(
+        {tool: runner.step for tool, runner in runners.items()},
+        rounds=ROUNDS,
+        fixed={tool: contest.iterations for tool in runners if tool != "tensorcfr"},
+    )
+    ours = timings["tensorcfr"]
+    own = runners["tensorcfr"]
+    assert isinstance(own, TensorCFR)
+    extra = interleaved(
+        {
+            "iteration": own.step,
+            "evaluation": _repeated(own.exploitability),
+            "single step": _repeated(lambda: own.step(1)),
+            "CFR+ iteration": TensorCFR(contest, "cfr+").step,
+        },
+        rounds=ROUNDS,
+        round_seconds=0.05,
+    )
+    moved = traffic(own.game)
+    return {
+        "histories": own.game.n_histories,
+        "infosets": own.game.n_infosets,
+        "sequences": own.game.n_sequences,
+        "payoff_entries": len(own.game.form.payoff_value),
+        "moved_bytes": moved.moved,
+        "working_set_bytes": moved.working_set,
+        "tools": {
+            tool: timing.to_dict()
+            | {
+                "ratio": ratio(timing, ours),
+                "first_ratio": timing.cpu[0] / ours.cpu[0],
+                "last_ratio": timing.cpu[-1] / ours.cpu[-1],
+            }
+            for tool, timing in timings.items()
+        },
+        "tensorcfr": {
+            "evaluation_seconds": extra["evaluation"].seconds,
+            "evaluation_in_iterations": ratio(extra["evaluation"], extra["iteration"]),
+            "evaluation_in_single_steps": ratio(extra["evaluation"], extra["single step"]),
+            "single_step_seconds": extra["single step"].seconds,
+            "cfr_plus_seconds": extra["CFR+ iteration"].seconds,
+        },
+    }
+
+
+def check_agreement(contest: Contest) -> None:
+    """The tools that are compared must compute the same thing."""
+    if not available("OpenSpiel"):
+        return
+    found = []
+    for tool in ("tensorcfr", "OpenSpiel"):
+        runner = TOOLS[tool](contest, "cfr")
+        runner.step(contest.agree_after)
+        found.append(runner.exploitability())
+    if abs(found[0] - found[1]) > 1e-9:
+        raise RuntimeError(
+            f"{contest.name}: after {contest.agree_after} iterations tensorcfr has "
+            f"exploitability {found[0]!r} and OpenSpiel {found[1]!r}"
+        )
+
+
+def _repeated(call: Callable[[], object]) -> Callable[[int], None]:
+    """A function that calls so many times."""
+
+    def step(times: int) -> None:
+        for _ in range(times):
+            call()
+
+    return step
+
+
+def compile_rate(contest: Contest) -> dict[str, Any]:
+    """Histories per CPU second, from the built-in rules and from the OpenSpiel game."""
+    sources: dict[str, Any] = {"built_in": lambda: contest.spec}
+    if available("OpenSpiel"):
+        import pyspiel
+
+        sources["from_openspiel"] = lambda: pyspiel.load_game(contest.openspiel)
+    rates = {}
+    for name, source in sources.items():
+        spent = []
+        while not spent or (sum(spent) < 0.3 and len(spent) < 7):
+            started = time.process_time()
+            game = tensorcfr.compile_game(source())
+            spent.append(time.process_time() - started)
+        seconds = statistics.median(spent)
+        rates[name] = {"seconds": seconds, "histories_per_second": game.n_histories / seconds}
+    return rates
+
+
+def time_to_targets(contest: Contest) -> dict[str, Any]:
+    """CFR+ with every tool: iterations and CPU seconds to each target, and the whole curve."""
+    found: dict[str, Any] = {}
+    for tool in ("tensorcfr", "OpenSpiel", "LiteEFG"):
+        if not available(tool):
+            continue
+        progress(f"  {tool} to {TARGETS[-1]:g} …")
+        curve = _curve(TOOLS[tool](contest, "cfr+"))
+        reached = {
+            f"{target:g}": next((mark for mark in curve if mark["exploitability"] <= target), None)
+            for target in TARGETS
+        }
+        found[tool] = {"reached": reached, "curve": curve}
+    if "OpenSpiel" in found:
+        _estimate(found["OpenSpiel"], found["tensorcfr"])
+    return found
+
+
+def _curve(runner: Runner) -> list[dict[str, Any]]:
+    """Exploitability against CPU seconds of iterating, until the last target or the budget."""
+    curve: list[dict[str, Any]] = []
+    iterations, seconds, step = 0, 0.0, 1
+    while True:
+        started = time.process_time()
+        runner.step(step)
+        seconds += time.process_time() - started
+        iterations += step
+        curve.append(
+            {
+                "iterations": iterations,
+                "seconds": seconds,
+                "exploitability": runner.exploitability(),
+            }
+        )
+        if curve[-1]["exploitability"] <= TARGETS[-1] or seconds > TARGET_BUDGET:
+            return curve
+        step = max(1, iterations // 8)
+
+
+def _estimate(found: dict[str, Any], ours: dict[str, Any]) -> None:
+    """Where OpenSpiel ran out of budget: the same algorithm needs the same iterations."""
+    before, last = found["curve"][-2:]
+    each = (last["seconds"] - before["seconds"]) / (last["iterations"] - before["iterations"])
+    for target, mark in found["reached"].items():
+        if mark is None and (own := ours["reached"][target]) is not None:
+            found["reached"][target] = {
+                "iterations": own["iterations"],
+                "seconds": last["seconds"] + each * (own["iterations"] - last["iterations"]),
+                "estimated": True,
+            }
+
+
+def measure(*, quick: bool) -> dict[str, Any]:
+    """Everything."""
+    found: dict[str, Any] = {"command": COMMAND, "machine": machine(), "games": {}}
+    for contest in CONTESTS.values():
+        progress(f"{contest.title}: set-up and memory …")
+        tools = [tool for tool in ("tensorcfr", "OpenSpiel", "LiteEFG") if available(tool)]
+        footprints = {tool: footprint(contest.name, tool) for tool in tools}
+        progress(f"{contest.title}: iterations …")
+        game = compare_iterations(contest)
+        game["footprint"] = footprints
+        game["compile"] = compile_rate(contest)
+        if not quick:
+            progress(f"{contest.title}: to targets …")
+            game["targets"] = time_to_targets(contest)
+        found["games"][contest.name] = game
+    progress("memory bandwidth …")
+    found["bandwidth"] = triad_bandwidth()
+    for game in found["games"].values():
+        game["roofline"] = bound(game["moved_bytes"], game["working_set_bytes"], found["bandwidth"])
+    progress("fresh processes …")
+    found["first_contact"] = first_contact(
+        warm_rounds=3 if quick else 7, cold_rounds=1 if quick else 2
+    )
+    return found
+
+
+# The page
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """docs/benchmarks.md."""
+    sections = [
+        f"# Benchmarks\n\nWritten by `{found['command']}`; do not edit.  "
+        f"Peers are run in the same process session, in turn, on one core.\n\n"
+        f"{machine_lines(found['machine'])}",
+        _iterations_section(found),
+        _targets_section(found),
+        _set_up_section(found),
+        _inside_section(found),
+        _roofline_section(found),
+        "## First contact\n\nFrom the start of the interpreter to the first printed line "
+        "(the import: inside the process); medians.  JIT compilation takes the difference, "
+        f"{duration(found['first_contact']['jit_seconds'])}, once per machine.\n\n"
+        + first_contact_markdown(found["first_contact"]),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _rows(found: dict[str, Any], cells: Callable[[Contest, dict[str, Any]], list[str]]) -> Any:
+    """One row per game."""
+    return [
+        [contest.title, *cells(contest, found["games"][name])]
+        for name, contest in CONTESTS.items()
+        if name in found["games"]
+    ]
+
+
+def _iterations_section(found: dict[str, Any]) -> str:
+    tools = next(iter(found["games"].values()))["tools"]
+    peers = [tool for tool in tools if tool != "tensorcfr"]
+
+    def cells(contest: Contest, game: dict[str, Any]) -> list[str]:
+        row = [f"{game['histories']:,}", duration(game["tools"]["tensorcfr"]["seconds"])]
+        for peer in peers:
+            timing = game["tools"][peer]
+            row += [duration(timing["seconds"]), f"**{significant(timing['ratio'])}{TIMES}**"]
+        return row
+
+    disturbed = max(
+        timing["disturbance"]
+        for game in found["games"].values()
+        for timing in game["tools"].values()
+    )
+    note = (
+        f"\n\n*Other programs were running (wall time up to {disturbed:.1f} times CPU time): "
+        "ratios hold, absolute times run high.*"
+        if disturbed > DISTURBED
+        else ""
+    )
+    per_round = ", ".join(f"{c.iterations:,} ({c.name})" for c in CONTESTS.values())
+    dice = found["games"]["liars_dice"]["tools"].get("OpenSpiel", {})
+    first, last = (significant(dice.get(key, 0)) for key in ("first_ratio", "last_ratio"))
+    return (
+        "## Time per iteration\n\n"
+        "One CFR iteration that updates both players and the average, float64, after "
+        "compilation: "
+        f"median CPU time of {ROUNDS} rounds; {TIMES} is the median of the ratios within a round.  "
+        f"A peer's round is {per_round} iterations, the first one left out.  OpenSpiel skips "
+        "what no player reaches, so that its iterations become cheaper as strategies become "
+        f"sparse: in liar's dice its first and last round give {first} and {last} times.  "
+        "LiteEFG's CFR updates both players at once; *alternating* asks it for one after the "
+        "other, as the other two do.\n\n"
+        + table(
+            ["game", "histories", "tensorcfr", *(c for peer in peers for c in (peer, TIMES))],
+            _rows(found, cells),
+        )
+        + note
+    )
+
+
+def _targets_section(found: dict[str, Any]) -> str:
+    if not all("targets" in game for game in found["games"].values()):
+        return ""
+    rows = []
+    for name, contest in CONTESTS.items():
+        for tool, result in found["games"][name]["targets"].items():
+            marks = result["reached"].values()
+            rows.append([contest.title, tool, *(_reached(mark) for mark in marks)])
+    return (
+        "## Exploitability against time\n\n"
+        "CFR+: CPU seconds of iterating (iterations) until the average strategy's exploitability "
+        "(nash_conv / 2, in the game's unit) was seen at or below the target; set-up and "
+        f"evaluation not counted.  Each tool had {TARGET_BUDGET:g} seconds; ≈ goes on at "
+        "its last pace to the iterations that the same algorithm took in tensorcfr.\n\n"
+        + table(["game", "tool", *(f"{target:g}" for target in TARGETS)], rows)
+    )
+
+
+def _reached(mark: dict[str, Any] | None) -> str:
+    if mark is None:
+        return f"> {TARGET_BUDGET:g} s"
+    about = "≈ " if mark.get("estimated") else ""
+    return f"{about}{duration(mark['seconds'])} ({mark['iterations']:,})"
+
+
+def _set_up_section(found: dict[str, Any]) -> str:
+    tools = next(iter(found["games"].values()))["footprint"]
+
+    def cells(contest: Contest, game: dict[str, Any]) -> list[str]:
+        row = []
+        for tool in tools:
+            measured = game["footprint"][tool]
+            row += [
+                duration(measured["set_up_seconds"]),
+                f"{megabytes(measured['held_bytes'])} ({megabytes(measured['peak_bytes'])})",
+            ]
+        return row
+
+    return (
+        "## Set-up and memory\n\n"
+        "In a fresh process per tool: CPU time to load or compile the game and to build the "
+        "solver (LiteEFG: with writing the game out as text, which it does once per machine), and "
+        "the memory that this and three iterations add (in brackets: at the peak).\n\n"
+        + table(
+            ["game", *(c for tool in tools for c in (f"{tool} set-up", "memory (peak)"))],
+            _rows(found, cells),
+        )
+    )
+
+
+def _inside_section(found: dict[str, Any]) -> str:
+    def cells(contest: Contest, game: dict[str, Any]) -> list[str]:
+        own, compiling = game["tensorcfr"], game["compile"]
+        rates = [
+            f"{compiling[source]['histories_per_second'] / 1e6:.2f} M/s"
+            for source in ("built_in", "from_openspiel")
+            if source in compiling
+        ]
+        if len(rates) == 1:
+            rates.append("")
+        return [
+            *rates,
+            duration(own["cfr_plus_seconds"]),
+            duration(own["single_step_seconds"]),
+            duration(own["evaluation_seconds"]),
+            f"{own['evaluation_in_single_steps']:.2f}",
+        ]
+
+    return (
+        "## Inside tensorcfr\n\n"
+        "Histories compiled per second, from the built-in rules and from the OpenSpiel game; a "
+        "CFR+ iteration within a longer run; one call of `Solver.step(1)` with CFR, for those who "
+        "own their loop; one call of `Solver.evaluate()` (values, best responses, "
+        "exploitability), also in such steps.\n\n"
+        + table(
+            [
+                "game",
+                "compile",
+                "from OpenSpiel",
+                "CFR+ iteration",
+                "`step(1)`",
+                "`evaluate()`",
+                "in steps",
+            ],
+            _rows(found, cells),
+        )
+    )
+
+
+def _roofline_section(found: dict[str, Any]) -> str:
+    speeds = ", ".join(
+        f"{level} {significant(rate / 1e9)} GB/s" for level, rate in found["bandwidth"].items()
+    )
+
+    def cells(contest: Contest, game: dict[str, Any]) -> list[str]:
+        roof = game["roofline"]
+        seconds = game["tools"]["tensorcfr"]["seconds"]
+        return [
+            megabytes(roof["working_set_bytes"]),
+            roof["level"],
+            megabytes(roof["moved_bytes"]),
+            duration(roof["bound_seconds"]),
+            duration(seconds),
+            f"{seconds / roof['bound_seconds']:.1f}{TIMES}",
+        ]
+
+    return (
+        "## Distance from the memory\n\n"
+        f"Triad bandwidth of one core, by the level that holds the arrays: {speeds}.  The bound "
+        "is the bytes that an iteration streams (payoff values and columns, and every pass over "
+        "reaches, strategies, regrets, values and averages) at the bandwidth of the level that "
+        "holds the working set; gathers count as free.  Where the data sit in the first or second "
+        "level, arithmetic and short loops cost more than bytes.\n\n"
+        + table(
+            ["game", "working set", "level", "moved", "bound", "measured", "distance"],
+            _rows(found, cells),
+        )
+    )
+
+
+def goals(found: dict[str, Any]) -> str:
+    """The project's own goals, met or not, for whoever ran this."""
+    lines = []
+
+    def judge(what: str, value: float, goal: float, *, at_most: bool = False) -> None:
+        met = value <= goal if at_most else value >= goal
+        lines.append(
+            f"{'met   ' if met else 'MISSED'} {what}: {significant(value)} "
+            f"({'at most' if at_most else 'at least'} {goal:g})"
+        )
+
+    for name, contest in CONTESTS.items():
+        game = found["games"][name]
+        for peer, goal in (
+            ("OpenSpiel", contest.goal_openspiel),
+            ("LiteEFG", contest.goal_liteefg),
+        ):
+            if goal is not None and peer in game["tools"]:
+                timed = game["tools"][peer]
+                judge(f"{name}, times faster than {peer}", timed["ratio"], goal)
+                judge(f"{name}, the same, first round", timed["first_ratio"], goal)
+        for source, goal in (("built_in", 1e6), ("from_openspiel", 5e5)):
+            if source in game["compile"] and name != "kuhn":
+                rate = game["compile"][source]["histories_per_second"]
+                judge(f"{name}, histories/s compiled {source}", rate, goal)
+        cost = game["tensorcfr"]["evaluation_in_single_steps"]
+        judge(f"{name}, single steps per evaluation", cost, 1.5, at_most=True)
+    contact = found["first_contact"]
+    judge("import, seconds", contact["import"]["seconds"], 0.6, at_most=True)
+    judge("Leduc warm, seconds", contact["warm"]["seconds"], 1.0, at_most=True)
+    judge("Leduc cold, seconds", contact["cold"]["seconds"], 10.0, at_most=True)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, write, print."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="skip what takes longest")
+    parser.add_argument("--dry", action="store_true", help="print, write no files")
+    options = parser.parse_args()
+    started = time.perf_counter()
+    found = measure(quick=options.quick)
+    page = markdown(found)
+    if not options.dry:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / "speed.json").write_text(json.dumps(found, indent=1) + "\n")
+        (ROOT / "docs" / "benchmarks.md").write_text(page)
+    print(page)
+    progress(goals(found))
+    progress(f"{time.perf_counter() - started:.0f} s in all")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""tensorcfr: extensive-form games of imperfect information, compiled once and swept.
+
+>>> from tensorcfr import compile_game, solve
+>>> solution = solve(compile_game("kuhn"), iters=1000)
+>>> round(solution.value[0], 3)
+-0.056
+"""
+
+from .algorithms import ALGORITHMS, CFR, CFR_PLUS, DCFR, LCFR, LP, Algorithm
+from .compiled import CompiledGame
+from .compilers import compile_game
+from .driver import Progress, solve
+from .errors import (
+    GameError,
+    ImperfectRecallError,
+    InvariantError,
+    MemoryLimitError,
+    MissingExtraError,
+)
+from .evaluation import (
+    best_response,
+    evaluate,
+    expected_values,
+    exploitability,
+    nash_conv,
+)
+from .games import GAMES
+from .policy import Policy
+from .rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
+from .solution import Solution, Status
+from .solver import Solver
+
+__all__ = [
+    "ALGORITHMS",
+    "CFR",
+    "CFR_PLUS",
+    "DCFR",
+    "GAMES",
+    "LCFR",
+    "LP",
+    "Algorithm",
+    "Chance",
+    "CompiledGame",
+    "Decision",
+    "Game",
+    "GameError",
+    "ImperfectRecallError",
+    "InvariantError",
+    "MemoryLimitError",
+    "MissingExtraError",
+    "Payoff",
+    "Policy",
+    "Progress",
+    "PublicTreeGame",
+    "Solution",
+    "Solver",
+    "Status",
+    "Terminal",
+    "best_response",
+    "compile_game",
+    "evaluate",
+    "expected_values",
+    "exploitability",
+    "nash_conv",
+    "solve",
+]
+__version__ = "0.1.0"

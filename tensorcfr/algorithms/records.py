@@ -1,0 +1,128 @@
+"""What a variant is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..errors import suggest
+from ..kernels.rules import LocalRule
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A variant of CFR, as data.
+
+    Call a record to change some of it: ``CFR(alternating=False)``, ``DCFR(alpha=2)``.
+    """
+
+    name: str
+    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    rule: LocalRule
+    """How regrets become new regrets and the next strategy."""
+    formula: str
+    """What it does, in a line: ``R`` is the cumulative regret, ``r`` the instantaneous regret of
+    iteration ``t`` (from 1), ``[.]+`` the positive part."""
+    source: str
+    """The paper it comes from."""
+    parameters: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """Parameters of the rule, by name."""
+    average_power: float = 0.0
+    """``gamma``: iteration ``t`` enters the average with weight ``max(t - delay, 0) ** gamma``
+    (0 up to ``delay``) times own reach."""
+    delay: int = 0
+    """Iterations left out of the average."""
+    alternating: bool = True
+    """Whether a player's update sees those before it in the same iteration.  Otherwise all
+    players update from the strategies of the iteration before."""
+
+    def __post_init__(self) -> None:
+        given = MappingProxyType({key: float(value) for key, value in self.parameters.items()})
+        object.__setattr__(self, "parameters", given)
+        if set(given) != set(self.rule.parameter_names):
+            raise ValueError(
+                f"{self.name}: the rule {self.rule.name} takes the parameters "
+                f"{list(self.rule.parameter_names)}, not {list(given)}"
+            )
+        if not all(map(np.isfinite, given.values())):
+            raise ValueError(f"{self.name}: a parameter is not finite: {dict(given)}")
+        if not (np.isfinite(self.average_power) and self.average_power >= 0):
+            raise ValueError(
+                f"{self.name}: average_power must be at least 0, not {self.average_power!r}"
+            )
+        if self.delay < 0 or self.delay != int(self.delay):
+            raise ValueError(f"{self.name}: delay must be a whole number >= 0, not {self.delay!r}")
+
+    def __call__(self, **changes: Any) -> Algorithm:
+        """The same record with some fields or parameters of the rule changed.
+
+        Raises:
+            TypeError: There is no such field or parameter.
+        """
+        own = {f.name for f in fields(self)} - {"rule", "parameters", "name", "formula", "source"}
+        parameters = dict(self.parameters)
+        kept: dict[str, Any] = {}
+        for key, value in changes.items():
+            if key in parameters:
+                parameters[key] = value
+            elif key in own:
+                kept[key] = value
+            else:
+                raise TypeError(
+                    f"{self.name} has no option {key!r}; {suggest(key, own | set(parameters))}"
+                )
+        return replace(self, parameters=parameters, **kept)
+
+    def schedule(self, first: int, count: int) -> np.ndarray:
+        """Weights and parameters of iterations ``first`` to ``first + count - 1``.
+
+        Returns:
+            float64 (count, 1 + parameters of the rule's step), what
+            :func:`tensorcfr.kernels.sweeps.iterate` takes.
+        """
+        t = np.arange(first, first + count, dtype=np.float64)
+        counted = np.maximum(t - self.delay, 0.0)
+        weight = np.where(counted > 0, counted**self.average_power, 0.0)
+        columns = self.rule.at(t, **self.parameters) if self.rule.at else ()
+        return np.stack([weight, *np.broadcast_arrays(*columns, t)[:-1]], axis=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values from which :func:`from_dict` makes the same record."""
+        return {
+            "name": self.name,
+            "parameters": dict(self.parameters),
+            "average_power": self.average_power,
+            "delay": self.delay,
+            "alternating": self.alternating,
+        }
+
+    def __str__(self) -> str:
+        changed = {**self.parameters, "average_power": self.average_power}
+        if self.delay:
+            changed["delay"] = self.delay
+        listed = [f"{key}={value:g}" for key, value in changed.items()]
+        listed.append("alternating" if self.alternating else "simultaneous")
+        return f"{self.name}({', '.join(listed)})"
+
+
+@dataclass(frozen=True)
+class LinearProgram:
+    """The exact solution of a two-player zero-sum game, instead of an iteration."""
+
+    name: str = "lp"
+    formula: str = "the exact sequence-form linear program (two players, zero-sum), by HiGHS"
+    source: str = (
+        "D. Koller, N. Megiddo, B. von Stengel, 'Fast algorithms for finding randomized "
+        "strategies in game trees', STOC 1994"
+    )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values from which :func:`from_dict` makes the same record."""
+        return {"name": self.name}
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,31 @@
+"""The command line, ``tensorcfr`` or ``python -m tensorcfr``; the extra ``tensorcfr[cli]``.
+
+Only :func:`main` lives here, so that a missing typer or rich can be told in one line.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from ..errors import MissingExtraError
+
+PACKAGES = ("typer", "rich")
+"""What the extra ``tensorcfr[cli]`` brings."""
+
+
+def main() -> None:
+    """Run the command line on ``sys.argv``; exits with its code."""
+    try:
+        from .app import app
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in PACKAGES:
+            raise
+        print(f"tensorcfr: {MissingExtraError(package, 'cli')}", file=sys.stderr)
+        sys.exit(1)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A game's labels may hold characters that this terminal does not know.
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="tensorcfr")

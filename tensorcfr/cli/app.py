@@ -1,0 +1,296 @@
+"""The commands: ``solve``, ``show``, ``games``, ``algorithms``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as ProgressBar
+
+from .. import __version__
+from ..algorithms import Algorithm, LinearProgram
+from ..compiled import CompiledGame
+from ..compilers import OPENSPIEL_PREFIX, compile_game
+from ..driver import Progress
+from ..driver import solve as run
+from ..errors import MemoryLimitError, MissingExtraError
+from ..solution import Solution
+from . import arguments, report
+
+DEFAULT_ALGORITHM = "cfr+"
+"""What solves where nothing else is asked for."""
+
+DEFAULT_ITERATIONS = 1000
+"""Iterations to run where no stop rule is given."""
+
+USAGE, FAILURE = 2, 1
+"""Exit codes: asked for something that makes no sense; or it could not be done."""
+
+app = typer.Typer(
+    name="tensorcfr",
+    help="Solve extensive-form games of imperfect information.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    """Print the version and end, if asked."""
+    if asked:
+        typer.echo(f"tensorcfr {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Solve extensive-form games of imperfect information."""
+
+
+Strategy = Annotated[bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")]
+Rows = Annotated[int, typer.Option(min=0, help="Infosets to print per player; 0 prints them all.")]
+
+
+@app.command()
+def solve(
+    game: Annotated[
+        str | None,
+        typer.Argument(
+            help="A built-in game, 'leduc' or 'leduc(ranks=4)' (see: tensorcfr games), or "
+            "'openspiel:leduc_poker'.  Not needed with --resume.",
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            help="'cfr' or 'dcfr(alpha=2)' (see: tensorcfr algorithms).  "
+            f"By default {DEFAULT_ALGORITHM}, or that of --resume."
+        ),
+    ] = None,
+    iters: Annotated[
+        int | None,
+        typer.Option(help=f"Iterations to run; {DEFAULT_ITERATIONS} if nothing says when to stop."),
+    ] = None,
+    target: Annotated[
+        float | None,
+        typer.Option(help="Stop at this exploitability (nash_conv / players)."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Stop after so many seconds of iterating.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="PARAMETER=VALUE", help="A parameter of the game; repeatable."
+        ),
+    ] = None,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Update all players at once, not in turn.")
+    ] = False,
+    checkpoints: Annotated[
+        str,
+        typer.Option(
+            metavar="WHEN",
+            help="When to evaluate: 'geometric', every 'N' iterations, or at 'A,B,C'.",
+        ),
+    ] = "geometric",
+    memory_limit: Annotated[
+        float | None, typer.Option(help="GiB that may be taken; by default the free memory.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw exploitability against iterations (.png, .svg ...).")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on from a saved solution.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Let --save and --plot overwrite files.")
+    ] = False,
+    strategy: Strategy = True,
+    rows: Rows = 10,
+) -> None:
+    """Solve a game and print the result.  Ctrl-C ends with the result so far."""
+    with _errors_in_one_line():
+        if save:
+            arguments.check_save(save, force=force)
+        if plot:
+            arguments.check_plot(plot, force=force)
+        marks = arguments.read_checkpoints(checkpoints)
+        given = arguments.read_settings(settings or [])
+        limit = arguments.read_memory_limit(memory_limit)
+        start = Solution.load(resume) if resume else None
+        record = _algorithm(algorithm, start, simultaneous=simultaneous)
+        is_exact = isinstance(record, LinearProgram)
+        if is_exact and plot:
+            raise ValueError("lp is exact: there is no convergence to --plot")
+        if not is_exact and iters is None and target is None and time_limit is None:
+            iters = DEFAULT_ITERATIONS
+        with _progress_bar(start.iterations if start else 0, time_limit) as show:
+            solution = run(
+                _compile(game, start, given, limit),
+                record,
+                iters=iters,
+                target=target,
+                time_limit=time_limit,
+                checkpoints=marks,
+                start=start,
+                progress=show,
+                memory_limit=limit,
+            )
+        # Files first: a closed pipe must not lose them.  Whatever fails, the result is printed.
+        failed: list[Exception] = []
+        saved = _written(save, solution.save, failed)
+        drawn = _written(plot, _plotter(solution), failed)
+        console = _console()
+        report.print_solution(console, solution, rows=rows, strategy=strategy)
+        report.print_files(console, solution, saved=saved, drawn=drawn)
+        if failed:
+            raise failed[0]
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
+    strategy: Strategy = True,
+    rows: Rows = 10,
+) -> None:
+    """Print a saved solution."""
+    with _errors_in_one_line():
+        report.print_solution(_console(), Solution.load(file), rows=rows, strategy=strategy)
+
+
+@app.command()
+def games() -> None:
+    """List the built-in games and their parameters."""
+    report.print_games(_console())
+
+
+@app.command()
+def algorithms() -> None:
+    """List the algorithms and their sources."""
+    report.print_algorithms(_console())
+
+
+def _algorithm(
+    spec: str | None, start: Solution | None, *, simultaneous: bool
+) -> Algorithm | LinearProgram:
+    """The algorithm asked for; that of the saved solution where none is."""
+    if spec is None and start and not simultaneous:
+        return start.algorithm
+    if spec is None:
+        spec = start.algorithm.name if start else DEFAULT_ALGORITHM
+    return arguments.read_algorithm(spec, simultaneous=simultaneous)
+
+
+def _compile(
+    game: str | None, start: Solution | None, given: dict[str, Any], limit: int | None
+) -> CompiledGame:
+    """The game asked for; that of the saved solution where none is."""
+    if game is None:
+        if start is None:
+            raise ValueError("which game? 'tensorcfr games' lists them")
+        if given:
+            raise ValueError("--set is for a game named on the command line")
+        return start.game
+    if given and game.startswith(OPENSPIEL_PREFIX):
+        raise ValueError(f"--set is for built-in games; write '{game}(parameter=value)'")
+    return compile_game(game, memory_limit=limit, **given)
+
+
+def _plotter(solution: Solution) -> Callable[[Path], object]:
+    """What draws the solution to a file; matplotlib is imported only then."""
+
+    def write(path: Path) -> None:
+        from ..plots import convergence
+
+        convergence([solution], path=path)
+
+    return write
+
+
+def _written(
+    path: Path | None, write: Callable[[Path], object], failed: list[Exception]
+) -> Path | None:
+    """Write a file if asked; returns where to if that went well, and else notes why not."""
+    if path is None:
+        return None
+    try:
+        write(path)
+    except Exception as error:
+        # The solution is in memory only, so any error at all must wait until it is printed.
+        failed.append(error)
+        return None
+    return path
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """Where to print; labels and actions are text, never markup."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+@contextmanager
+def _progress_bar(first: int, time_limit: float | None) -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal's standard error, nothing elsewhere; yields the hook that moves it."""
+    console = _console(stderr=True)
+    with ProgressBar(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[figures]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("compiling", total=None, figures="")
+
+        def show(progress: Progress) -> None:
+            done = [progress.seconds / time_limit] if time_limit else []
+            if progress.last_iteration is not None and progress.last_iteration > first:
+                done.append((progress.iteration - first) / (progress.last_iteration - first))
+            figures = f"{progress.iteration:,} iterations"
+            if progress.trace:
+                figures += f", exploitability {progress.trace[-1].exploitability:.3g}"
+            bar.update(
+                task,
+                description="solving",
+                total=1.0 if done else None,
+                completed=min(1.0, max(done, default=0.0)),
+                figures=figures,
+            )
+
+        yield show
+
+
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """Say an error of the library, or of the disk, in one line instead of a traceback."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # Whoever read the output has gone; typer ends quietly.
+    except MemoryLimitError as error:
+        _end(f"{str(error).partition(';')[0]}; --memory-limit (GiB) changes it", FAILURE)
+    except OSError as error:
+        told = error.filename and error.strerror
+        _end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)
+    except (MissingExtraError, MemoryError) as error:
+        _end(str(error) or "out of memory", FAILURE)
+    except ValueError as error:
+        _end(str(error), USAGE)
+
+
+def _end(message: str, code: int) -> None:
+    """Print an error and exit."""
+    print(f"tensorcfr: {message}", file=sys.stderr)
+    raise typer.Exit(code)

@@ -1,0 +1,129 @@
+"""What is written on the command line, read and checked before anything is computed."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import Algorithm, LinearProgram, find_algorithm
+from ..errors import GameError
+from ..games import parse_spec
+
+
+def read_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """``["ranks=4"]`` to ``{"ranks": 4}``; a value that is no Python literal is a text.
+
+    Raises:
+        ValueError: There is no ``=``, or nothing before it.
+    """
+    read: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = (part.strip() for part in setting.partition("="))
+        if not equals or not key:
+            raise ValueError(f"--set takes parameter=value, not {setting!r}")
+        try:
+            read[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            read[key] = value
+    return read
+
+
+def read_algorithm(spec: str, *, simultaneous: bool) -> Algorithm | LinearProgram:
+    """``"dcfr"`` or ``"dcfr(alpha=2)"`` to the record that it stands for.
+
+    Raises:
+        ValueError: There is no such algorithm or option, or the text has another form.
+    """
+    try:
+        name, options = parse_spec(spec)
+    except GameError:
+        raise ValueError(
+            f"cannot read the algorithm {spec!r}; write it as name(option=value, ...)"
+        ) from None
+    record = find_algorithm(name)
+    if simultaneous:
+        options["alternating"] = False
+    if not options:
+        return record
+    if isinstance(record, LinearProgram):
+        raise ValueError(f"{record.name} is exact: it takes no {', '.join(options)}")
+    try:
+        return record(**options)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def read_checkpoints(text: str) -> str | int | list[int]:
+    """``"geometric"``, ``"100"`` (every 100 iterations) or ``"1,10,100"`` (these ones).
+
+    Raises:
+        ValueError: The text has another form.
+    """
+    if text == "geometric":
+        return text
+    try:
+        marks = [int(mark) for mark in text.split(",") if mark.strip()]
+    except ValueError:
+        marks = []
+    if not marks:
+        raise ValueError(
+            f"--checkpoints takes geometric, a number or numbers with commas, not {text!r}"
+        )
+    return marks if "," in text else marks[0]
+
+
+def read_memory_limit(gibibytes: float | None) -> int | None:
+    """The limit in bytes.
+
+    Raises:
+        ValueError: It is negative or no number.
+    """
+    if gibibytes is None:
+        return None
+    if not 0 <= gibibytes < float("inf"):
+        raise ValueError(f"--memory-limit must be GiB >= 0, not {gibibytes!r}")
+    return int(gibibytes * 2**30)
+
+
+def check_target(option: str, path: Path, *, force: bool) -> None:
+    """Make sure that a file can be written there, before the work that would be lost.
+
+    Raises:
+        ValueError: It cannot, or it would overwrite a file without ``--force``.
+    """
+    folder = path.parent
+    if path.is_dir():
+        raise ValueError(f"{option} {path}: this is a folder, not a file")
+    if not folder.is_dir():
+        raise ValueError(f"{option} {path}: there is no folder {str(folder)!r}")
+    if path.exists() and not force:
+        raise ValueError(f"{option} {path}: the file exists; --force overwrites it")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise ValueError(f"{option} {path}: no permission to write there")
+
+
+def check_save(path: Path, *, force: bool) -> None:
+    """What :func:`check_target` checks, and the ending.
+
+    Raises:
+        ValueError: The file cannot be written, or does not end in ``.npz``.
+    """
+    if path.suffix != ".npz":
+        raise ValueError(f"--save {path}: a solution is an .npz file; write {path.name}.npz")
+    check_target("--save", path, force=force)
+
+
+def check_plot(path: Path, *, force: bool) -> None:
+    """What :func:`check_target` checks, the picture format, and that matplotlib is there.
+
+    Raises:
+        ValueError: The file cannot be written, or its ending is no picture format.
+        MissingExtraError: Matplotlib is missing.
+    """
+    from ..plots import check_format
+
+    check_format(path)
+    check_target("--plot", path, force=force)

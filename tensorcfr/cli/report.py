@@ -1,0 +1,213 @@
+"""What the commands print: solutions, games, algorithms.
+
+Plain enough to be read in a pipe: no boxes, no characters beyond ASCII but those of the game's
+own labels, 80 columns; colour is for terminals, and rich leaves it out elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ..algorithms import ALGORITHMS, Algorithm
+from ..compiled import CompiledGame
+from ..games import GAMES, GameEntry
+from ..solution import Solution, TracePoint
+
+FEW_ACTIONS = 4
+"""Up to this many actions of an infoset are all printed; of more, those that are played."""
+
+NEVER_PLAYED = 0.0005
+"""Probabilities below this would be printed as 0.000."""
+
+LABEL_WIDTH = 40
+"""Characters of an infoset label on one line."""
+
+GAP = "  "
+"""Between two columns."""
+
+ROUND_STEPS = (1, 2, 5)
+"""The lines of the trace that are printed: 1, 2, 5, 10, 20, 50, ... iterations, and the last."""
+
+
+def print_solution(console: Console, solution: Solution, *, rows: int, strategy: bool) -> None:
+    """The whole report: game, figures, trace, strategy."""
+    _print(console, _game_line(solution.game))
+    _print(console, Text.assemble((str(solution.algorithm), "bold"), f": {solution.status.value}"))
+    _print(console, "")
+    _print(console, _figures(solution))
+    if solution.trace:
+        _print(console, "")
+        _print(console, _trace(solution.trace))
+    if strategy:
+        for player in range(solution.game.n_players):
+            _print(console, "")
+            _print_strategy(console, solution, player, rows)
+
+
+def print_files(
+    console: Console, solution: Solution, *, saved: Path | None, drawn: Path | None
+) -> None:
+    """Where the solution and the picture went."""
+    if saved or drawn:
+        _print(console, "")
+    if saved:
+        hint = f" (go on from it: tensorcfr solve --resume {saved})" if solution.state else ""
+        print_line(console, f"wrote {saved}{hint}")
+    if drawn:
+        print_line(console, f"wrote {drawn}")
+
+
+def print_games(console: Console) -> None:
+    """Every built-in game: how it is written, what it is."""
+    for entry in GAMES.values():
+        print_line(console, Text.assemble((entry.name, "bold"), _parameters(entry)))
+        _print(console, _indented(entry.description))
+
+
+def print_algorithms(console: Console) -> None:
+    """Every algorithm: what it does, where it comes from."""
+    for record in ALGORITHMS.values():
+        print_line(console, Text(record.name, "bold"))
+        _print(console, _indented(record.formula))
+        _print(console, _indented(record.source))
+
+
+def print_line(console: Console, line: str | Text) -> None:
+    """Print something that is copied or searched for, hence never wrapped."""
+    console.print(line, soft_wrap=True)
+
+
+def _print(console: Console, what: RenderableType) -> None:
+    """Print; in a pipe without the blanks that rich fills its lines with."""
+    if console.is_terminal:
+        console.print(what)
+        return
+    with console.capture() as captured:
+        console.print(what)
+    for line in captured.get().splitlines():
+        print_line(console, line.rstrip())
+
+
+def _indented(text: str) -> Padding:
+    return Padding(Text(text), (0, 0, 0, 4))
+
+
+def _parameters(entry: GameEntry) -> str:
+    """``(ranks=3, suits=2)``; a parameter without a default is one that must be given."""
+    listed = [
+        name if default is ... else f"{name}={default!r}"
+        for name, default in entry.parameters.items()
+    ]
+    return f"({', '.join(listed)})" if listed else ""
+
+
+def _game_line(game: CompiledGame) -> Text:
+    kind = "zero-sum" if game.zero_sum else "general-sum"
+    return Text.assemble(
+        (game.name, "bold"),
+        f": {game.n_players} players, {kind}, {game.n_histories:,} histories, "
+        f"{game.n_infosets:,} infosets",
+    )
+
+
+def _figures(solution: Solution) -> Table:
+    """Values, distance from equilibrium, effort; each with its unit and its definition."""
+    table = Table.grid(padding=(0, 2))
+    players = solution.game.n_players
+    for player, value in enumerate(solution.value):
+        note = "utility per game, average strategies" if player == 0 else ""
+        table.add_row(f"value of player {player}", f"{value:+.6g}", note)
+    table.add_row(
+        "exploitability",
+        f"{solution.exploitability:.6g}",
+        f"nash_conv / {players} players, in utility",
+    )
+    table.add_row(
+        "nash_conv",
+        f"{solution.nash_conv:.6g}",
+        "sum of best-response value - value, in utility",
+    )
+    if isinstance(solution.algorithm, Algorithm):
+        table.add_row("iterations", f"{solution.iterations:,}", "each updates every player")
+        table.add_row("nodes touched", f"{solution.nodes_touched:,}", "histories visited")
+        table.add_row("time", _seconds(solution.seconds), "iterating; evaluations not charged")
+    else:
+        table.add_row("time", _seconds(solution.seconds), "the whole linear program")
+    return table
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.1f} s" if seconds >= 100 else f"{seconds:.3g} s"
+
+
+def _trace(trace: Sequence[TracePoint]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for heading in ("iteration", "nodes touched", "seconds", "exploitability", "nash_conv"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    decimals = max(0, 5 - len(f"{trace[-1].seconds:.0f}"))
+    for point in _some(trace):
+        table.add_row(
+            f"{point.iteration:,}",
+            f"{point.nodes_touched:,}",
+            f"{point.seconds:.{decimals}f}",
+            f"{point.exploitability:.4g}",
+            f"{point.nash_conv:.4g}",
+        )
+    return table
+
+
+def _some(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
+    """The first checkpoint at or after each round number of iterations, and the last."""
+    # Geometric checkpoints are rounded powers: 1,995 stands for 2,000.
+    marks = (0.99 * step * 10**power for power in range(19) for step in ROUND_STEPS)
+    mark = next(marks)
+    for point in trace:
+        if point.iteration >= mark or point is trace[-1]:
+            yield point
+            while mark <= point.iteration:
+                mark = next(marks)
+
+
+def _print_strategy(console: Console, solution: Solution, player: int, rows: int) -> None:
+    """A few lines per infoset of a player, those met first in the game first."""
+    game = solution.game
+    first, end = game.form.player_infosets[player : player + 2].tolist()
+    shown = range(first, end if rows == 0 else min(end, first + rows))
+    heading = f"player {player}, infoset"
+    labels = [game.infoset_labels[infoset] for infoset in shown]
+    label_width = min(LABEL_WIDTH, max(map(len, [heading, *labels])))
+    cells = [_cells(game, infoset, solution.policy.probabilities) for infoset in shown]
+    cell_width = max((len(cell) for row in cells for cell in row), default=0) + len(GAP)
+    per_line = max(1, (console.width - label_width - len(GAP)) // cell_width)
+
+    table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
+    table.add_column(heading, overflow="fold", width=label_width)
+    table.add_column("average strategy", overflow="fold")
+    for label, row in zip(labels, cells, strict=True):
+        lines = [
+            "".join(cell.ljust(cell_width) for cell in row[at : at + per_line]).rstrip()
+            for at in range(0, len(row), per_line)
+        ]
+        table.add_row(Text(label), Text("\n".join(lines)))
+    _print(console, table)
+    if (left_out := end - first - len(shown)) > 0:
+        _print(console, Text(f"... and {left_out:,} more infosets (--rows 0 prints all)", "dim"))
+    if any(len(row) < len(game.infoset_actions[i]) for i, row in zip(shown, cells, strict=True)):
+        _print(console, Text(f"(actions left out: probability below {NEVER_PLAYED})", "dim"))
+
+
+def _cells(game: CompiledGame, infoset: int, probabilities: np.ndarray) -> list[str]:
+    """``bet 0.222`` for each action that is worth its place."""
+    actions = game.infoset_actions[infoset]
+    return [
+        f"{action} {probability:.3f}"
+        for action, probability in zip(actions, probabilities[game.sequences(infoset)], strict=True)
+        if len(actions) <= FEW_ACTIONS or probability >= NEVER_PLAYED
+    ]

@@ -1,0 +1,121 @@
+"""Compilers: from rules to flat arrays, once."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..compiled import CompiledGame
+from ..games import make_game, parse_spec
+from ..invariants import check
+from ..memory import free_memory
+from ..rules import Game, PublicTreeGame
+from . import histories, public_tree, sequence_form
+
+OPENSPIEL_PREFIX = "openspiel:"
+"""What the string of an OpenSpiel game begins with."""
+
+
+def compile_game(
+    source: str | Game | PublicTreeGame | Any, *, memory_limit: int | None = None, **parameters: Any
+) -> CompiledGame:
+    """Compile a game into flat arrays.
+
+    Args:
+        source: One of
+
+            * the name of a built-in game, with its parameters as keywords or in the name:
+              ``compile_game("leduc", ranks=4)``, ``compile_game("leduc(ranks=4)")``;
+            * a game of your own, a :class:`Game` or a :class:`PublicTreeGame`;
+            * a game of OpenSpiel, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
+              ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``).
+        memory_limit: Bytes that compiling may take; by default the machine's free memory.
+        parameters: Parameters of a built-in game.
+
+    Returns:
+        The compiled game; see :mod:`tensorcfr.compiled` for its arrays.
+
+    Raises:
+        GameError: The game does not exist or its rules break their contract; the message names
+            the history or infoset.
+        ImperfectRecallError: A player forgets what he did.
+        MemoryLimitError: The game needs more than ``memory_limit``; says both figures.
+        MissingExtraError: OpenSpiel is asked for and not installed; says what installs it.
+    """
+    rules = _rules(source, parameters)
+    limit = free_memory() if memory_limit is None else memory_limit
+    with _no_garbage_collection():
+        if isinstance(rules, Game):
+            walked = histories.walk(rules, limit)
+        else:
+            walked = public_tree.expand(rules, limit)
+        return finish(walked, _name(source, rules, parameters))
+
+
+def finish(walked: histories.WalkedGame, name: str) -> CompiledGame:
+    """The compiled game of a walked one: both views, checked, infosets in their final order."""
+    form, order = sequence_form.build(walked)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    infoset = walked.tree.infoset.copy()
+    infoset[infoset >= 0] = place[infoset[infoset >= 0]]
+    labels, actions = walked.infosets.labels, walked.infosets.actions
+    named = {kind: tuple(map(str, kind)) for kind in set(actions)}
+    game = CompiledGame(
+        name=name,
+        tree=walked.tree._replace(infoset=infoset),
+        form=form,
+        infoset_labels=tuple(labels[i] for i in order.tolist()),
+        infoset_actions=tuple(named[actions[i]] for i in order.tolist()),
+        outcome_labels=tuple(walked.outcome_labels),
+    )
+    check(game)
+    game.freeze()
+    return game
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """A walk makes millions of objects and no cycles; looking for cycles doubles its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _rules(source: Any, parameters: dict[str, Any]) -> Game | PublicTreeGame:
+    """The rules that ``source`` stands for."""
+    if isinstance(source, str) and not source.startswith(OPENSPIEL_PREFIX):
+        return make_game(source, **parameters)
+    if parameters:
+        raise TypeError(
+            f"parameters {', '.join(parameters)} are for built-in games asked for by name"
+        )
+    if isinstance(source, (Game, PublicTreeGame)):
+        return source
+    modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}
+    if isinstance(source, str) or "pyspiel" in modules:
+        from ..formats.openspiel import OpenSpielGame
+
+        return OpenSpielGame(
+            source.removeprefix(OPENSPIEL_PREFIX) if isinstance(source, str) else source
+        )
+    raise TypeError(
+        f"cannot compile {source!r}: pass a name, a Game, a PublicTreeGame or an OpenSpiel game"
+    )
+
+
+def _name(source: Any, rules: Game | PublicTreeGame, parameters: dict[str, Any]) -> str:
+    """``leduc(ranks=4)`` for what was asked for by name, else what the rules call themselves."""
+    if not isinstance(source, str) or source.startswith(OPENSPIEL_PREFIX):
+        return rules.name
+    base, given = parse_spec(source)
+    listed = [f"{key}={value!r}" for key, value in (given | parameters).items()]
+    return f"{base}({', '.join(listed)})" if listed else base

@@ -1,0 +1,261 @@
+"""From a history tree to the sequence form: levels, lanes and the payoff operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compiled import SequenceForm
+from ..errors import ImperfectRecallError
+from .histories import WalkedGame
+
+NO_INFOSET = -1
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences in the order in which their infosets were met, before they get their places.
+
+    Sequence ``i < n_players`` is the empty one of player ``i``; action ``a`` of infoset ``I``
+    is ``first[I] + a``.
+    """
+
+    first: np.ndarray
+    """int64 (infosets,): sequence of the first action."""
+    parent: np.ndarray
+    """int64 (infosets,): the owner's last sequence before the infoset."""
+    last: np.ndarray
+    """int64 (players, terminals): last sequence of each player at each terminal."""
+    reach: np.ndarray
+    """float64 (terminals,): chance probability of each terminal."""
+
+
+def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
+    """The sequence form of a walked game.
+
+    Returns:
+        The sequence form, and the infosets (numbered as they were met) in their final order,
+        int64 (infosets,).
+
+    Raises:
+        ImperfectRecallError: Two histories of an infoset differ in what its player did before;
+            the message names both.
+    """
+    n_actions = np.array([len(actions) for actions in walked.infosets.actions], dtype=np.int64)
+    owner = np.array(walked.infosets.players, dtype=np.int64)
+    sequences = trace_sequences(walked, n_actions)
+    layout, order, place = lay_out(owner, n_actions, sequences, walked.n_players)
+    payoff = payoff_operator(
+        place[sequences.last],
+        sequences.reach[:, None] * walked.tree.utility,
+        layout["player_sequences"],
+    )
+    return SequenceForm(**layout, **payoff), order
+
+
+def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
+    """Follow every player's last sequence down the tree, level by level."""
+    tree, n_players = walked.tree, walked.n_players
+    first = n_players + np.cumsum(n_actions) - n_actions
+    parent = np.full(len(n_actions), NO_INFOSET, dtype=np.int64)
+    last = np.empty((n_players, tree.n_nodes), dtype=np.int64)
+    last[:, 0] = np.arange(n_players)
+    reach = np.ones(tree.n_nodes)
+    begin, end = 0, 1
+    while begin < end:
+        _meet(walked, parent, last, first, begin, end)
+        children = slice(int(tree.first_child[begin]), int(tree.first_child[end]))
+        up = tree.parent[children]
+        last[:, children] = last[:, up]
+        reach[children] = reach[up] * tree.probability[children]
+        acted = tree.player[up]
+        moved = np.flatnonzero(acted >= 0)
+        action = np.arange(children.start, children.stop)[moved] - tree.first_child[up[moved]]
+        last[acted[moved], children.start + moved] = first[tree.infoset[up[moved]]] + action
+        begin, end = children.start, children.stop
+    return Sequences(first, parent, last[:, tree.terminal], reach[tree.terminal])
+
+
+def _meet(
+    walked: WalkedGame,
+    parent: np.ndarray,
+    last: np.ndarray,
+    first: np.ndarray,
+    begin: int,
+    end: int,
+) -> None:
+    """Give the infosets of one level of the tree their parent sequences; check recall."""
+    tree = walked.tree
+    deciding = begin + np.flatnonzero(tree.player[begin:end] >= 0)
+    infoset = tree.infoset[deciding]
+    led_by = last[tree.player[deciding], deciding]
+    new = parent[infoset] == NO_INFOSET
+    parent[infoset[new]] = led_by[new]
+    wrong = parent[infoset] != led_by
+    if wrong.any():
+        node = int(deciding[wrong.argmax()])
+        same = np.flatnonzero(tree.infoset == tree.infoset[node])
+        other = next(int(h) for h in same if last[tree.player[h], h] != last[tree.player[h], node])
+        label = walked.infosets.labels[tree.infoset[node]]
+        before = [
+            _name_sequence(walked, first, int(last[tree.player[node], h])) for h in (other, node)
+        ]
+        raise ImperfectRecallError(
+            f"player {tree.player[node]} forgets what he did before infoset {label!r} (imperfect "
+            f"recall): he comes to it {before[0]} at {walked.where(other)}, but {before[1]} at "
+            f"{walked.where(node)}"
+        )
+
+
+def _name_sequence(walked: WalkedGame, first: np.ndarray, sequence: int) -> str:
+    """``by 'bet' at 'Jpb'``, or ``without having acted``."""
+    if sequence < walked.n_players:
+        return "without having acted"
+    infoset = int(np.searchsorted(first, sequence, side="right")) - 1
+    action = walked.infosets.actions[infoset][sequence - int(first[infoset])]
+    return f"by {str(action)!r} at infoset {walked.infosets.labels[infoset]!r}"
+
+
+def lay_out(
+    owner: np.ndarray, n_actions: np.ndarray, sequences: Sequences, n_players: int
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """Give infosets and sequences their final places: buckets of lanes.
+
+    Returns:
+        The fields of :class:`SequenceForm` that say the layout; the infosets in their final
+        order; the final place of every sequence.
+    """
+    level = _levels(owner, sequences)
+    ends = np.bincount(sequences.last.ravel(), minlength=n_players + int(n_actions.sum()))
+    place = np.empty(n_players + int(n_actions.sum()), dtype=np.int64)
+    order: list[np.ndarray] = []
+    buckets: list[tuple[int, int, int, int, int]] = []
+    player_infosets, player_sequences, player_buckets = [0], [0], [0]
+    next_infoset = next_sequence = 0
+    for player in range(n_players):
+        place[player] = next_sequence
+        next_sequence += 1
+        own = np.flatnonzero(owner == player)
+        for depth in range(int(level[own].max(initial=-1)) + 1):
+            here = own[level[own] == depth]
+            for actions in np.unique(n_actions[here]):
+                lanes = here[n_actions[here] == actions]
+                # Lanes whose sequences end the game equally often side by side, which makes
+                # the slices of the payoff operator wide; among these, children of one
+                # sequence, which lets the passes go through their parents in order.
+                own_ends = [ends[sequences.first[lanes] + action] for action in range(actions)]
+                lanes = lanes[np.lexsort((place[sequences.parent[lanes]], *own_ends))]
+                count = len(lanes)
+                buckets.append((depth, int(actions), count, next_infoset, next_sequence))
+                order.append(lanes)
+                for action in range(actions):
+                    place[sequences.first[lanes] + action] = (
+                        next_sequence + action * count + np.arange(count)
+                    )
+                next_infoset += count
+                next_sequence += count * int(actions)
+        player_infosets.append(next_infoset)
+        player_sequences.append(next_sequence)
+        player_buckets.append(len(buckets))
+    final = np.concatenate(order) if order else np.empty(0, dtype=np.int64)
+    table = np.array(buckets, dtype=np.int64).reshape(-1, 5).T
+    layout = dict(
+        zip(
+            ("bucket_level", "bucket_actions", "bucket_lanes", "bucket_infoset", "bucket_sequence"),
+            np.ascontiguousarray(table),
+            strict=True,
+        ),
+        player_infosets=np.array(player_infosets),
+        player_sequences=np.array(player_sequences),
+        player_buckets=np.array(player_buckets),
+        infoset_parent=place[sequences.parent[final]].astype(np.uint32),
+    )
+    return layout, final, place
+
+
+def _levels(owner: np.ndarray, sequences: Sequences) -> np.ndarray:
+    """Own infosets passed before each infoset."""
+    n_players = int(sequences.last.shape[0])
+    level = np.full(len(owner), -1, dtype=np.int64)
+    from_root = sequences.parent < n_players
+    level[from_root] = 0
+    # The infoset of a sequence is the last one whose first sequence is not beyond it.
+    above = np.searchsorted(sequences.first, sequences.parent, side="right") - 1
+    todo = np.flatnonzero(~from_root)
+    while len(todo):
+        known = level[above[todo]] >= 0
+        level[todo[known]] = level[above[todo[known]]] + 1
+        todo = todo[~known]
+    return level
+
+
+def payoff_operator(
+    last: np.ndarray, payoff: np.ndarray, player_sequences: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The fields of :class:`SequenceForm` that say ``g = A x``, for every player.
+
+    Terminals that share the last sequences of all players are merged.  A player's rows are
+    those of his own sequences; consecutive rows with as many entries form a slice, in which
+    entry ``e`` of all rows is contiguous.
+
+    Args:
+        last: int64 (players, terminals): last sequence of each player at each terminal.
+        payoff: float64 (terminals, players): chance probability times utility.
+        player_sequences: As in :class:`SequenceForm`.
+    """
+    last, payoff = _merge(last, payoff)
+    n_players, entries = last.shape
+    parts: list[dict[str, np.ndarray]] = []
+    for player in range(n_players):
+        others = np.delete(last, player, axis=0)
+        by_row = np.lexsort((*others[::-1], last[player]))
+        rows, count = np.unique(last[player][by_row], return_counts=True)
+        parts.append(_slices(rows, count, others[:, by_row], payoff[by_row, player]))
+    for player, part in enumerate(parts):
+        part["payoff_offset"] += player * entries
+    joined = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
+    counts = [len(part["payoff_row"]) for part in parts]
+    joined["payoff_slices"] = np.concatenate([[0], np.cumsum(counts)])
+    return joined
+
+
+def _merge(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Add up the payoffs of terminals with equal last sequences."""
+    order = np.lexsort(last[::-1])
+    last, payoff = last[:, order], payoff[order]
+    new = np.ones(last.shape[1], dtype=bool)
+    new[1:] = (last[:, 1:] != last[:, :-1]).any(axis=0)
+    if new.all():
+        return last, payoff
+    return last[:, new], np.add.reduceat(payoff, np.flatnonzero(new), axis=0)
+
+
+def _slices(
+    rows: np.ndarray, count: np.ndarray, columns: np.ndarray, values: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Lay out one player's entries, which come sorted by row, in slices."""
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (np.diff(rows) != 1) | (np.diff(count) != 0)
+    first = np.flatnonzero(new)
+    height = np.diff(np.append(first, len(rows)))
+    width = count[first]
+    offset = np.cumsum(height * width) - height * width
+    # Entry e of row r of a slice goes to offset + e * height + r.
+    of_row = np.repeat(np.arange(len(first)), height)
+    row_in_slice = np.arange(len(rows)) - first[of_row]
+    entry_row = np.repeat(np.arange(len(rows)), count)
+    entry = np.arange(len(values)) - np.repeat(np.cumsum(count) - count, count)
+    target = offset[of_row][entry_row] + entry * height[of_row][entry_row] + row_in_slice[entry_row]
+    column = np.empty(columns.shape, dtype=np.uint32)
+    column[:, target] = columns
+    value = np.empty(len(values))
+    value[target] = values
+    return {
+        "payoff_row": rows[first],
+        "payoff_rows": height,
+        "payoff_entries": width,
+        "payoff_offset": offset,
+        "payoff_column": column,
+        "payoff_value": value,
+    }

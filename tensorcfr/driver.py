@@ -1,0 +1,287 @@
+"""``solve``: run an algorithm on a game until a stop rule says so."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from types import FrameType
+
+from .algorithms import Algorithm, LinearProgram, find_algorithm
+from .compiled import CompiledGame
+from .evaluation import Evaluation
+from .solution import Solution, Status, TracePoint
+from .solver import Solver
+
+CHUNK_SECONDS = 0.05
+"""About how long the solver runs between two looks at the clock, the keyboard and the hook."""
+
+PER_DECADE = 10
+"""Geometric checkpoints per factor of ten in iterations."""
+
+PER_DECADE_TO_TARGET = 25
+"""The same while looking for a target exploitability, which ends within a tenth of the
+iterations that it needs."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a progress hook is told."""
+
+    iteration: int
+    """Iterations done, those of the solution it went on from included."""
+    last_iteration: int | None
+    """Iteration at which the solve will end, if that was asked for."""
+    seconds: float
+    """Time spent iterating in this call, in seconds."""
+    trace: tuple[TracePoint, ...]
+    """The record so far."""
+
+
+def solve(
+    game: CompiledGame,
+    algorithm: str | Algorithm | LinearProgram | None = None,
+    *,
+    iters: int | None = None,
+    target: float | None = None,
+    time_limit: float | None = None,
+    checkpoints: str | int | Iterable[int] = "geometric",
+    start: Solution | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    memory_limit: int | None = None,
+) -> Solution:
+    """Solve a game.
+
+    Ends with the first of ``iters``, ``target`` and ``time_limit`` that is met, or with Ctrl-C,
+    which loses nothing: the solution says which in its ``status``.
+
+    Args:
+        game: A compiled game.
+        algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
+            exact linear program, which takes no stop rule.  By default CFR+, or the algorithm
+            of ``start``.
+        iters: Iterations to run (beyond those of ``start``); each updates every player once.
+        target: Exploitability (nash_conv / players, in the game's own unit) at which to end.
+        time_limit: Seconds of iterating after which to end.
+        checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten),
+            a number ``n`` (every ``n`` iterations), or the iterations themselves.  The end is
+            always recorded.
+        start: A solution of this game to go on from; the result has the same bits as one
+            uninterrupted run.
+        progress: Called with a :class:`Progress` about twenty times a second.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+
+    Returns:
+        The solution: average strategy, values, exploitability, trace.
+
+    Raises:
+        ValueError: No stop rule, or one that makes no sense; an unknown algorithm; ``start`` is
+            of another game or algorithm; ``"lp"`` for more than two players or a general sum.
+        MemoryLimitError: The solver's arrays would not fit; said before they are allocated.
+        MissingExtraError: ``"lp"`` without scipy; says what installs it.
+        RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
+    """
+    record = _algorithm(game, algorithm, start)
+    if isinstance(record, LinearProgram):
+        return _solve_exactly(game, record, (iters, target, time_limit), memory_limit)
+    _check_stop_rules(iters, target, time_limit)
+    solver = Solver(
+        game,
+        record,
+        state=start.state if start else None,
+        iteration=start.iterations if start else 0,
+        memory_limit=memory_limit,
+    )
+    run = _Run(solver, list(start.trace) if start else [], start.seconds if start else 0.0)
+    last = None if iters is None else solver.iteration + iters
+    marks = _marks(checkpoints, solver.iteration, to_target=target is not None)
+    mark = next(marks, None)
+    pace = 1
+    with _interrupts() as interrupted:
+        while (status := run.status(last, target, time_limit, interrupted())) is None:
+            ends = [end - solver.iteration for end in (last, mark) if end is not None]
+            pace = run.step(min([pace, *ends]), pace, time_limit)
+            if solver.iteration == mark:
+                run.record()
+                mark = next(marks, None)
+            if progress:
+                progress(Progress(solver.iteration, last, solver.seconds, tuple(run.trace)))
+    evaluation = run.record()
+    return Solution(
+        game=game,
+        algorithm=record,
+        status=status,
+        policy=solver.average_policy(),
+        evaluation=evaluation,
+        iterations=solver.iteration,
+        seconds=run.seconds,
+        trace=tuple(run.trace),
+        state=solver.state,
+    )
+
+
+@dataclass
+class _Run:
+    """A solver at work, and the record of it."""
+
+    solver: Solver
+    trace: list[TracePoint]
+    seconds_before: float
+
+    @property
+    def seconds(self) -> float:
+        """Time spent iterating, that of the solution it went on from included."""
+        return self.seconds_before + self.solver.seconds
+
+    def status(
+        self,
+        last: int | None,
+        target: float | None,
+        time_limit: float | None,
+        interrupted: bool,
+    ) -> Status | None:
+        """Why to end now, or None."""
+        if target is not None and self._is_recorded and self.trace[-1].exploitability <= target:
+            return Status.TARGET
+        if self.solver.iteration == last:
+            return Status.ITERATIONS
+        if time_limit is not None and self.solver.seconds >= time_limit:
+            return Status.TIME_LIMIT
+        return Status.INTERRUPTED if interrupted else None
+
+    def step(self, iterations: int, pace: int, time_limit: float | None) -> int:
+        """Run some iterations; returns how many to run next, at most, to stay responsive."""
+        before = self.solver.seconds
+        self.solver.step(iterations)
+        each = (self.solver.seconds - before) / iterations
+        budget = CHUNK_SECONDS
+        if time_limit is not None:
+            budget = min(budget, time_limit - self.solver.seconds)
+        return max(1, min(2 * pace, int(budget / max(each, 1e-9))))
+
+    def record(self) -> Evaluation:
+        """Evaluate the average strategy, and note it in the trace."""
+        evaluation = self.solver.evaluate()
+        if not self._is_recorded:
+            self.trace.append(
+                TracePoint(
+                    iteration=self.solver.iteration,
+                    nodes_touched=self.solver.nodes_touched,
+                    seconds=self.seconds,
+                    nash_conv=evaluation.nash_conv,
+                    exploitability=evaluation.exploitability,
+                )
+            )
+        return evaluation
+
+    @property
+    def _is_recorded(self) -> bool:
+        return bool(self.trace) and self.trace[-1].iteration == self.solver.iteration
+
+
+def _algorithm(
+    game: CompiledGame, algorithm: str | Algorithm | LinearProgram | None, start: Solution | None
+) -> Algorithm | LinearProgram:
+    """The record to run; that of ``start`` when it goes on."""
+    if start is None:
+        return find_algorithm("cfr+" if algorithm is None else algorithm)
+    if start.state is None:
+        raise ValueError(f"cannot go on from a solution by {start.algorithm}: it has no state")
+    if start.game is not game and start.game.digest != game.digest:
+        raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
+    if algorithm is not None and find_algorithm(algorithm) != start.algorithm:
+        raise ValueError(
+            f"start was solved by {start.algorithm}, not by {find_algorithm(algorithm)}"
+        )
+    return start.algorithm
+
+
+def _solve_exactly(
+    game: CompiledGame,
+    record: LinearProgram,
+    stop_rules: tuple[object, ...],
+    memory_limit: int | None,
+) -> Solution:
+    """The linear program, which knows no stop rules."""
+    if any(rule is not None for rule in stop_rules):
+        raise ValueError(f"{record.name} is exact: it takes no iters, target or time_limit")
+    from .evaluation.linear_program import equilibrium
+
+    started = time.perf_counter()
+    policy, evaluation = equilibrium(game, memory_limit=memory_limit)
+    return Solution(
+        game=game,
+        algorithm=record,
+        status=Status.EXACT,
+        policy=policy,
+        evaluation=evaluation,
+        iterations=0,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _check_stop_rules(iters: int | None, target: float | None, time_limit: float | None) -> None:
+    """At least one stop rule, and each of them sensible."""
+    if iters is None and target is None and time_limit is None:
+        raise ValueError("when should it end? give iters, target or time_limit")
+    if iters is not None and (isinstance(iters, bool) or iters != int(iters) or iters < 0):
+        raise ValueError(f"iters must be a whole number >= 0, not {iters!r}")
+    if target is not None and not target >= 0:
+        raise ValueError(f"target must be an exploitability >= 0, not {target!r}")
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit must be seconds >= 0, not {time_limit!r}")
+
+
+def _marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: bool) -> Iterator[int]:
+    """The iterations beyond ``after`` at which to evaluate, ascending."""
+    candidates: Iterable[int]
+    if checkpoints == "geometric":
+        per_decade = PER_DECADE_TO_TARGET if to_target else PER_DECADE
+        candidates = (round(10 ** (k / per_decade)) for k in count())
+    elif isinstance(checkpoints, str):
+        raise ValueError(f"checkpoints must be 'geometric' or numbers, not {checkpoints!r}")
+    elif isinstance(checkpoints, int):
+        if checkpoints < 1:
+            raise ValueError(f"checkpoints must be at least 1 apart, not {checkpoints!r}")
+        candidates = count(checkpoints, checkpoints)
+    else:
+        candidates = sorted(checkpoints)
+        if candidates and candidates[0] < 1:
+            raise ValueError(f"checkpoints must be iterations from 1, not {candidates[0]!r}")
+    return _ascending(candidates, after)
+
+
+def _ascending(candidates: Iterable[int], after: int) -> Iterator[int]:
+    """Those beyond ``after``, each once."""
+    for candidate in candidates:
+        if candidate > after:
+            after = candidate
+            yield candidate
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed; a second one raises KeyboardInterrupt as always.
+
+    Python delivers signals to the main thread alone; elsewhere there is nothing to catch.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    pressed = False
+    default = signal.getsignal(signal.SIGINT)
+
+    def note(signum: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(signal.SIGINT, default)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, default)

@@ -1,0 +1,61 @@
+"""The errors of this library; each names the thing that is wrong."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+
+class GameError(ValueError):
+    """The rules of a game break the contract of :mod:`tensorcfr.rules`; names the history or
+    the infoset at fault."""
+
+
+class ImperfectRecallError(GameError):
+    """A player forgets what he knew or did: counterfactual regret minimization and the
+    sequence form do not cover such games."""
+
+
+class InvariantError(GameError):
+    """The arrays of a compiled game break an invariant of ``docs/data-model.md``; begins with
+    its number and names the history, infoset or sequence at fault."""
+
+
+class MemoryLimitError(MemoryError):
+    """More memory would be needed than may be used; says both figures."""
+
+    def __init__(self, what: str, needed: int, limit: int) -> None:
+        super().__init__(
+            f"{what} needs at least {format_bytes(needed)}, the limit is {format_bytes(limit)}; "
+            "pass memory_limit= (bytes) to change it"
+        )
+        self.needed = needed
+        self.limit = limit
+
+
+class MissingExtraError(ImportError):
+    """An optional package is missing; says the command that installs it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"this needs the package {package!r}, which is not installed; "
+            f"run: pip install 'tensorcfr[{extra}]'"
+        )
+
+
+def format_bytes(count: int) -> str:
+    """A size for people: ``"1.7 GiB"``."""
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
+def suggest(word: str, known: Collection[str]) -> str:
+    """``did you mean 'leduc'?``, or the list of what there is."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"there are: {', '.join(sorted(known))}" if known else "it has none"

@@ -1,0 +1,28 @@
+"""Judging strategies: expected values, best responses, exploitability; the exact optimum.
+
+``nash_conv`` is the sum over players of what a best response gains; ``exploitability`` is
+``nash_conv`` divided by the number of players (some papers call the sum exploitability).
+Both are in the game's own unit of utility, and 0 exactly at a Nash equilibrium.
+"""
+
+from __future__ import annotations
+
+from .metrics import (
+    BestResponse,
+    Evaluation,
+    best_response,
+    evaluate,
+    expected_values,
+    exploitability,
+    nash_conv,
+)
+
+__all__ = [
+    "BestResponse",
+    "Evaluation",
+    "best_response",
+    "evaluate",
+    "expected_values",
+    "exploitability",
+    "nash_conv",
+]

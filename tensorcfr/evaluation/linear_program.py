@@ -1,0 +1,238 @@
+"""The exact equilibrium of a two-player zero-sum game, by one linear program.
+
+The sequence form makes optimal play linear.  Own reaches ``x`` of player 0 and ``y`` of player 1
+satisfy ``E x = e`` and ``F y = f`` (of every infoset, the reaches of its actions sum to the
+reach of the sequence that leads there; the empty sequence has reach 1), and with the payoff
+matrix ``A`` of player 0 his value is ``x' A y``.  Against a fixed ``x``, player 1's best response
+is a linear program over ``y``; its dual has one variable ``v`` per infoset of player 1.  So
+
+    maximise v[0]  over x >= 0 and v,  subject to  E x = e  and  F' v <= A' x
+
+is player 0's optimum, and the dual variables of the last constraint are the optimal ``y``: one
+program gives both strategies.
+
+Sources: D. Koller, N. Megiddo, B. von Stengel, "Fast algorithms for finding randomized
+strategies in game trees", STOC 1994; B. von Stengel, "Efficient computation of behavior
+strategies", Games and Economic Behavior 14, 1996.  Solver: HiGHS, through scipy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled import CompiledGame, SequenceForm
+from ..errors import MemoryLimitError, MissingExtraError
+from ..kernels import evaluation as kernels
+from ..memory import free_memory
+from ..policy import Policy
+from .metrics import Evaluation, evaluate_probabilities
+
+DENSE_ROWS = 6.0
+"""Payoff entries per sequence from which the interior point may be the better method."""
+
+DENSE_MATRIX = 0.01
+"""Share of entries in the payoff matrix from which it no longer is."""
+
+TOLERANCE = 1e-9
+"""By how much a constraint or a reduced cost may be violated, where the largest payoff entry is
+1; HiGHS' own default is 1e-7."""
+
+BYTES_PER_COEFFICIENT = 500
+"""What scipy's copies and HiGHS' factors take per nonzero of the program: 140 to 480 were measured
+on liars_dice, leduc(ranks=7) and kuhn(cards=400)."""
+
+
+def equilibrium(
+    game: CompiledGame, *, memory_limit: int | None = None
+) -> tuple[Policy, Evaluation]:
+    """A Nash equilibrium of a two-player zero-sum or constant-sum game, exact to rounding.
+
+    It is an equilibrium, not more: where an infoset is reached only after a mistake of the
+    opponent (or of the player), any play that does not make the mistake pay is optimal, and the
+    program returns one such play, which may be a poor answer to the mistake itself.  Infosets
+    that the player's own strategy avoids are uniform.
+
+    The program has a row and a column per sequence and a coefficient per payoff entry; time
+    grows with a power of that.  HiGHS runs in one piece: no progress, and Ctrl-C is heard only
+    when it ends.  Beyond some 100,000 sequences, iterate.
+
+    Args:
+        game: The game.
+        memory_limit: Bytes that the program may take; by default the machine's free memory.
+
+    Returns:
+        Both players' strategies, and what they are worth by the library's own evaluation: its
+        exploitability checks the solution.
+
+    Raises:
+        ValueError: The game has not two players, or its utilities have no constant sum.
+        MemoryLimitError: The program would not fit; said before it is built.
+        MissingExtraError: scipy is not installed; says what installs it.
+        RuntimeError: HiGHS did not reach the optimum; says what HiGHS says.
+    """
+    _check(game)
+    limit = free_memory() if memory_limit is None else memory_limit
+    if (needed := bytes_needed(game)) > limit:
+        raise MemoryLimitError(f"the linear program of {game.name}", needed, limit)
+    probabilities = np.empty(game.n_sequences)
+    kernels.normalise(game.form, _realization_plans(game), probabilities)
+    policy = Policy(game, probabilities)
+    return policy, evaluate_probabilities(game, probabilities)
+
+
+def bytes_needed(game: CompiledGame) -> int:
+    """Bytes that the linear program takes, about: its coefficients in HiGHS and on the way."""
+    coefficients = len(game.form.payoff_value) // 2 + game.n_sequences + game.n_infosets
+    return BYTES_PER_COEFFICIENT * coefficients
+
+
+def _check(game: CompiledGame) -> None:
+    """Two players whose utilities have a constant sum; otherwise say what would be lost."""
+    if game.n_players != 2:
+        raise ValueError(
+            f"the linear program is for two players, and {game.name} has {game.n_players}; "
+            "with any other number an equilibrium is no linear optimum; iterate instead, without "
+            "the guarantee of an equilibrium"
+        )
+    least, most = game.utility_sums
+    scale = max(1.0, float(np.abs(game.tree.utility).max()))
+    if most - least > 1e-12 * scale:
+        raise ValueError(
+            f"the linear program is for zero-sum games, and the utilities of {game.name} sum to "
+            f"{least:g} at one terminal and to {most:g} at another: then a player's best "
+            "worst case is no equilibrium; iterate instead, without the guarantee of one"
+        )
+
+
+def _realization_plans(game: CompiledGame) -> np.ndarray:
+    """Optimal own reaches of both players' sequences, float64 (sequences,)."""
+    try:
+        from scipy import sparse
+        from scipy.optimize import linprog
+    except ImportError as error:
+        raise MissingExtraError("scipy", "lp") from error
+
+    # A constant sum needs no care: the opponent still minimises what player 0 gets.
+    payoff = sparse.csc_array(_payoff_matrix(game.form))
+    # Entries hold chance probabilities and can be tiny; tolerances are absolute.
+    payoff = payoff / (abs(payoff).max() or 1.0)
+    own, other = (_sequence_constraints(game.form, player) for player in (0, 1))
+    sequences, values = own.shape[1], other.shape[0]
+    objective = np.zeros(sequences + values)
+    objective[sequences] = -1.0
+    bounds = np.zeros((sequences + values, 2))
+    bounds[:, 1] = np.inf
+    bounds[sequences:, 0] = -np.inf
+    result = linprog(
+        objective,
+        A_ub=sparse.hstack([-payoff.T, other.T], format="csc"),
+        b_ub=np.zeros(other.shape[1]),
+        A_eq=sparse.hstack([own, sparse.csc_array((own.shape[0], values))], format="csc"),
+        b_eq=_first_unit(own.shape[0]),
+        bounds=bounds,
+        method=_method(game.form),
+        options={
+            "primal_feasibility_tolerance": TOLERANCE,
+            "dual_feasibility_tolerance": TOLERANCE,
+        },
+    )
+    if result.status != 0:
+        raise RuntimeError(f"HiGHS found no optimum for {game.name}: {result.message}")
+    # scipy's marginals are those of a minimum, so player 1's reaches come with a minus.
+    plans = np.concatenate([result.x[:sequences], -result.ineqlin.marginals])
+    return plans.clip(min=0.0)
+
+
+def _method(form: SequenceForm) -> str:
+    """HiGHS' dual simplex, or its interior point followed by crossover.
+
+    Both end in a vertex whose exploitability is rounding (1e-15 measured), so only time counts.
+    Simplex is quicker on most games.  Its iterations grow with the entries per sequence, where
+    the interior point needs 20 to 50 whatever the game; but a matrix with few zeros fills the
+    factors of the interior point.  CPU seconds of single runs on a busy machine, simplex / interior
+    point; the ratios are what counts:
+
+    ======================== ================= ======= =============
+    game                     entries/sequence  density seconds
+    ======================== ================= ======= =============
+    leduc                     2.5              0.5 %   0.08 / 0.09
+    liars_dice                3.0              0.02 %  1.4  / 5.2
+    goofspiel(cards=5)        3.2              0.3 %   0.06 / 0.09
+    bluff((2, 2), faces=4)    5.0              0.02 %  9.5  / 25
+    leduc(ranks=5)            5.1              0.3 %   0.8  / 0.5
+    leduc(ranks=7)            7.7              0.2 %   5.3  / 2.5
+    leduc(ranks=10)          11.5              0.2 %   76   / 16
+    kuhn(cards=400)          249               31 %    1.0  / 6.3
+    ======================== ================= ======= =============
+    """
+    entries = len(form.payoff_value) // 2
+    own, other = np.diff(form.player_sequences).tolist()
+    if entries > DENSE_ROWS * (own + other) and entries < DENSE_MATRIX * own * other:
+        return "highs-ipm"
+    return "highs-ds"
+
+
+def _payoff_matrix(form: SequenceForm) -> Any:
+    """Player 0's payoff per pair of sequences, a scipy.sparse array, own sequences x others'."""
+    from scipy import sparse
+
+    slices = slice(form.payoff_slices[0], form.payoff_slices[1])
+    index, place, row = _unroll(
+        form.payoff_row[slices], form.payoff_rows[slices], form.payoff_entries[slices]
+    )
+    entry = form.payoff_offset[slices][index] + place
+    shape = np.diff(form.player_sequences)
+    column = form.payoff_column[0, entry].astype(np.int64) - shape[0]
+    return sparse.coo_array((form.payoff_value[entry], (row, column)), shape=tuple(shape))
+
+
+def _sequence_constraints(form: SequenceForm, player: int) -> Any:
+    """What makes own reaches a realization plan: ``E x = (1, 0, 0, ...)``.
+
+    A scipy.sparse array, (1 + infosets) x sequences of the player.  Row 0 is the empty sequence;
+    in the row of an infoset its actions have 1, and the sequence that leads to it has -1.
+    """
+    from scipy import sparse
+
+    buckets = slice(form.player_buckets[player], form.player_buckets[player + 1])
+    index, place, infoset = _unroll(
+        form.bucket_infoset[buckets], form.bucket_lanes[buckets], form.bucket_actions[buckets]
+    )
+    first_infoset, last_infoset = form.player_infosets[player : player + 2]
+    first_sequence, last_sequence = form.player_sequences[player : player + 2]
+    infosets = last_infoset - first_infoset
+    action_column = form.bucket_sequence[buckets][index] + place - first_sequence
+    parent = form.infoset_parent[first_infoset:last_infoset].astype(np.int64)
+    row = np.concatenate([[0], 1 + infoset - first_infoset, 1 + np.arange(infosets)])
+    column = np.concatenate([[0], action_column, parent - first_sequence])
+    value = np.repeat([1.0, -1.0], [1 + len(action_column), infosets])
+    shape = (1 + infosets, last_sequence - first_sequence)
+    return sparse.coo_array((value, (row, column)), shape=shape)
+
+
+def _unroll(
+    first: np.ndarray, lanes: np.ndarray, repeats: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Write out blocks laid out ``[repeat, lane]``, one item per place in a block.
+
+    Args:
+        first: int64 (blocks,): what lane 0 of each block stands for; lane ``l`` is ``l`` more.
+        lanes: int64 (blocks,): lanes of each block.
+        repeats: int64 (blocks,): how often the lanes are repeated.
+
+    Returns:
+        Block, place within the block, and what its lane stands for; int64 (items,) each.
+    """
+    size = lanes * repeats
+    block = np.repeat(np.arange(len(size)), size)
+    place = np.arange(len(block)) - (np.cumsum(size) - size)[block]
+    return block, place, first[block] + place % lanes[block]
+
+
+def _first_unit(length: int) -> np.ndarray:
+    """The vector (1, 0, 0, ...)."""
+    unit = np.zeros(length)
+    unit[0] = 1.0
+    return unit

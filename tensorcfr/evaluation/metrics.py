@@ -1,0 +1,112 @@
+"""Expected values, best responses, NashConv and exploitability, by one sweep of the game."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compiled import CompiledGame
+from ..kernels import evaluation as kernels
+from ..policy import Policy
+
+PolicyLike = Policy | Mapping[str, Mapping[str, float]]
+"""A policy, or probabilities by infoset label and action label."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What strategies are worth, in the game's own unit of utility."""
+
+    values: tuple[float, ...]
+    """Expected value of each player when all play their strategies."""
+    best_responses: tuple[float, ...]
+    """Value of each player's best response to the others' strategies."""
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """What each player's best response gains over his strategy; at least 0 up to
+        rounding."""
+        return tuple(b - v for b, v in zip(self.best_responses, self.values, strict=True))
+
+    @property
+    def nash_conv(self) -> float:
+        """Sum of the gains over players."""
+        return sum(self.gains)
+
+    @property
+    def exploitability(self) -> float:
+        """``nash_conv`` divided by the number of players."""
+        return self.nash_conv / len(self.values)
+
+
+@dataclass(frozen=True)
+class BestResponse:
+    """A player's best response to the others' strategies."""
+
+    value: float
+    """What it earns."""
+    policy: Policy
+    """The others' strategies, with the player's own replaced by a pure best response."""
+
+
+def evaluate(game: CompiledGame, policy: PolicyLike) -> Evaluation:
+    """Expected values and best-response values of a policy; costs about one iteration.
+
+    Raises:
+        ValueError: The policy is not one for this game; names the infoset.
+    """
+    return evaluate_probabilities(game, _probabilities(game, policy))
+
+
+def evaluate_probabilities(game: CompiledGame, probabilities: np.ndarray) -> Evaluation:
+    """As :func:`evaluate`, from float64 (sequences,) behaviour probabilities."""
+    reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
+    expected, best = np.empty(game.n_players), np.empty(game.n_players)
+    kernels.realization_plan(game.form, probabilities, reach)
+    kernels.evaluate(game.form, reach, scratch, expected, best)
+    return Evaluation(tuple(expected.tolist()), tuple(best.tolist()))
+
+
+def expected_values(game: CompiledGame, policy: PolicyLike) -> tuple[float, ...]:
+    """Expected value of each player when all play the policy."""
+    return evaluate(game, policy).values
+
+
+def nash_conv(game: CompiledGame, policy: PolicyLike) -> float:
+    """Sum over players of best-response value minus value."""
+    return evaluate(game, policy).nash_conv
+
+
+def exploitability(game: CompiledGame, policy: PolicyLike) -> float:
+    """:func:`nash_conv` divided by the number of players."""
+    return evaluate(game, policy).exploitability
+
+
+def best_response(game: CompiledGame, policy: PolicyLike, player: int) -> BestResponse:
+    """A pure best response of one player to the others' strategies.
+
+    Where several actions are best, the first of them is taken; infosets that the others or
+    chance never let happen have all values 0, so they take their first action.
+
+    Raises:
+        ValueError: There is no such player, or the policy is not one for this game.
+    """
+    if not 0 <= player < game.n_players:
+        raise ValueError(f"{game.name} has players 0 to {game.n_players - 1}, not {player!r}")
+    strategy = _probabilities(game, policy).copy()
+    reach, value = np.empty(game.n_sequences), np.empty(game.n_sequences)
+    kernels.realization_plan(game.form, strategy, reach)
+    kernels.best_response(game.form, player, reach, value, strategy)
+    empty = int(game.form.player_sequences[player])
+    return BestResponse(float(value[empty]), Policy(game, strategy))
+
+
+def _probabilities(game: CompiledGame, policy: PolicyLike) -> np.ndarray:
+    """float64 (sequences,) of a policy for this very game."""
+    if not isinstance(policy, Policy):
+        policy = Policy.from_mapping(game, policy)
+    elif policy.game is not game and policy.game.infoset_labels != game.infoset_labels:
+        raise ValueError(f"the policy is for {policy.game.name}, not for {game.name}")
+    return policy.probabilities

@@ -1,0 +1,1 @@
+"""Games that were written for other programs, as rules."""

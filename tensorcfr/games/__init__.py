@@ -1,0 +1,125 @@
+"""The built-in games, by name.
+
+A game file says rules and nothing else; this registry gives them names.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import GameError, suggest
+from ..rules import Game, PublicTreeGame
+from . import matrix
+from .goofspiel import Goofspiel
+from .kuhn import KuhnPoker, OneCardPoker
+from .leduc import LeducPoker
+from .liars_dice import Bluff, LiarsDice
+from .matrix import MatrixGame
+
+Rules = Game | PublicTreeGame
+
+
+@dataclass(frozen=True)
+class GameEntry:
+    """One line of the registry."""
+
+    name: str
+    make: Callable[..., Rules]
+    """The class or function that makes the rules; its keyword arguments are the parameters."""
+
+    @property
+    def description(self) -> str:
+        """The first line of what ``make`` says about itself."""
+        return (inspect.getdoc(self.make) or "").split("\n", 1)[0].rstrip(".")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters and their defaults, in order; a required one has no default (``...``)."""
+        return {
+            name: ... if parameter.default is parameter.empty else parameter.default
+            for name, parameter in inspect.signature(self.make).parameters.items()
+        }
+
+
+_MAKERS: dict[str, Callable[..., Rules]] = {
+    "kuhn": KuhnPoker,
+    "one_card_poker": OneCardPoker,
+    "leduc": LeducPoker,
+    "liars_dice": LiarsDice,
+    "bluff": Bluff,
+    "goofspiel": Goofspiel,
+    "matrix": MatrixGame,
+    "rock_paper_scissors": matrix.rock_paper_scissors,
+    "rock_paper_scissors_plus": matrix.rock_paper_scissors_plus,
+    "biased_rock_paper_scissors": matrix.biased_rock_paper_scissors,
+    "matching_pennies": matrix.matching_pennies,
+    "matching_pennies_3p": matrix.matching_pennies_3p,
+    "prisoners_dilemma": matrix.prisoners_dilemma,
+    "stag_hunt": matrix.stag_hunt,
+    "chicken": matrix.chicken,
+    "battle_of_the_sexes": matrix.battle_of_the_sexes,
+    "shapleys_game": matrix.shapleys_game,
+}
+
+GAMES: dict[str, GameEntry] = {name: GameEntry(name, make) for name, make in _MAKERS.items()}
+"""The built-in games by name."""
+
+
+def make_game(spec: str, **parameters: Any) -> Rules:
+    """The rules of a built-in game.
+
+    Args:
+        spec: A name, ``"leduc"``, or a name with parameters, ``"leduc(ranks=4, suits=2)"``.
+        parameters: More parameters; they win over those in ``spec``.
+
+    Raises:
+        GameError: There is no such game, no such parameter, or no such value.
+    """
+    name, given = parse_spec(spec)
+    entry = GAMES.get(name)
+    if entry is None:
+        raise GameError(f"there is no game {name!r}; {suggest(name, GAMES)}")
+    given |= parameters
+    for parameter in given:
+        if parameter not in entry.parameters:
+            raise GameError(
+                f"{name} has no parameter {parameter!r}; {suggest(parameter, entry.parameters)}"
+            )
+    missing = [p for p, default in entry.parameters.items() if default is ... and p not in given]
+    if missing:
+        raise GameError(f"{name} needs the parameter {missing[0]!r}")
+    try:
+        return entry.make(**given)
+    except GameError:
+        raise
+    except ValueError as error:
+        raise GameError(str(error)) from error
+    except TypeError as error:
+        raise GameError(f"{name} cannot take {given}: {error}") from error
+
+
+def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
+    """Split ``"leduc(ranks=4)"`` into ``("leduc", {"ranks": 4})``.
+
+    Raises:
+        GameError: The text has another form.
+    """
+    if "(" not in spec:
+        return spec.strip(), {}
+    try:
+        call = ast.parse(spec.strip(), mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+            raise ValueError
+        names = [str(keyword.arg) for keyword in call.keywords]
+        if len(set(names)) < len(names):
+            raise ValueError
+        values = [ast.literal_eval(keyword.value) for keyword in call.keywords]
+        return call.func.id, dict(zip(names, values, strict=True))
+    except (SyntaxError, ValueError):
+        raise GameError(
+            f"cannot read the game {spec!r}; write it as name(parameter=value, ...)"
+        ) from None

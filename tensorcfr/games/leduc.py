@@ -1,0 +1,166 @@
+"""Leduc hold'em: two betting rounds, one private card each, one board card."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..rules import Chance, Decision, Payoff, PublicTreeGame
+from .cards import SUITS, deal_without_replacement, rank_names, share_pot
+
+FOLD, CALL, RAISE = "fold", "call", "raise"
+
+
+class Betting(NamedTuple):
+    """The public state of the table."""
+
+    label: str
+    """The betting so far, as in infoset labels."""
+    board: int | None
+    to_deal: bool
+    """Whether the board card comes next."""
+    player: int
+    """Who acts; -1 when the game is over."""
+    paid: tuple[int, ...]
+    folded: frozenset[int]
+    raises: int
+    """Bets and raises in this round."""
+    to_act: int
+    """How many players must still act before the round ends."""
+
+
+class LeducPoker(PublicTreeGame):
+    """Leduc hold'em, a poker with two rounds of limit betting.
+
+    Everybody antes 1 and gets one card; a round of betting; one board card; a second round.
+    A card that pairs the board beats any other, otherwise the higher rank wins, and equals
+    share the pot.
+
+    Args:
+        ranks: Number of ranks in the deck; by default ``players + 1``.
+        suits: Number of suits, up to 4.
+        bets: Size of a bet and of every raise, in the first and in the second round.
+        raise_cap: Bets and raises allowed per round.
+        players: 2 or 3.
+
+    Infoset labels are the card, the betting (f, c, r), and after a ``/`` the board card and
+    the second round: ``"Js"``, ``"Js cr"``, ``"Js crc/Qh r"``.
+
+    The defaults equal OpenSpiel's ``leduc_poker``: 9,457 histories, 936 infosets, value
+    -0.0856064 for player 0; three players equal ``leduc_poker(players=3)``.
+
+    Source: F. Southey et al., "Bayes' bluff: opponent modelling in poker", UAI 2005.
+    """
+
+    def __init__(
+        self,
+        *,
+        ranks: int | None = None,
+        suits: int = 2,
+        bets: tuple[int, int] = (2, 4),
+        raise_cap: int = 2,
+        players: int = 2,
+    ) -> None:
+        if players not in (2, 3):
+            raise ValueError(f"leduc: players must be 2 or 3, not {players!r}")
+        ranks = players + 1 if ranks is None else ranks
+        if ranks < 1:
+            raise ValueError(f"leduc: ranks must be at least 1, not {ranks!r}")
+        if not 1 <= suits <= len(SUITS):
+            raise ValueError(f"leduc: suits must be 1 to {len(SUITS)}, not {suits!r}")
+        if len(bets) != 2 or min(bets) <= 0:
+            raise ValueError(f"leduc: bets must be two positive sizes, not {bets!r}")
+        if raise_cap < 0:
+            raise ValueError(f"leduc: raise_cap must not be negative, not {raise_cap!r}")
+        cards = ranks * suits
+        if cards <= players:
+            raise ValueError(
+                f"leduc: {ranks} ranks x {suits} suits are {cards} cards, "
+                f"too few for {players} players and a board card"
+            )
+        self.n_players = players
+        self.suits = suits
+        self.bets = tuple(bets)
+        self.raise_cap = raise_cap
+        self.cards = [rank + suit for rank in rank_names(ranks) for suit in SUITS[:suits]]
+        self.hands = [self.cards] * players
+        self.prior = deal_without_replacement(cards, players)
+
+    def root(self) -> Betting:
+        """The ante is in, player 0 acts."""
+        everybody = self.n_players
+        return Betting("", None, False, 0, (1,) * everybody, frozenset(), 0, everybody)
+
+    def node(self, state: Betting) -> Decision | Chance | Payoff:
+        """Fold is possible when there is something to call; raise below the cap."""
+        if state.to_deal:
+            return Chance({card: self._deal_probability(card) for card in self.cards})
+        if state.player < 0:
+            return self._payoff(state)
+        actions = [CALL]
+        if state.paid[state.player] < max(state.paid):
+            actions.insert(0, FOLD)
+        if state.raises < self.raise_cap:
+            actions.append(RAISE)
+        return Decision(state.player, f" {state.label}" if state.label else "", tuple(actions))
+
+    def next(self, state: Betting, action: str) -> Betting:
+        """The table after an action, or after the card ``action`` is dealt to the board."""
+        if state.to_deal:
+            remaining = self.n_players - len(state.folded)
+            opener = min(set(range(self.n_players)) - state.folded)
+            return state._replace(
+                label=f"{state.label}/{action} ",
+                board=self.cards.index(action),
+                to_deal=False,
+                player=opener,
+                raises=0,
+                to_act=remaining,
+            )
+        player, paid, folded, raises = state.player, list(state.paid), state.folded, state.raises
+        to_act = state.to_act - 1
+        if action == FOLD:
+            folded = folded | {player}
+        else:
+            paid[player] = max(paid)
+            if action == RAISE:
+                paid[player] += self.bets[state.board is not None]
+                raises += 1
+                to_act = self.n_players - len(folded) - 1
+        alone = self.n_players - len(folded) == 1
+        over = alone or (to_act == 0 and state.board is not None)
+        turn = (player + 1) % self.n_players
+        while turn in folded:
+            turn = (turn + 1) % self.n_players
+        return Betting(
+            label=state.label + action[0],
+            board=state.board,
+            to_deal=to_act == 0 and not over,
+            player=-1 if over else turn,
+            paid=tuple(paid),
+            folded=folded,
+            raises=raises,
+            to_act=to_act,
+        )
+
+    def matrix(self, key: tuple[int | None, tuple[int, ...], frozenset[int]]) -> np.ndarray:
+        """What each player wins, per unit of the coefficient, for every pair of cards."""
+        board, paid, folded = key
+        held = np.indices(self.prior.shape) // self.suits
+        ranks = len(self.cards) // self.suits
+        strength = held if board is None else held + ranks * (held == board // self.suits)
+        return share_pot(strength, paid, folded)
+
+    def _deal_probability(self, card: str) -> np.ndarray:
+        """The board is one of the cards that nobody holds."""
+        free = (np.indices(self.prior.shape) != self.cards.index(card)).all(axis=0)
+        return free / (len(self.cards) - self.n_players)
+
+    def _payoff(self, state: Betting) -> Payoff:
+        """With two players all pots of a kind are one matrix, scaled."""
+        if self.n_players == 2:
+            at_stake = min(state.paid)
+            board = None if state.folded else state.board
+            return Payoff(float(at_stake), (board, (1, 1), state.folded))
+        return Payoff(1.0, (state.board, state.paid, state.folded))

@@ -1,0 +1,154 @@
+"""Invariants S: the layout of infosets and sequences, and that the tree agrees with it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .reader import Reader, first, ranges
+
+
+def find_player_ranges(reader: Reader) -> str | None:
+    """The ranges of the players."""
+    form = reader.form
+    return (
+        ranges("player_infosets", form.player_infosets, form.n_infosets)
+        or ranges("player_sequences", form.player_sequences, None, least=1)
+        or ranges("player_buckets", form.player_buckets, len(form.bucket_level))
+    )
+
+
+def find_empty_bucket(reader: Reader) -> str | None:
+    """No bucket is empty."""
+    form = reader.form
+    for name, least in (("level", 0), ("actions", 1), ("lanes", 1)):
+        column = getattr(form, f"bucket_{name}")
+        if (bucket := first(column < least)) is not None:
+            return f"bucket_{name}[{bucket}] is {column[bucket]}"
+    return None
+
+
+def find_bucket_order(reader: Reader) -> str | None:
+    """The buckets of a player go by level, then by number of actions."""
+    form = reader.form
+    level, actions = np.diff(form.bucket_level), np.diff(form.bucket_actions)
+    falls = (level < 0) | ((level == 0) & (actions <= 0))
+    if (at := first(falls & (np.diff(reader.bucket_player) == 0))) is not None:
+        pair = [(int(form.bucket_level[b]), int(form.bucket_actions[b])) for b in (at, at + 1)]
+        return f"bucket {at} has (level, actions) {pair[0]}, but bucket {at + 1} has {pair[1]}"
+    return None
+
+
+def find_infoset_tiles(reader: Reader) -> str | None:
+    """The buckets follow one another over the infosets, none left out."""
+    form = reader.form
+    ends = np.cumsum(form.bucket_lanes)
+    begins = ends - form.bucket_lanes
+    if (bucket := first(form.bucket_infoset != begins)) is not None:
+        return (
+            f"bucket {bucket} begins at infoset {form.bucket_infoset[bucket]}, not {begins[bucket]}"
+        )
+    covered = np.append(0, ends)[form.player_buckets]
+    if (player := first(covered != form.player_infosets)) is not None:
+        return (
+            f"the buckets before player {player} end at infoset {covered[player]}, "
+            f"but player_infosets[{player}] is {form.player_infosets[player]}"
+        )
+    return None
+
+
+def find_sequence_tiles(reader: Reader) -> str | None:
+    """The buckets follow one another over the sequences, with one empty sequence per player."""
+    form = reader.form
+    ends = np.cumsum(form.bucket_lanes * form.bucket_actions)
+    begins = np.append(0, ends)[:-1] + reader.bucket_player + 1
+    if (bucket := first(form.bucket_sequence != begins)) is not None:
+        return (
+            f"bucket {bucket} begins at sequence {form.bucket_sequence[bucket]}, "
+            f"not {begins[bucket]}"
+        )
+    covered = np.append(0, ends)[form.player_buckets] + np.arange(form.n_players + 1)
+    if (player := first(covered != form.player_sequences)) is not None:
+        return (
+            f"the buckets before player {player} end at sequence {covered[player]}, "
+            f"but player_sequences[{player}] is {form.player_sequences[player]}"
+        )
+    return None
+
+
+def find_parent_owner(reader: Reader) -> str | None:
+    """An infoset's parent is a sequence of the same player."""
+    form, owner = reader.form, reader.game.infoset_player
+    parent = form.infoset_parent
+    wrong = parent < form.player_sequences[owner]
+    wrong |= parent >= form.player_sequences[owner + 1]
+    if (infoset := first(wrong)) is not None:
+        return (
+            f"{reader.infoset(infoset)} of player {owner[infoset]} has the parent "
+            f"{parent[infoset]}, which is none of his sequences"
+        )
+    return None
+
+
+def find_parent_level(reader: Reader) -> str | None:
+    """An infoset is one level below its parent."""
+    form = reader.form
+    level = np.repeat(form.bucket_level, form.bucket_lanes)
+    above = reader.sequence_level[form.infoset_parent]
+    if (infoset := first(level != above + 1)) is not None:
+        return (
+            f"{reader.infoset(infoset)} is at level {level[infoset]}, but its parent, "
+            f"{reader.sequence(int(form.infoset_parent[infoset]))}, puts it at level "
+            f"{above[infoset] + 1}"
+        )
+    return None
+
+
+def find_owner(reader: Reader) -> str | None:
+    """Who acts at a history owns its infoset."""
+    tree, deciding = reader.tree, reader.deciding
+    owner = reader.game.infoset_player[tree.infoset[deciding]]
+    if (at := first(tree.player[deciding] != owner)) is not None:
+        node = int(deciding[at])
+        return (
+            f"player {tree.player[node]} acts at {reader.node(node)}, but "
+            f"{reader.infoset(int(tree.infoset[node]))} is player {owner[at]}'s"
+        )
+    return None
+
+
+def find_unused(reader: Reader) -> str | None:
+    """Every infoset has a history."""
+    used = np.zeros(reader.form.n_infosets, dtype=bool)
+    used[reader.tree.infoset[reader.deciding]] = True
+    if (infoset := first(~used)) is not None:
+        return f"{reader.infoset(infoset)} has none"
+    return None
+
+
+def find_fan(reader: Reader) -> str | None:
+    """A history has as many children as its infoset has actions."""
+    tree, deciding = reader.tree, reader.deciding
+    actions = reader.form.bucket_actions[reader.infoset_bucket][tree.infoset[deciding]]
+    if (at := first(reader.children[deciding] != actions)) is not None:
+        node = int(deciding[at])
+        return (
+            f"{reader.node(node)} has {reader.children[node]} children, but "
+            f"{reader.infoset(int(tree.infoset[node]))} has {actions[at]} actions"
+        )
+    return None
+
+
+def find_recall(reader: Reader) -> str | None:
+    """Whoever acts came by the parent sequence of the infoset."""
+    tree, deciding = reader.tree, reader.deciding
+    last, _ = reader.last_and_reach
+    came = last[tree.player[deciding], deciding]
+    parent = reader.form.infoset_parent[tree.infoset[deciding]]
+    if (at := first(came != parent)) is not None:
+        node = int(deciding[at])
+        return (
+            f"player {tree.player[node]} comes to {reader.node(node)} by "
+            f"{reader.sequence(int(came[at]))}, but the parent of "
+            f"{reader.infoset(int(tree.infoset[node]))} is {reader.sequence(int(parent[at]))}"
+        )
+    return None

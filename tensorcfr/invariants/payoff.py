@@ -1,0 +1,129 @@
+"""Invariants P: the payoff operator, and that the tree agrees with it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .reader import Reader, first, ranges
+
+PAYOFF_TOLERANCE = 1e-9
+"""How far the payoff operator may be from the tree, relative to the payoffs that are summed."""
+
+
+def find_slice_ranges(reader: Reader) -> str | None:
+    """The slices of the players; none is empty."""
+    form = reader.form
+    for name in ("payoff_rows", "payoff_entries"):
+        column = getattr(form, name)
+        if (at := first(column < 1)) is not None:
+            return f"{name}[{at}] is {column[at]}"
+    return ranges("payoff_slices", form.payoff_slices, len(form.payoff_row))
+
+
+def find_slice_tiles(reader: Reader) -> str | None:
+    """The slices follow one another over the entries."""
+    form = reader.form
+    ends = np.cumsum(form.payoff_rows * form.payoff_entries)
+    begins = np.append(0, ends)
+    if (at := first(form.payoff_offset != begins[:-1])) is not None:
+        return f"slice {at} begins at entry {form.payoff_offset[at]}, not {begins[at]}"
+    if begins[-1] != len(form.payoff_value):
+        return f"the slices end at entry {begins[-1]}, but there are {len(form.payoff_value)}"
+    return None
+
+
+def find_row_order(reader: Reader) -> str | None:
+    """The rows of a player are his sequences, each at most once, ascending."""
+    form = reader.form
+    owner = np.repeat(np.arange(form.n_players), np.diff(form.payoff_slices))
+    begin, end = form.payoff_row, form.payoff_row + form.payoff_rows
+    inside = (begin >= form.player_sequences[owner]) & (end <= form.player_sequences[owner + 1])
+    if (at := first(~inside)) is not None:
+        return (
+            f"slice {at} of player {owner[at]} has rows {begin[at]} to {end[at] - 1}, "
+            "which are not all his sequences"
+        )
+    if (at := first((begin[1:] < end[:-1]) & (owner[1:] == owner[:-1]))) is not None:
+        return (
+            f"slice {at + 1} begins at {reader.sequence(int(begin[at + 1]))}, which does not come "
+            f"after the rows of slice {at}"
+        )
+    return None
+
+
+def find_column(reader: Reader) -> str | None:
+    """The columns are sequences of the other players."""
+    form = reader.form
+    for player in range(form.n_players):
+        entries = reader.entries_of(player)
+        others = [other for other in range(form.n_players) if other != player]
+        for column, other in zip(form.payoff_column[:, entries], others, strict=True):
+            low, high = form.player_sequences[other], form.player_sequences[other + 1]
+            if (at := first((column < low) | (column >= high))) is not None:
+                row = int(reader.entry_row[entries.start + at])
+                return (
+                    f"entry {entries.start + at}, of {reader.sequence(row)}, has column "
+                    f"{column[at]}, which is no sequence of player {other}"
+                )
+    return None
+
+
+def find_entry_order(reader: Reader) -> str | None:
+    """The entries of a row ascend, no two alike."""
+    form, of = reader.form, reader.entry_slice
+    here = np.arange(len(of))
+    here = here[here < (form.payoff_offset + form.payoff_rows * (form.payoff_entries - 1))[of]]
+    below = here + form.payoff_rows[of[here]]
+    rises = np.zeros(len(here), dtype=bool)
+    for column in form.payoff_column[::-1]:
+        rises = (column[here] < column[below]) | ((column[here] == column[below]) & rises)
+    if (at := first(~rises)) is not None:
+        return (
+            f"the columns of {reader.sequence(int(reader.entry_row[here[at]]))} go from "
+            f"{form.payoff_column[:, here[at]].tolist()} to "
+            f"{form.payoff_column[:, below[at]].tolist()}"
+        )
+    return None
+
+
+def find_value(reader: Reader) -> str | None:
+    """Payoff values are finite."""
+    value = reader.form.payoff_value
+    if (at := first(~np.isfinite(value))) is not None:
+        row = int(reader.entry_row[at])
+        return f"entry {at}, of {reader.sequence(row)}, has value {value[at]}"
+    return None
+
+
+def find_payoff(reader: Reader) -> str | None:
+    """The operator gives what the tree gives.
+
+    Both sides are multiplied by one fixed random vector over the sequences: two different
+    operators give different products for almost every such vector, and no sorting is needed.
+    """
+    tree, form = reader.tree, reader.form
+    weight = np.random.default_rng(0).uniform(0.5, 1.5, form.n_sequences)
+    last, reach = reader.last_and_reach
+    last, reach = last[:, tree.terminal], reach[tree.terminal]
+    weights = weight[last]
+    for player in range(form.n_players):
+        own = slice(int(form.player_sequences[player]), int(form.player_sequences[player + 1]))
+        size = own.stop - own.start
+        others = np.delete(weights, player, axis=0).prod(axis=0)
+        term = reach * tree.utility[:, player] * others
+        row = last[player] - own.start
+        in_tree = np.bincount(row, term, size)
+        entries = reader.entries_of(player)
+        product = form.payoff_value[entries] * weight[form.payoff_column[:, entries]].prod(axis=0)
+        in_form = np.bincount(reader.entry_row[entries] - own.start, product, size)
+        off = np.abs(in_tree - in_form)
+        if (off <= PAYOFF_TOLERANCE * np.abs(in_tree)).all():
+            continue
+        # What is left of a sum that cancels is compared with what was summed.
+        scale = np.bincount(row, np.abs(term), size)
+        if (at := first(off > PAYOFF_TOLERANCE * scale)) is not None:
+            return (
+                f"the payoffs of {reader.sequence(own.start + at)} differ: under one and the "
+                f"same weights the tree gives {in_tree[at]:.12g}, the operator {in_form[at]:.12g}"
+            )
+    return None

@@ -1,0 +1,161 @@
+"""A game under check, as the invariants look at it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from ..compiled import CHANCE, CompiledGame
+
+
+class Reader:
+    """A game under check: names for what is at fault, and what several invariants need."""
+
+    def __init__(self, game: CompiledGame) -> None:
+        self.game = game
+        self.tree = game.tree
+        self.form = game.form
+        self.labels = game.infoset_labels
+        self.actions = game.infoset_actions
+
+    def node(self, node: int) -> str:
+        """``node 4 (history [J, Q])``; only once parents are known to come before children."""
+        try:
+            labels = self.game.history(node)
+        except (IndexError, TypeError):  # labels are checked last
+            return f"node {node}"
+        return f"node {node} (history [{', '.join(labels)}])" if labels else "the root"
+
+    def infoset(self, infoset: int) -> str:
+        """``infoset 3 ('Jpb')``."""
+        try:
+            return f"infoset {infoset} ({self.labels[infoset]!r})"
+        except IndexError:
+            return f"infoset {infoset}"
+
+    def sequence(self, sequence: int) -> str:
+        """``sequence 7 ('pass' at infoset 3 ('Jpb'))``; only once the layout is known sound."""
+        form = self.form
+        if sequence in form.player_sequences[:-1]:
+            player = int(np.searchsorted(form.player_sequences, sequence))
+            return f"sequence {sequence} (the empty one of player {player})"
+        bucket = int(np.searchsorted(form.bucket_sequence, sequence, side="right")) - 1
+        action, lane = divmod(
+            sequence - int(form.bucket_sequence[bucket]), int(form.bucket_lanes[bucket])
+        )
+        infoset = int(form.bucket_infoset[bucket]) + lane
+        try:
+            label = repr(self.actions[infoset][action])
+        except (IndexError, TypeError):
+            label = f"action {action}"
+        return f"sequence {sequence} ({label} at {self.infoset(infoset)})"
+
+    @cached_property
+    def children(self) -> np.ndarray:
+        """int64 (nodes,): number of children."""
+        return np.diff(self.tree.first_child)
+
+    @cached_property
+    def by_chance(self) -> np.ndarray:
+        """Whether chance stepped into the node, bool (nodes,)."""
+        stepped = np.zeros(self.tree.n_nodes, dtype=bool)
+        stepped[1:] = np.repeat(self.tree.player == CHANCE, self.children)
+        return stepped
+
+    @cached_property
+    def chance_nodes(self) -> np.ndarray:
+        """int64 (chance nodes,): the chance nodes, ascending."""
+        return np.flatnonzero(self.tree.player == CHANCE)
+
+    @cached_property
+    def deciding(self) -> np.ndarray:
+        """int64 (decision nodes,): the decision nodes, ascending."""
+        return np.flatnonzero(self.tree.player >= 0)
+
+    @cached_property
+    def bucket_player(self) -> np.ndarray:
+        """int64 (buckets,): whose bucket it is."""
+        return np.repeat(np.arange(self.form.n_players), np.diff(self.form.player_buckets))
+
+    @cached_property
+    def infoset_bucket(self) -> np.ndarray:
+        """int64 (infosets,): the bucket of each infoset."""
+        return np.repeat(np.arange(len(self.form.bucket_lanes)), self.form.bucket_lanes)
+
+    @cached_property
+    def sequence_level(self) -> np.ndarray:
+        """int64 (sequences,): level of the infoset of each sequence; -1 for the empty ones."""
+        form = self.form
+        level = np.full(form.n_sequences, -1)
+        filled = np.ones(form.n_sequences, dtype=bool)
+        filled[form.player_sequences[:-1]] = False
+        level[filled] = np.repeat(form.bucket_level, form.bucket_lanes * form.bucket_actions)
+        return level
+
+    @cached_property
+    def last_and_reach(self) -> tuple[np.ndarray, np.ndarray]:
+        """Last sequences, int64 (players, nodes), and chance reaches, float64 (nodes,)."""
+        tree, game = self.tree, self.game
+        first_sequence = np.zeros(tree.n_nodes, dtype=np.int64)
+        stride = np.zeros(tree.n_nodes, dtype=np.int64)
+        infoset = tree.infoset[self.deciding]
+        first_sequence[self.deciding] = game.infoset_sequence[infoset]
+        stride[self.deciding] = game.infoset_stride[infoset]
+
+        last = np.empty((game.n_players, tree.n_nodes), dtype=np.int64)
+        last[:, 0] = self.form.player_sequences[:-1]
+        reach = np.ones(tree.n_nodes)
+        begin, end = 0, 1
+        while begin < end:
+            level = slice(int(tree.first_child[begin]), int(tree.first_child[end]))
+            above = tree.parent[level]
+            action = np.arange(level.start, level.stop) - tree.first_child[above]
+            sequence = first_sequence[above] + action * stride[above]
+            mover = tree.player[above]
+            for player, own in enumerate(last):
+                own[level] = np.where(mover == player, sequence, own[above])
+            reach[level] = reach[above] * tree.probability[level]
+            begin, end = level.start, level.stop
+        return last, reach
+
+    @cached_property
+    def entry_slice(self) -> np.ndarray:
+        """int64 (entries,): the slice of each payoff entry."""
+        form = self.form
+        return np.repeat(np.arange(len(form.payoff_row)), form.payoff_rows * form.payoff_entries)
+
+    @cached_property
+    def entry_row(self) -> np.ndarray:
+        """int64 (entries,): the sequence whose row each payoff entry is in."""
+        form = self.form
+        # One run per slice and entry: the rows of the slice, in order.
+        length = np.repeat(form.payoff_rows, form.payoff_entries)
+        begin = np.cumsum(length) - length
+        row = np.repeat(np.repeat(form.payoff_row, form.payoff_entries) - begin, length)
+        row += np.arange(len(row))
+        return row
+
+    def entries_of(self, player: int) -> slice:
+        """The payoff entries of a player."""
+        slices = self.form.payoff_slices
+        ends = np.append(self.form.payoff_offset, len(self.form.payoff_value))
+        return slice(int(ends[slices[player]]), int(ends[slices[player + 1]]))
+
+
+def first(wrong: np.ndarray) -> int | None:
+    """Index of the first true value, if there is one."""
+    if not wrong.any():
+        return None
+    return int(wrong.argmax())
+
+
+def ranges(name: str, starts: np.ndarray, end: int | None, least: int = 0) -> str | None:
+    """What is wrong with an array of ranges, which begin at 0 and end at ``end``."""
+    if starts[0] != 0:
+        return f"{name} begins at {starts[0]}, not 0"
+    if (at := first(np.diff(starts) < least)) is not None:
+        return f"{name} gives player {at} the range {starts[at]} to {starts[at + 1]}"
+    if end is not None and starts[-1] != end:
+        return f"{name} ends at {starts[-1]}, not {end}"
+    return None

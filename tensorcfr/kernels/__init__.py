@@ -1,0 +1,1 @@
+"""Numba kernels: small functions on arrays, with their shapes in the docstrings."""

@@ -1,0 +1,132 @@
+"""Kernels that judge strategies: normalising, reaching, expected values, best responses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiled import SequenceForm
+from .jit import inlined, kernel
+from .payoff import payoff_product
+
+
+@kernel
+def normalise(form: SequenceForm, weight: np.ndarray, strategy: np.ndarray) -> None:
+    """Behaviour strategy from non-negative weights; uniform at infosets without any weight.
+
+    Args:
+        form: The game.
+        weight: float64 (sequences,).
+        strategy: float64 (sequences,): modified in place; 1 for the empty sequences.
+    """
+    for player in range(form.player_sequences.shape[0] - 1):
+        strategy[form.player_sequences[player]] = 1.0
+    for b in range(form.bucket_lanes.shape[0]):
+        actions, lanes, first = (
+            form.bucket_actions[b],
+            form.bucket_lanes[b],
+            form.bucket_sequence[b],
+        )
+        for lane in range(first, first + lanes):
+            total = 0.0
+            for a in range(actions):
+                total += weight[lane + a * lanes]
+            for a in range(actions):
+                s = lane + a * lanes
+                strategy[s] = weight[s] / total if total > 0.0 else 1.0 / actions
+
+
+@kernel
+def realization_plan(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray) -> None:
+    """Own reach of every sequence under a behaviour strategy.
+
+    Args:
+        form: The game.
+        strategy: float64 (sequences,).
+        reach: float64 (sequences,): modified in place; 1 for the empty sequences.
+    """
+    for player in range(form.player_sequences.shape[0] - 1):
+        reach[form.player_sequences[player]] = 1.0
+    for b in range(form.bucket_lanes.shape[0]):
+        lanes, infoset = form.bucket_lanes[b], form.bucket_infoset[b]
+        for a in range(form.bucket_actions[b]):
+            first = form.bucket_sequence[b] + a * lanes
+            for lane in range(lanes):
+                parent = form.infoset_parent[infoset + lane]
+                reach[first + lane] = reach[parent] * strategy[first + lane]
+
+
+@kernel
+def evaluate(
+    form: SequenceForm,
+    reach: np.ndarray,
+    value: np.ndarray,
+    expected: np.ndarray,
+    best: np.ndarray,
+) -> None:
+    """Expected values, and what each player's best response to the others earns.
+
+    Args:
+        form: The game.
+        reach: float64 (sequences,): own reaches of all players.
+        value: float64 (sequences,): scratch, modified in place.
+        expected: float64 (players,): modified in place.
+        best: float64 (players,): modified in place.
+    """
+    for player in range(form.player_sequences.shape[0] - 1):
+        payoff_product(form, player, reach, value)
+        total = 0.0
+        for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
+            total += reach[s] * value[s]
+        expected[player] = total
+        _maximise(form, player, value)
+        best[player] = value[form.player_sequences[player]]
+
+
+@kernel
+def best_response(
+    form: SequenceForm, player: int, reach: np.ndarray, value: np.ndarray, strategy: np.ndarray
+) -> None:
+    """A pure best response of one player, and the values behind it.
+
+    Args:
+        form: The game.
+        player: Who responds.
+        reach: float64 (sequences,): own reaches of the others.
+        value: float64 (sequences,): the player's part becomes the counterfactual value of each
+            of his sequences when he plays on optimally; of the empty one, his best-response
+            value.
+        strategy: float64 (sequences,): the player's part is modified in place: 1 for the first
+            of the best actions, 0 for the others.
+    """
+    payoff_product(form, player, reach, value)
+    _maximise(form, player, value)
+    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
+        actions, lanes, first = (
+            form.bucket_actions[b],
+            form.bucket_lanes[b],
+            form.bucket_sequence[b],
+        )
+        for lane in range(first, first + lanes):
+            chosen = 0
+            for a in range(1, actions):
+                if value[lane + a * lanes] > value[lane + chosen * lanes]:
+                    chosen = a
+            for a in range(actions):
+                strategy[lane + a * lanes] = 1.0 if a == chosen else 0.0
+
+
+@inlined
+def _maximise(form: SequenceForm, player: int, value: np.ndarray) -> None:
+    """The backward pass with a maximum in place of the strategy's mean."""
+    for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
+        actions, lanes, first = (
+            form.bucket_actions[b],
+            form.bucket_lanes[b],
+            form.bucket_sequence[b],
+        )
+        infoset = form.bucket_infoset[b]
+        for lane in range(lanes):
+            best = value[first + lane]
+            for a in range(1, actions):
+                best = max(best, value[first + a * lanes + lane])
+            value[form.infoset_parent[infoset + lane]] += best

@@ -1,0 +1,41 @@
+"""How kernels are compiled: cached on disk where that is possible, and always IEEE.
+
+Additions may be fused with multiplications, nothing else is reordered: the same game gives
+the same bits in every run.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
+
+
+class SlowStartWarning(UserWarning):
+    """Compiled kernels cannot be kept, so every process compiles them again."""
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """``numba.njit`` with a disk cache; without one, and a warning, where it has no place."""
+    try:
+        return numba.njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        warnings.warn(
+            "compiled kernels cannot be kept: neither the package's __pycache__ nor the user's "
+            "cache directory can be written, so every process spends seconds compiling; set "
+            "NUMBA_CACHE_DIR to a directory that can be written",
+            SlowStartWarning,
+            stacklevel=2,
+        )
+        return numba.njit(**_OPTIONS)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A piece of a kernel: compiled as part of the kernels that call it."""
+    return numba.njit(**_OPTIONS)(function)

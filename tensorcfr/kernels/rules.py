@@ -1,0 +1,154 @@
+"""Local rules: the few lines of arithmetic in which one variant of CFR differs from another.
+
+A local rule is a function of scalars,
+
+    step(regret, instant, parameters) -> (regret, preference)
+
+applied to every sequence of the player who updates, once per infoset and iteration: the
+cumulative regret so far, the instantaneous counterfactual regret of this iteration and the
+rule's parameters at this iteration give the new cumulative regret and the preference, the
+number from which regret matching takes the next strategy (positive parts, normalised).
+
+To the kernels a rule is a *type*: they are compiled once for each rule, with its arithmetic
+inlined into their inner loops, and later processes find the compiled code again by what the
+rule computes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
+
+from .jit import inlined
+
+_steps: dict[str, Any] = {}
+"""Compiled step functions by digest; what :class:`RuleType` stands for."""
+
+
+class LocalRule:
+    """A local rule that kernels accept as an argument.
+
+    Args:
+        name: What error messages and saved solutions call it.
+        step: ``step(regret, instant, parameters) -> (regret, preference)`` on float64 scalars,
+            in the subset of Python that numba compiles; ``parameters`` is a tuple of float64.
+        at: ``at(t, **parameters)``: the step's parameters at iterations ``t`` (a float64 array),
+            a tuple of float64 arrays; without it the step has none.
+        parameter_names: The keyword arguments of ``at``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        step: Callable[..., tuple[float, float]],
+        *,
+        at: Callable[..., tuple[np.ndarray, ...]] | None = None,
+        parameter_names: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.step = inlined(step)
+        self.at = at
+        self.parameter_names = parameter_names
+        probe = dict.fromkeys(parameter_names, 1.0)
+        self.n_parameters = len(at(np.ones(1), **probe)) if at else 0
+        self.digest = f"{_digest(step)}/{self.n_parameters}"
+        _steps[self.digest] = self.step
+
+    def __repr__(self) -> str:
+        return f"<LocalRule {self.name}>"
+
+
+def _digest(function: Callable[..., Any]) -> str:
+    """A fingerprint of what a function computes: its code, and the values that it refers to.
+
+    Compiled code is kept on disk under this fingerprint, so it must change whenever the
+    function's meaning does, also by way of a helper function in another file.
+    """
+    parts: list[object] = []
+    seen: set[int] = set()
+
+    def add(value: object) -> None:
+        value = getattr(value, "py_func", value)
+        code = getattr(value, "__code__", None)
+        if not isinstance(code, CodeType):
+            parts.append(repr(value))
+        elif id(code) not in seen:
+            seen.add(id(code))
+            add_code(code, value.__globals__)  # type: ignore[attr-defined]
+            parts.append(repr(value.__defaults__))  # type: ignore[attr-defined]
+            for cell in value.__closure__ or ():  # type: ignore[attr-defined]
+                add(cell.cell_contents)
+
+    def add_code(code: CodeType, scope: dict[str, object]) -> None:
+        parts.append(code.co_code)
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                add_code(constant, scope)
+            else:
+                parts.append(repr(constant))
+        for name in code.co_names:
+            parts.append(name)
+            if name in scope:
+                add(scope[name])
+
+    add(function)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+class RuleType(types.Type):
+    """The type that numba gives a :class:`LocalRule`: one type per meaning."""
+
+    def __init__(self, digest: str, n_parameters: int) -> None:
+        self.digest = digest
+        self.n_parameters = n_parameters
+        super().__init__(name=f"LocalRule({digest})")
+
+
+@typeof_impl.register(LocalRule)
+def _typeof_rule(rule: LocalRule, context: object) -> RuleType:
+    return RuleType(rule.digest, rule.n_parameters)
+
+
+register_model(RuleType)(models.OpaqueModel)
+
+
+@unbox(RuleType)
+def _unbox_rule(typ: RuleType, rule: Any, context: Any) -> NativeValue:
+    return NativeValue(context.context.get_dummy_value())
+
+
+def apply(
+    rule: LocalRule, regret: float, instant: float, parameters: tuple[float, ...]
+) -> tuple[float, float]:
+    """The rule's step, from inside a kernel."""
+    return rule.step(regret, instant, parameters)
+
+
+@overload(apply, inline="never")
+def _apply(rule, regret, instant, parameters):  # type: ignore[no-untyped-def]
+    step = _steps[rule.digest]
+
+    def call(rule, regret, instant, parameters):  # type: ignore[no-untyped-def]
+        return step(regret, instant, parameters)
+
+    return call
+
+
+def parameters_of(rule: LocalRule, row: np.ndarray) -> tuple[float, ...]:
+    """The rule's parameters at one iteration, as a tuple, from inside a kernel."""
+    return tuple(float(value) for value in row)
+
+
+@overload(parameters_of)
+def _parameters_of(rule, row):  # type: ignore[no-untyped-def]
+    count = rule.n_parameters
+    body = ", ".join(f"row[{i}]" for i in range(count)) + ("," if count else "")
+    scope: dict[str, Any] = {}
+    exec(f"def take(rule, row):\n    return ({body})\n", scope)
+    return scope["take"]

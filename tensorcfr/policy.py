@@ -1,0 +1,108 @@
+"""Behaviour strategies of all players, read by infoset label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from .compiled import CompiledGame
+from .errors import suggest
+
+SUM_TOLERANCE = 1e-9
+"""How far the probabilities given for an infoset may be from summing to 1."""
+
+
+class Policy(Mapping[str, dict[str, float]]):
+    """A behaviour strategy for every player: infoset label to action to probability.
+
+    >>> policy["K"]["bet"]  # doctest: +SKIP
+    0.72...
+
+    Args:
+        game: The game.
+        probabilities: float64 (sequences,): probability of each infoset's action; 1 for the
+            empty sequences.  Kept, not copied, and made read-only.
+    """
+
+    def __init__(self, game: CompiledGame, probabilities: np.ndarray) -> None:
+        if probabilities.shape != (game.n_sequences,):
+            raise ValueError(
+                f"{game.name} has {game.n_sequences:,} sequences, but the policy has shape "
+                f"{probabilities.shape}"
+            )
+        self.game = game
+        self.probabilities = probabilities
+        probabilities.flags.writeable = False
+
+    @classmethod
+    def uniform(cls, game: CompiledGame) -> Policy:
+        """Every action of an infoset equally likely."""
+        probabilities = np.ones(game.n_sequences)
+        form = game.form
+        buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
+        for first, actions, lanes in zip(*buckets, strict=True):
+            probabilities[first : first + actions * lanes] = 1.0 / actions
+        return cls(game, probabilities)
+
+    @classmethod
+    def from_mapping(cls, game: CompiledGame, given: Mapping[str, Mapping[str, float]]) -> Policy:
+        """A policy from probabilities by label.
+
+        Args:
+            game: The game.
+            given: For every infoset label, action label to probability; actions left out have
+                probability 0.
+
+        Raises:
+            ValueError: An infoset is missing or unknown, an action is unknown, or the
+                probabilities of an infoset are no distribution; names the infoset.
+        """
+        for label in given:
+            if label not in game.infoset_index:
+                raise ValueError(
+                    f"{game.name} has no infoset {label!r}; {_suggest_label(game, label)}"
+                )
+        probabilities = np.ones(game.n_sequences)
+        for infoset, label in enumerate(game.infoset_labels):
+            if label not in given:
+                raise ValueError(f"the policy says nothing about infoset {label!r}")
+            actions = game.infoset_actions[infoset]
+            for action in given[label]:
+                if action not in actions:
+                    raise ValueError(
+                        f"infoset {label!r} has no action {action!r}; {suggest(action, actions)}"
+                    )
+            row = np.array([given[label].get(action, 0.0) for action in actions])
+            if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE):
+                raise ValueError(
+                    f"the probabilities of infoset {label!r} are no distribution: "
+                    f"{dict(given[label])}"
+                )
+            probabilities[game.sequences(infoset)] = row
+        return cls(game, probabilities)
+
+    def __getitem__(self, label: str) -> dict[str, float]:
+        infoset = self.game.infoset_index.get(label)
+        if infoset is None:
+            raise KeyError(
+                f"{self.game.name} has no infoset {label!r}; {_suggest_label(self.game, label)}"
+            )
+        row = self.probabilities[self.game.sequences(infoset)].tolist()
+        return dict(zip(self.game.infoset_actions[infoset], row, strict=True))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.game.infoset_labels)
+
+    def __len__(self) -> int:
+        return self.game.n_infosets
+
+    def __repr__(self) -> str:
+        return f"<Policy for {self.game.name}: {len(self):,} infosets>"
+
+
+def _suggest_label(game: CompiledGame, label: str) -> str:
+    """A near label, or an example of what labels look like here."""
+    if game.n_infosets <= 10_000:
+        return suggest(label, game.infoset_labels[:1] if not label else game.infoset_labels)
+    return f"labels look like {game.infoset_labels[0]!r}"

@@ -1,0 +1,173 @@
+"""What :func:`tensorcfr.solve` returns."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import storage
+from .algorithms import Algorithm, LinearProgram, from_dict
+from .compiled import CompiledGame
+from .evaluation import Evaluation
+from .kernels.sweeps import State
+from .policy import Policy
+
+STATE_KEPT = ("regret", "strategy", "reach", "cumulative")
+"""The arrays of a solver that are saved; the rest is scratch."""
+
+
+class Status(enum.Enum):
+    """Why a solve ended."""
+
+    ITERATIONS = "ran the iterations asked for"
+    TARGET = "reached the target exploitability"
+    TIME_LIMIT = "reached the time limit"
+    INTERRUPTED = "interrupted"
+    EXACT = "solved exactly"
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """One line of the record that a solve keeps."""
+
+    iteration: int
+    """Iterations done."""
+    nodes_touched: int
+    """Histories visited so far, chance nodes and terminals included: every player's update
+    sweeps the whole game once."""
+    seconds: float
+    """Time spent iterating; evaluations are not charged."""
+    nash_conv: float
+    """Sum over players of best-response value minus value, of the average strategy."""
+    exploitability: float
+    """``nash_conv`` divided by the number of players."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The outcome of a solve: strategies, what they are worth, and how they were found."""
+
+    game: CompiledGame
+    """The game that was solved."""
+    algorithm: Algorithm | LinearProgram
+    """The algorithm, as data."""
+    status: Status
+    """Why the solve ended."""
+    policy: Policy
+    """The average strategy, the one that converges; read ``policy[label][action]``."""
+    evaluation: Evaluation
+    """Values and best-response values of ``policy``."""
+    iterations: int
+    """Iterations done, those of the solution it went on from included."""
+    seconds: float
+    """Time spent iterating, evaluations not charged, in seconds."""
+    trace: tuple[TracePoint, ...] = ()
+    """The record at the checkpoints, oldest first."""
+    state: State | None = field(default=None, repr=False)
+    """The solver's arrays, from which ``solve(game, start=solution)`` goes on; none after the
+    linear program."""
+
+    @property
+    def value(self) -> tuple[float, ...]:
+        """Expected value of each player under ``policy``, in the game's own unit."""
+        return self.evaluation.values
+
+    @property
+    def nash_conv(self) -> float:
+        """Sum over players of best-response value minus value."""
+        return self.evaluation.nash_conv
+
+    @property
+    def exploitability(self) -> float:
+        """``nash_conv`` divided by the number of players."""
+        return self.evaluation.exploitability
+
+    @property
+    def nodes_touched(self) -> int:
+        """Histories visited; see :class:`TracePoint`."""
+        return self.iterations * self.game.n_players * self.game.n_histories
+
+    @cached_property
+    def last_policy(self) -> Policy:
+        """The last iterate: the strategy that the next iteration would use."""
+        if self.state is None:
+            return self.policy
+        return Policy(self.game, self.state.strategy.copy())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).
+
+        A file that was there is replaced at the very end, or not at all.
+
+        Returns:
+            The path of the file; ``.npz`` is added if it has no suffix.
+        """
+        header = {
+            "kind": "solution",
+            "algorithm": self.algorithm.to_dict(),
+            "status": self.status.name,
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "values": self.evaluation.values,
+            "best_responses": self.evaluation.best_responses,
+            "trace": [asdict(point) for point in self.trace],
+        }
+        arrays = storage.pack_game(self.game)
+        arrays["solution/policy"] = self.policy.probabilities
+        if self.state is not None:
+            arrays |= {f"solution/{name}": getattr(self.state, name) for name in STATE_KEPT}
+        return storage.write_arrays(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Solution:
+        """Read a solution that :meth:`save` wrote; it can be gone on from, to the same bits.
+
+        Raises:
+            ValueError: The file is no solution, of a newer version, or damaged; says which.
+        """
+        header, arrays = storage.read_arrays(path, "solution")
+        try:
+            return cls._unpack(header, arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{storage.with_suffix(path)} is damaged: {error}") from error
+
+    @classmethod
+    def _unpack(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
+        game = storage.unpack_game(arrays)
+        state = None
+        if "solution/regret" in arrays:
+            kept = {name: arrays[f"solution/{name}"] for name in STATE_KEPT}
+            state = State(**kept, value=np.zeros(game.n_sequences))
+        for key, array in arrays.items():
+            if key.startswith("solution/") and array.shape != (game.n_sequences,):
+                raise ValueError(f"array {key!r} has shape {array.shape}")
+        return cls(
+            game=game,
+            algorithm=from_dict(header["algorithm"]),
+            status=Status[header["status"]],
+            policy=Policy(game, arrays["solution/policy"]),
+            evaluation=Evaluation(tuple(header["values"]), tuple(header["best_responses"])),
+            iterations=header["iterations"],
+            seconds=header["seconds"],
+            trace=tuple(TracePoint(**point) for point in header["trace"]),
+            state=state,
+        )
+
+    def summary(self) -> str:
+        """A short text: game, algorithm, why it ended, value, exploitability."""
+        values = ", ".join(f"{value:+.9g}" for value in self.value)
+        return (
+            f"{self.game.name} by {self.algorithm}\n"
+            f"  {self.status.value} ({self.iterations:,} iterations, "
+            f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
+            f"  value {values}\n"
+            f"  exploitability {self.exploitability:.6g} (nash_conv {self.nash_conv:.6g})"
+        )
+
+    def __str__(self) -> str:
+        return self.summary()

@@ -1,0 +1,124 @@
+"""One solver in memory: a game, an algorithm, and the arrays between two iterations."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from .algorithms import Algorithm, find_algorithm
+from .compiled import CompiledGame
+from .errors import MemoryLimitError
+from .evaluation.metrics import Evaluation, evaluate_probabilities
+from .kernels import evaluation, sweeps
+from .memory import free_memory
+from .policy import Policy
+
+
+class Solver:
+    """A solver whose loop is yours; :func:`tensorcfr.solve` is this with stop rules.
+
+    >>> solver = Solver(compile_game("kuhn"), "cfr")
+    >>> solver.step(10)
+    >>> solver.iteration
+    10
+    >>> round(solver.evaluate().exploitability, 6)
+    0.068699
+
+    Args:
+        game: The game.
+        algorithm: A name or a record; see :mod:`tensorcfr.algorithms`.
+        state: Arrays to go on from, after ``iteration`` iterations; copied.
+        iteration: Iterations that ``state`` has behind it.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+
+    Raises:
+        ValueError: There is no such algorithm, or it is not iterative.
+        MemoryLimitError: The arrays would not fit; said before they are allocated.
+    """
+
+    def __init__(
+        self,
+        game: CompiledGame,
+        algorithm: str | Algorithm = "cfr+",
+        *,
+        state: sweeps.State | None = None,
+        iteration: int = 0,
+        memory_limit: int | None = None,
+    ) -> None:
+        record = find_algorithm(algorithm)
+        if not isinstance(record, Algorithm):
+            raise ValueError(f"{record.name} does not iterate; use solve(game, {record.name!r})")
+        limit = free_memory() if memory_limit is None else memory_limit
+        if (needed := bytes_needed(game)) > limit:
+            raise MemoryLimitError(f"solving {game.name}", needed, limit)
+        self.game = game
+        self.algorithm = record
+        self.iteration = iteration
+        self.seconds = 0.0
+        """Time spent in :meth:`step`, compiling excluded."""
+        if state is None:
+            self.state = _first_state(game)
+        else:
+            self.state = sweeps.State(*(array.copy() for array in state))
+        self._run(0)
+
+    def step(self, iterations: int = 1) -> None:
+        """Run some iterations; each updates every player once."""
+        started = time.perf_counter()
+        self._run(iterations)
+        self.seconds += time.perf_counter() - started
+        self.iteration += iterations
+
+    def _run(self, iterations: int) -> None:
+        sweeps.iterate(
+            self.game.form,
+            self.algorithm.rule,
+            self.algorithm.schedule(self.iteration + 1, iterations),
+            self.algorithm.alternating,
+            self.state,
+        )
+
+    @property
+    def nodes_touched(self) -> int:
+        """Histories visited: every player's update sweeps the whole game once."""
+        return self.iteration * self.game.n_players * self.game.n_histories
+
+    def average_probabilities(self) -> np.ndarray:
+        """The average strategy, float64 (sequences,); uniform where nothing was reached."""
+        strategy = np.empty(self.game.n_sequences)
+        evaluation.normalise(self.game.form, self.state.cumulative, strategy)
+        return strategy
+
+    def average_policy(self) -> Policy:
+        """The average strategy."""
+        return Policy(self.game, self.average_probabilities())
+
+    def current_policy(self) -> Policy:
+        """The last iterate: the strategy that the next iteration will use."""
+        return Policy(self.game, self.state.strategy.copy())
+
+    def evaluate(self) -> Evaluation:
+        """Values and best-response values of the average strategy."""
+        return evaluate_probabilities(self.game, self.average_probabilities())
+
+
+def bytes_needed(game: CompiledGame) -> int:
+    """Bytes that a solver takes beside the compiled game: its state, and what an evaluation
+    allocates."""
+    arrays = len(sweeps.State._fields) + 3
+    return arrays * 8 * game.n_sequences
+
+
+def _first_state(game: CompiledGame) -> sweeps.State:
+    """No regrets, no average, uniform strategies."""
+    strategy = Policy.uniform(game).probabilities.copy()
+    reach = np.empty(game.n_sequences)
+    evaluation.realization_plan(game.form, strategy, reach)
+    return sweeps.State(
+        regret=np.zeros(game.n_sequences),
+        strategy=strategy,
+        reach=reach,
+        cumulative=np.zeros(game.n_sequences),
+        value=np.zeros(game.n_sequences),
+    )

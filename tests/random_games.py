@@ -1,0 +1,348 @@
+"""Small random games, for the tests that must hold for every game.
+
+:func:`random_game` and :func:`random_public_tree_game` build one from a seed and a few shape
+parameters; :func:`games` and :func:`public_tree_games` are hypothesis strategies over them.
+
+Every choice is drawn from a generator keyed by the seed and by *what* is chosen ("payoffs of this
+history"), never from one running stream.  A smaller ``max_histories`` therefore gives the same
+game cut short, which is what hypothesis needs to shrink a failure to something readable.
+
+Perfect recall holds by design: a player's label is the player's own *view*, the sequence of own
+actions and of signals received, so that a label spells out all that its player ever did and knew.
+Histories merge where signals hide the difference.  Nothing else is tame about these games:
+players skip turns or never act, act several times in a row, nature acts in between, ends come
+early, an infoset can hold histories of different depths.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Mapping
+from random import Random
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tensorcfr.rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
+
+ACTIONS = "abcd"
+"""The actions of an infoset with k actions are the first k of these."""
+
+
+def keyed(*key: Hashable) -> Random:
+    """A generator of its own for whatever ``key`` names; the same on every machine."""
+    return Random(repr(key))
+
+
+def action_count(rng: Random, most: int) -> int:
+    """1 to ``most``: a single action now and then, otherwise evenly."""
+    return 1 if most == 1 or rng.random() < 0.1 else rng.randint(2, most)
+
+
+def payoffs(rng: Random, n_players: int, *, zero_sum: bool, integers: bool) -> list[float]:
+    """One number per player: generic, or small integers that make ties; maybe summing to 0."""
+
+    def one() -> float:
+        return float(rng.randint(-2, 2)) if integers else rng.uniform(-2, 2)
+
+    free = [one() for _ in range(n_players - 1)]
+    return [*free, -sum(free) if zero_sum else one()]
+
+
+# ------------------------------------------------------------------------- games with histories
+
+
+class RandomGame(Game):
+    """A game that is written out already; a state is the history.  See :func:`random_game`."""
+
+    def __init__(
+        self,
+        said: Mapping[tuple[Hashable, ...], Decision | Chance | Terminal],
+        *,
+        n_players: int,
+        call: str,
+    ) -> None:
+        self.said = said
+        self.n_players = n_players
+        self.call = call
+
+    def node(self, state: tuple[Hashable, ...]) -> Decision | Chance | Terminal:
+        return self.said[state]
+
+    def __repr__(self) -> str:
+        return self.call
+
+
+def random_game(
+    seed: int,
+    *,
+    n_players: int = 2,
+    zero_sum: bool = False,
+    integer_payoffs: bool = False,
+    max_histories: int = 200,
+    max_depth: int = 8,
+    max_actions: int = 4,
+    chance: float = 0.2,
+    stop: float = 0.1,
+    secrecy: float = 0.6,
+) -> RandomGame:
+    """The game of this seed and shape, with perfect recall and at most ``max_histories`` nodes.
+
+    ``max_histories`` counts decision nodes, chance nodes and terminals.  ``chance`` is the
+    probability that nature acts at a depth, ``stop`` that a history below the first two levels
+    ends early, ``secrecy`` that a bystander learns nothing of the moves at a depth.
+    """
+    call = (
+        f"random_game({seed}, {n_players=}, {zero_sum=}, {integer_payoffs=}, {max_histories=}, "
+        f"{max_depth=}, {max_actions=}, {chance=}, {stop=}, {secrecy=})"
+    )
+    players = range(n_players)
+    said: dict[tuple[Hashable, ...], Decision | Chance | Terminal] = {}
+
+    def end(history: tuple[Hashable, ...]) -> Terminal:
+        rng = keyed(seed, "payoffs", history)
+        return Terminal(payoffs(rng, n_players, zero_sum=zero_sum, integers=integer_payoffs))
+
+    def mover(history: tuple[Hashable, ...]) -> int | None:
+        """Who acts, None for nature: mostly a matter of depth, so that views meet often."""
+        unusual = keyed(seed, "unusual", history).random() < 0.1
+        rng = keyed(seed, "mover", history if unusual else len(history))
+        return None if rng.random() < chance else rng.randrange(n_players)
+
+    def signal(depth: int, observer: int, index: int) -> str:
+        """What a bystander sees of the move with this index."""
+        rng = keyed(seed, "signal", depth, observer)
+        if rng.random() < secrecy:
+            return ""
+        return rng.choice((".", f"~{index % 2}", f"={index}"))
+
+    def move(history: tuple[Hashable, ...], views: list[str]) -> Decision | Chance:
+        player = mover(history)
+        if player is None:
+            rng = keyed(seed, "chance", history)
+            weights = [rng.uniform(0.1, 1) for _ in range(action_count(rng, max_actions))]
+            return Chance({index: weight / sum(weights) for index, weight in enumerate(weights)})
+        label = f"{player}|{views[player]}"
+        count = action_count(keyed(seed, "actions", label), max_actions)
+        return Decision(player, label, tuple(ACTIONS[:count]))
+
+    frontier: deque[tuple[tuple[Hashable, ...], list[str]]] = deque([((), [""] * n_players)])
+    histories = 1
+    while frontier:
+        history, views = frontier.popleft()
+        depth = len(history)
+        here = move(history, views)
+        moves = tuple(here.actions if isinstance(here, Decision) else here.outcomes)
+        stops = depth >= 2 and keyed(seed, "stop", history).random() < stop
+        if stops or depth == max_depth or histories + len(moves) > max_histories:
+            said[history] = end(history)
+            continue
+        said[history] = here
+        histories += len(moves)
+        acting = here.player if isinstance(here, Decision) else None
+        for index, action in enumerate(moves):
+            seen = [
+                str(action) if player == acting else signal(depth, player, index)
+                for player in players
+            ]
+            after = [view + new for view, new in zip(views, seen, strict=True)]
+            frontier.append(((*history, action), after))
+    return RandomGame(said, n_players=n_players, call=call)
+
+
+def games(**fixed: Any) -> st.SearchStrategy[RandomGame]:
+    """Random games in which somebody acts.
+
+    ``fixed`` pins arguments of :func:`random_game`, or draws them from another strategy:
+    ``games(n_players=2, zero_sum=True, max_histories=st.integers(5, 50))``.
+    """
+    shape: dict[str, Any] = {
+        "n_players": st.sampled_from((2, 3)),
+        "zero_sum": st.booleans(),
+        "max_histories": st.sampled_from((8, 25, 60, 120, 240, 400)),
+        "max_depth": st.sampled_from((3, 5, 8, 14)),
+        "max_actions": st.sampled_from((2, 3, 4)),
+        "chance": st.sampled_from((0.0, 0.2, 0.4)),
+        "stop": st.sampled_from((0.0, 0.1, 0.3)),
+        "secrecy": st.sampled_from((0.3, 0.6, 0.9)),
+    }
+    return _build(random_game, shape, fixed)
+
+
+# ------------------------------------------------------------------- games with a public tree
+
+
+class RandomPublicTreeGame(PublicTreeGame):
+    """A public tree that is written out already.  See :func:`random_public_tree_game`."""
+
+    def __init__(
+        self,
+        prior: np.ndarray,
+        said: Mapping[tuple[Hashable, ...], Decision | Chance | Payoff],
+        matrices: Mapping[Hashable, np.ndarray],
+        *,
+        call: str,
+    ) -> None:
+        self.n_players = prior.ndim
+        self.prior = prior
+        self.hands = [tuple("TJQKA"[:count]) for count in prior.shape]
+        self.said = said
+        self.matrices = matrices
+        self.call = call
+
+    def node(self, state: tuple[Hashable, ...]) -> Decision | Chance | Payoff:
+        return self.said[state]
+
+    def matrix(self, key: Hashable) -> np.ndarray:
+        return self.matrices[key]
+
+    def __repr__(self) -> str:
+        return self.call
+
+
+def random_public_tree_game(
+    seed: int,
+    *,
+    n_players: int = 2,
+    zero_sum: bool = False,
+    max_hands: int = 3,
+    max_nodes: int = 20,
+    max_depth: int = 6,
+    max_actions: int = 3,
+    chance: float = 0.2,
+    stop: float = 0.2,
+) -> RandomPublicTreeGame:
+    """The game of this seed and shape, with at most ``max_nodes`` public nodes.
+
+    Each player has 1 to ``max_hands`` hands (5 at most).  About a quarter of the deals has prior
+    0, yet every hand can be dealt.  Public chance may depend on nothing, on one player's hand or
+    on the whole deal (then with zeros); it sums to 1 for every deal that can occur, and every
+    outcome occurs with some deal, though not with every hand.  At deals that cannot occur nothing
+    is promised: probabilities do not sum to 1 and matrices hold ``NEVER``, so whoever reads these
+    is found out.
+    """
+    call = (
+        f"random_public_tree_game({seed}, {n_players=}, {zero_sum=}, {max_hands=}, {max_nodes=}, "
+        f"{max_depth=}, {max_actions=}, {chance=}, {stop=})"
+    )
+    prior = _random_prior(keyed(seed, "prior"), n_players, max_hands)
+    said: dict[tuple[Hashable, ...], Decision | Chance | Payoff] = {}
+
+    def move(state: tuple[Hashable, ...]) -> Decision | Chance:
+        rng = keyed(seed, "move", state)
+        if rng.random() < chance:
+            return Chance(_random_public_chance(rng, prior, action_count(rng, max_actions)))
+        player = rng.randrange(n_players) if rng.random() < 0.3 else len(state) % n_players
+        count = action_count(rng, max_actions)
+        return Decision(player, "".join(map(str, ("/", *state))), tuple(ACTIONS[:count]))
+
+    frontier: deque[tuple[Hashable, ...]] = deque([()])
+    nodes = 1
+    while frontier:
+        state = frontier.popleft()
+        depth = len(state)
+        here = move(state)
+        moves = tuple(here.actions if isinstance(here, Decision) else here.outcomes)
+        rng = keyed(seed, "end", state)
+        stops = depth >= 2 and rng.random() < stop
+        if stops or depth == max_depth or nodes + len(moves) > max_nodes:
+            said[state] = Payoff(rng.uniform(-2, 2), rng.choice(MATRICES))
+            continue
+        said[state] = here
+        nodes += len(moves)
+        frontier.extend((*state, action) for action in moves)
+
+    matrices: dict[Hashable, np.ndarray] = {
+        key: _random_matrix(keyed(seed, "matrix", key), prior, zero_sum=zero_sum)
+        for key in MATRICES
+    }
+    return RandomPublicTreeGame(prior, said, matrices, call=call)
+
+
+MATRICES = ("fold", "call", "showdown")
+"""Keys of the payoff matrices; many ends share the few."""
+
+NEVER = 1e3
+"""Stands in matrices at deals that cannot occur, far outside of the payoffs that can."""
+
+
+def _random_prior(rng: Random, n_players: int, max_hands: int) -> np.ndarray:
+    """Uneven joint probabilities, a quarter zeros; no hand without any deal."""
+    shape = [rng.randint(1, max_hands) for _ in range(n_players)]
+    weights = np.zeros(shape)
+    for deal in np.ndindex(*shape):
+        weights[deal] = rng.uniform(0.1, 1) if rng.random() < 0.75 else 0.0
+    for player in range(n_players):
+        for hand in range(shape[player]):
+            of_hand = np.moveaxis(weights, player, 0)[hand]
+            if not of_hand.any():
+                of_hand[tuple(rng.randrange(size) for size in of_hand.shape)] = rng.uniform(0.1, 1)
+    weights /= weights.sum()
+    return weights
+
+
+def _random_public_chance(rng: Random, prior: np.ndarray, count: int) -> dict[Hashable, Any]:
+    """Outcome to probability: a number, or an array along one player's hands or over all deals."""
+    depends_on = rng.choice(("nothing", "one hand", "the deal"))
+    shape = [1] * prior.ndim
+    if depends_on == "one hand":
+        player = rng.randrange(prior.ndim)
+        shape[player] = prior.shape[player]
+    if depends_on == "the deal":
+        shape = list(prior.shape)
+    weights = np.array(
+        [[rng.uniform(0.1, 1) for _ in range(int(np.prod(shape)))] for _ in range(count)]
+    ).reshape(count, *shape)
+    if depends_on == "nothing":
+        return {index: float(p) for index, p in enumerate((weights / weights.sum(axis=0)).flat)}
+    if depends_on == "one hand":
+        return dict(enumerate(weights / weights.sum(axis=0)))
+    impossible = np.array([rng.random() < 0.2 for _ in weights.flat]).reshape(weights.shape)
+    impossible &= ~impossible.all(axis=0)
+    for outcome in impossible:
+        outcome &= (prior > 0).any(where=~outcome)
+    weights[impossible] = 0.0
+    return dict(enumerate(np.where(prior > 0, weights / weights.sum(axis=0), weights)))
+
+
+def _random_matrix(rng: Random, prior: np.ndarray, *, zero_sum: bool) -> np.ndarray:
+    """Every player's utility at every deal, shape (n_players, *prior.shape)."""
+    matrix = np.full((prior.ndim, *prior.shape), NEVER)
+    for deal in np.ndindex(prior.shape):
+        utilities = payoffs(rng, prior.ndim, zero_sum=zero_sum, integers=False)
+        if prior[deal] > 0:
+            matrix[(slice(None), *deal)] = utilities
+    return matrix
+
+
+def public_tree_games(**fixed: Any) -> st.SearchStrategy[RandomPublicTreeGame]:
+    """Random public-tree games in which somebody acts; ``fixed`` as in :func:`games`."""
+    shape: dict[str, Any] = {
+        "n_players": st.sampled_from((2, 2, 3)),
+        "zero_sum": st.booleans(),
+        "max_hands": st.sampled_from((2, 3, 4)),
+        "max_nodes": st.sampled_from((6, 10, 16, 24)),
+        "max_depth": st.sampled_from((3, 5, 8)),
+        "max_actions": st.sampled_from((2, 3)),
+        "chance": st.sampled_from((0.0, 0.2, 0.4)),
+        "stop": st.sampled_from((0.0, 0.2)),
+    }
+    return _build(random_public_tree_game, shape, fixed)
+
+
+def _build(make: Any, shape: dict[str, Any], fixed: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """``make(seed, **shape)`` over all seeds; what ``fixed`` says goes before ``shape``.
+
+    Sizes are lists to pick from, not ranges: hypothesis draws the low end of a range so often
+    that most games would be too small for infosets to hold two histories.
+    """
+    drawn = {
+        name: value if isinstance(value, st.SearchStrategy) else st.just(value)
+        for name, value in (shape | fixed).items()
+    }
+
+    def somebody_acts(game: Any) -> bool:
+        return any(isinstance(node, Decision) for node in game.said.values())
+
+    return st.builds(make, st.integers(0, 2**32 - 1), **drawn).filter(somebody_acts)

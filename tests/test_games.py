@@ -1,0 +1,143 @@
+"""The built-in games: how many histories, infosets and sequences they have, and their registry.
+
+Counts are those of OpenSpiel 2.0.2 games, walked once (``kuhn(cards=n)``: of the game's rules
+written down on their own, ``histories = 1 + n + 9 n (n - 1)``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tensorcfr import GAMES, GameError, compile_game
+from tensorcfr.compiled import CHANCE
+from tensorcfr.games import make_game, parse_spec
+
+
+class Counts(NamedTuple):
+    histories: int
+    chance: int
+    decisions: list[int]
+    terminals: int
+    infosets: list[int]
+    sequences: list[int]
+
+
+COUNTS = {
+    "kuhn": Counts(58, 4, [12, 12], 30, [6, 6], [13, 13]),
+    "kuhn(players=3)": Counts(617, 17, [96] * 3, 312, [16] * 3, [33] * 3),
+    "kuhn(cards=4)": Counts(113, 5, [24, 24], 60, [8, 8], [17, 17]),
+    "kuhn(cards=5)": Counts(186, 6, [40, 40], 100, [10, 10], [21, 21]),
+    "kuhn(cards=10)": Counts(821, 11, [180, 180], 450, [20, 20], [41, 41]),
+    "leduc": Counts(9457, 157, [1890, 1890], 5520, [468, 468], [1093, 1093]),
+    "liars_dice(faces=2)": Counts(127, 3, [32, 32], 60, [16, 16], [31, 31]),
+    "liars_dice(faces=3)": Counts(1147, 4, [288, 288], 567, [96, 96], [190, 190]),
+    "liars_dice(faces=4)": Counts(8181, 5, [2048, 2048], 4080, [512, 512], [1021, 1021]),
+    "liars_dice(faces=5)": Counts(51181, 6, [12800] * 2, 25575, [2560] * 2, [5116] * 2),
+    "liars_dice": Counts(294883, 7, [73728] * 2, 147420, [12288] * 2, [24571] * 2),
+    "goofspiel(cards=3)": Counts(67, 0, [10, 21], 36, [8, 8], [18, 18]),
+    "goofspiel(cards=4)": Counts(1077, 0, [161, 340], 576, [81, 81], [175, 175]),
+    "goofspiel(cards=5)": Counts(26931, 0, [4026, 8505], 14400, [1062] * 2, [2284] * 2),
+    "matching_pennies": Counts(7, 0, [1, 2], 4, [1, 1], [3, 3]),
+    "matching_pennies_3p": Counts(15, 0, [1, 2, 4], 8, [1, 1, 1], [3, 3, 3]),
+    "rock_paper_scissors": Counts(13, 0, [1, 3], 9, [1, 1], [4, 4]),
+}
+
+
+@pytest.mark.parametrize("spec", COUNTS)
+def test_counts(spec: str) -> None:
+    game = compile_game(spec)
+    deciding = game.tree.player[game.tree.player >= 0]
+    found = Counts(
+        histories=game.n_histories,
+        chance=int(np.count_nonzero(game.tree.player == CHANCE)),
+        decisions=np.bincount(deciding, minlength=game.n_players).tolist(),
+        terminals=len(game.tree.terminal),
+        infosets=np.diff(game.form.player_infosets).tolist(),
+        sequences=np.diff(game.form.player_sequences).tolist(),
+    )
+    assert found == COUNTS[spec]
+    assert game.name == spec
+    assert game.zero_sum == (spec != "matching_pennies_3p")
+
+
+@pytest.mark.slow
+def test_leduc_for_three() -> None:
+    game = compile_game("leduc(players=3)")
+    assert game.n_histories == 1_831_601
+    assert np.diff(game.form.player_infosets).tolist() == [8600] * 3
+    assert np.diff(game.form.player_sequences).tolist() == [19689] * 3
+
+
+def test_bluff_is_the_tutorials_game() -> None:
+    """Sixes are wild and cannot be bid; two dice against one make fifteen bids."""
+    rules = make_game("bluff(dice=(2, 1))")
+    assert rules.root() == ()
+    opening = rules.node(())
+    assert opening.actions == tuple(f"{n}x{face}" for n in (1, 2, 3) for face in range(1, 6))
+    # Two dice have 21 unordered rolls: 6 doubles at 1/36, 15 others at 2/36.
+    assert rules.prior.shape == (21, 6)  # type: ignore[union-attr]
+    np.testing.assert_allclose(
+        sorted(rules.prior.sum(axis=1)),  # type: ignore[union-attr]
+        [1 / 36] * 6 + [2 / 36] * 15,
+    )
+
+
+def test_a_wild_die_shows_every_face() -> None:
+    rules = make_game("liars_dice(faces=3)")
+    matrix = rules.matrix((0, rules.bids.index((2, 1))))  # type: ignore[union-attr]
+    # Two ones: true for hands 1 and 3 (wild) on both sides, and only for those.
+    np.testing.assert_array_equal(matrix[0], [[1, -1, 1], [-1, -1, -1], [1, -1, 1]])
+    plain = make_game("liars_dice(faces=3, wild=False)")
+    matrix = plain.matrix((1, plain.bids.index((2, 1))))  # type: ignore[union-attr]
+    np.testing.assert_array_equal(matrix[1], [[1, -1, -1], [-1, -1, -1], [-1, -1, -1]])
+
+
+def test_leduc_showdowns() -> None:
+    """A pair with the board beats a higher card; equal ranks share the pot."""
+    rules = make_game("leduc")
+    cards = {card: index for index, card in enumerate(rules.cards)}  # type: ignore[union-attr]
+    matrix = rules.matrix((cards["Js"], (1, 1), frozenset()))  # type: ignore[union-attr]
+    assert matrix[0, cards["Jh"], cards["Ks"]] == 1
+    assert matrix[0, cards["Qs"], cards["Ks"]] == -1
+    assert matrix[0, cards["Ks"], cards["Kh"]] == 0
+    np.testing.assert_array_equal(matrix[0], -matrix[1])
+
+
+def test_every_game_says_what_it_is() -> None:
+    for name, entry in GAMES.items():
+        assert entry.description, name
+        assert "Source" in (entry.make.__doc__ or "") or name in ("bluff", "matrix"), name
+
+
+def test_matrix_from_the_command_line() -> None:
+    game = compile_game("matrix(payoffs=[[1, -1], [-1, 1]])")
+    assert game.n_histories == 7
+
+
+@pytest.mark.parametrize(
+    ("spec", "parsed"),
+    [
+        ("leduc", ("leduc", {})),
+        ("leduc()", ("leduc", {})),
+        ("leduc(ranks=4, bets=(1, 2))", ("leduc", {"ranks": 4, "bets": (1, 2)})),
+    ],
+)
+def test_specs(spec: str, parsed: object) -> None:
+    assert parse_spec(spec) == parsed
+
+
+@pytest.mark.parametrize(
+    "spec", ["leduc(4)", "leduc(ranks=", "leduc(ranks=x)", "a(b=1)(c=2)", "kuhn(cards=2, cards=3)"]
+)
+def test_unreadable_specs(spec: str) -> None:
+    with pytest.raises(GameError, match="cannot read the game"):
+        make_game(spec)
+
+
+def test_keywords_win_over_the_spec() -> None:
+    game = compile_game("kuhn(cards=4)", cards=6)
+    assert game.n_infosets == 24
+    assert game.name == "kuhn(cards=6)"

@@ -1,0 +1,582 @@
+"""One malformed compiled game per invariant of ``docs/data-model.md``, with its error's text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from random_games import random_game, random_public_tree_game
+
+from tensorcfr.compiled import CHANCE, TERMINAL, CompiledGame
+from tensorcfr.compilers import compile_game
+from tensorcfr.errors import GameError, InvariantError
+from tensorcfr.invariants import INVARIANTS, check
+from tensorcfr.rules import Chance, Decision, Game, Terminal
+
+LIST = Path(__file__).parents[1] / "docs" / "data-model.md"
+
+Spoil = Callable[[CompiledGame], CompiledGame]
+
+
+class Forked(Game):
+    """One player, who does not see the coin, has infosets of one level with 2 and 3 actions."""
+
+    n_players = 1
+
+    def node(self, history: tuple[str, ...]) -> Chance | Decision | Terminal:
+        if history == ():
+            return Chance({"heads": 0.5, "tails": 0.5})
+        if len(history) == 1:
+            return Decision(0, "top", ("l", "r"))
+        if len(history) == 2:
+            return Decision(0, history[1], ("a", "b") if history[1] == "l" else ("a", "b", "c"))
+        return Terminal((1.0,))
+
+
+@cache
+def compiled(name: str) -> CompiledGame:
+    return compile_game(Forked() if name == "forked" else name)
+
+
+def tree(field: str, *at: Any, to: Any) -> Spoil:
+    """Change one value of an array of the history tree."""
+
+    def spoil(game: CompiledGame) -> CompiledGame:
+        array = getattr(game.tree, field).copy()
+        array[at] = to
+        return replace(game, tree=game.tree._replace(**{field: array}))
+
+    return spoil
+
+
+def form(field: str, *at: Any, to: Any) -> Spoil:
+    """Change one value of an array of the sequence form."""
+
+    def spoil(game: CompiledGame) -> CompiledGame:
+        array = getattr(game.form, field).copy()
+        array[at] = to
+        return replace(game, form=game.form._replace(**{field: array}))
+
+    return spoil
+
+
+def whole(**arrays: Callable[[np.ndarray], Any]) -> Spoil:
+    """Change whole arrays of either view."""
+
+    def spoil(game: CompiledGame) -> CompiledGame:
+        for view in ("tree", "form"):
+            record: Any = getattr(game, view)
+            new = {k: f(getattr(record, k)) for k, f in arrays.items() if k in record._fields}
+            game = replace(game, **{view: record._replace(**new)})
+        return game
+
+    return spoil
+
+
+def labels(field: str, at: int, to: Any) -> Spoil:
+    """Change one label."""
+
+    def spoil(game: CompiledGame) -> CompiledGame:
+        old = getattr(game, field)
+        new: Any = {field: (*old[:at], to, *old[at + 1 :])}
+        return replace(game, **new)
+
+    return spoil
+
+
+def both(*steps: Spoil) -> Spoil:
+    """One change after the other."""
+
+    def spoil(game: CompiledGame) -> CompiledGame:
+        for step in steps:
+            game = step(game)
+        return game
+
+    return spoil
+
+
+def swap(a: int, b: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Exchange two columns (the only axis, or the last)."""
+
+    def swapped(array: np.ndarray) -> np.ndarray:
+        array = array.copy()
+        array[..., [a, b]] = array[..., [b, a]]
+        return array
+
+    return swapped
+
+
+class Bad(NamedTuple):
+    """One row: an invariant, how a game comes to break it, and the text of the error."""
+
+    number: str
+    spoil: Spoil
+    message: str
+    game: str = "kuhn"
+
+
+def cast(dtype: Any) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda array: array.astype(dtype)
+
+
+def unlabelled(game: CompiledGame) -> CompiledGame:
+    return replace(game, infoset_labels=(), infoset_actions=())
+
+
+ROWS = [
+    Bad("A1", whole(parent=lambda array: array.tolist()), "parent is of type list, not an array"),
+    Bad("A1", whole(infoset_parent=cast(np.int64)), "infoset_parent is int64, not uint32"),
+    Bad(
+        "A1", whole(player=lambda array: array[:-1]), "player has shape (57,), not (nodes,) = (58,)"
+    ),
+    Bad(
+        "A1",
+        whole(utility=lambda array: array[:, 0]),
+        "utility has shape (30,), not (terminals, players) = (30, 2)",
+    ),
+    Bad(
+        "A1",
+        whole(payoff_column=lambda array: np.vstack([array, array])),
+        "payoff_column has shape (2, 60), not (players - 1, entries) = (1, 60)",
+    ),
+    Bad(
+        "A1",
+        whole(
+            first_child=lambda array: array[:1],
+            **{
+                f: lambda array: array[:0]
+                for f in (
+                    "parent",
+                    "player",
+                    "infoset",
+                    "probability",
+                    "outcome",
+                    "terminal",
+                    "utility",
+                )
+            },
+        ),
+        "there are 2 players and 0 nodes",
+    ),
+    Bad("A2", whole(utility=np.asfortranarray), "utility is not contiguous in C order"),
+    Bad(
+        "A2",
+        whole(payoff_value=lambda array: np.repeat(array, 2)[::2]),
+        "payoff_value is not contiguous in C order",
+    ),
+    Bad("T1", tree("parent", 0, to=0), "node 0 has the parent 0, not -1"),
+    Bad("T1", tree("parent", 7, to=7), "node 7 has the parent 7, which does not come before it"),
+    Bad("T1", tree("parent", 7, to=-1), "node 7 has the parent -1, which does not come before it"),
+    Bad("T2", tree("first_child", 0, to=0), "first_child begins at 0, not 1"),
+    Bad("T2", tree("first_child", 5, to=9), "first_child falls from 10 at node 4"),
+    Bad("T2", tree("first_child", -1, to=59), "first_child ends at 59, but there are 58 nodes"),
+    Bad(
+        "T3",
+        tree("parent", 6, to=1),
+        "node 6 has the parent 1, but is among the children of node 2",
+    ),
+    Bad(
+        "T3",
+        tree("first_child", 2, to=7),
+        "node 6 has the parent 2, but is among the children of node 1",
+    ),
+    Bad(
+        "T4",
+        tree("player", 10, to=2),
+        "node 10 (history [J, Q, pass]) has player 2; players are 0 to 1, -1 is chance, -2 "
+        "a terminal",
+    ),
+    Bad(
+        "T4",
+        tree("player", 10, to=-3),
+        "node 10 (history [J, Q, pass]) has player -3; players are 0 to 1, -1 is chance, "
+        "-2 a terminal",
+    ),
+    Bad(
+        "T5",
+        tree("infoset", 10, to=12),
+        "node 10 (history [J, Q, pass]) has infoset 12, not 0 to 11",
+    ),
+    Bad(
+        "T5",
+        tree("infoset", 10, to=CHANCE),
+        "node 10 (history [J, Q, pass]) has infoset -1, not 0 to 11",
+    ),
+    Bad("T5", tree("infoset", 2, to=3), "node 2 (history [Q]) has infoset 3, not -1"),
+    Bad(
+        "T5",
+        tree("infoset", 22, to=CHANCE),
+        "node 22 (history [J, Q, pass, pass]) has infoset -1, not -2",
+    ),
+    Bad(
+        "T6",
+        both(tree("player", 10, to=TERMINAL), tree("infoset", 10, to=TERMINAL)),
+        "node 10 (history [J, Q, pass]) is a terminal and has 2 children",
+    ),
+    Bad(
+        "T6",
+        both(tree("player", 57, to=0), tree("infoset", 57, to=3)),
+        "node 57 (history [K, Q, pass, bet, bet]) is no terminal and has 0 children",
+    ),
+    Bad(
+        "T7",
+        tree("outcome", 6, to=-1),
+        "node 6, a child of node 2 (history [Q]), has outcome -1, not 0 to 2",
+    ),
+    Bad(
+        "T7",
+        tree("outcome", 6, to=3),
+        "node 6, a child of node 2 (history [Q]), has outcome 3, not 0 to 2",
+    ),
+    Bad(
+        "T7",
+        tree("outcome", 10, to=0),
+        "node 10, a child of node 4 (history [J, Q]), has outcome 0, not -1",
+    ),
+    Bad("T7", tree("outcome", 0, to=0), "node 0 has outcome 0, not -1"),
+    Bad(
+        "T8",
+        tree("outcome", 3, to=0),
+        "node 1 and node 3 (history [J]) are siblings with one outcome",
+    ),
+    Bad(
+        "T9",
+        whole(terminal=lambda array: array[:-1], utility=lambda array: array[:-1]),
+        "terminal lists 29 of 30 terminals",
+    ),
+    Bad(
+        "T9",
+        whole(terminal=swap(0, 1)),
+        "terminal[0] is 24, not node 22 (history [J, Q, pass, pass])",
+    ),
+    Bad(
+        "T10",
+        tree("utility", 1, 1, to=np.nan),
+        "node 24 (history [J, Q, bet, pass]) pays [1.0, nan]",
+    ),
+    Bad(
+        "T10",
+        tree("utility", 29, 0, to=np.inf),
+        "node 57 (history [K, Q, pass, bet, bet]) pays [inf, -2.0]",
+    ),
+    Bad("T11", tree("probability", 6, to=-0.5), "node 6 (history [Q, J]) has probability -0.5"),
+    Bad("T11", tree("probability", 6, to=np.nan), "node 6 (history [Q, J]) has probability nan"),
+    Bad("T12", tree("probability", 6, to=0.4), "they sum to 0.9 at node 2 (history [Q])"),
+    Bad("T12", tree("probability", 3, to=1 / 3 + 2e-9), "they sum to 1.000000002 at the root"),
+    Bad(
+        "T13",
+        tree("probability", 10, to=0.5),
+        "node 10 (history [J, Q, pass]) has probability 0.5, but chance did not act",
+    ),
+    Bad(
+        "T13",
+        tree("probability", 0, to=0.5),
+        "the root has probability 0.5, but chance did not act",
+    ),
+    Bad("S1", form("player_infosets", 0, to=1), "player_infosets begins at 1, not 0"),
+    Bad("S1", form("player_infosets", 2, to=11), "player_infosets ends at 11, not 12"),
+    Bad(
+        "S1",
+        form("player_sequences", 2, to=13),
+        "player_sequences gives player 1 the range 13 to 13",
+    ),
+    Bad("S1", form("player_buckets", 1, to=4), "player_buckets gives player 1 the range 4 to 3"),
+    Bad("S2", form("bucket_level", 0, to=-1), "bucket_level[0] is -1"),
+    Bad("S2", form("bucket_actions", 1, to=0), "bucket_actions[1] is 0"),
+    Bad("S2", form("bucket_lanes", 1, to=0), "bucket_lanes[1] is 0"),
+    Bad(
+        "S3",
+        form("bucket_level", 0, to=2),
+        "bucket 0 has (level, actions) (2, 2), but bucket 1 has (1, 2)",
+    ),
+    Bad(
+        "S3",
+        form("bucket_level", 1, to=0),
+        "bucket 0 has (level, actions) (0, 2), but bucket 1 has (0, 2)",
+    ),
+    Bad(
+        "S3",
+        both(form("bucket_actions", 1, to=3), form("bucket_actions", 2, to=2)),
+        "bucket 1 has (level, actions) (1, 3), but bucket 2 has (1, 2)",
+        "forked",
+    ),
+    Bad("S4", form("bucket_infoset", 1, to=2), "bucket 1 begins at infoset 2, not 3"),
+    Bad(
+        "S4",
+        form("player_infosets", 1, to=5),
+        "the buckets before player 1 end at infoset 6, but player_infosets[1] is 5",
+    ),
+    Bad("S5", form("bucket_sequence", 2, to=13), "bucket 2 begins at sequence 13, not 14"),
+    Bad(
+        "S5",
+        form("player_sequences", 2, to=27),
+        "the buckets before player 2 end at sequence 26, but player_sequences[2] is 27",
+    ),
+    Bad(
+        "S5",
+        form("bucket_actions", 2, to=3),
+        "the buckets before player 2 end at sequence 32, but player_sequences[2] is 26",
+    ),
+    Bad(
+        "S6",
+        form("infoset_parent", 3, to=14),
+        "infoset 3 ('Jpb') of player 0 has the parent 14, which is none of his sequences",
+    ),
+    Bad(
+        "S6",
+        form("infoset_parent", 6, to=0),
+        "infoset 6 ('Jb') of player 1 has the parent 0, which is none of his sequences",
+    ),
+    Bad(
+        "S7",
+        form("infoset_parent", 3, to=0),
+        "infoset 3 ('Jpb') is at level 1, but its parent, sequence 0 (the empty one of "
+        "player 0), puts it at level 0",
+    ),
+    Bad(
+        "S7",
+        form("infoset_parent", 3, to=7),
+        "infoset 3 ('Jpb') is at level 1, but its parent, sequence 7 ('pass' at infoset 3 "
+        "('Jpb')), puts it at level 2",
+    ),
+    Bad(
+        "S7",
+        form("bucket_level", 2, to=1),
+        "infoset 6 ('Jb') is at level 1, but its parent, sequence 13 (the empty one of "
+        "player 1), puts it at level 0",
+    ),
+    Bad(
+        "S8",
+        tree("infoset", 10, to=0),
+        "player 1 acts at node 10 (history [J, Q, pass]), but infoset 0 ('J') is player 0's",
+    ),
+    Bad("S9", tree("infoset", [23, 27], to=4), "infoset 3 ('Jpb') has none"),
+    Bad(
+        "S10",
+        tree("infoset", 3, to=2),
+        "node 3 (history [heads, l]) has 2 children, but infoset 2 ('r') has 3 actions",
+        "forked",
+    ),
+    Bad(
+        "S11",
+        tree("infoset", 23, to=4),
+        "player 0 comes to node 23 (history [J, Q, pass, bet]) by sequence 1 ('pass' at "
+        "infoset 0 ('J')), but the parent of infoset 4 ('Qpb') is sequence 2 ('pass' at "
+        "infoset 1 ('Q'))",
+    ),
+    Bad(
+        "S11",
+        form("infoset_parent", 3, to=2),
+        "player 0 comes to node 23 (history [J, Q, pass, bet]) by sequence 1 ('pass' at "
+        "infoset 0 ('J')), but the parent of infoset 3 ('Jpb') is sequence 2 ('pass' at "
+        "infoset 1 ('Q'))",
+    ),
+    Bad("P1", form("payoff_rows", 1, to=0), "payoff_rows[1] is 0"),
+    Bad("P1", form("payoff_entries", 1, to=0), "payoff_entries[1] is 0"),
+    Bad("P1", form("payoff_slices", 1, to=7), "payoff_slices gives player 1 the range 7 to 5"),
+    Bad("P1", form("payoff_slices", 2, to=4), "payoff_slices ends at 4, not 5"),
+    Bad("P2", form("payoff_offset", 1, to=7), "slice 1 begins at entry 7, not 6"),
+    Bad("P2", form("payoff_entries", 4, to=5), "the slices end at entry 63, but there are 60"),
+    Bad(
+        "P3",
+        form("payoff_row", 2, to=8),
+        "slice 2 of player 0 has rows 8 to 13, which are not all his sequences",
+    ),
+    Bad(
+        "P3",
+        form("payoff_row", 1, to=3),
+        "slice 1 begins at sequence 3 ('pass' at infoset 2 ('K')), which does not come "
+        "after the rows of slice 0",
+    ),
+    Bad(
+        "P4",
+        form("payoff_column", 0, 0, to=1),
+        "entry 0, of sequence 1 ('pass' at infoset 0 ('J')), has column 1, which is no "
+        "sequence of player 1",
+    ),
+    Bad(
+        "P4",
+        form("payoff_column", 0, 59, to=26),
+        "entry 59, of sequence 25 ('bet' at infoset 11 ('Kp')), has column 26, which is no "
+        "sequence of player 0",
+    ),
+    Bad(
+        "P5",
+        both(whole(payoff_column=swap(0, 3)), whole(payoff_value=swap(0, 3))),
+        "the columns of sequence 1 ('pass' at infoset 0 ('J')) go from [19] to [18]",
+    ),
+    Bad(
+        "P5",
+        form("payoff_column", 0, 3, to=18),
+        "the columns of sequence 1 ('pass' at infoset 0 ('J')) go from [18] to [18]",
+    ),
+    Bad(
+        "P6",
+        form("payoff_value", 19, to=np.nan),
+        "entry 19, of sequence 8 ('pass' at infoset 4 ('Qpb')), has value nan",
+    ),
+    Bad(
+        "P7",
+        form("payoff_value", 19, to=0.0),
+        "the payoffs of sequence 8 ('pass' at infoset 4 ('Qpb')) differ",
+    ),
+    Bad(
+        "P7",
+        whole(payoff_value=swap(0, 1)),
+        "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
+    ),
+    Bad(
+        "P7",
+        form("payoff_column", 0, 0, to=17),
+        "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
+    ),
+    Bad(
+        "P7",
+        whole(payoff_value=lambda array: array * (1 + 1e-8)),
+        "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
+    ),
+    Bad(
+        "P7",
+        tree("utility", 0, 1, to=3.0),
+        "the payoffs of sequence 18 ('pass' at infoset 10 ('Qp')) differ",
+    ),
+    # Where labels are missing too, what is at fault is still named, by its number.
+    Bad(
+        "T4",
+        both(unlabelled, tree("player", 10, to=2)),
+        "node 10 has player 2; players are 0 to 1, -1 is chance, -2 a terminal",
+    ),
+    Bad(
+        "S6",
+        both(unlabelled, form("infoset_parent", 3, to=14)),
+        "infoset 3 of player 0 has the parent 14, which is none of his sequences",
+    ),
+    Bad(
+        "S7",
+        both(unlabelled, form("infoset_parent", 3, to=7)),
+        "infoset 3 is at level 1, but its parent, sequence 7 (action 0 at infoset 3), puts "
+        "it at level 2",
+    ),
+    Bad(
+        "L1",
+        lambda game: replace(game, infoset_labels=game.infoset_labels[:-1]),
+        "there are 11 labels for 12 infosets",
+    ),
+    Bad(
+        "L1",
+        lambda game: replace(game, infoset_actions=game.infoset_actions[1:]),
+        "there are 11 action tuples for 12 infosets",
+    ),
+    Bad("L2", labels("infoset_labels", 5, "J"), "'J' is number 0 and number 5"),
+    Bad("L2", labels("infoset_labels", 5, 7), "7 is of type int, not str"),
+    Bad(
+        "L3",
+        labels("infoset_actions", 3, ("pass",)),
+        "infoset 3 ('Jpb') has 2 actions, but the labels ['pass']",
+    ),
+    Bad(
+        "L3",
+        labels("infoset_actions", 3, ["pass", "bet"]),
+        "the actions of infoset 3 ('Jpb') are of type list, not tuple",
+    ),
+    Bad(
+        "L3",
+        labels("infoset_actions", 3, ("bet", "bet")),
+        "'bet' is number 0 and number 1 at infoset 3 ('Jpb')",
+    ),
+    Bad(
+        "L3", labels("infoset_actions", 3, (0, 1)), "0 is of type int, not str at infoset 3 ('Jpb')"
+    ),
+    Bad("L4", labels("outcome_labels", 1, "J"), "'J' is number 0 and number 1"),
+    Bad("L4", labels("outcome_labels", 1, None), "None is of type NoneType, not str"),
+]
+
+NAMES = {invariant.number: invariant.name for invariant in INVARIANTS}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.number)
+def test_a_broken_invariant_is_named_with_what_breaks_it(row: Bad) -> None:
+    with pytest.raises(InvariantError) as raised:
+        check(row.spoil(compiled(row.game)))
+    # What P7 says after the sequence are figures of the weights.
+    said = str(raised.value).partition(": under one and the same weights")[0]
+    assert said == f"{row.number} ({NAMES[row.number]}): {row.message}"
+
+
+def test_every_line_of_the_list_is_checked_and_has_a_row() -> None:
+    written = re.findall(r"^- \*\*([A-Z]\d+)\*\*", LIST.read_text("utf-8"), re.MULTILINE)
+    assert written == [invariant.number for invariant in INVARIANTS]
+    assert set(written) == {row.number for row in ROWS}
+
+
+def test_the_worked_example_of_the_list_is_true() -> None:
+    """Its rows are ``| `field` | `[first values ... last values]` |``."""
+    game = compiled("kuhn")
+    arrays = game.tree._asdict() | game.form._asdict()
+    rows = re.findall(r"^\| `(\w+)` \| `\[(.*)\]` \|$", LIST.read_text("utf-8"), re.MULTILINE)
+    assert [name for name, _ in rows] == list(arrays)
+    for name, shown in rows:
+        begin, left_out, end = shown.partition("...")
+        values = arrays[name].ravel().tolist()
+        first, last = ([float(Fraction(value)) for value in part.split()] for part in (begin, end))
+        assert values[: len(first)] == pytest.approx(first), name
+        if left_out:
+            assert values[-len(last) :] == pytest.approx(last), name
+        else:
+            assert len(values) == len(first), name
+
+
+@pytest.mark.parametrize(
+    "name", ["kuhn", "kuhn(players=3)", "leduc", "goofspiel", "matching_pennies", "forked"]
+)
+def test_compiled_games_pass(name: str) -> None:
+    check(compiled(name))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_games_pass(seed: int) -> None:
+    check(compile_game(random_game(seed, n_players=1 + seed % 4, max_histories=60)))
+    check(compile_game(random_public_tree_game(seed, n_players=2 + seed % 2)))
+
+
+def test_a_game_without_decisions_passes() -> None:
+    class Over(Game):
+        def node(self, history: tuple[str, ...]) -> Terminal:
+            return Terminal((1.0, -1.0))
+
+    check(compile_game(Over()))
+
+
+@pytest.mark.parametrize("name", ["kuhn", "kuhn(players=3)"])
+def test_every_change_of_the_payoffs_is_found(name: str) -> None:
+    game = compiled(name)
+    for entry in range(0, len(game.form.payoff_value), 7):
+        value = game.form.payoff_value[entry]
+        with pytest.raises(InvariantError, match=r"^P7 "):
+            check(form("payoff_value", entry, to=value + 1e-7)(game))
+
+
+def test_payoffs_that_cancel_are_no_difference() -> None:
+    """Each own sequence of player 0 gets 0.1 + 0.2 - 0.3, which floats do not sum to 0."""
+
+    class Cancelling(Game):
+        def node(self, history: tuple[str, ...]) -> Chance | Decision | Terminal:
+            if not history:
+                return Chance(dict.fromkeys("abc", 1 / 3))
+            if len(history) == 1:
+                return Decision(0, "blind", ("l", "r"))
+            won = {"a": 0.1, "b": 0.2, "c": -0.3}[history[0]]
+            return Terminal((won, -won))
+
+    check(compile_game(Cancelling()))
+
+
+def test_the_error_is_a_game_error() -> None:
+    assert issubclass(InvariantError, GameError)

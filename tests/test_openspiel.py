@@ -1,0 +1,354 @@
+"""Games of OpenSpiel: their counts, what is refused, and the built-in games against them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorcfr import (
+    CompiledGame,
+    Decision,
+    GameError,
+    ImperfectRecallError,
+    MemoryLimitError,
+    MissingExtraError,
+    Terminal,
+    compile_game,
+)
+from tensorcfr.compiled import CHANCE
+from tensorcfr.formats.openspiel import CHANCE_PLAYER, TERMINAL_PLAYER, Action, OpenSpielGame
+
+pyspiel: Any = pytest.importorskip("pyspiel")
+pytestmark = pytest.mark.openspiel
+
+GOOFSPIEL = "goofspiel(imp_info=True,num_cards={},points_order=descending,returns_type={})"
+
+
+def turn_based(game: str) -> str:
+    return f"turn_based_simultaneous_game(game={game})"
+
+
+# Source: shared/reference/games.json, counted with OpenSpiel 2.0.2 by a program of its own:
+# histories, chance nodes, decision nodes, infosets and sequences of each player.
+COUNTS = [
+    ("kuhn_poker", 58, 4, [12, 12], [6, 6], [13, 13]),
+    ("kuhn_poker(players=3)", 617, 17, [96] * 3, [16] * 3, [33] * 3),
+    ("leduc_poker", 9457, 157, [1890, 1890], [468, 468], [1093, 1093]),
+    ("leduc_poker(suit_isomorphism=True)", 1939, 49, [387, 387], [144, 144], [337, 337]),
+    ("liars_dice(numdice=1,dice_sides=2)", 127, 3, [32, 32], [16, 16], [31, 31]),
+    ("liars_dice(numdice=1,dice_sides=3)", 1147, 4, [288, 288], [96, 96], [190, 190]),
+    ("liars_dice(numdice=1,dice_sides=4)", 8181, 5, [2048, 2048], [512, 512], [1021, 1021]),
+    ("liars_dice(numdice=2,dice_sides=2)", 8191, 15, [2048, 2048], [384, 384], [766, 766]),
+    (
+        "liars_dice(numdice=2,dice_sides=2,bidding_rule=reset-quantity)",
+        *(8191, 15, [2048, 2048], [384, 384], [766, 766]),
+    ),
+    (turn_based(GOOFSPIEL.format(3, "win_loss")), 67, 0, [10, 21], [8, 8], [18, 18]),
+    (turn_based(GOOFSPIEL.format(4, "win_loss")), 1077, 0, [161, 340], [81, 81], [175, 175]),
+    (
+        turn_based(GOOFSPIEL.format(4, "point_difference")),
+        *(1077, 0, [161, 340], [81, 81], [175, 175]),
+    ),
+    (turn_based("matrix_mp()"), 7, 0, [1, 2], [1, 1], [3, 3]),
+    (turn_based("matrix_rps()"), 13, 0, [1, 3], [1, 1], [4, 4]),
+    (turn_based("matching_pennies_3p()"), 15, 0, [1, 2, 4], [1] * 3, [3] * 3),
+]
+LARGE_COUNTS = [
+    (
+        turn_based(GOOFSPIEL.format(5, "win_loss")),
+        *(26931, 0, [4026, 8505], [1062, 1062], [2284, 2284]),
+    ),
+    ("tiny_bridge_2p", 107129, 29, [26880, 26880], [1792, 1792], [3557, 3557]),
+    ("liars_dice", 294883, 7, [73728, 73728], [12288, 12288], [24571, 24571]),
+    ("leduc_poker(players=3)", 1831601, 10481, [259056] * 3, [8600] * 3, [19689] * 3),
+]
+GENERAL_SUM = {turn_based("matching_pennies_3p()"), "tiny_bridge_2p"}
+
+
+@pytest.mark.parametrize(
+    ("text", "histories", "chance", "decisions", "infosets", "sequences"),
+    [
+        *(pytest.param(*row, id=row[0]) for row in COUNTS),
+        *(pytest.param(*row, id=row[0], marks=pytest.mark.slow) for row in LARGE_COUNTS),
+    ],
+)
+def test_counts(
+    text: str,
+    histories: int,
+    chance: int,
+    decisions: list[int],
+    infosets: list[int],
+    sequences: list[int],
+) -> None:
+    game = compile_game(f"openspiel:{text}")
+    assert game.n_histories == histories
+    assert np.count_nonzero(game.tree.player == CHANCE) == chance
+    players = range(game.n_players)
+    assert [np.count_nonzero(game.tree.player == player) for player in players] == decisions
+    assert np.diff(game.form.player_infosets).tolist() == infosets
+    assert np.diff(game.form.player_sequences).tolist() == sequences
+    assert game.zero_sum == (text not in GENERAL_SUM)
+
+
+def assert_same_tree(ours: CompiledGame, theirs: CompiledGame) -> None:
+    """Both trees have the same nodes in the same order, and infosets that correspond."""
+    for field in ("parent", "first_child", "player", "terminal"):
+        np.testing.assert_array_equal(getattr(ours.tree, field), getattr(theirs.tree, field))
+    np.testing.assert_allclose(ours.tree.probability, theirs.tree.probability, rtol=1e-14)
+    np.testing.assert_allclose(ours.tree.utility, theirs.tree.utility, rtol=0, atol=1e-12)
+    acts = ours.tree.player >= 0
+    pairs = {
+        *zip(ours.tree.infoset[acts].tolist(), theirs.tree.infoset[acts].tolist(), strict=True)
+    }
+    # A bijection: as many pairs as either side has infosets.
+    assert len(pairs) == ours.n_infosets == theirs.n_infosets
+
+
+BUILT_IN = [
+    ("kuhn", "kuhn_poker"),
+    ("kuhn(players=3)", "kuhn_poker(players=3)"),
+    ("leduc", "leduc_poker"),
+    ("liars_dice(faces=2)", "liars_dice(dice_sides=2)"),
+    ("liars_dice(faces=3)", "liars_dice(dice_sides=3)"),
+    ("liars_dice(faces=4)", "liars_dice(dice_sides=4)"),
+    ("goofspiel(cards=3)", GOOFSPIEL.format(3, "win_loss")),
+    ("goofspiel(cards=4)", GOOFSPIEL.format(4, "win_loss")),
+    (
+        "goofspiel(cards=4, payoff='point_difference')",
+        GOOFSPIEL.format(4, "point_difference"),
+    ),
+    ("matching_pennies", "matrix_mp"),
+    ("rock_paper_scissors", "matrix_rps"),
+]
+LARGE_BUILT_IN = [
+    ("goofspiel(cards=5)", GOOFSPIEL.format(5, "win_loss")),
+    ("liars_dice", "liars_dice"),
+    ("leduc(players=3)", "leduc_poker(players=3)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        *(pytest.param(*row, id=row[0]) for row in BUILT_IN),
+        *(pytest.param(*row, id=row[0], marks=pytest.mark.slow) for row in LARGE_BUILT_IN),
+    ],
+)
+def test_built_in_game_is_openspiels_node_by_node(ours: str, theirs: str) -> None:
+    assert_same_tree(compile_game(ours), compile_game(f"openspiel:{theirs}"))
+
+
+def test_labels_are_openspiels() -> None:
+    game = compile_game("openspiel:liars_dice(dice_sides=2)")
+    assert game.outcome_labels == ("Roll 1", "Roll 2")
+    assert "2 1-1 2-1" in game.infoset_labels
+    assert game.infoset_actions[game.infoset_index["2 1-1 2-1"]] == ("2-2", "Liar")
+    last = game.history(game.n_histories - 1)
+    assert last == ("Roll 2", "Roll 2", "1-1", "1-2", "2-1", "2-2", "Liar")
+
+
+def test_a_game_object_and_its_string_compile_alike() -> None:
+    loaded = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
+    from_object, from_text = (compile_game(source) for source in (loaded, f"openspiel:{loaded}"))
+    assert_same_tree(from_object, from_text)
+    assert from_object.infoset_labels == from_text.infoset_labels
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("kuhn_poker", "openspiel:kuhn_poker"),
+        ("kuhn_poker(players=3)", "openspiel:kuhn_poker(players=3)"),
+        ("matrix_mp", "openspiel:matrix_mp"),
+    ],
+)
+def test_the_name_of_a_compiled_game_compiles_to_it(text: str, name: str) -> None:
+    game = compile_game(pyspiel.load_game(text))
+    assert game.name == name
+    again = compile_game(game.name)
+    assert_same_tree(game, again)
+    assert (again.name, again.infoset_labels) == (name, game.infoset_labels)
+
+
+def test_a_simultaneous_move_is_made_one_player_after_the_other() -> None:
+    game = OpenSpielGame("matrix_pd")
+    state = game.root()
+    players = []
+    while isinstance(node := game.node(state), Decision):
+        players.append(node.player)
+        state = game.next(state, node.actions[0])
+    assert players == [0, 1]
+    assert node == Terminal((5.0, 5.0))  # both cooperate: OpenSpiel's matrix_games.cc
+
+
+def test_a_game_written_in_python() -> None:
+    assert_same_tree(compile_game("kuhn"), compile_game("openspiel:python_kuhn_poker"))
+
+
+def test_next_leaves_the_state_as_it_was() -> None:
+    game = OpenSpielGame("kuhn_poker")
+    state = game.root()
+    before = str(state), state.history()
+    child = game.next(state, Action("Deal:1", 1))
+    assert (str(state), state.history()) == before
+    assert child.history() == [1]
+
+
+def test_player_codes_are_openspiels() -> None:
+    assert CHANCE_PLAYER == pyspiel.PlayerId.CHANCE
+    assert TERMINAL_PLAYER == pyspiel.PlayerId.TERMINAL
+
+
+class Blurred:
+    """Kuhn poker whose strings collide: both players see "0" first or facing a bet, and every
+    action and every card is called "it"."""
+
+    def __init__(self, wrapped: Any) -> None:
+        self.wrapped = wrapped
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.wrapped, name)
+
+    def __str__(self) -> str:
+        return "blurred"
+
+    def new_initial_state(self) -> Blurred:
+        return Blurred(self.wrapped.new_initial_state())
+
+    def child(self, action: int) -> Blurred:
+        return Blurred(self.wrapped.child(action))
+
+    def information_state_string(self, player: int) -> str:
+        text: str = self.wrapped.information_state_string(player)
+        return text[0] if text[1:] in ("", "b") else text
+
+    def action_to_string(self, player: int, action: int) -> str:
+        return "it"
+
+
+def test_a_string_that_two_players_share_makes_two_infosets() -> None:
+    game = compile_game(OpenSpielGame(Blurred(pyspiel.load_game("kuhn_poker"))))
+    assert_same_tree(game, compile_game("kuhn"))
+    for card in "012":
+        # Who is met first depends on the order of the walk; the suffix names the other one.
+        names = {0: f"{card} (player 0)", 1: f"{card} (player 1)"}
+        owners = {game.infoset_player[game.infoset_index[card]]}
+        owners |= {p for p, name in names.items() if game.infoset_index.get(name) is not None}
+        assert owners == {0, 1}
+        assert {f"{card}p", f"{card}pb"} <= set(game.infoset_labels)  # no collision, no suffix
+
+
+def test_a_made_up_label_that_is_taken_is_not_used_twice() -> None:
+    class Worse(Blurred):
+        def new_initial_state(self) -> Worse:
+            return Worse(self.wrapped.new_initial_state())
+
+        def child(self, action: int) -> Worse:
+            return Worse(self.wrapped.child(action))
+
+        def information_state_string(self, player: int) -> str:
+            text = super().information_state_string(player)
+            return f"{text[0]} (player 1)" if text.endswith("p") else text
+
+    game = compile_game(OpenSpielGame(Worse(pyspiel.load_game("kuhn_poker"))))
+    assert_same_tree(game, compile_game("kuhn"))
+    assert len(set(game.infoset_labels)) == 12
+    assert "0 (player 1) (player 1)" in game.infoset_labels
+
+
+def test_phantom_tic_tac_toe_shows_both_players_an_empty_board() -> None:
+    game = OpenSpielGame("phantom_ttt")
+    first = game.node(game.root())
+    assert isinstance(first, Decision)
+    second = game.node(game.next(game.root(), first.actions[4]))
+    assert isinstance(second, Decision)
+    empty = "...\n...\n...\n"
+    assert (first.player, first.infoset) == (0, empty)
+    assert (second.player, second.infoset) == (1, f"{empty} (player 1)")
+
+
+def test_names_that_occur_twice_get_the_number_of_the_action() -> None:
+    game = compile_game(OpenSpielGame(Blurred(pyspiel.load_game("kuhn_poker"))))
+    assert set(game.infoset_actions) == {("it 0", "it 1")}
+    assert set(game.outcome_labels) == {"it 0", "it 1", "it 2"}
+
+
+def test_histories_that_disagree_on_the_actions_are_refused() -> None:
+    class Forbidding(Blurred):
+        """A player who holds the lowest card may not bet, if the other one has the highest."""
+
+        def new_initial_state(self) -> Forbidding:
+            return Forbidding(self.wrapped.new_initial_state())
+
+        def child(self, action: int) -> Forbidding:
+            return Forbidding(self.wrapped.child(action))
+
+        def legal_actions(self) -> list[int]:
+            return [0] if self.wrapped.history()[:2] == [0, 2] else [0, 1]
+
+    with pytest.raises(GameError, match=r"infoset '0' disagree on its actions.* at history \["):
+        compile_game(OpenSpielGame(Forbidding(pyspiel.load_game("kuhn_poker"))))
+
+
+def test_a_player_that_is_neither_seated_nor_chance_is_refused() -> None:
+    game = OpenSpielGame("matrix_mp")
+    joint = pyspiel.load_game("matrix_mp").new_initial_state()
+    with pytest.raises(GameError, match=r"openspiel:matrix_mp: .* player -2 acts at history \[\]"):
+        game.node(joint)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("mfg_garnet", "mean-field game"),
+        ("tarok", "only samples its chance outcomes"),
+        ("2048", "no information state strings"),
+        ("no_such_game", r"cannot load 'no_such_game': Unknown game 'no_such_game'\.$"),
+        ("python_no_such_game", "cannot load 'python_no_such_game'"),
+        ("kuhn_poker(cards=3)", "Unknown parameter 'cards'"),
+        ("kuhn_poker(", "Missing closing bracket"),
+        ("nfg_game", "cannot load 'nfg_game'"),
+    ],
+)
+def test_what_cannot_be_walked_is_refused(text: str, why: str) -> None:
+    with pytest.raises(GameError, match=why) as caught:
+        compile_game(f"openspiel:{text}")
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "player"),
+    [("leduc_poker(action_mapping=True)", 0), ("liars_dice_ir(dice_sides=3)", 1)],
+)
+def test_imperfect_recall_is_refused(text: str, player: int) -> None:
+    with pytest.raises(ImperfectRecallError, match=f"player {player} forgets") as caught:
+        compile_game(f"openspiel:{text}")
+    assert "at history [" in str(caught.value)
+
+
+def test_what_leduc_with_action_mapping_forgets_is_named() -> None:
+    # Folding is mapped to calling where there is nothing to call, and the string says "1" of both.
+    with pytest.raises(ImperfectRecallError) as caught:
+        compile_game("openspiel:leduc_poker(action_mapping=True)")
+    message = str(caught.value)
+    assert "[Round1: 1 2]" in message
+    assert "'Fold'" in message
+    assert "'Call'" in message
+
+
+def test_a_game_too_big_is_refused_before_it_fills_the_memory() -> None:
+    with pytest.raises(MemoryLimitError, match="openspiel:tic_tac_toe"):
+        compile_game("openspiel:tic_tac_toe", memory_limit=200_000)
+
+
+@pytest.mark.parametrize("text", ["kuhn_poker", "python_kuhn_poker"])
+def test_without_openspiel_the_error_says_what_installs_it(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'tensorcfr\[openspiel\]'"):
+        compile_game(f"openspiel:{text}")

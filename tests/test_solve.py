@@ -1,0 +1,252 @@
+"""The driver: when it ends, what it records, and that it goes on to the same bits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorcfr import (
+    ALGORITHMS,
+    CFR,
+    CFR_PLUS,
+    LP,
+    MemoryLimitError,
+    Progress,
+    Solution,
+    Solver,
+    Status,
+    compile_game,
+    nash_conv,
+    solve,
+)
+
+KUHN = compile_game("kuhn")
+LEDUC = compile_game("leduc")
+ITERATIVE = [name for name, record in ALGORITHMS.items() if record is not LP]
+
+
+def assert_same_bits(one: Solution, other: Solution) -> None:
+    """Every array of the two solvers is the same, bit for bit."""
+    assert one.state is not None
+    assert other.state is not None
+    for name in ("regret", "strategy", "reach", "cumulative"):
+        np.testing.assert_array_equal(getattr(one.state, name), getattr(other.state, name))
+    np.testing.assert_array_equal(one.policy.probabilities, other.policy.probabilities)
+
+
+class TestEnds:
+    def test_iterations(self) -> None:
+        solution = solve(KUHN, iters=100)
+        assert (solution.status, solution.iterations) == (Status.ITERATIONS, 100)
+
+    def test_no_iterations_is_uniform_play(self) -> None:
+        solution = solve(KUHN, iters=0)
+        assert solution.iterations == 0
+        assert set(solution.policy["Kpb"].values()) == {0.5}
+        # uniform play of Kuhn: every CFR curve of OpenSpiel starts here
+        assert solution.nash_conv == pytest.approx(0.9166666666666666, abs=1e-14)
+
+    def test_target(self) -> None:
+        solution = solve(KUHN, target=1e-3)
+        assert solution.status is Status.TARGET
+        assert solution.exploitability <= 1e-3
+        previous = solution.trace[-2]
+        assert previous.exploitability > 1e-3
+        assert solution.iterations <= 1.2 * previous.iteration
+
+    def test_iterations_before_target(self) -> None:
+        assert solve(KUHN, iters=3, target=1e-9).status is Status.ITERATIONS
+
+    def test_time_limit(self) -> None:
+        solution = solve(KUHN, time_limit=0.05)
+        assert solution.status is Status.TIME_LIMIT
+        assert solution.seconds >= 0.05
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+    def test_interrupt_keeps_what_was_computed(self) -> None:
+        sent: list[int] = []
+
+        def press_ctrl_c(progress: Progress) -> None:
+            if progress.iteration >= 50 and not sent:
+                sent.append(progress.iteration)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        before = signal.getsignal(signal.SIGINT)
+        solution = solve(KUHN, time_limit=60, progress=press_ctrl_c)
+        assert solution.status is Status.INTERRUPTED
+        assert solution.iterations >= sent[0]
+        assert signal.getsignal(signal.SIGINT) is before
+        assert_same_bits(solution, solve(KUHN, iters=solution.iterations))
+
+    def test_in_another_thread(self) -> None:
+        found: list[Solution] = []
+        thread = threading.Thread(target=lambda: found.append(solve(KUHN, iters=10)))
+        thread.start()
+        thread.join()
+        assert found[0].iterations == 10
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({}, "when should it end"),
+            ({"iters": -1}, "iters must be a whole number >= 0, not -1"),
+            ({"iters": 1.5}, "iters must be a whole number >= 0, not 1.5"),
+            ({"iters": True}, "iters must be a whole number"),
+            ({"target": -1.0}, "target must be an exploitability >= 0, not -1.0"),
+            ({"target": float("nan")}, "target must be"),
+            ({"time_limit": -2}, "time_limit must be seconds >= 0, not -2"),
+            ({"iters": 5, "checkpoints": "often"}, "not 'often'"),
+            ({"iters": 5, "checkpoints": 0}, "checkpoints must be at least 1 apart, not 0"),
+            ({"iters": 5, "checkpoints": [0, 2]}, "checkpoints must be iterations from 1, not 0"),
+            ({"iters": 5, "algorithm": "cfr++"}, "no algorithm 'cfr\\+\\+'; did you mean 'cfr\\+'"),
+            ({"iters": 5, "algorithm": "lp"}, "lp is exact: it takes no iters"),
+        ],
+    )
+    def test_bad_arguments(self, arguments: dict[str, Any], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            solve(KUHN, **arguments)
+
+    def test_memory_is_said_before_it_is_taken(self) -> None:
+        with pytest.raises(MemoryLimitError, match=r"solving leduc needs .* KiB, .* limit is 1000"):
+            solve(LEDUC, iters=1, memory_limit=1000)
+
+
+class TestTrace:
+    def test_geometric(self) -> None:
+        marks = [point.iteration for point in solve(KUHN, iters=1000).trace]
+        assert marks[0] == 1
+        assert marks[-1] == 1000
+        assert {10, 100} <= set(marks)
+        assert len(marks) < 35
+
+    def test_every_so_often_and_the_end(self) -> None:
+        solution = solve(KUHN, iters=35, checkpoints=10)
+        assert [point.iteration for point in solution.trace] == [10, 20, 30, 35]
+
+    def test_chosen(self) -> None:
+        solution = solve(KUHN, iters=40, checkpoints=[20, 7, 7, 900])
+        assert [point.iteration for point in solution.trace] == [7, 20, 40]
+
+    def test_units(self) -> None:
+        solution = solve(LEDUC, "cfr", iters=10)
+        last = solution.trace[-1]
+        # OpenSpiel's Leduc has 9,457 histories; each of two updates sweeps them all.
+        assert last.nodes_touched == solution.nodes_touched == 10 * 2 * 9457
+        assert last.exploitability == last.nash_conv / 2 == solution.exploitability
+        assert solution.nash_conv == nash_conv(LEDUC, solution.policy)
+        assert solution.seconds >= last.seconds > 0
+
+    def test_evaluating_changes_nothing(self) -> None:
+        assert_same_bits(
+            solve(LEDUC, iters=60, checkpoints=1), solve(LEDUC, iters=60, checkpoints=[60])
+        )
+
+    def test_progress(self) -> None:
+        seen: list[Progress] = []
+        solve(KUHN, iters=500, progress=seen.append)
+        assert seen[-1].iteration == seen[-1].last_iteration == 500
+        assert [p.iteration for p in seen] == sorted(p.iteration for p in seen)
+
+
+class TestGoesOn:
+    @pytest.mark.parametrize("algorithm", ITERATIVE)
+    def test_same_bits(self, algorithm: str) -> None:
+        whole = solve(LEDUC, algorithm, iters=70)
+        part = solve(LEDUC, algorithm, iters=33)
+        rest = solve(LEDUC, start=part, iters=37)
+        assert rest.iterations == 70
+        assert_same_bits(whole, rest)
+        assert [p.iteration for p in rest.trace][-1] == 70
+        assert rest.seconds > part.seconds
+
+    @pytest.mark.parametrize("algorithm", ITERATIVE)
+    def test_same_bits_from_a_file(self, algorithm: str, tmp_path: Any) -> None:
+        record = ALGORITHMS[algorithm](alternating=False, delay=3)
+        part = solve(KUHN, record, iters=33)
+        loaded = Solution.load(part.save(tmp_path / "part.npz"))
+        assert loaded.algorithm == record
+        assert loaded.trace == part.trace
+        assert loaded.status is part.status
+        assert loaded.evaluation == part.evaluation
+        assert_same_bits(solve(loaded.game, start=loaded, iters=37), solve(KUHN, record, iters=70))
+
+    def test_start_is_left_alone(self) -> None:
+        part = solve(KUHN, iters=10)
+        before = part.policy.probabilities.copy()
+        solve(KUHN, start=part, iters=10)
+        np.testing.assert_array_equal(part.policy.probabilities, before)
+        assert part.iterations == 10
+
+    def test_refusals(self) -> None:
+        part = solve(KUHN, "cfr", iters=10)
+        with pytest.raises(ValueError, match="start is a solution of kuhn, not of leduc"):
+            solve(LEDUC, start=part, iters=1)
+        with pytest.raises(ValueError, match=r"start was solved by cfr.*, not by cfr\+"):
+            solve(KUHN, "cfr+", start=part, iters=1)
+        with pytest.raises(ValueError, match="cannot go on from a solution by lp"):
+            solve(KUHN, start=solve(KUHN, "lp"), iters=1)
+
+    def test_naming_the_same_algorithm_is_fine(self) -> None:
+        part = solve(KUHN, CFR(alternating=False), iters=10)
+        again = solve(KUHN, CFR(alternating=False), start=part, iters=10)
+        assert again.iterations == 20
+        with pytest.raises(ValueError, match=r"simultaneous.*, not by cfr.*alternating"):
+            solve(KUHN, "cfr", start=part, iters=10)
+
+
+class TestSolver:
+    def test_steps_add_up(self) -> None:
+        solver = Solver(LEDUC, "cfr+")
+        for _ in range(25):
+            solver.step()
+        solution = solve(LEDUC, "cfr+", iters=25)
+        np.testing.assert_array_equal(
+            solver.average_policy().probabilities, solution.policy.probabilities
+        )
+        np.testing.assert_array_equal(
+            solver.current_policy().probabilities, solution.last_policy.probabilities
+        )
+        assert solver.evaluate() == solution.evaluation
+        assert solver.nodes_touched == solution.nodes_touched
+
+    def test_two_runs_give_the_same_bits(self) -> None:
+        assert_same_bits(solve(LEDUC, iters=200), solve(LEDUC, iters=200))
+
+    def test_linear_program_does_not_iterate(self) -> None:
+        with pytest.raises(ValueError, match="lp does not iterate; use solve\\(game, 'lp'\\)"):
+            Solver(KUHN, "lp")
+
+
+class TestKuhn:
+    def test_long_run_reaches_the_value(self) -> None:
+        """100,000 iterations of CFR+; the value is -1/18 (Kuhn 1950)."""
+        solution = solve(KUHN, CFR_PLUS, iters=100_000)
+        assert solution.value[0] == pytest.approx(-1 / 18, abs=1e-6)
+        assert solution.exploitability < 1e-5
+
+    def test_strategy_is_in_the_family_of_equilibria(self) -> None:
+        """Kuhn's equilibria: player 0 bets a J with some alpha <= 1/3, a K with 3 alpha, never a
+        Q; player 1's strategy is unique."""
+        policy = solve(KUHN, CFR_PLUS, iters=100_000).policy
+        alpha = policy["J"]["bet"]
+        assert 0 <= alpha <= 1 / 3 + 1e-4
+        assert policy["K"]["bet"] == pytest.approx(3 * alpha, abs=1e-3)
+        assert policy["Q"]["bet"] == pytest.approx(0, abs=1e-3)
+        assert policy["Qpb"]["bet"] == pytest.approx(alpha + 1 / 3, abs=1e-3)
+        assert policy["Jp"]["bet"] == pytest.approx(1 / 3, abs=1e-3)
+        assert policy["Qb"]["bet"] == pytest.approx(1 / 3, abs=1e-3)
+
+
+SILENT = "import tensorcfr; tensorcfr.solve(tensorcfr.compile_game('kuhn'), iters=10)"
+
+
+def test_a_library_never_prints() -> None:
+    run = subprocess.run([sys.executable, "-c", SILENT], capture_output=True, text=True, check=True)
+    assert (run.stdout, run.stderr) == ("", "")
