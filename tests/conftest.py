@@ -1,1 +1,15 @@
 """What every test shares."""
+
+from __future__ import annotations
+
+import numba
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With the JIT off, leave out what only checks at length what other tests check briefly."""
+    if numba.config.DISABLE_JIT:
+        skip = pytest.mark.skip(reason="takes too long with the JIT off")
+        for item in items:
+            if item.get_closest_marker("compiled"):
+                item.add_marker(skip)

@@ -33,8 +33,10 @@ ALGORITHMS: dict[str, Algorithm] = {
     "lcfr": LCFR,
 }
 
+SMALL = ("kuhn", "kuhn(players=3)", "rock_paper_scissors", "goofspiel(cards=3)")
+"""Games whose whole curves take a few seconds with the JIT off."""
 CASES = [
-    (game, algorithm)
+    pytest.param(game, algorithm, marks=() if game in SMALL else pytest.mark.compiled)
     for game, curves in DATA["curves"].items()
     for algorithm, curve in curves.items()
     if len(curve["nash_conv"]) > 1
@@ -56,6 +58,7 @@ def test_nash_conv_curve(game: str, algorithm: str) -> None:
 TIES: dict[str, Any] = json.loads((HERE / "exact_curves.json").read_text())["curves"]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("algorithm", ["cfr_alternating", "cfr_plus"])
 @pytest.mark.parametrize("game", TIES)
 def test_curves_of_games_with_ties_equal_exact_arithmetic(game: str, algorithm: str) -> None:

@@ -145,7 +145,7 @@ class TestTrace:
 
     def test_evaluating_changes_nothing(self) -> None:
         assert_same_bits(
-            solve(LEDUC, iters=60, checkpoints=1), solve(LEDUC, iters=60, checkpoints=[60])
+            solve(LEDUC, iters=20, checkpoints=1), solve(LEDUC, iters=20, checkpoints=[20])
         )
 
     def test_progress(self) -> None:
@@ -158,12 +158,12 @@ class TestTrace:
 class TestGoesOn:
     @pytest.mark.parametrize("algorithm", ITERATIVE)
     def test_same_bits(self, algorithm: str) -> None:
-        whole = solve(LEDUC, algorithm, iters=70)
-        part = solve(LEDUC, algorithm, iters=33)
-        rest = solve(LEDUC, start=part, iters=37)
-        assert rest.iterations == 70
+        whole = solve(LEDUC, algorithm, iters=20)
+        part = solve(LEDUC, algorithm, iters=7)
+        rest = solve(LEDUC, start=part, iters=13)
+        assert rest.iterations == 20
         assert_same_bits(whole, rest)
-        assert [p.iteration for p in rest.trace][-1] == 70
+        assert [p.iteration for p in rest.trace][-1] == 20
         assert rest.seconds > part.seconds
 
     @pytest.mark.parametrize("algorithm", ITERATIVE)
@@ -217,13 +217,14 @@ class TestSolver:
         assert solver.nodes_touched == solution.nodes_touched
 
     def test_two_runs_give_the_same_bits(self) -> None:
-        assert_same_bits(solve(LEDUC, iters=200), solve(LEDUC, iters=200))
+        assert_same_bits(solve(LEDUC, iters=20), solve(LEDUC, iters=20))
 
     def test_linear_program_does_not_iterate(self) -> None:
         with pytest.raises(ValueError, match="lp does not iterate; use solve\\(game, 'lp'\\)"):
             Solver(KUHN, "lp")
 
 
+@pytest.mark.compiled
 class TestKuhn:
     def test_long_run_reaches_the_value(self) -> None:
         """100,000 iterations of CFR+; the value is -1/18 (Kuhn 1950)."""

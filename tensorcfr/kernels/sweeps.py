@@ -64,13 +64,13 @@ def iterate(
             for player in range(players):
                 payoff_product(form, player, state.reach, state.value)
                 backward(form, player, rule, parameters, state, tile)
-                forward(form, player, weight, state)
+                forward(form, player, weight, state, tile)
         else:
             for player in range(players):
                 payoff_product(form, player, state.reach, state.value)
             for player in range(players):
                 backward(form, player, rule, parameters, state, tile)
-                forward(form, player, weight, state)
+                forward(form, player, weight, state, tile)
 
 
 @inlined
@@ -127,19 +127,23 @@ def backward(
 
 
 @inlined
-def forward(form: SequenceForm, player: int, weight: float, state: State) -> None:
+def forward(form: SequenceForm, player: int, weight: float, state: State, tile: np.ndarray) -> None:
     """From the first level down: add the reaches that this iteration used to the average, then
     replace them by those of the new strategy."""
-    strategy, reach, average = state.strategy, state.reach, state.cumulative
+    strategy, reach, average, above = state.strategy, state.reach, state.cumulative, tile[0]
     average[form.player_sequences[player]] += weight
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        parent = form.infoset_parent[form.bucket_infoset[b] :]
-        for a in range(actions):
-            first = form.bucket_sequence[b] + a * lanes
-            x = reach[first : first + lanes]
-            average_x = average[first : first + lanes]
-            sigma = strategy[first : first + lanes]
-            for lane in range(lanes):
-                average_x[lane] += weight * x[lane]
-                x[lane] = reach[parent[lane]] * sigma[lane]
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            at = form.bucket_sequence[b] + begin
+            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            for lane in range(length):
+                above[lane] = reach[parent[lane]]
+            for a in range(actions):
+                x = reach[at + a * lanes :]
+                average_x = average[at + a * lanes :]
+                sigma = strategy[at + a * lanes :]
+                for lane in range(length):
+                    average_x[lane] += weight * x[lane]
+                    x[lane] = above[lane] * sigma[lane]

@@ -1,0 +1,27 @@
+"""Draw the README's picture: four algorithms on Leduc poker.
+
+python scripts/convergence.py [docs/convergence.png]
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tensorcfr import compile_game, solve
+from tensorcfr.plots import convergence
+
+ITERATIONS = 10_000
+
+
+def main() -> None:
+    """Solve and draw."""
+    path = sys.argv[1] if len(sys.argv) > 1 else "docs/convergence.png"
+    game = compile_game("leduc")
+    solutions = [solve(game, name, iters=ITERATIONS) for name in ("cfr", "cfr+", "lcfr", "dcfr")]
+    convergence(solutions, path=path)
+    for solution in solutions:
+        print(solution)
+
+
+if __name__ == "__main__":
+    main()
