@@ -2,7 +2,9 @@
 
 ``python -m benchmarks.compare`` measures (some three minutes), writes
 ``benchmarks/results/speed.json`` and ``docs/benchmarks.md``, and prints the latter.
-``--quick`` skips what takes longest: solving to a target, and cold JIT caches.
+``--quick`` skips what takes longest, solving to a target; ``--stored`` measures nothing and
+writes the page again; ``--readme`` also writes the first table into README.md, between the
+comments that mark its place.
 """
 
 from __future__ import annotations
@@ -45,6 +47,8 @@ from .footprint import footprint
 
 COMMAND = "python -m benchmarks.compare"
 ROUNDS = 7
+README_BEGIN = "<!-- speed table: written by benchmarks/compare.py -->"
+README_END = "<!-- end of speed table -->"
 TARGETS = (1e-2, 1e-3, 1e-4)
 """Exploitabilities to reach."""
 TARGET_BUDGET = 4.0
@@ -239,6 +243,7 @@ def markdown(found: dict[str, Any]) -> str:
         _set_up_section(found),
         _inside_section(found),
         _roofline_section(found),
+        _scaling_section(),
         "## First contact\n\nFrom the start of the interpreter to the first printed line "
         "(the import: inside the process); medians.  JIT compilation takes the difference, "
         f"{duration(found['first_contact']['jit_seconds'])}, once per machine.\n\n"
@@ -257,16 +262,6 @@ def _rows(found: dict[str, Any], cells: Callable[[Contest, dict[str, Any]], list
 
 
 def _iterations_section(found: dict[str, Any]) -> str:
-    tools = next(iter(found["games"].values()))["tools"]
-    peers = [tool for tool in tools if tool != "tensorcfr"]
-
-    def cells(contest: Contest, game: dict[str, Any]) -> list[str]:
-        row = [f"{game['histories']:,}", duration(game["tools"]["tensorcfr"]["seconds"])]
-        for peer in peers:
-            timing = game["tools"][peer]
-            row += [duration(timing["seconds"]), f"**{significant(timing['ratio'])}{TIMES}**"]
-        return row
-
     disturbed = max(
         timing["disturbance"]
         for game in found["games"].values()
@@ -278,26 +273,72 @@ def _iterations_section(found: dict[str, Any]) -> str:
         if disturbed > DISTURBED
         else ""
     )
-    per_round = ", ".join(f"{c.iterations:,} ({c.name})" for c in CONTESTS.values())
-    dice = found["games"]["liars_dice"]["tools"].get("OpenSpiel", {})
-    first, last = (significant(dice.get(key, 0)) for key in ("first_ratio", "last_ratio"))
+    tools = next(iter(found["games"].values()))["tools"]
+    peers = [tool for tool in tools if tool != "tensorcfr"]
     return (
         "## Time per iteration\n\n"
         "One CFR iteration that updates both players and the average, float64, after "
-        "compilation: "
-        f"median CPU time of {ROUNDS} rounds; {TIMES} is the median of the ratios within a round.  "
-        f"A peer's round is {per_round} iterations, after a quarter as many that fill the "
-        "caches.  OpenSpiel skips "
-        "what no player reaches, so that its iterations become cheaper as strategies become "
-        f"sparse: in liar's dice its first and last round give {first} and {last} times.  "
-        "LiteEFG's CFR updates both players at once; *alternating* asks it for one after the "
-        "other, as the other two do.\n\n"
-        + table(
-            ["game", "histories", "tensorcfr", *(c for peer in peers for c in (peer, TIMES))],
-            _rows(found, cells),
-        )
+        f"compilation: median CPU time of {ROUNDS} rounds; {TIMES} is the median of the ratios "
+        f"within a round.{_remarks(found) if peers else ''}\n\n"
+        + _iterations_table(found, peers)
         + note
     )
+
+
+def _iterations_table(found: dict[str, Any], peers: list[str]) -> str:
+    def cells(contest: Contest, game: dict[str, Any]) -> list[str]:
+        row = [f"{game['histories']:,}", duration(game["tools"]["tensorcfr"]["seconds"])]
+        for peer in peers:
+            timing = game["tools"][peer]
+            row += [duration(timing["seconds"]), f"**{significant(timing['ratio'])}{TIMES}**"]
+        return row
+
+    return table(
+        ["game", "histories", "tensorcfr", *(c for peer in peers for c in (peer, TIMES))],
+        _rows(found, cells),
+    )
+
+
+def readme_with_table(readme: str, found: dict[str, Any]) -> str:
+    """The README with the speed table between its two comments.
+
+    Raises:
+        ValueError: The comments are not there.
+    """
+    before, begin, rest = readme.partition(README_BEGIN)
+    _, end, after = rest.partition(README_END)
+    if not end:
+        raise ValueError(f"README.md lacks {README_BEGIN!r} and {README_END!r}")
+    tools = next(iter(found["games"].values()))["tools"]
+    peers = [tool for tool in ("OpenSpiel", "LiteEFG") if tool in tools]
+    versions = found["machine"]["versions"]
+    text = (
+        "One CFR iteration with averaging, float64, one core ("
+        f"{found['machine']['cpu']}), after compilation; "
+        + ", ".join(f"{peer} {versions[peer]}" for peer in peers)
+        + " beside it in one run:\n\n"
+        + _iterations_table(found, peers)
+    )
+    return f"{before}{begin}\n\n{text}\n\n{end}{after}"
+
+
+def _remarks(found: dict[str, Any]) -> str:
+    """What to know about the peers' times."""
+    per_round = ", ".join(f"{c.iterations:,} ({c.name})" for c in CONTESTS.values())
+    remarks = (
+        f"  A peer's round is {per_round} iterations, after a quarter as many that fill the "
+        "caches.  LiteEFG's CFR updates both players at once; *alternating* asks it for one "
+        "after the other, as the other two do."
+    )
+    dice = found["games"]["liars_dice"]["tools"].get("OpenSpiel")
+    if dice:
+        first, last = significant(dice["first_ratio"]), significant(dice["last_ratio"])
+        remarks += (
+            "  OpenSpiel skips what no player reaches, so that its iterations become cheaper as "
+            f"strategies become sparse: in liar's dice its first round took {first} times as "
+            f"long as tensorcfr's, its last {last}."
+        )
+    return remarks
 
 
 def _targets_section(found: dict[str, Any]) -> str:
@@ -334,7 +375,7 @@ def _set_up_section(found: dict[str, Any]) -> str:
             measured = game["footprint"][tool]
             row += [
                 duration(measured["set_up_seconds"]),
-                f"{megabytes(measured['held_bytes'])} ({megabytes(measured['peak_bytes'])})",
+                f"{_memory(measured['held_bytes'])} ({_memory(measured['peak_bytes'])})",
             ]
         return row
 
@@ -348,6 +389,11 @@ def _set_up_section(found: dict[str, Any]) -> str:
             _rows(found, cells),
         )
     )
+
+
+def _memory(n_bytes: int) -> str:
+    """Too coarse a measure for the smallest games."""
+    return megabytes(n_bytes) if n_bytes >= 1e5 else "< 0.1 MB"
 
 
 def _inside_section(found: dict[str, Any]) -> str:
@@ -420,6 +466,18 @@ def _roofline_section(found: dict[str, Any]) -> str:
     )
 
 
+def _scaling_section() -> str:
+    if not (ROOT / "docs" / "scaling.png").exists():
+        return ""
+    return (
+        "## As games grow\n\n"
+        "Written by `python -m benchmarks.scaling`, which also prints the figures.  Left: games "
+        "differ in payoff entries per sequence (more hands, more entries); with more raises "
+        "Leduc has five throughout.  Right: divided by sequences and entries.\n\n"
+        "![Time per iteration against the number of sequences](scaling.png)"
+    )
+
+
 def goals(found: dict[str, Any]) -> str:
     """The project's own goals, met or not, for whoever ran this."""
     lines = []
@@ -458,15 +516,19 @@ def main() -> None:
     """Measure, write, print."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--quick", action="store_true", help="skip what takes longest")
-    parser.add_argument("--dry", action="store_true", help="print, write no files")
+    parser.add_argument("--stored", action="store_true", help="write the last figures again")
+    parser.add_argument("--readme", action="store_true", help="also write README.md's table")
     options = parser.parse_args()
     started = time.perf_counter()
-    found = measure(quick=options.quick)
+    stored = RESULTS / "speed.json"
+    found = json.loads(stored.read_text()) if options.stored else measure(quick=options.quick)
+    RESULTS.mkdir(exist_ok=True)
+    stored.write_text(json.dumps(found, indent=1) + "\n")
     page = markdown(found)
-    if not options.dry:
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / "speed.json").write_text(json.dumps(found, indent=1) + "\n")
-        (ROOT / "docs" / "benchmarks.md").write_text(page)
+    (ROOT / "docs" / "benchmarks.md").write_text(page)
+    if options.readme:
+        readme = ROOT / "README.md"
+        readme.write_text(readme_with_table(readme.read_text(), found))
     print(page)
     progress(goals(found))
     progress(f"{time.perf_counter() - started:.0f} s in all")

@@ -155,6 +155,7 @@ def plot(points: list[Point], path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import FuncFormatter, ScalarFormatter
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     panels = (
@@ -176,9 +177,13 @@ def plot(points: list[Point], path: Path) -> None:
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xlabel("sequences")
-        axis.set_ylabel(f"one CFR iteration, {label}")
+        axis.set_ylabel(label)
+        axis.yaxis.set_major_formatter(ScalarFormatter())
+        axis.yaxis.set_minor_formatter(
+            FuncFormatter(lambda y, _: f"{y:g}" if f"{y:e}"[0] in "25" else "")
+        )
         axis.grid(which="both", alpha=0.2)
-    axes[0].legend(frameon=False, fontsize=8, loc="best")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     levels = [
         Line2D([], [], color="grey", marker=marker, linestyle="", label=level)
         for level, marker in MARKERS.items()
@@ -186,7 +191,7 @@ def plot(points: list[Point], path: Path) -> None:
     axes[1].legend(
         handles=levels, title="working set fits in", frameon=False, fontsize=8, loc="best"
     )
-    figure.suptitle("Time per iteration as games grow (alternating, float64, one core)")
+    figure.suptitle("One CFR iteration as games grow (alternating, float64, one core)")
     figure.savefig(path, dpi=150, metadata={"Software": None})
     plt.close(figure)
 

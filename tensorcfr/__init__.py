@@ -6,7 +6,20 @@
 -0.056
 """
 
-from .algorithms import ALGORITHMS, CFR, CFR_PLUS, DCFR, LCFR, LP, Algorithm
+from .algorithms import (
+    ALGORITHMS,
+    CFR,
+    CFR_PLUS,
+    DCFR,
+    DCFR_PLUS,
+    HEDGE,
+    LCFR,
+    LP,
+    PCFR_PLUS,
+    PDCFR_PLUS,
+    Algorithm,
+    register,
+)
 from .compiled import CompiledGame
 from .compilers import compile_game
 from .driver import Progress, solve
@@ -25,6 +38,7 @@ from .evaluation import (
     nash_conv,
 )
 from .games import GAMES
+from .kernels.rules import LocalRule
 from .policy import Policy
 from .rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
 from .solution import Solution, Status
@@ -35,9 +49,13 @@ __all__ = [
     "CFR",
     "CFR_PLUS",
     "DCFR",
+    "DCFR_PLUS",
     "GAMES",
+    "HEDGE",
     "LCFR",
     "LP",
+    "PCFR_PLUS",
+    "PDCFR_PLUS",
     "Algorithm",
     "Chance",
     "CompiledGame",
@@ -46,6 +64,7 @@ __all__ = [
     "GameError",
     "ImperfectRecallError",
     "InvariantError",
+    "LocalRule",
     "MemoryLimitError",
     "MissingExtraError",
     "Payoff",
@@ -62,6 +81,7 @@ __all__ = [
     "expected_values",
     "exploitability",
     "nash_conv",
+    "register",
     "solve",
 ]
 __version__ = "0.1.0"

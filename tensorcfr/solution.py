@@ -17,7 +17,7 @@ from .evaluation import Evaluation
 from .kernels.sweeps import State
 from .policy import Policy
 
-STATE_KEPT = ("regret", "strategy", "reach", "cumulative")
+STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
 """The arrays of a solver that are saved; the rest is scratch."""
 
 
@@ -144,7 +144,7 @@ class Solution:
             kept = {name: arrays[f"solution/{name}"] for name in STATE_KEPT}
             state = State(**kept, value=np.zeros(game.n_sequences))
         for key, array in arrays.items():
-            if key.startswith("solution/") and array.shape != (game.n_sequences,):
+            if key.startswith("solution/") and array.shape[-1:] != (game.n_sequences,):
                 raise ValueError(f"array {key!r} has shape {array.shape}")
         return cls(
             game=game,

@@ -18,6 +18,7 @@ from .policy import Policy
 class Solver:
     """A solver whose loop is yours; :func:`tensorcfr.solve` is this with stop rules.
 
+    >>> from tensorcfr import compile_game
     >>> solver = Solver(compile_game("kuhn"), "cfr")
     >>> solver.step(10)
     >>> solver.iteration
@@ -50,7 +51,7 @@ class Solver:
         if not isinstance(record, Algorithm):
             raise ValueError(f"{record.name} does not iterate; use solve(game, {record.name!r})")
         limit = free_memory() if memory_limit is None else memory_limit
-        if (needed := bytes_needed(game)) > limit:
+        if (needed := bytes_needed(game, record)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
         self.game = game
         self.algorithm = record
@@ -58,7 +59,7 @@ class Solver:
         self.seconds = 0.0
         """Time spent in :meth:`step`, compiling excluded."""
         if state is None:
-            self.state = _first_state(game)
+            self.state = _first_state(game, len(record.rule.memory))
         else:
             self.state = sweeps.State(*(array.copy() for array in state))
         self._run(0)
@@ -103,14 +104,18 @@ class Solver:
         return evaluate_probabilities(self.game, self.average_probabilities())
 
 
-def bytes_needed(game: CompiledGame) -> int:
+EVALUATION_ARRAYS = 3
+"""Average strategy, its reaches, values."""
+
+
+def bytes_needed(game: CompiledGame, algorithm: Algorithm) -> int:
     """Bytes that a solver takes beside the compiled game: its state, and what an evaluation
     allocates."""
-    arrays = len(sweeps.State._fields) + 3
+    arrays = len(sweeps.State._fields) - 1 + len(algorithm.rule.memory) + EVALUATION_ARRAYS
     return arrays * 8 * game.n_sequences
 
 
-def _first_state(game: CompiledGame) -> sweeps.State:
+def _first_state(game: CompiledGame, kept: int) -> sweeps.State:
     """No regrets, no average, uniform strategies."""
     strategy = Policy.uniform(game).probabilities.copy()
     reach = np.empty(game.n_sequences)
@@ -120,5 +125,6 @@ def _first_state(game: CompiledGame) -> sweeps.State:
         strategy=strategy,
         reach=reach,
         cumulative=np.zeros(game.n_sequences),
+        memory=np.zeros((kept, game.n_sequences)),
         value=np.zeros(game.n_sequences),
     )

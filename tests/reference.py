@@ -9,6 +9,12 @@ Sources
 * CFR: Zinkevich, Johanson, Bowling and Piccione, "Regret Minimization in Games with
   Incomplete Information", NIPS 2007.
 * CFR+: Tammelin, "Solving Large Imperfect Information Games Using CFR+", arXiv:1407.5042, 2014.
+* Linear CFR, DCFR: Brown and Sandholm, "Solving Imperfect-Information Games via Discounted Regret
+  Minimization", AAAI 2019.
+* PCFR+: Farina, Kroer and Sandholm, "Faster Game Solving via Predictive Blackwell Approachability:
+  Connecting Regret Matching and Mirror Descent", AAAI 2021.
+* DCFR+, PDCFR+: Xu, Li, Liu, Fu, Fu, Xing and Cheng, "Minimizing Weighted Counterfactual Regret
+  with Optimistic Online Mirror Descent", IJCAI 2024.
 
 Conventions (OpenSpiel's; ``docs/numerics.md`` says them at more length)
 
@@ -207,9 +213,9 @@ class DealtGame(Game):
 Rule = Callable[[list[float], list[float], int], list[float]]
 """(cumulative regrets, instant regrets of iteration t, t) to the new cumulative regrets."""
 
-Matching = Callable[[list[float], list[float]], list[float]]
-"""(cumulative regrets, instant regrets just seen) to the next strategy; the second argument is
-what predictive variants expect to see again."""
+Matching = Callable[[list[float], list[float], int], list[float]]
+"""(cumulative regrets after iteration t, its instant regrets, t) to the strategy of iteration
+t + 1; the second argument is what predictive variants expect to see again."""
 
 
 def cfr_rule(regrets: list[float], instant: list[float], t: int) -> list[float]:
@@ -222,9 +228,67 @@ def cfr_plus_rule(regrets: list[float], instant: list[float], t: int) -> list[fl
     return [max(regret + new, 0.0) for regret, new in zip(regrets, instant, strict=True)]
 
 
-def regret_matching(regrets: list[float], instant: list[float]) -> list[float]:
+def lcfr_rule(regrets: list[float], instant: list[float], t: int) -> list[float]:
+    """Brown and Sandholm 2019, Linear CFR: what iteration t adds is weighted by t."""
+    return [regret + t * new for regret, new in zip(regrets, instant, strict=True)]
+
+
+def dcfr_rule(alpha: float, beta: float) -> Rule:
+    """Brown and Sandholm 2019, Discounted CFR: older regrets fade, bad ones by another power.
+
+    The paper multiplies at the end of an iteration; here the next one does, as Xu et al. 2024
+    write it.  All positive regrets of an infoset fade alike, so the strategy is the same.
+    """
+
+    def rule(regrets: list[float], instant: list[float], t: int) -> list[float]:
+        good, bad = fading(t - 1, alpha), fading(t - 1, beta)
+        faded = [regret * good if regret > 0 else regret * bad for regret in regrets]
+        return [regret + new for regret, new in zip(faded, instant, strict=True)]
+
+    return rule
+
+
+def dcfr_plus_rule(alpha: float, offset: float = 1.5) -> Rule:
+    """Xu et al. 2024, DCFR+: older regrets fade, and the sum is never below zero.
+
+    The paper has 1.5 where DCFR has 1, and 1 in PDCFR+.
+    """
+
+    def rule(regrets: list[float], instant: list[float], t: int) -> list[float]:
+        factor = fading(t - 1, alpha, offset)
+        return cfr_plus_rule([regret * factor for regret in regrets], instant, t)
+
+    return rule
+
+
+def pdcfr_plus_rule(alpha: float) -> Rule:
+    """Xu et al. 2024, PDCFR+; to go with :func:`fading_predictive_matching`."""
+    return dcfr_plus_rule(alpha, offset=1)
+
+
+def fading(t: int, power: float, offset: float = 1) -> float:
+    """t^power / (t^power + offset), what is left of the regrets of iterations 1 to t; there is
+    nothing to be left of none."""
+    return t**power / (t**power + offset) if t > 0 else 0.0
+
+
+def regret_matching(regrets: list[float], instant: list[float], t: int) -> list[float]:
     """Hart and Mas-Colell 2000: in proportion to positive regret; uniform where there is none."""
     return normalized([max(regret, 0.0) for regret in regrets])
+
+
+def predictive_matching(regrets: list[float], instant: list[float], t: int) -> list[float]:
+    """Farina et al. 2021, PCFR+: as if the regrets just seen had come a second time already."""
+    return regret_matching(cfr_rule(regrets, instant, t + 1), instant, t)
+
+
+def fading_predictive_matching(alpha: float) -> Matching:
+    """Xu et al. 2024, PDCFR+: the same, after the fading that iteration t + 1 will begin with."""
+
+    def matching(regrets: list[float], instant: list[float], t: int) -> list[float]:
+        return normalized(pdcfr_plus_rule(alpha)(regrets, instant, t + 1))
+
+    return matching
 
 
 def normalized(weights: Sequence[float]) -> list[float]:
@@ -305,7 +369,7 @@ class ReferenceCFR:
                 self.regrets[label] = self.rule(self.regrets[label], instant[label], self.t)
                 for action, probability in enumerate(self.strategy[label]):
                     self.cumulative[label][action] += weight * own_reach[label] * probability
-                self.strategy[label] = self.matching(self.regrets[label], instant[label])
+                self.strategy[label] = self.matching(self.regrets[label], instant[label], self.t)
 
     def _average_weight(self) -> float:
         """w(t); written so that 0 ** 0 does not let a delayed uniform average begin early."""
@@ -347,9 +411,13 @@ class ReferenceCFR:
             for p, child in zip(sigma, node.children, strict=True)
         ]
         value = sum(p * v for p, v in zip(sigma, values, strict=True))
-        for action, action_value in enumerate(values):
-            instant[label][action] += others * (action_value - value)
+        self._note(label, [others * (v - value) for v in values], instant)
         return value
+
+    def _note(self, label: str, regrets: list[float], instant: dict[str, list[float]]) -> None:
+        """One history's part of its infoset's instant regrets."""
+        for action, regret in enumerate(regrets):
+            instant[label][action] += regret
 
 
 # ------------------------------------------------------------------------------------ evaluation

@@ -2,12 +2,26 @@
 
 A variant is an :class:`Algorithm`: a frozen record that says which local rule it applies,
 with which parameters, how it weighs the average and in which order players update.  There is
-one driver, :mod:`tensorcfr.solve`, and no subclass per name.
+one driver, :mod:`tensorcfr.driver`, and no subclass per name.
 """
 
 from __future__ import annotations
 
-from .family import ALGORITHMS, CFR, CFR_PLUS, DCFR, LCFR, LP, find_algorithm, from_dict
+from .family import (
+    ALGORITHMS,
+    CFR,
+    CFR_PLUS,
+    DCFR,
+    DCFR_PLUS,
+    HEDGE,
+    LCFR,
+    LP,
+    PCFR_PLUS,
+    PDCFR_PLUS,
+    find_algorithm,
+    from_dict,
+    register,
+)
 from .records import Algorithm, LinearProgram
 
 __all__ = [
@@ -15,10 +29,15 @@ __all__ = [
     "CFR",
     "CFR_PLUS",
     "DCFR",
+    "DCFR_PLUS",
+    "HEDGE",
     "LCFR",
     "LP",
+    "PCFR_PLUS",
+    "PDCFR_PLUS",
     "Algorithm",
     "LinearProgram",
     "find_algorithm",
     "from_dict",
+    "register",
 ]

@@ -33,23 +33,70 @@ def _linear_weight(regret, instant, parameters):  # type: ignore[no-untyped-def]
     return regret, regret
 
 
-def _discounts(t: np.ndarray, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray]:
-    """``(t-1)^a / ((t-1)^a + 1)`` for positive and for other regrets; at ``t = 1`` there is no
-    regret to discount."""
-    before = np.maximum(t - 1.0, 1.0)
-    return before**alpha / (before**alpha + 1.0), before**beta / (before**beta + 1.0)
+def _discounted_plus(regret, instant, parameters):  # type: ignore[no-untyped-def]
+    regret = max(parameters[0] * regret + instant, 0.0)
+    return regret, regret
+
+
+def _predictive_plus(regret, instant, parameters):  # type: ignore[no-untyped-def]
+    regret = max(regret + instant, 0.0)
+    return regret, regret + instant
+
+
+def _predictive_discounted_plus(regret, instant, parameters):  # type: ignore[no-untyped-def]
+    before, after = parameters
+    regret = max(before * regret + instant, 0.0)
+    return regret, after * regret + instant
+
+
+def _exponential(regret, instant, parameters):  # type: ignore[no-untyped-def]
+    regret = regret + instant
+    return regret, parameters[0] * regret
+
+
+def _share(t: np.ndarray, alpha: float, offset: float = 1.0) -> np.ndarray:
+    """``t^a / (t^a + offset)``; 1 at ``t = 0``, when there is no regret to discount."""
+    power = np.maximum(t, 1.0) ** alpha
+    return np.where(t > 0, power / (power + offset), 1.0)
 
 
 REGRET_MATCHING = LocalRule("regret matching", _regret_matching)
 REGRET_MATCHING_PLUS = LocalRule("regret matching+", _regret_matching_plus)
 DISCOUNTED = LocalRule(
-    "discounted regret matching", _discounted, at=_discounts, parameter_names=("alpha", "beta")
+    "discounted regret matching",
+    _discounted,
+    at=lambda t, alpha, beta: (_share(t - 1, alpha), _share(t - 1, beta)),
+    parameter_names=("alpha", "beta"),
+)
+DISCOUNTED_PLUS = LocalRule(
+    "discounted regret matching+",
+    _discounted_plus,
+    at=lambda t, alpha: (_share(t - 1, alpha, 1.5),),
+    parameter_names=("alpha",),
+)
+PREDICTIVE_PLUS = LocalRule("predictive regret matching+", _predictive_plus)
+PREDICTIVE_DISCOUNTED_PLUS = LocalRule(
+    "predictive discounted regret matching+",
+    _predictive_discounted_plus,
+    at=lambda t, alpha: (_share(t - 1, alpha), _share(t, alpha)),
+    parameter_names=("alpha",),
 )
 LINEAR = LocalRule("linear regret matching", _linear_weight, at=lambda t: (t,))
+EXPONENTIAL = LocalRule(
+    "exponential weights",
+    _exponential,
+    at=lambda t, eta: (eta / np.sqrt(t),),
+    parameter_names=("eta",),
+    exponential=True,
+)
 
 BROWN_SANDHOLM = (
     "N. Brown, T. Sandholm, 'Solving imperfect-information games via discounted regret "
     "minimization', AAAI 2019"
+)
+XU = (
+    "H. Xu, K. Li, B. Liu, H. Fu, Q. Fu, J. Xing, J. Cheng, 'Minimizing weighted counterfactual "
+    "regret with optimistic online mirror descent', IJCAI 2024"
 )
 
 CFR = Algorithm(
@@ -92,13 +139,76 @@ DCFR = Algorithm(
 )
 """Discounted CFR; ``a`` is ``alpha``, ``b`` is ``beta``."""
 
+DCFR_PLUS = Algorithm(
+    "dcfr+",
+    DISCOUNTED_PLUS,
+    formula="R <- [R (t-1)^a / ((t-1)^a + 1.5) + r]+; strategy from R; average weighted by t^4",
+    source=XU,
+    parameters={"alpha": 1.5},
+    average_power=4.0,
+)
+"""DCFR+; ``a`` is ``alpha``."""
+
+PCFR_PLUS = Algorithm(
+    "pcfr+",
+    PREDICTIVE_PLUS,
+    formula="R <- [R + r]+; strategy from [R + r]+, r as its own prediction; "
+    "average weighted by t^2",
+    source="G. Farina, C. Kroer, T. Sandholm, 'Faster game solving via predictive Blackwell "
+    "approachability', AAAI 2021; with the prediction of each infoset on its own, as in Xu et "
+    "al. 2024",
+    average_power=2.0,
+)
+"""Predictive CFR+ with local predictions: every infoset predicts its last regrets again.  The
+paper's own version predicts utilities and carries them up the tree with the new strategies."""
+
+PDCFR_PLUS = Algorithm(
+    "pdcfr+",
+    PREDICTIVE_DISCOUNTED_PLUS,
+    formula="R <- [R (t-1)^a / ((t-1)^a + 1) + r]+; strategy from [R t^a / (t^a + 1) + r]+; "
+    "average weighted by t^5",
+    source=XU,
+    parameters={"alpha": 2.3},
+    average_power=5.0,
+)
+"""Predictive Discounted CFR+; ``a`` is ``alpha``."""
+
+HEDGE = Algorithm(
+    "hedge",
+    EXPONENTIAL,
+    formula="R <- R + r; strategy proportional to exp(eta R / sqrt(t)); uniform average",
+    source="Y. Freund, R. Schapire, 'Adaptive game playing using multiplicative weights', Games "
+    "and Economic Behavior 29, 1999; in CFR: N. Brown, C. Kroer, T. Sandholm, 'Dynamic "
+    "thresholding and pruning for regret minimization', AAAI 2017",
+    parameters={"eta": 1.0},
+)
+"""Exponential weights in place of regret matching.  The theory's ``eta`` is ``sqrt(8 ln |A|)``
+over the range of the counterfactual values, which are often much smaller than the payoffs: larger
+values of ``eta`` are worth trying."""
+
 LP = LinearProgram()
 """The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
 
 ALGORITHMS: dict[str, Algorithm | LinearProgram] = {
-    algorithm.name: algorithm for algorithm in (CFR, CFR_PLUS, LCFR, DCFR, LP)
+    algorithm.name: algorithm
+    for algorithm in (CFR, CFR_PLUS, LCFR, DCFR, DCFR_PLUS, PCFR_PLUS, PDCFR_PLUS, HEDGE, LP)
 }
-"""The variants by name."""
+"""The variants by name, those that were registered included."""
+PUBLISHED = frozenset(ALGORITHMS)
+"""The names that come with the library."""
+
+
+def register(algorithm: Algorithm) -> None:
+    """Give an algorithm of your own its name: for ``solve``, the command line, and for solutions
+    that are read back from a file.
+
+    Raises:
+        ValueError: The name belongs to another algorithm.
+    """
+    known = ALGORITHMS.get(algorithm.name)
+    if known is not None and known != algorithm and algorithm.name in PUBLISHED:
+        raise ValueError(f"the name {algorithm.name!r} belongs to a published algorithm")
+    ALGORITHMS[algorithm.name] = algorithm
 
 
 def find_algorithm(algorithm: str | Algorithm | LinearProgram) -> Algorithm | LinearProgram:

@@ -7,11 +7,15 @@ A local rule is a function of scalars,
 applied to every sequence of the player who updates, once per infoset and iteration: the
 cumulative regret so far, the instantaneous counterfactual regret of this iteration and the
 rule's parameters at this iteration give the new cumulative regret and the preference, the
-number from which regret matching takes the next strategy (positive parts, normalised).
+number from which the next strategy is taken: by regret matching (positive parts, normalised)
+or as the exponent of a weight.  A rule that keeps more per sequence than a regret declares
+``memory`` and takes and returns it too,
+
+    step(regret, instant, memory_1, ..., parameters) -> (regret, preference, memory_1, ...)
 
 To the kernels a rule is a *type*: they are compiled once for each rule, with its arithmetic
 inlined into their inner loops, and later processes find the compiled code again by what the
-rule computes.
+rule computes.  The rules of this library come in by the same door as yours.
 """
 
 from __future__ import annotations
@@ -35,12 +39,16 @@ class LocalRule:
     """A local rule that kernels accept as an argument.
 
     Args:
-        name: What error messages and saved solutions call it.
-        step: ``step(regret, instant, parameters) -> (regret, preference)`` on float64 scalars,
-            in the subset of Python that numba compiles; ``parameters`` is a tuple of float64.
+        name: What error messages and descriptions call it.
+        step: The rule, on float64 scalars, in the subset of Python that numba compiles;
+            ``parameters`` is a tuple of float64.
         at: ``at(t, **parameters)``: the step's parameters at iterations ``t`` (a float64 array),
             a tuple of float64 arrays; without it the step has none.
         parameter_names: The keyword arguments of ``at``.
+        memory: Names of what the rule keeps per sequence beside the regret; it begins as 0, and
+            is saved and resumed with the rest.
+        exponential: Whether the strategy is proportional to ``exp(preference)`` rather than to
+            the positive part of the preference.
     """
 
     def __init__(
@@ -50,14 +58,18 @@ class LocalRule:
         *,
         at: Callable[..., tuple[np.ndarray, ...]] | None = None,
         parameter_names: tuple[str, ...] = (),
+        memory: tuple[str, ...] = (),
+        exponential: bool = False,
     ) -> None:
         self.name = name
         self.step = inlined(step)
         self.at = at
         self.parameter_names = parameter_names
+        self.memory = memory
+        self.exponential = exponential
         probe = dict.fromkeys(parameter_names, 1.0)
         self.n_parameters = len(at(np.ones(1), **probe)) if at else 0
-        self.digest = f"{_digest(step)}/{self.n_parameters}"
+        self.digest = f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}"
         _steps[self.digest] = self.step
 
     def __repr__(self) -> str:
@@ -104,15 +116,17 @@ def _digest(function: Callable[..., Any]) -> str:
 class RuleType(types.Type):
     """The type that numba gives a :class:`LocalRule`: one type per meaning."""
 
-    def __init__(self, digest: str, n_parameters: int) -> None:
+    def __init__(self, digest: str, n_parameters: int, n_memory: int, exponential: bool) -> None:
         self.digest = digest
         self.n_parameters = n_parameters
+        self.n_memory = n_memory
+        self.exponential = exponential
         super().__init__(name=f"LocalRule({digest})")
 
 
 @typeof_impl.register(LocalRule)
 def _typeof_rule(rule: LocalRule, context: object) -> RuleType:
-    return RuleType(rule.digest, rule.n_parameters)
+    return RuleType(rule.digest, rule.n_parameters, len(rule.memory), rule.exponential)
 
 
 register_model(RuleType)(models.OpaqueModel)
@@ -124,20 +138,56 @@ def _unbox_rule(typ: RuleType, rule: Any, context: Any) -> NativeValue:
 
 
 def apply(
-    rule: LocalRule, regret: float, instant: float, parameters: tuple[float, ...]
+    rule: LocalRule,
+    regret: float,
+    instant: float,
+    memory: np.ndarray,
+    sequence: int,
+    parameters: tuple[float, ...],
 ) -> tuple[float, float]:
-    """The rule's step, from inside a kernel."""
-    return rule.step(regret, instant, parameters)
+    """The rule's step for one sequence, from inside a kernel.
+
+    Args:
+        rule: The rule.
+        regret: Cumulative regret of the sequence.
+        instant: Its instantaneous regret.
+        memory: float64 (kept, sequences): what the rule keeps; modified in place.
+        sequence: The sequence.
+        parameters: The rule's parameters at this iteration.
+
+    Returns:
+        The new cumulative regret and the preference.
+    """
+    kept = memory[:, sequence]
+    new, preference, *kept[:] = rule.step(regret, instant, *kept, parameters)
+    return new, preference
 
 
-@overload(apply, inline="never")
-def _apply(rule, regret, instant, parameters):  # type: ignore[no-untyped-def]
-    step = _steps[rule.digest]
+@overload(apply)
+def _apply(rule, regret, instant, memory, sequence, parameters):  # type: ignore[no-untyped-def]
+    kept = range(rule.n_memory)
+    given = "".join(f"memory[{k}, sequence], " for k in kept)
+    found = "".join(f", kept_{k}" for k in kept)
+    lines = [
+        "def call(rule, regret, instant, memory, sequence, parameters):",
+        f"    new, preference{found} = step(regret, instant, {given}parameters)",
+        *(f"    memory[{k}, sequence] = kept_{k}" for k in kept),
+        "    return new, preference",
+    ]
+    scope = {"step": _steps[rule.digest]}
+    exec("\n".join(lines), scope)
+    return scope["call"]
 
-    def call(rule, regret, instant, parameters):  # type: ignore[no-untyped-def]
-        return step(regret, instant, parameters)
 
-    return call
+def is_exponential(rule: LocalRule) -> bool:
+    """Whether the rule's preferences are exponents, from inside a kernel."""
+    return rule.exponential
+
+
+@overload(is_exponential)
+def _is_exponential(rule):  # type: ignore[no-untyped-def]
+    exponential = rule.exponential
+    return lambda rule: exponential
 
 
 def parameters_of(rule: LocalRule, row: np.ndarray) -> tuple[float, ...]:

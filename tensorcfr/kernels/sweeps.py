@@ -14,7 +14,7 @@ import numpy as np
 from ..compiled import SequenceForm
 from .jit import inlined, kernel
 from .payoff import payoff_product
-from .rules import LocalRule, apply, parameters_of
+from .rules import LocalRule, apply, is_exponential, parameters_of
 
 TILE = 256
 """Lanes handled together, so that what a pass reads twice is still in the first cache level."""
@@ -26,7 +26,7 @@ from, is taken for 0: it is the rounding of an exact tie, and its sign is an acc
 
 
 class State(NamedTuple):
-    """What a solver carries from one iteration to the next; float64 (sequences,) each."""
+    """What a solver carries from one iteration to the next; float64 (sequences,) unless said."""
 
     regret: np.ndarray
     """Cumulative regret, as the local rule keeps it."""
@@ -37,6 +37,8 @@ class State(NamedTuple):
     cumulative: np.ndarray
     """Sum over iterations of averaging weight times own reach; for the empty sequences the sum
     of the weights."""
+    memory: np.ndarray
+    """What the rule keeps beside the regret, float64 (kept, sequences)."""
     value: np.ndarray
     """Scratch: counterfactual values."""
 
@@ -87,43 +89,111 @@ def backward(
     ``state.value`` comes in as ``g``; each level adds its infosets' values to the sequences
     that lead to them, so that it holds ``q`` when a level is reached.
     """
-    value, regret, strategy = state.value, state.regret, state.strategy
     v, scale, total = tile[0], tile[1], tile[2]
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
             at = form.bucket_sequence[b] + begin
+            _expect(state, at, actions, lanes, length, v, scale)
+            _update(state, rule, parameters, at, actions, lanes, length, v, scale, total)
+            _match(state, rule, at, actions, lanes, length, total)
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
-            v[:length] = 0.0
-            scale[:length] = 0.0
-            total[:length] = 0.0
-            for a in range(actions):
-                sigma = strategy[at + a * lanes :]
-                q = value[at + a * lanes :]
-                for lane in range(length):
-                    v[lane] += sigma[lane] * q[lane]
-                    scale[lane] = max(scale[lane], abs(q[lane]))
-            for a in range(actions):
-                sigma = strategy[at + a * lanes :]
-                q = value[at + a * lanes :]
-                cumulative = regret[at + a * lanes :]
-                for lane in range(length):
-                    instant = q[lane] - v[lane]
-                    if abs(instant) <= ROUNDING * scale[lane]:
-                        instant = 0.0
-                    new, preference = apply(rule, cumulative[lane], instant, parameters)
-                    cumulative[lane] = new
-                    positive = max(preference, 0.0)
-                    sigma[lane] = positive
-                    total[lane] += positive
-            uniform = 1.0 / actions
-            for a in range(actions):
-                sigma = strategy[at + a * lanes :]
-                for lane in range(length):
-                    sigma[lane] = sigma[lane] / total[lane] if total[lane] > 0.0 else uniform
             for lane in range(length):
-                value[parent[lane]] += v[lane]
+                state.value[parent[lane]] += v[lane]
+
+
+@inlined
+def _expect(
+    state: State,
+    at: int,
+    actions: int,
+    lanes: int,
+    length: int,
+    v: np.ndarray,
+    scale: np.ndarray,
+) -> None:
+    """``v(I)`` of ``length`` infosets, and the size of the values that it is made of.
+
+    Here and below, action ``a`` of lane ``l`` is sequence ``at + a * lanes + l``.
+    """
+    v[:length] = 0.0
+    scale[:length] = 0.0
+    for a in range(actions):
+        sigma = state.strategy[at + a * lanes :]
+        q = state.value[at + a * lanes :]
+        for lane in range(length):
+            v[lane] += sigma[lane] * q[lane]
+            scale[lane] = max(scale[lane], abs(q[lane]))
+
+
+@inlined
+def _update(
+    state: State,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    at: int,
+    actions: int,
+    lanes: int,
+    length: int,
+    v: np.ndarray,
+    scale: np.ndarray,
+    total: np.ndarray,
+) -> None:
+    """The local rule: new regrets; preferences in place of the strategy, and their totals."""
+    total[:length] = 0.0
+    for a in range(actions):
+        first = at + a * lanes
+        sigma = state.strategy[first:]
+        q = state.value[first:]
+        regret = state.regret[first:]
+        for lane in range(length):
+            instant = q[lane] - v[lane]
+            if abs(instant) <= ROUNDING * scale[lane]:
+                instant = 0.0
+            regret[lane], preference = apply(
+                rule, regret[lane], instant, state.memory, first + lane, parameters
+            )
+            if not is_exponential(rule):
+                preference = max(preference, 0.0)
+                total[lane] += preference
+            sigma[lane] = preference
+
+
+@inlined
+def _match(
+    state: State,
+    rule: LocalRule,
+    at: int,
+    actions: int,
+    lanes: int,
+    length: int,
+    total: np.ndarray,
+) -> None:
+    """The next strategy from the preferences."""
+    if is_exponential(rule):
+        _exponentiate(state, at, actions, lanes, length, total)
+    uniform = 1.0 / actions
+    for a in range(actions):
+        sigma = state.strategy[at + a * lanes :]
+        for lane in range(length):
+            sigma[lane] = sigma[lane] / total[lane] if total[lane] > 0.0 else uniform
+
+
+@inlined
+def _exponentiate(
+    state: State, at: int, actions: int, lanes: int, length: int, total: np.ndarray
+) -> None:
+    """Weights from exponents, the largest of an infoset at 1, and their totals."""
+    for lane in range(at, at + length):
+        largest = state.strategy[lane]
+        for a in range(1, actions):
+            largest = max(largest, state.strategy[lane + a * lanes])
+        total[lane - at] = 0.0
+        for a in range(actions):
+            weight = np.exp(state.strategy[lane + a * lanes] - largest)
+            state.strategy[lane + a * lanes] = weight
+            total[lane - at] += weight
 
 
 @inlined
