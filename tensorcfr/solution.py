@@ -142,7 +142,9 @@ class Solution:
         state = None
         if "solution/regret" in arrays:
             kept = {name: arrays[f"solution/{name}"] for name in STATE_KEPT}
-            state = State(**kept, value=np.zeros(game.n_sequences))
+            state = State(
+                **kept, value=np.zeros(game.n_sequences), forecast=np.zeros(game.n_sequences)
+            )
         for key, array in arrays.items():
             if key.startswith("solution/") and array.shape[-1:] != (game.n_sequences,):
                 raise ValueError(f"array {key!r} has shape {array.shape}")

@@ -11,6 +11,7 @@ from .compiled import CompiledGame
 from .errors import MemoryLimitError
 from .evaluation.metrics import Evaluation, evaluate_probabilities
 from .kernels import evaluation, sweeps
+from .kernels.rules import LocalRule
 from .memory import free_memory
 from .policy import Policy
 
@@ -59,7 +60,7 @@ class Solver:
         self.seconds = 0.0
         """Time spent in :meth:`step`, compiling excluded."""
         if state is None:
-            self.state = _first_state(game, len(record.rule.memory))
+            self.state = _first_state(game, record.rule)
         else:
             self.state = sweeps.State(*(array.copy() for array in state))
         self._run(0)
@@ -67,9 +68,11 @@ class Solver:
     def step(self, iterations: int = 1) -> None:
         """Run some iterations; each updates every player once."""
         started = time.perf_counter()
-        self._run(iterations)
+        for count in self.algorithm.spans(self.iteration + 1, iterations):
+            if self.algorithm.restarts_at(self.iteration + 1):
+                self.state.cumulative[:] = 0.0
+            self._run(count)
         self.seconds += time.perf_counter() - started
-        self.iteration += iterations
 
     def _run(self, iterations: int) -> None:
         sweeps.iterate(
@@ -79,6 +82,7 @@ class Solver:
             self.algorithm.alternating,
             self.state,
         )
+        self.iteration += iterations
 
     @property
     def nodes_touched(self) -> int:
@@ -104,6 +108,8 @@ class Solver:
         return evaluate_probabilities(self.game, self.average_probabilities())
 
 
+STATE_ARRAYS = 5
+"""Regret, strategy, reach, average, values: what every rule needs."""
 EVALUATION_ARRAYS = 3
 """Average strategy, its reaches, values."""
 
@@ -111,11 +117,12 @@ EVALUATION_ARRAYS = 3
 def bytes_needed(game: CompiledGame, algorithm: Algorithm) -> int:
     """Bytes that a solver takes beside the compiled game: its state, and what an evaluation
     allocates."""
-    arrays = len(sweeps.State._fields) - 1 + len(algorithm.rule.memory) + EVALUATION_ARRAYS
+    rule = algorithm.rule
+    arrays = STATE_ARRAYS + len(rule.memory) + rule.forecast + EVALUATION_ARRAYS
     return arrays * 8 * game.n_sequences
 
 
-def _first_state(game: CompiledGame, kept: int) -> sweeps.State:
+def _first_state(game: CompiledGame, rule: LocalRule) -> sweeps.State:
     """No regrets, no average, uniform strategies."""
     strategy = Policy.uniform(game).probabilities.copy()
     reach = np.empty(game.n_sequences)
@@ -125,6 +132,7 @@ def _first_state(game: CompiledGame, kept: int) -> sweeps.State:
         strategy=strategy,
         reach=reach,
         cumulative=np.zeros(game.n_sequences),
-        memory=np.zeros((kept, game.n_sequences)),
+        memory=np.zeros((len(rule.memory), game.n_sequences)),
         value=np.zeros(game.n_sequences),
+        forecast=np.zeros(game.n_sequences if rule.forecast else 0),
     )

@@ -1,32 +1,32 @@
-"""The solver equals the slow recursive reference: every game, every variant, random games.
+"""The solver equals the slow recursive reference: every game, CFR and CFR+, random games.
 
 "It converges" proves nothing, wrong variants converge too.  What is compared is the average
-strategy itself, infoset by infoset, after a few iterations.
+strategy itself, infoset by infoset, after a few iterations.  (``test_family.py`` does the same
+for the younger variants.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import numpy as np
 import pytest
+from equality import (
+    EARLY_MARKS,
+    GAMES,
+    Variant,
+    as_game,
+    assert_equal,
+    check_built_in,
+    check_last_iterate,
+    check_random,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_games import games, keyed, public_tree_games
-from reference import DealtGame, ReferenceCFR
+from random_games import games, public_tree_games
+from reference import ReferenceCFR
 
-from tensorcfr import CFR, CFR_PLUS, Algorithm, Game, PublicTreeGame, Solver, compile_game
+from tensorcfr import CFR, CFR_PLUS, Game, PublicTreeGame, Solver, compile_game
 from tensorcfr.games import make_game
-from tensorcfr.rules import Terminal
 
-TOLERANCE = 1e-12
-MARKS = (1, 2, 3, 10, 50)
-EARLY_MARKS = (1, 2, 3, 10)
-"""For random games: some of them pass so near to a tie that after 50 iterations the rounding of
-two correct programs has grown beyond the tolerance."""
-
-VARIANTS: dict[str, tuple[Algorithm, dict[str, Any]]] = {
+VARIANTS: dict[str, Variant] = {
     "cfr": (CFR, {"average_power": 0, "alternating": True}),
     "cfr simultaneous": (CFR(alternating=False), {"average_power": 0, "alternating": False}),
     "cfr+": (
@@ -44,88 +44,10 @@ VARIANTS: dict[str, tuple[Algorithm, dict[str, Any]]] = {
 }
 
 
-class Perturbed(Game):
-    """A game whose payoffs are moved, each by its own amount.
-
-    Exact ties are decided by the last bit of a sum, so two correct programs part on them
-    (``docs/numerics.md``); here there are none left.
-    """
-
-    def __init__(self, game: Game, size: float = 0.3) -> None:
-        self.game, self.size, self.n_players = game, size, game.n_players
-
-    def root(self) -> Any:
-        return self.game.root(), ()
-
-    def node(self, state: Any) -> Any:
-        inner, history = state
-        node = self.game.node(inner)
-        if not isinstance(node, Terminal):
-            return node
-        shift = keyed(history)
-        return Terminal([u + self.size * shift.uniform(-1, 1) for u in node.utilities])
-
-    def next(self, state: Any, action: Any) -> Any:
-        inner, history = state
-        return self.game.next(inner, action), (*history, action)
-
-
-def as_game(rules: Game | PublicTreeGame) -> Game:
-    """The rules history by history."""
-    return rules if isinstance(rules, Game) else DealtGame(rules)
-
-
-def assert_equal(
-    solver: Solver,
-    reference: ReferenceCFR,
-    marks: Sequence[int],
-    tolerance: float = TOLERANCE,
-) -> None:
-    """Average strategies agree at every mark."""
-    for mark in marks:
-        solver.step(mark - solver.iteration)
-        while reference.t < mark:
-            reference.step()
-        worst, where = difference(solver.average_policy(), reference.average_policy())
-        assert worst <= tolerance, f"iteration {mark}, infoset {where!r}: off by {worst}"
-
-
-def difference(
-    policy: Mapping[str, Mapping[str, float]], expected: Mapping[str, Sequence[float]]
-) -> tuple[float, str]:
-    """The largest difference, and the infoset where it is."""
-    assert set(policy) == set(expected)
-    return max(
-        (float(np.abs(np.array(list(policy[label].values())) - expected[label]).max()), label)
-        for label in expected
-    )
-
-
-GAMES: dict[str, Callable[[], Game | PublicTreeGame]] = {
-    "kuhn": lambda: make_game("kuhn"),
-    "kuhn, 2 cards": lambda: make_game("kuhn(cards=2)"),
-    "kuhn, 4 cards": lambda: make_game("kuhn(cards=4)"),
-    "kuhn, 5 cards, perturbed": lambda: Perturbed(as_game(make_game("kuhn(cards=5)"))),
-    "kuhn, 3 players, perturbed": lambda: Perturbed(as_game(make_game("kuhn(players=3)"))),
-    "one-card poker, perturbed": lambda: Perturbed(as_game(make_game("one_card_poker"))),
-    "liar's dice, 3 faces, perturbed": lambda: Perturbed(as_game(make_game("liars_dice(faces=3)"))),
-    "bluff, 2 dice against 1, 3 faces, perturbed": lambda: Perturbed(
-        as_game(make_game("bluff(dice=(2, 1), faces=3)"))
-    ),
-    "goofspiel, 3 cards": lambda: make_game("goofspiel(cards=3)"),
-    "goofspiel, 4 cards, perturbed": lambda: Perturbed(as_game(make_game("goofspiel(cards=4)"))),
-    "rock paper scissors, perturbed": lambda: Perturbed(as_game(make_game("rock_paper_scissors"))),
-    "leduc, 1 suit": lambda: make_game("leduc(ranks=4, suits=1)"),
-}
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", GAMES)
 def test_built_in_games(name: str, variant: str) -> None:
-    rules = GAMES[name]()
-    algorithm, options = VARIANTS[variant]
-    reference = ReferenceCFR(as_game(rules), **options)
-    assert_equal(Solver(compile_game(rules), algorithm), reference, MARKS)
+    check_built_in(name, VARIANTS[variant])
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -136,35 +58,18 @@ def test_leduc(variant: str) -> None:
     assert_equal(Solver(compile_game(rules), algorithm), reference, EARLY_MARKS)
 
 
-def check_random(game: Game | PublicTreeGame, variant: str) -> None:
-    """Equal to 1e-12 early, and to 1e-9 after 50 iterations."""
-    algorithm, options = VARIANTS[variant]
-    solver = Solver(compile_game(game), algorithm)
-    reference = ReferenceCFR(as_game(game), **options)
-    assert_equal(solver, reference, EARLY_MARKS)
-    assert_equal(solver, reference, (50,), tolerance=1e-9)
-
-
 @settings(deadline=None, max_examples=60)
 @given(game=games(), variant=st.sampled_from(sorted(VARIANTS)))
 def test_random_games(game: Game, variant: str) -> None:
-    check_random(game, variant)
+    check_random(game, VARIANTS[variant])
 
 
 @settings(deadline=None, max_examples=40)
 @given(game=public_tree_games(), variant=st.sampled_from(sorted(VARIANTS)))
 def test_random_public_tree_games(game: PublicTreeGame, variant: str) -> None:
-    check_random(game, variant)
+    check_random(game, VARIANTS[variant])
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_last_iterate(variant: str) -> None:
-    algorithm, options = VARIANTS[variant]
-    rules = make_game("kuhn(cards=4)")
-    solver = Solver(compile_game(rules), algorithm)
-    reference = ReferenceCFR(as_game(rules), **options)
-    for _ in range(20):
-        solver.step()
-        reference.step()
-        worst, where = difference(solver.current_policy(), reference.current_policy())
-        assert worst <= TOLERANCE, f"iteration {solver.iteration}, infoset {where!r}: {worst}"
+    check_last_iterate(VARIANTS[variant])

@@ -75,6 +75,9 @@ DISCOUNTED_PLUS = LocalRule(
     parameter_names=("alpha",),
 )
 PREDICTIVE_PLUS = LocalRule("predictive regret matching+", _predictive_plus)
+PREDICTIVE_PLUS_GRADIENT = LocalRule(
+    "predictive regret matching+ on gradients", _regret_matching_plus, forecast=True
+)
 PREDICTIVE_DISCOUNTED_PLUS = LocalRule(
     "predictive discounted regret matching+",
     _predictive_discounted_plus,
@@ -159,8 +162,20 @@ PCFR_PLUS = Algorithm(
     "al. 2024",
     average_power=2.0,
 )
-"""Predictive CFR+ with local predictions: every infoset predicts its last regrets again.  The
-paper's own version predicts utilities and carries them up the tree with the new strategies."""
+"""Predictive CFR+ with local predictions: every infoset predicts its last regrets again."""
+
+PCFR_PLUS_GRADIENT = Algorithm(
+    "pcfr+gradient",
+    PREDICTIVE_PLUS_GRADIENT,
+    formula="R <- [R + r]+; strategy from [R + r']+, where r' are the regrets against the same "
+    "opponents when the player already plays the new strategy further down; average weighted by "
+    "t^2",
+    source="G. Farina, C. Kroer, T. Sandholm, 'Faster game solving via predictive Blackwell "
+    "approachability: connecting regret matching and mirror descent', AAAI 2021",
+    average_power=2.0,
+)
+"""Predictive CFR+ as its paper has it: what is predicted is the utility gradient, the last one
+again, and its values are carried up the tree with the new strategies."""
 
 PDCFR_PLUS = Algorithm(
     "pdcfr+",
@@ -172,6 +187,10 @@ PDCFR_PLUS = Algorithm(
     average_power=5.0,
 )
 """Predictive Discounted CFR+; ``a`` is ``alpha``."""
+
+DCFR_POSTFLOP = DCFR(average_power=3, restart_base=4)
+"""Discounted CFR as the poker solver postflop-solver runs it (W. Kita, 2022): average weighted by
+``t^3`` and begun anew at iterations 4, 16, 64, ..."""
 
 HEDGE = Algorithm(
     "hedge",
@@ -190,8 +209,19 @@ LP = LinearProgram()
 """The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
 
 ALGORITHMS: dict[str, Algorithm | LinearProgram] = {
-    algorithm.name: algorithm
-    for algorithm in (CFR, CFR_PLUS, LCFR, DCFR, DCFR_PLUS, PCFR_PLUS, PDCFR_PLUS, HEDGE, LP)
+    record.name: record
+    for record in (
+        CFR,
+        CFR_PLUS,
+        LCFR,
+        DCFR,
+        DCFR_PLUS,
+        PCFR_PLUS,
+        PCFR_PLUS_GRADIENT,
+        PDCFR_PLUS,
+        HEDGE,
+        LP,
+    )
 }
 """The variants by name, those that were registered included."""
 PUBLISHED = frozenset(ALGORITHMS)
@@ -229,10 +259,19 @@ def from_dict(values: Mapping[str, Any]) -> Algorithm | LinearProgram:
     """The record that ``to_dict`` wrote down.
 
     Raises:
-        ValueError: There is no algorithm of that name.
+        ValueError: There is no algorithm of that name, or it has another rule now.
     """
-    record = find_algorithm(values["name"])
+    try:
+        record = find_algorithm(values["name"])
+    except ValueError as error:
+        hint = "an algorithm of your own must be registered before it is read"
+        raise ValueError(f"{error} ({hint})") from None
     if isinstance(record, LinearProgram):
         return record
-    options = {key: values[key] for key in ("average_power", "delay", "alternating")}
-    return record(**values["parameters"], **options)
+    if record.rule.name != values["rule"]:
+        raise ValueError(
+            f"{record.name} was written with the rule {values['rule']!r}, "
+            f"but has the rule {record.rule.name!r} here"
+        )
+    options = ("average_power", "delay", "restart_base", "alternating")
+    return record(**values["parameters"], **{key: values[key] for key in options})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +11,9 @@ import numpy as np
 
 from ..errors import suggest
 from ..kernels.rules import LocalRule
+
+Parameter = float | Callable[[np.ndarray], np.ndarray]
+"""A number, or a function of the iterations."""
 
 
 @dataclass(frozen=True)
@@ -29,26 +32,31 @@ class Algorithm:
     iteration ``t`` (from 1), ``[.]+`` the positive part."""
     source: str
     """The paper it comes from."""
-    parameters: Mapping[str, float] = field(default_factory=dict, hash=False)
-    """Parameters of the rule, by name."""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict, hash=False)
+    """Parameters of the rule, by name: numbers, or functions of the iterations ``t`` (a float64
+    array, from 1) that give one number each."""
     average_power: float = 0.0
     """``gamma``: iteration ``t`` enters the average with weight ``max(t - delay, 0) ** gamma``
     (0 up to ``delay``) times own reach."""
     delay: int = 0
     """Iterations left out of the average."""
+    restart_base: int = 0
+    """``b``: the average begins anew at the iterations ``b, b**2, b**3, ...``; 0 for never."""
     alternating: bool = True
     """Whether a player's update sees those before it in the same iteration.  Otherwise all
     players update from the strategies of the iteration before."""
 
     def __post_init__(self) -> None:
-        given = MappingProxyType({key: float(value) for key, value in self.parameters.items()})
+        given = MappingProxyType(
+            {key: p if callable(p) else float(p) for key, p in self.parameters.items()}
+        )
         object.__setattr__(self, "parameters", given)
         if set(given) != set(self.rule.parameter_names):
             raise ValueError(
                 f"{self.name}: the rule {self.rule.name} takes the parameters "
                 f"{list(self.rule.parameter_names)}, not {list(given)}"
             )
-        if not all(map(np.isfinite, given.values())):
+        if not all(callable(p) or np.isfinite(p) for p in given.values()):
             raise ValueError(f"{self.name}: a parameter is not finite: {dict(given)}")
         if not (np.isfinite(self.average_power) and self.average_power >= 0):
             raise ValueError(
@@ -56,6 +64,10 @@ class Algorithm:
             )
         if self.delay < 0 or self.delay != int(self.delay):
             raise ValueError(f"{self.name}: delay must be a whole number >= 0, not {self.delay!r}")
+        if self.restart_base != int(self.restart_base) or self.restart_base in (-1, 1):
+            raise ValueError(
+                f"{self.name}: restart_base must be 0 or at least 2, not {self.restart_base!r}"
+            )
 
     def __call__(self, **changes: Any) -> Algorithm:
         """The same record with some fields or parameters of the rule changed.
@@ -87,24 +99,52 @@ class Algorithm:
         t = np.arange(first, first + count, dtype=np.float64)
         counted = np.maximum(t - self.delay, 0.0)
         weight = np.where(counted > 0, counted**self.average_power, 0.0)
-        columns = self.rule.at(t, **self.parameters) if self.rule.at else ()
+        given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
+        columns = self.rule.at(t, **given) if self.rule.at else ()
         return np.stack([weight, *np.broadcast_arrays(*columns, t)[:-1]], axis=1)
 
+    def spans(self, first: int, count: int) -> Iterator[int]:
+        """Lengths of the runs, from iteration ``first`` on, that begin with a restart of the
+        average or go on without one; ``count`` in all."""
+        end, power = first + count, self.restart_base
+        while 0 < power < end:
+            if power > first:
+                yield power - first
+                first = power
+            power *= self.restart_base
+        if first < end:
+            yield end - first
+
+    def restarts_at(self, iteration: int) -> bool:
+        """Whether the average begins anew at an iteration."""
+        power = base = self.restart_base
+        while 0 < power < iteration:
+            power *= base
+        return power == iteration
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain values from which :func:`from_dict` makes the same record."""
+        """Plain values from which :func:`from_dict` makes the same record.
+
+        Parameters that are functions are left out: they are read back as those of the record
+        that is registered under the name.
+        """
         return {
             "name": self.name,
-            "parameters": dict(self.parameters),
+            "rule": self.rule.name,
+            "parameters": {key: p for key, p in self.parameters.items() if not callable(p)},
             "average_power": self.average_power,
             "delay": self.delay,
+            "restart_base": self.restart_base,
             "alternating": self.alternating,
         }
 
     def __str__(self) -> str:
-        changed = {**self.parameters, "average_power": self.average_power}
+        changed: dict[str, Parameter] = {**self.parameters, "average_power": self.average_power}
         if self.delay:
             changed["delay"] = self.delay
-        listed = [f"{key}={value:g}" for key, value in changed.items()]
+        if self.restart_base:
+            changed["restart_base"] = self.restart_base
+        listed = [f"{key}={'f(t)' if callable(p) else f'{p:g}'}" for key, p in changed.items()]
         listed.append("alternating" if self.alternating else "simultaneous")
         return f"{self.name}({', '.join(listed)})"
 

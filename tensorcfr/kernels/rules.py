@@ -49,6 +49,9 @@ class LocalRule:
             is saved and resumed with the rest.
         exponential: Whether the strategy is proportional to ``exp(preference)`` rather than to
             the positive part of the preference.
+        forecast: Whether the next strategy leans on forecast regrets, which are added to the
+            preference: the regrets that each sequence would have against the same opponents if
+            the player already played the new strategy further down (Farina et al. 2021).
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class LocalRule:
         parameter_names: tuple[str, ...] = (),
         memory: tuple[str, ...] = (),
         exponential: bool = False,
+        forecast: bool = False,
     ) -> None:
         self.name = name
         self.step = inlined(step)
@@ -67,9 +71,10 @@ class LocalRule:
         self.parameter_names = parameter_names
         self.memory = memory
         self.exponential = exponential
+        self.forecast = forecast
         probe = dict.fromkeys(parameter_names, 1.0)
         self.n_parameters = len(at(np.ones(1), **probe)) if at else 0
-        self.digest = f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}"
+        self.digest = f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}/{forecast}"
         _steps[self.digest] = self.step
 
     def __repr__(self) -> str:
@@ -116,17 +121,22 @@ def _digest(function: Callable[..., Any]) -> str:
 class RuleType(types.Type):
     """The type that numba gives a :class:`LocalRule`: one type per meaning."""
 
-    def __init__(self, digest: str, n_parameters: int, n_memory: int, exponential: bool) -> None:
+    def __init__(
+        self, digest: str, n_parameters: int, n_memory: int, exponential: bool, forecast: bool
+    ) -> None:
         self.digest = digest
         self.n_parameters = n_parameters
         self.n_memory = n_memory
         self.exponential = exponential
+        self.forecast = forecast
         super().__init__(name=f"LocalRule({digest})")
 
 
 @typeof_impl.register(LocalRule)
 def _typeof_rule(rule: LocalRule, context: object) -> RuleType:
-    return RuleType(rule.digest, rule.n_parameters, len(rule.memory), rule.exponential)
+    return RuleType(
+        rule.digest, rule.n_parameters, len(rule.memory), rule.exponential, rule.forecast
+    )
 
 
 register_model(RuleType)(models.OpaqueModel)
@@ -188,6 +198,17 @@ def is_exponential(rule: LocalRule) -> bool:
 def _is_exponential(rule):  # type: ignore[no-untyped-def]
     exponential = rule.exponential
     return lambda rule: exponential
+
+
+def has_forecast(rule: LocalRule) -> bool:
+    """Whether the rule leans on forecast regrets, from inside a kernel."""
+    return rule.forecast
+
+
+@overload(has_forecast)
+def _has_forecast(rule):  # type: ignore[no-untyped-def]
+    forecast = rule.forecast
+    return lambda rule: forecast
 
 
 def parameters_of(rule: LocalRule, row: np.ndarray) -> tuple[float, ...]:

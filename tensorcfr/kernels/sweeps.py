@@ -14,7 +14,7 @@ import numpy as np
 from ..compiled import SequenceForm
 from .jit import inlined, kernel
 from .payoff import payoff_product
-from .rules import LocalRule, apply, is_exponential, parameters_of
+from .rules import LocalRule, apply, has_forecast, is_exponential, parameters_of
 
 TILE = 256
 """Lanes handled together, so that what a pass reads twice is still in the first cache level."""
@@ -41,6 +41,9 @@ class State(NamedTuple):
     """What the rule keeps beside the regret, float64 (kept, sequences)."""
     value: np.ndarray
     """Scratch: counterfactual values."""
+    forecast: np.ndarray
+    """Scratch of rules with a forecast (otherwise empty): counterfactual values when the player
+    already plays the new strategy further down."""
 
 
 @kernel
@@ -58,7 +61,7 @@ def iterate(
         state: Modified in place.
     """
     players = form.player_sequences.shape[0] - 1
-    tile = np.empty((3, TILE))
+    tile = np.empty((4, TILE))
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
         parameters = parameters_of(rule, schedule[t, 1:])
@@ -89,111 +92,109 @@ def backward(
     ``state.value`` comes in as ``g``; each level adds its infosets' values to the sequences
     that lead to them, so that it holds ``q`` when a level is reached.
     """
-    v, scale, total = tile[0], tile[1], tile[2]
+    value, regret, strategy, memory = state.value, state.regret, state.strategy, state.memory
+    v, scale, total, expected = tile[0], tile[1], tile[2], tile[3]
+    if has_forecast(rule):
+        own = slice(form.player_sequences[player], form.player_sequences[player + 1])
+        state.forecast[own] = value[own]
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        uniform = 1.0 / actions
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
             at = form.bucket_sequence[b] + begin
-            _expect(state, at, actions, lanes, length, v, scale)
-            _update(state, rule, parameters, at, actions, lanes, length, v, scale, total)
-            _match(state, rule, at, actions, lanes, length, total)
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            v[:length] = 0.0
+            scale[:length] = 0.0
+            total[:length] = 0.0
+            # The value of each infoset, and the size of the numbers that it is made of.
+            for a in range(actions):
+                sigma = strategy[at + a * lanes :]
+                q = value[at + a * lanes :]
+                for lane in range(length):
+                    v[lane] += sigma[lane] * q[lane]
+                    scale[lane] = max(scale[lane], abs(q[lane]))
+            if has_forecast(rule):
+                _mean(strategy[at:], state.forecast[at:], actions, lanes, length, expected)
+            # The local rule: new regrets, and preferences in place of the strategy.
+            for a in range(actions):
+                first = at + a * lanes
+                sigma = strategy[first:]
+                q = value[first:]
+                cumulative = regret[first:]
+                for lane in range(length):
+                    instant = q[lane] - v[lane]
+                    if abs(instant) <= ROUNDING * scale[lane]:
+                        instant = 0.0
+                    new, preference = apply(
+                        rule, cumulative[lane], instant, memory, first + lane, parameters
+                    )
+                    cumulative[lane] = new
+                    if has_forecast(rule):
+                        forecast = state.forecast[first + lane]
+                        lean = forecast - expected[lane]
+                        if abs(lean) > ROUNDING * max(scale[lane], abs(forecast)):
+                            preference += lean
+                    if not is_exponential(rule):
+                        preference = max(preference, 0.0)
+                        total[lane] += preference
+                    sigma[lane] = preference
+            # The next strategy.
+            if is_exponential(rule):
+                _exponentiate(strategy[at:], actions, lanes, length, total)
+            for a in range(actions):
+                sigma = strategy[at + a * lanes :]
+                for lane in range(length):
+                    sigma[lane] = sigma[lane] / total[lane] if total[lane] > 0.0 else uniform
             for lane in range(length):
-                state.value[parent[lane]] += v[lane]
+                value[parent[lane]] += v[lane]
+            if has_forecast(rule):
+                _mean(strategy[at:], state.forecast[at:], actions, lanes, length, expected)
+                for lane in range(length):
+                    state.forecast[parent[lane]] += expected[lane]
 
 
 @inlined
-def _expect(
-    state: State,
-    at: int,
-    actions: int,
-    lanes: int,
-    length: int,
-    v: np.ndarray,
-    scale: np.ndarray,
+def _mean(
+    strategy: np.ndarray, q: np.ndarray, actions: int, lanes: int, length: int, mean: np.ndarray
 ) -> None:
-    """``v(I)`` of ``length`` infosets, and the size of the values that it is made of.
+    """Mean value of each infoset under a strategy.
 
-    Here and below, action ``a`` of lane ``l`` is sequence ``at + a * lanes + l``.
+    Args:
+        strategy: Probabilities, action ``a`` of lane ``l`` at ``a * lanes + l``.
+        q: Values, likewise.
+        actions: Actions of every infoset.
+        lanes: Distance between consecutive actions.
+        length: Infosets.
+        mean: float64 (at least length,): modified in place.
     """
-    v[:length] = 0.0
-    scale[:length] = 0.0
+    mean[:length] = 0.0
     for a in range(actions):
-        sigma = state.strategy[at + a * lanes :]
-        q = state.value[at + a * lanes :]
         for lane in range(length):
-            v[lane] += sigma[lane] * q[lane]
-            scale[lane] = max(scale[lane], abs(q[lane]))
-
-
-@inlined
-def _update(
-    state: State,
-    rule: LocalRule,
-    parameters: tuple[float, ...],
-    at: int,
-    actions: int,
-    lanes: int,
-    length: int,
-    v: np.ndarray,
-    scale: np.ndarray,
-    total: np.ndarray,
-) -> None:
-    """The local rule: new regrets; preferences in place of the strategy, and their totals."""
-    total[:length] = 0.0
-    for a in range(actions):
-        first = at + a * lanes
-        sigma = state.strategy[first:]
-        q = state.value[first:]
-        regret = state.regret[first:]
-        for lane in range(length):
-            instant = q[lane] - v[lane]
-            if abs(instant) <= ROUNDING * scale[lane]:
-                instant = 0.0
-            regret[lane], preference = apply(
-                rule, regret[lane], instant, state.memory, first + lane, parameters
-            )
-            if not is_exponential(rule):
-                preference = max(preference, 0.0)
-                total[lane] += preference
-            sigma[lane] = preference
-
-
-@inlined
-def _match(
-    state: State,
-    rule: LocalRule,
-    at: int,
-    actions: int,
-    lanes: int,
-    length: int,
-    total: np.ndarray,
-) -> None:
-    """The next strategy from the preferences."""
-    if is_exponential(rule):
-        _exponentiate(state, at, actions, lanes, length, total)
-    uniform = 1.0 / actions
-    for a in range(actions):
-        sigma = state.strategy[at + a * lanes :]
-        for lane in range(length):
-            sigma[lane] = sigma[lane] / total[lane] if total[lane] > 0.0 else uniform
+            mean[lane] += strategy[a * lanes + lane] * q[a * lanes + lane]
 
 
 @inlined
 def _exponentiate(
-    state: State, at: int, actions: int, lanes: int, length: int, total: np.ndarray
+    weight: np.ndarray, actions: int, lanes: int, length: int, total: np.ndarray
 ) -> None:
-    """Weights from exponents, the largest of an infoset at 1, and their totals."""
-    for lane in range(at, at + length):
-        largest = state.strategy[lane]
+    """Weights from exponents, the largest of an infoset at 1, and their totals.
+
+    Args:
+        weight: Exponents, action ``a`` of lane ``l`` at ``a * lanes + l``; modified in place.
+        actions: Actions of every infoset.
+        lanes: Distance between the exponents of consecutive actions.
+        length: Infosets.
+        total: float64 (at least length,): modified in place.
+    """
+    for lane in range(length):
+        largest = weight[lane]
         for a in range(1, actions):
-            largest = max(largest, state.strategy[lane + a * lanes])
-        total[lane - at] = 0.0
+            largest = max(largest, weight[lane + a * lanes])
+        total[lane] = 0.0
         for a in range(actions):
-            weight = np.exp(state.strategy[lane + a * lanes] - largest)
-            state.strategy[lane + a * lanes] = weight
-            total[lane - at] += weight
+            weight[lane + a * lanes] = np.exp(weight[lane + a * lanes] - largest)
+            total[lane] += weight[lane + a * lanes]
 
 
 @inlined

@@ -1,0 +1,266 @@
+"""Rules of one's own, and what rules may do beyond a step: remember, exponentiate, forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from random_games import random_game
+from test_kernels import naive_product
+
+from tensorcfr import (
+    ALGORITHMS,
+    CFR,
+    CFR_PLUS,
+    DCFR,
+    HEDGE,
+    LP,
+    Algorithm,
+    CompiledGame,
+    LocalRule,
+    Solution,
+    Solver,
+    compile_game,
+    register,
+    solve,
+)
+from tensorcfr.algorithms import DCFR_POSTFLOP, PCFR_PLUS_GRADIENT, from_dict
+
+GAMES = {
+    name: compile_game(name) for name in ("kuhn(cards=4)", "kuhn(players=3)", "goofspiel(cards=3)")
+} | {f"random {seed}": compile_game(random_game(seed, n_players=2 + seed % 2)) for seed in (3, 4)}
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """Leave the table of algorithms as it was."""
+    before = dict(ALGORITHMS)
+    yield
+    ALGORITHMS.clear()
+    ALGORITHMS.update(before)
+
+
+def remembering(regret, instant, last, parameters):  # type: ignore[no-untyped-def]
+    regret = max(regret + instant, 0.0)
+    return regret, regret + last, instant
+
+
+REMEMBERING = Algorithm(
+    "remembering",
+    LocalRule("remembering", remembering, memory=("last",)),
+    formula="",
+    source="",
+    average_power=2.0,
+)
+
+
+class Twin:
+    """One player after the other, infoset by infoset, with plain NumPy on rows of actions."""
+
+    def __init__(self, game: CompiledGame) -> None:
+        self.game = game
+        start = Solver(game, CFR).state
+        self.regret, self.strategy = start.regret.copy(), start.strategy.copy()
+        self.reach, self.memory = start.reach.copy(), np.zeros(game.n_sequences)
+        self.t = 0
+
+    def iterate(self) -> None:
+        """One alternating iteration."""
+        self.t += 1
+        for player in range(self.game.n_players):
+            self.update(player, naive_product(self.game, player, self.reach))
+            for infoset in self.infosets(player):
+                own, above = self.game.sequences(infoset), self.game.form.infoset_parent[infoset]
+                self.reach[own] = self.reach[above] * self.strategy[own]
+
+    def infosets(self, player: int) -> range:
+        first, end = self.game.form.player_infosets[player : player + 2]
+        return range(first, end)
+
+    def update(self, player: int, g: np.ndarray) -> None:
+        """Regrets and strategy of one player, from the deepest infoset up."""
+        q, forecast = g.copy(), g.copy()
+        for infoset in reversed(self.infosets(player)):
+            own, above = self.game.sequences(infoset), self.game.form.infoset_parent[infoset]
+            sigma = self.strategy[own].copy()
+            v = float(sigma @ q[own])
+            instant = without_rounding(q[own] - v, q[own])
+            self.strategy[own] = self.respond(own, instant, sigma, forecast[own])
+            q[above] += v
+            forecast[above] += float(self.strategy[own] @ forecast[own])
+
+    def respond(
+        self, own: slice, instant: np.ndarray, sigma: np.ndarray, forecast: np.ndarray
+    ) -> np.ndarray:
+        raise NotImplementedError
+
+
+def without_rounding(regret: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Regrets that are no more than the rounding of the values are 0."""
+    return np.where(np.abs(regret) <= 2.0**-48 * np.abs(values).max(), 0.0, regret)
+
+
+def matched(preference: np.ndarray) -> np.ndarray:
+    """Regret matching."""
+    positive = np.maximum(preference, 0.0)
+    total = positive.sum()
+    return positive / total if total > 0 else np.full(len(positive), 1 / len(positive))
+
+
+class RememberingTwin(Twin):
+    def respond(self, own, instant, sigma, forecast):  # type: ignore[no-untyped-def]
+        self.regret[own] = np.maximum(self.regret[own] + instant, 0.0)
+        preference = self.regret[own] + self.memory[own]
+        self.memory[own] = instant
+        return matched(preference)
+
+
+class HedgeTwin(Twin):
+    """Freund and Schapire 1999, step size 3 / sqrt(t)."""
+
+    def respond(self, own, instant, sigma, forecast):  # type: ignore[no-untyped-def]
+        self.regret[own] += instant
+        weight = np.exp(3.0 / np.sqrt(self.t) * self.regret[own])
+        return weight / weight.sum()
+
+
+class GradientTwin(Twin):
+    """Farina, Kroer and Sandholm 2021: NextStrategy of predictive regret matching+ with the last
+    utility vector, extended by the values of the new strategies below, as the prediction m."""
+
+    def respond(self, own, instant, sigma, forecast):  # type: ignore[no-untyped-def]
+        self.regret[own] = np.maximum(self.regret[own] + instant, 0.0)
+        return matched(self.regret[own] + without_rounding(forecast - sigma @ forecast, forecast))
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+    ("algorithm", "twin"),
+    [
+        (REMEMBERING, RememberingTwin),
+        (HEDGE(eta=3), HedgeTwin),
+        (PCFR_PLUS_GRADIENT, GradientTwin),
+    ],
+    ids=["memory", "hedge", "gradient"],
+)
+def test_equals_its_twin(name: str, algorithm: Algorithm, twin: type[Twin]) -> None:
+    solver, slow = Solver(GAMES[name], algorithm), twin(GAMES[name])
+    for _ in range(12):
+        solver.step()
+        slow.iterate()
+        np.testing.assert_allclose(solver.state.strategy, slow.strategy, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(solver.state.regret, slow.regret, rtol=0, atol=1e-9)
+
+
+def test_a_rule_of_one_s_own_is_as_good_as_ours() -> None:
+    """CFR+ written again is the same bits: built-in rules have no other door."""
+
+    def step(regret, instant, parameters):  # type: ignore[no-untyped-def]
+        regret = max(regret + instant, 0.0)
+        return regret, regret
+
+    mine = Algorithm("mine", LocalRule("mine", step), "", "", average_power=1.0)
+    game = GAMES["kuhn(cards=4)"]
+    one, other = solve(game, mine, iters=50), solve(game, CFR_PLUS, iters=50)
+    np.testing.assert_array_equal(one.policy.probabilities, other.policy.probabilities)
+
+
+def test_saved_and_resumed(registry: None, tmp_path: Any) -> None:
+    register(REMEMBERING)
+    game = GAMES["kuhn(cards=4)"]
+    whole = solve(game, "remembering", iters=40)
+    part = Solution.load(solve(game, "remembering", iters=15).save(tmp_path / "part"))
+    rest = solve(part.game, start=part, iters=25)
+    assert whole.state is not None
+    assert rest.state is not None
+    np.testing.assert_array_equal(whole.state.memory, rest.state.memory)
+    np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
+
+
+def test_an_unknown_algorithm_is_not_read_as_another(tmp_path: Any) -> None:
+    game = GAMES["kuhn(cards=4)"]
+    path = solve(game, REMEMBERING, iters=5).save(tmp_path / "mine")
+    with pytest.raises(ValueError, match=r"no algorithm 'remembering'.* must be registered"):
+        Solution.load(path)
+    impostor = Algorithm("cfr", REMEMBERING.rule, "", "")
+    path = solve(game, impostor, iters=5).save(tmp_path / "impostor")
+    with pytest.raises(ValueError, match="cfr was written with the rule 'remembering'"):
+        Solution.load(path)
+
+
+def test_published_names_are_taken(registry: None) -> None:
+    register(REMEMBERING)
+    register(REMEMBERING(average_power=1))
+    assert ALGORITHMS["remembering"] == REMEMBERING(average_power=1)
+    with pytest.raises(ValueError, match="the name 'cfr' belongs to a published algorithm"):
+        register(Algorithm("cfr", REMEMBERING.rule, "", ""))
+
+
+class TestSchedules:
+    def test_a_function_of_t(self) -> None:
+        record = DCFR(alpha=lambda t: 1.0 + 1.0 / t)
+        third = 2.0 ** (1 + 1 / 3)
+        np.testing.assert_allclose(record.schedule(3, 1), [[9.0, third / (third + 1), 0.5]])
+        assert "alpha=f(t)" in str(record)
+        solution = solve(GAMES["kuhn(cards=4)"], record, iters=300)
+        assert solution.exploitability < 0.01
+
+    def test_a_constant_function_is_the_constant(self) -> None:
+        game = GAMES["kuhn(cards=4)"]
+        one = solve(game, DCFR(alpha=lambda t: np.full(len(t), 1.5)), iters=50)
+        other = solve(game, DCFR, iters=50)
+        np.testing.assert_array_equal(one.policy.probabilities, other.policy.probabilities)
+
+    def test_read_back_from_the_registered_record(self, registry: None) -> None:
+        scheduled = Algorithm(
+            "scheduled",
+            DCFR.rule,
+            "",
+            "",
+            parameters={"alpha": lambda t: 1.5 + 0 * t, "beta": 0.5},
+        )
+        register(scheduled)
+        assert from_dict(scheduled.to_dict()) == scheduled
+
+
+class TestRestarts:
+    def test_at_powers(self) -> None:
+        at = [t for t in range(1, 100) if DCFR_POSTFLOP.restarts_at(t)]
+        assert at == [4, 16, 64]
+        assert list(DCFR_POSTFLOP.spans(1, 99)) == [3, 12, 48, 36]
+        assert list(DCFR_POSTFLOP.spans(4, 1)) == [1]
+        assert list(DCFR_POSTFLOP.spans(5, 11)) == [11]
+        assert list(CFR.spans(7, 5)) == [5]
+        assert list(DCFR_POSTFLOP.spans(4, 0)) == []
+
+    def test_the_average_holds_what_came_since(self) -> None:
+        game = GAMES["kuhn(cards=4)"]
+        restarted, plain = Solver(game, DCFR(restart_base=4)), Solver(game, DCFR)
+        plain.step(15)
+        before = plain.state.cumulative.copy()
+        plain.step(5)
+        restarted.step(7)
+        restarted.step(13)
+        np.testing.assert_array_equal(restarted.state.regret, plain.state.regret)
+        np.testing.assert_allclose(
+            restarted.state.cumulative, plain.state.cumulative - before, rtol=1e-12
+        )
+
+    def test_no_step_restarts_nothing(self) -> None:
+        solver = Solver(GAMES["kuhn(cards=4)"], DCFR(restart_base=4))
+        solver.step(3)
+        before = solver.state.cumulative.copy()
+        solver.step(0)
+        np.testing.assert_array_equal(solver.state.cumulative, before)
+
+    def test_refusal(self) -> None:
+        with pytest.raises(ValueError, match="restart_base must be 0 or at least 2, not 1"):
+            DCFR(restart_base=1)
+
+
+def test_every_name_solves() -> None:
+    for name, record in ALGORITHMS.items():
+        if record is not LP:
+            assert solve(GAMES["kuhn(cards=4)"], name, iters=100).exploitability < 0.2, name
