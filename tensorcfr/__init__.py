@@ -11,12 +11,6 @@ from .algorithms import (
     CFR,
     CFR_PLUS,
     DCFR,
-    DCFR_PLUS,
-    HEDGE,
-    LCFR,
-    LP,
-    PCFR_PLUS,
-    PDCFR_PLUS,
     Algorithm,
     register,
 )
@@ -31,6 +25,8 @@ from .errors import (
     MissingExtraError,
 )
 from .evaluation import (
+    BestResponse,
+    Evaluation,
     best_response,
     evaluate,
     expected_values,
@@ -38,10 +34,10 @@ from .evaluation import (
     nash_conv,
 )
 from .games import GAMES
-from .kernels.rules import LocalRule
+from .kernels.local_rule import LocalRule
 from .policy import Policy
 from .rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
-from .solution import Solution, Status
+from .solution import Solution, Status, TracePoint
 from .solver import Solver
 
 __all__ = [
@@ -49,17 +45,13 @@ __all__ = [
     "CFR",
     "CFR_PLUS",
     "DCFR",
-    "DCFR_PLUS",
     "GAMES",
-    "HEDGE",
-    "LCFR",
-    "LP",
-    "PCFR_PLUS",
-    "PDCFR_PLUS",
     "Algorithm",
+    "BestResponse",
     "Chance",
     "CompiledGame",
     "Decision",
+    "Evaluation",
     "Game",
     "GameError",
     "ImperfectRecallError",
@@ -75,6 +67,7 @@ __all__ = [
     "Solver",
     "Status",
     "Terminal",
+    "TracePoint",
     "best_response",
     "compile_game",
     "evaluate",

@@ -178,8 +178,12 @@ class CompiledGame:
     @property
     def zero_sum(self) -> bool:
         """Whether the utilities sum to 0 at every terminal, to rounding."""
-        scale = max(1.0, float(np.abs(self.tree.utility).max()))
-        return max(map(abs, self.utility_sums)) <= 1e-12 * scale
+        return max(map(abs, self.utility_sums)) <= self.utility_tolerance
+
+    @property
+    def utility_tolerance(self) -> float:
+        """What is rounding in a sum of utilities: 1e-12 of the largest of them."""
+        return 1e-12 * float(np.abs(self.tree.utility).max())
 
     @cached_property
     def infoset_sequence(self) -> np.ndarray:
@@ -214,13 +218,19 @@ class CompiledGame:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the arrays and labels: equal games have equal digests."""
+        """A fingerprint of all arrays and labels, the game's name apart."""
         digest = hashlib.sha256()
         for view in (self.tree, self.form):
-            for array in view:
+            for name, array in view._asdict().items():
+                digest.update(f"{name} {array.dtype} {array.shape}".encode())
                 digest.update(np.ascontiguousarray(array).data)
-        digest.update(repr((self.infoset_labels, self.infoset_actions)).encode())
+        labels = (self.infoset_labels, self.infoset_actions, self.outcome_labels)
+        digest.update(repr(labels).encode())
         return digest.hexdigest()
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.freeze()
 
     def freeze(self) -> None:
         """Make every array read-only."""

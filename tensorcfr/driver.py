@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from types import FrameType
+from typing import cast
 
 from .algorithms import Algorithm, LinearProgram, find_algorithm
+from .algorithms.records import is_whole
 from .compiled import CompiledGame
 from .evaluation import Evaluation
 from .solution import Solution, Status, TracePoint
@@ -38,8 +40,8 @@ class Progress:
     """Iteration at which the solve will end, if that was asked for."""
     seconds: float
     """Time spent iterating in this call, in seconds."""
-    trace: tuple[TracePoint, ...]
-    """The record so far."""
+    latest: TracePoint | None
+    """The last line of the record, if there is one."""
 
 
 def solve(
@@ -72,7 +74,7 @@ def solve(
             always recorded.
         start: A solution of this game to go on from; the result has the same bits as one
             uninterrupted run.
-        progress: Called with a :class:`Progress` about twenty times a second.
+        progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
 
     Returns:
@@ -85,6 +87,8 @@ def solve(
         MissingExtraError: ``"lp"`` without scipy; says what installs it.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
     """
+    if not isinstance(game, CompiledGame):
+        raise TypeError(f"solve takes a compiled game: compile_game({game!r}) makes one")
     record = _algorithm(game, algorithm, start)
     if isinstance(record, LinearProgram):
         return _solve_exactly(game, record, (iters, target, time_limit), memory_limit)
@@ -97,7 +101,7 @@ def solve(
         memory_limit=memory_limit,
     )
     run = _Run(solver, list(start.trace) if start else [], start.seconds if start else 0.0)
-    last = None if iters is None else solver.iteration + iters
+    last = None if iters is None else solver.iteration + int(iters)
     marks = _marks(checkpoints, solver.iteration, to_target=target is not None)
     mark = next(marks, None)
     pace = 1
@@ -109,7 +113,7 @@ def solve(
                 run.record()
                 mark = next(marks, None)
             if progress:
-                progress(Progress(solver.iteration, last, solver.seconds, tuple(run.trace)))
+                progress(Progress(solver.iteration, last, solver.seconds, run.latest))
     evaluation = run.record()
     return Solution(
         game=game,
@@ -162,6 +166,11 @@ class _Run:
         if time_limit is not None:
             budget = min(budget, time_limit - self.solver.seconds)
         return max(1, min(2 * pace, int(budget / max(each, 1e-9))))
+
+    @property
+    def latest(self) -> TracePoint | None:
+        """The last line of the record."""
+        return self.trace[-1] if self.trace else None
 
     def record(self) -> Evaluation:
         """Evaluate the average strategy, and note it in the trace."""
@@ -228,7 +237,7 @@ def _check_stop_rules(iters: int | None, target: float | None, time_limit: float
     """At least one stop rule, and each of them sensible."""
     if iters is None and target is None and time_limit is None:
         raise ValueError("when should it end? give iters, target or time_limit")
-    if iters is not None and (isinstance(iters, bool) or iters != int(iters) or iters < 0):
+    if iters is not None and (not is_whole(iters) or iters < 0):
         raise ValueError(f"iters must be a whole number >= 0, not {iters!r}")
     if target is not None and not target >= 0:
         raise ValueError(f"target must be an exploitability >= 0, not {target!r}")
@@ -239,19 +248,20 @@ def _check_stop_rules(iters: int | None, target: float | None, time_limit: float
 def _marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: bool) -> Iterator[int]:
     """The iterations beyond ``after`` at which to evaluate, ascending."""
     candidates: Iterable[int]
-    if checkpoints == "geometric":
+    if isinstance(checkpoints, str) and checkpoints == "geometric":
         per_decade = PER_DECADE_TO_TARGET if to_target else PER_DECADE
         candidates = (round(10 ** (k / per_decade)) for k in count())
     elif isinstance(checkpoints, str):
         raise ValueError(f"checkpoints must be 'geometric' or numbers, not {checkpoints!r}")
-    elif isinstance(checkpoints, int):
+    elif is_whole(checkpoints):
         if checkpoints < 1:
             raise ValueError(f"checkpoints must be at least 1 apart, not {checkpoints!r}")
-        candidates = count(checkpoints, checkpoints)
+        candidates = count(int(checkpoints), int(checkpoints))
     else:
-        candidates = sorted(checkpoints)
-        if candidates and candidates[0] < 1:
-            raise ValueError(f"checkpoints must be iterations from 1, not {candidates[0]!r}")
+        candidates = sorted(cast(Iterable[int], checkpoints))
+        for candidate in candidates:
+            if not is_whole(candidate) or candidate < 1:
+                raise ValueError(f"checkpoints must be iterations from 1, not {candidate!r}")
     return _ascending(candidates, after)
 
 
@@ -267,13 +277,15 @@ def _ascending(candidates: Iterable[int], after: int) -> Iterator[int]:
 def _interrupts() -> Iterator[Callable[[], bool]]:
     """Whether Ctrl-C was pressed; a second one raises KeyboardInterrupt as always.
 
-    Python delivers signals to the main thread alone; elsewhere there is nothing to catch.
+    Python delivers signals to the main thread alone; elsewhere there is nothing to catch, and
+    what somebody else ignores or handles in C is left to them.
     """
-    if threading.current_thread() is not threading.main_thread():
+    default = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or default in (None, signal.SIG_IGN):
         yield lambda: False
         return
     pressed = False
-    default = signal.getsignal(signal.SIGINT)
 
     def note(signum: int, frame: FrameType | None) -> None:
         nonlocal pressed

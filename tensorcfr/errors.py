@@ -29,8 +29,12 @@ class MemoryLimitError(MemoryError):
             f"{what} needs at least {format_bytes(needed)}, the limit is {format_bytes(limit)}; "
             "pass memory_limit= (bytes) to change it"
         )
+        self.what = what
         self.needed = needed
         self.limit = limit
+
+    def __reduce__(self) -> tuple[type, tuple[str, int, int]]:
+        return type(self), (self.what, self.needed, self.limit)
 
 
 class MissingExtraError(ImportError):
@@ -41,6 +45,11 @@ class MissingExtraError(ImportError):
             f"this needs the package {package!r}, which is not installed; "
             f"run: pip install 'tensorcfr[{extra}]'"
         )
+        self.package = package
+        self.extra = extra
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (self.package, self.extra)
 
 
 def format_bytes(count: int) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 FALLBACK = 4 << 30
 """Bytes assumed free where the system does not say."""
@@ -19,4 +21,14 @@ def free_memory() -> int:
             free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         except (AttributeError, OSError, ValueError):
             free = FALLBACK
-    return free * 9 // 10
+    return min(free, _left_in_container()) * 9 // 10
+
+
+def _left_in_container() -> int:
+    """What the control group of this process leaves it, where there is one with a limit."""
+    try:
+        group = Path("/sys/fs/cgroup")
+        limit = int((group / "memory.max").read_text())
+        return limit - int((group / "memory.current").read_text())
+    except (OSError, ValueError):
+        return sys.maxsize

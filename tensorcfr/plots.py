@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .algorithms import ALGORITHMS, Algorithm, LinearProgram
+from .algorithms.records import describe
 from .errors import MissingExtraError, suggest
 from .solution import Solution
 
@@ -169,13 +170,9 @@ def _name(algorithm: Algorithm | LinearProgram) -> str:
     published = ALGORITHMS.get(algorithm.name)
     if not isinstance(algorithm, Algorithm) or not isinstance(published, Algorithm):
         return str(algorithm)
-    own, usual = algorithm.to_dict(), published.to_dict()
-    own |= own.pop("parameters")
-    usual |= usual.pop("parameters")
+    usual = published.options
     changes = [
-        ("alternating" if value else "simultaneous") if key == "alternating" else f"{key}={value:g}"
-        for key, value in own.items()
-        if value != usual[key]
+        describe(key, value) for key, value in algorithm.options.items() if value != usual.get(key)
     ]
     return f"{algorithm.name} ({', '.join(changes)})" if changes else algorithm.name
 

@@ -23,14 +23,20 @@ class Policy(Mapping[str, dict[str, float]]):
         game: The game.
         probabilities: float64 (sequences,): probability of each infoset's action; 1 for the
             empty sequences.  Kept, not copied, and made read-only.
+
+    Raises:
+        ValueError: The array has another shape or dtype, or holds what is no probability.
     """
 
     def __init__(self, game: CompiledGame, probabilities: np.ndarray) -> None:
-        if probabilities.shape != (game.n_sequences,):
+        if probabilities.shape != (game.n_sequences,) or probabilities.dtype != np.float64:
             raise ValueError(
-                f"{game.name} has {game.n_sequences:,} sequences, but the policy has shape "
-                f"{probabilities.shape}"
+                f"{game.name} has {game.n_sequences:,} sequences, but the policy is "
+                f"{probabilities.dtype} {probabilities.shape}"
             )
+        wrong = ~((probabilities >= 0.0) & (probabilities <= 1.0 + SUM_TOLERANCE))
+        if wrong.any():
+            raise ValueError(f"{float(probabilities[wrong][0])!r} in a policy is no probability")
         self.game = game
         self.probabilities = probabilities
         probabilities.flags.writeable = False
@@ -84,6 +90,8 @@ class Policy(Mapping[str, dict[str, float]]):
 
     def __getitem__(self, label: str) -> dict[str, float]:
         infoset = self.game.infoset_index.get(label)
+        if not isinstance(label, str):
+            raise KeyError(f"an infoset label is a string, not {label!r}")
         if infoset is None:
             raise KeyError(
                 f"{self.game.name} has no infoset {label!r}; {_suggest_label(self.game, label)}"

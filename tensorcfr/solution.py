@@ -5,20 +5,19 @@ from __future__ import annotations
 import enum
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import storage
-from .algorithms import Algorithm, LinearProgram, from_dict
+from .algorithms import Algorithm, LinearProgram, from_dict, to_dict
 from .compiled import CompiledGame
 from .evaluation import Evaluation
 from .kernels.sweeps import State
 from .policy import Policy
-
-STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
-"""The arrays of a solver that are saved; the rest is scratch."""
+from .solver import STATE_KEPT, state_of
 
 
 class Status(enum.Enum):
@@ -69,8 +68,12 @@ class Solution:
     trace: tuple[TracePoint, ...] = ()
     """The record at the checkpoints, oldest first."""
     state: State | None = field(default=None, repr=False)
-    """The solver's arrays, from which ``solve(game, start=solution)`` goes on; none after the
-    linear program."""
+    """The solver's arrays, read-only, from which ``solve(game, start=solution)`` goes on; none
+    after the linear program."""
+
+    def __post_init__(self) -> None:
+        for array in self.state or ():
+            array.flags.writeable = False
 
     @property
     def value(self) -> tuple[float, ...]:
@@ -109,7 +112,7 @@ class Solution:
         """
         header = {
             "kind": "solution",
-            "algorithm": self.algorithm.to_dict(),
+            "algorithm": to_dict(self.algorithm),
             "status": self.status.name,
             "iterations": self.iterations,
             "seconds": self.seconds,
@@ -134,28 +137,24 @@ class Solution:
         try:
             return cls._unpack(header, arrays)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{storage.with_suffix(path)} is damaged: {error}") from error
+            raise ValueError(f"cannot read {storage.with_suffix(path)}: {error}") from error
 
     @classmethod
     def _unpack(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         game = storage.unpack_game(arrays)
+        algorithm = from_dict(header["algorithm"])
         state = None
-        if "solution/regret" in arrays:
+        if isinstance(algorithm, Algorithm):
             kept = {name: arrays[f"solution/{name}"] for name in STATE_KEPT}
-            state = State(
-                **kept, value=np.zeros(game.n_sequences), forecast=np.zeros(game.n_sequences)
-            )
-        for key, array in arrays.items():
-            if key.startswith("solution/") and array.shape[-1:] != (game.n_sequences,):
-                raise ValueError(f"array {key!r} has shape {array.shape}")
+            state = state_of(game, algorithm.rule, kept)
         return cls(
             game=game,
-            algorithm=from_dict(header["algorithm"]),
+            algorithm=algorithm,
             status=Status[header["status"]],
             policy=Policy(game, arrays["solution/policy"]),
             evaluation=Evaluation(tuple(header["values"]), tuple(header["best_responses"])),
-            iterations=header["iterations"],
-            seconds=header["seconds"],
+            iterations=index(header["iterations"]),
+            seconds=float(header["seconds"]),
             trace=tuple(TracePoint(**point) for point in header["trace"]),
             state=state,
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from operator import index
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from .compiled import CompiledGame
 from .errors import MemoryLimitError
 from .evaluation.metrics import Evaluation, evaluate_probabilities
 from .kernels import evaluation, sweeps
-from .kernels.rules import LocalRule
+from .kernels.local_rule import LocalRule
 from .memory import free_memory
 from .policy import Policy
 
@@ -48,6 +50,8 @@ class Solver:
         iteration: int = 0,
         memory_limit: int | None = None,
     ) -> None:
+        if not isinstance(game, CompiledGame):
+            raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
         record = find_algorithm(algorithm)
         if not isinstance(record, Algorithm):
             raise ValueError(f"{record.name} does not iterate; use solve(game, {record.name!r})")
@@ -62,16 +66,25 @@ class Solver:
         if state is None:
             self.state = _first_state(game, record.rule)
         else:
-            self.state = sweeps.State(*(array.copy() for array in state))
+            kept = {name: getattr(state, name) for name in STATE_KEPT}
+            self.state = state_of(game, record.rule, kept)
         self._run(0)
 
     def step(self, iterations: int = 1) -> None:
-        """Run some iterations; each updates every player once."""
+        """Run some iterations; each updates every player once.
+
+        Raises:
+            TypeError: ``iterations`` is no whole number.
+            ValueError: It is negative.
+        """
+        if index(iterations) < 0:
+            raise ValueError(f"iterations must not be negative, not {iterations!r}")
         started = time.perf_counter()
-        for count in self.algorithm.spans(self.iteration + 1, iterations):
+        for count in self.algorithm.spans(self.iteration + 1, index(iterations)):
             if self.algorithm.restarts_at(self.iteration + 1):
                 self.state.cumulative[:] = 0.0
-            self._run(count)
+            for begin in range(0, count, SCHEDULE_ROWS):
+                self._run(min(SCHEDULE_ROWS, count - begin))
         self.seconds += time.perf_counter() - started
 
     def _run(self, iterations: int) -> None:
@@ -108,6 +121,10 @@ class Solver:
         return evaluate_probabilities(self.game, self.average_probabilities())
 
 
+STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
+"""The arrays that a solver carries from one iteration to the next; the others are scratch."""
+SCHEDULE_ROWS = 1 << 16
+"""Iterations whose weights and parameters are worked out at a time."""
 STATE_ARRAYS = 5
 """Regret, strategy, reach, average, values: what every rule needs."""
 EVALUATION_ARRAYS = 3
@@ -124,15 +141,39 @@ def bytes_needed(game: CompiledGame, algorithm: Algorithm) -> int:
 
 def _first_state(game: CompiledGame, rule: LocalRule) -> sweeps.State:
     """No regrets, no average, uniform strategies."""
-    strategy = Policy.uniform(game).probabilities.copy()
+    strategy = Policy.uniform(game).probabilities
     reach = np.empty(game.n_sequences)
     evaluation.realization_plan(game.form, strategy, reach)
+    kept = {
+        "regret": np.zeros(game.n_sequences),
+        "strategy": strategy,
+        "reach": reach,
+        "cumulative": np.zeros(game.n_sequences),
+        "memory": np.zeros((len(rule.memory), game.n_sequences)),
+    }
+    return state_of(game, rule, kept)
+
+
+def state_of(game: CompiledGame, rule: LocalRule, kept: Mapping[str, np.ndarray]) -> sweeps.State:
+    """A solver's state from copies of the arrays that are kept, with fresh scratch.
+
+    Raises:
+        ValueError: An array has another shape or dtype than this game and rule have, or holds a
+            value that is not finite; names it.
+    """
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(STATE_KEPT, (game.n_sequences,))
+    shapes["memory"] = (len(rule.memory), game.n_sequences)
+    for name, shape in shapes.items():
+        array = kept[name]
+        if array.shape != shape or array.dtype != np.float64:
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}; for {game.name} and the rule "
+                f"{rule.name} it is float64 {shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds a value that is not finite")
     return sweeps.State(
-        regret=np.zeros(game.n_sequences),
-        strategy=strategy,
-        reach=reach,
-        cumulative=np.zeros(game.n_sequences),
-        memory=np.zeros((len(rule.memory), game.n_sequences)),
+        **{name: np.array(kept[name], order="C") for name in STATE_KEPT},
         value=np.zeros(game.n_sequences),
         forecast=np.zeros(game.n_sequences if rule.forecast else 0),
     )

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorcfr import ALGORITHMS, CFR, CFR_PLUS, DCFR, LCFR, LP, Algorithm
-from tensorcfr.algorithms import find_algorithm, from_dict
-from tensorcfr.kernels.rules import LocalRule
+from tensorcfr import ALGORITHMS, CFR, CFR_PLUS, DCFR, Algorithm
+from tensorcfr.algorithms import LCFR, LP, find_algorithm, from_dict, to_dict
+from tensorcfr.kernels.local_rule import LocalRule
 
 
 def test_a_record_is_called_to_change_it() -> None:
@@ -40,7 +40,7 @@ def test_round_trip_through_plain_values(name: str) -> None:
     record = ALGORITHMS[name]
     assert isinstance(record, Algorithm)
     changed = record(alternating=False, delay=2, average_power=3)
-    assert from_dict(changed.to_dict()) == changed
+    assert from_dict(to_dict(changed)) == changed
 
 
 def test_names() -> None:

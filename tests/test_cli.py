@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import tensorcfr
-from tensorcfr import ALGORITHMS, CFR, DCFR, GAMES, LP, Solution, cli, compile_game, solve
+from tensorcfr import ALGORITHMS, CFR, DCFR, GAMES, Solution, cli, compile_game, solve
+from tensorcfr.algorithms import LP
 from tensorcfr.cli import app as commands
 from tensorcfr.cli import arguments
 

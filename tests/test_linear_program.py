@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from random_games import RandomGame, RandomPublicTreeGame, games, public_tree_games
 
 from tensorcfr import (
-    LP,
     MemoryLimitError,
     MissingExtraError,
     Policy,
@@ -25,6 +24,7 @@ from tensorcfr import (
     evaluate,
     solve,
 )
+from tensorcfr.algorithms import LP
 from tensorcfr.evaluation.linear_program import bytes_needed, equilibrium
 from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.kernels.evaluation import realization_plan

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorcfr import CFR, CFR_PLUS, DCFR, LCFR, Algorithm, Solver, compile_game
+from tensorcfr import CFR, CFR_PLUS, DCFR, Algorithm, Solver, compile_game
+from tensorcfr.algorithms import LCFR
 
 pyspiel = pytest.importorskip("pyspiel")
 pytestmark = pytest.mark.openspiel

@@ -15,8 +15,6 @@ from tensorcfr import (
     CFR,
     CFR_PLUS,
     DCFR,
-    HEDGE,
-    LP,
     Algorithm,
     CompiledGame,
     LocalRule,
@@ -26,7 +24,7 @@ from tensorcfr import (
     register,
     solve,
 )
-from tensorcfr.algorithms import DCFR_POSTFLOP, PCFR_PLUS_GRADIENT, from_dict
+from tensorcfr.algorithms import DCFR_POSTFLOP, HEDGE, LP, PCFR_PLUS_GRADIENT, from_dict, to_dict
 
 GAMES = {
     name: compile_game(name) for name in ("kuhn(cards=4)", "kuhn(players=3)", "goofspiel(cards=3)")
@@ -222,7 +220,7 @@ class TestSchedules:
             parameters={"alpha": lambda t: 1.5 + 0 * t, "beta": 0.5},
         )
         register(scheduled)
-        assert from_dict(scheduled.to_dict()) == scheduled
+        assert from_dict(to_dict(scheduled)) == scheduled
 
 
 class TestRestarts:

@@ -16,7 +16,6 @@ from tensorcfr import (
     ALGORITHMS,
     CFR,
     CFR_PLUS,
-    LP,
     MemoryLimitError,
     Progress,
     Solution,
@@ -26,6 +25,7 @@ from tensorcfr import (
     nash_conv,
     solve,
 )
+from tensorcfr.algorithms import LP
 
 KUHN = compile_game("kuhn")
 LEDUC = compile_game("leduc")

@@ -23,6 +23,7 @@ from .family import (
     find_algorithm,
     from_dict,
     register,
+    to_dict,
 )
 from .records import Algorithm, LinearProgram
 
@@ -44,4 +45,5 @@ __all__ = [
     "find_algorithm",
     "from_dict",
     "register",
+    "to_dict",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import suggest
-from ..kernels.rules import LocalRule
+from ..kernels.local_rule import LocalRule
 from .records import Algorithm, LinearProgram
 
 
@@ -232,8 +232,10 @@ def register(algorithm: Algorithm) -> None:
     """Give an algorithm of your own its name: for ``solve``, the command line, and for solutions
     that are read back from a file.
 
+    Registering a name of your own again replaces what it stood for.
+
     Raises:
-        ValueError: The name belongs to another algorithm.
+        ValueError: The name belongs to a published algorithm.
     """
     known = ALGORITHMS.get(algorithm.name)
     if known is not None and known != algorithm and algorithm.name in PUBLISHED:
@@ -246,17 +248,54 @@ def find_algorithm(algorithm: str | Algorithm | LinearProgram) -> Algorithm | Li
 
     Raises:
         ValueError: There is no such algorithm; suggests the right one.
+        TypeError: It is neither a name nor a record.
     """
     if isinstance(algorithm, (Algorithm, LinearProgram)):
         return algorithm
+    if not isinstance(algorithm, str):
+        raise TypeError(f"an algorithm is a name or an Algorithm, not {algorithm!r}")
     found = ALGORITHMS.get(algorithm)
     if found is None:
-        raise ValueError(f"there is no algorithm {algorithm!r}; {suggest(algorithm, ALGORITHMS)}")
+        meant = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
+        raise ValueError(f"there is no algorithm {algorithm!r}; {suggest(meant, ALGORITHMS)}")
     return found
 
 
+def to_dict(record: Algorithm | LinearProgram) -> dict[str, Any]:
+    """Plain values from which :func:`from_dict` makes the same record.
+
+    Raises:
+        ValueError: A parameter is a function, and not that of the record that is registered under
+            the name: functions cannot be written down.
+    """
+    if isinstance(record, LinearProgram):
+        return {"name": record.name}
+    registered = ALGORITHMS.get(record.name)
+    functions = [key for key, value in record.parameters.items() if callable(value)]
+    for key in functions:
+        if (
+            not isinstance(registered, Algorithm)
+            or registered.parameters.get(key) is not record.parameters[key]
+        ):
+            raise ValueError(
+                f"parameter {key!r} of {record.name} is a function, which cannot be saved; give "
+                "the algorithm a name of its own and register() it"
+            )
+    return {
+        "name": record.name,
+        "rule": record.rule.name,
+        "digest": record.rule.digest,
+        "parameters": {key: p for key, p in record.parameters.items() if not callable(p)},
+        "functions": functions,
+        "average_power": float(record.average_power),
+        "delay": int(record.delay),
+        "restart_base": int(record.restart_base),
+        "alternating": record.alternating,
+    }
+
+
 def from_dict(values: Mapping[str, Any]) -> Algorithm | LinearProgram:
-    """The record that ``to_dict`` wrote down.
+    """The record that :func:`to_dict` wrote down.
 
     Raises:
         ValueError: There is no algorithm of that name, or it has another rule now.
@@ -268,10 +307,16 @@ def from_dict(values: Mapping[str, Any]) -> Algorithm | LinearProgram:
         raise ValueError(f"{error} ({hint})") from None
     if isinstance(record, LinearProgram):
         return record
-    if record.rule.name != values["rule"]:
+    # The digest of one and the same rule differs between versions of Python; the rules of this
+    # library are known by name.
+    same = record.rule.digest == values["digest"] or record.name in PUBLISHED
+    if record.rule.name != values["rule"] or not same:
         raise ValueError(
             f"{record.name} was written with the rule {values['rule']!r}, "
-            f"but has the rule {record.rule.name!r} here"
+            f"but its rule {record.rule.name!r} here computes something else"
         )
+    for key in values["functions"]:
+        if not callable(record.parameters.get(key)):
+            raise ValueError(f"parameter {key!r} of {record.name} was a function when written")
     options = ("average_power", "delay", "restart_base", "alternating")
     return record(**values["parameters"], **{key: values[key] for key in options})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from ..errors import suggest
-from ..kernels.rules import LocalRule
+from ..kernels.local_rule import LocalRule
 
 Parameter = float | Callable[[np.ndarray], np.ndarray]
 """A number, or a function of the iterations."""
@@ -62,11 +62,15 @@ class Algorithm:
             raise ValueError(
                 f"{self.name}: average_power must be at least 0, not {self.average_power!r}"
             )
-        if self.delay < 0 or self.delay != int(self.delay):
+        if not is_whole(self.delay) or self.delay < 0:
             raise ValueError(f"{self.name}: delay must be a whole number >= 0, not {self.delay!r}")
-        if self.restart_base != int(self.restart_base) or self.restart_base in (-1, 1):
+        if not is_whole(self.restart_base) or self.restart_base < 0 or self.restart_base == 1:
             raise ValueError(
                 f"{self.name}: restart_base must be 0 or at least 2, not {self.restart_base!r}"
+            )
+        if not isinstance(self.alternating, bool):
+            raise ValueError(
+                f"{self.name}: alternating must be True or False, not {self.alternating!r}"
             )
 
     def __call__(self, **changes: Any) -> Algorithm:
@@ -95,13 +99,21 @@ class Algorithm:
         Returns:
             float64 (count, 1 + parameters of the rule's step), what
             :func:`tensorcfr.kernels.sweeps.iterate` takes.
+
+        Raises:
+            ValueError: One of them is not finite.
         """
         t = np.arange(first, first + count, dtype=np.float64)
         counted = np.maximum(t - self.delay, 0.0)
-        weight = np.where(counted > 0, counted**self.average_power, 0.0)
-        given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
-        columns = self.rule.at(t, **given) if self.rule.at else ()
-        return np.stack([weight, *np.broadcast_arrays(*columns, t)[:-1]], axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight = np.where(counted > 0, counted**self.average_power, 0.0)
+            given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
+            columns = self.rule.at(t, **given) if self.rule.at else ()
+        table = np.stack([weight, *np.broadcast_arrays(*columns, t)[:-1]], axis=1)
+        if not np.isfinite(table).all():
+            bad = int(t[~np.isfinite(table).all(axis=1)][0])
+            raise ValueError(f"{self}: its weight or a parameter is not finite at iteration {bad}")
+        return table
 
     def spans(self, first: int, count: int) -> Iterator[int]:
         """Lengths of the runs, from iteration ``first`` on, that begin with a restart of the
@@ -122,16 +134,16 @@ class Algorithm:
             power *= base
         return power == iteration
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values from which :func:`from_dict` makes the same record.
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .family import from_dict, to_dict
 
-        Parameters that are functions are left out: they are read back as those of the record
-        that is registered under the name.
-        """
+        return from_dict, (to_dict(self),)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The parameters of the rule and the other options, by the names that a call takes."""
         return {
-            "name": self.name,
-            "rule": self.rule.name,
-            "parameters": {key: p for key, p in self.parameters.items() if not callable(p)},
+            **self.parameters,
             "average_power": self.average_power,
             "delay": self.delay,
             "restart_base": self.restart_base,
@@ -139,14 +151,25 @@ class Algorithm:
         }
 
     def __str__(self) -> str:
-        changed: dict[str, Parameter] = {**self.parameters, "average_power": self.average_power}
-        if self.delay:
-            changed["delay"] = self.delay
-        if self.restart_base:
-            changed["restart_base"] = self.restart_base
-        listed = [f"{key}={'f(t)' if callable(p) else f'{p:g}'}" for key, p in changed.items()]
-        listed.append("alternating" if self.alternating else "simultaneous")
-        return f"{self.name}({', '.join(listed)})"
+        unsaid = {"delay": 0, "restart_base": 0}
+        said = [
+            describe(key, value)
+            for key, value in self.options.items()
+            if value != unsaid.get(key, object())
+        ]
+        return f"{self.name}({', '.join(said)})"
+
+
+def describe(option: str, value: Any) -> str:
+    """An option of an algorithm in a few characters: ``alpha=1.5``, ``simultaneous``."""
+    if option == "alternating":
+        return "alternating" if value else "simultaneous"
+    return f"{option}=f(t)" if callable(value) else f"{option}={value:g}"
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer, of Python or NumPy."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -159,10 +182,6 @@ class LinearProgram:
         "D. Koller, N. Megiddo, B. von Stengel, 'Fast algorithms for finding randomized "
         "strategies in game trees', STOC 1994"
     )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values from which :func:`from_dict` makes the same record."""
-        return {"name": self.name}
 
     def __str__(self) -> str:
         return self.name

@@ -259,8 +259,8 @@ def _progress_bar(first: int, time_limit: float | None) -> Iterator[Callable[[Pr
             if progress.last_iteration is not None and progress.last_iteration > first:
                 done.append((progress.iteration - first) / (progress.last_iteration - first))
             figures = f"{progress.iteration:,} iterations"
-            if progress.trace:
-                figures += f", exploitability {progress.trace[-1].exploitability:.3g}"
+            if progress.latest:
+                figures += f", exploitability {progress.latest.exploitability:.3g}"
             bar.update(
                 task,
                 description="solving",

@@ -36,7 +36,7 @@ class Infosets:
 
     def add(self, label: str, player: int, actions: tuple[Hashable, ...]) -> int:
         """Register an infoset; returns its index."""
-        self.labels.append(label)
+        self.labels.append(str(label))
         self.players.append(player)
         self.actions.append(actions)
         return len(self.labels) - 1

@@ -64,16 +64,23 @@ class PublicTree:
         return f"public {name_history(labels[::-1])}" if labels else "the public root"
 
 
-def walk_public(game: PublicTreeGame) -> PublicTree:
+BYTES_PER_PUBLIC_NODE = 1000
+"""Measured peak of a walk per public node: its rules, its state, its label."""
+
+
+def walk_public(game: PublicTreeGame, memory_limit: int) -> PublicTree:
     """Visit every public node once, breadth first.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
+        MemoryLimitError: The walk itself would need more than ``memory_limit`` bytes.
     """
     tree = PublicTree(parents=[0])
     labels: dict[str, int] = {}
     level: list[Any] = [game.root()]
     while level:
+        if (needed := (len(tree.nodes) + len(level)) * BYTES_PER_PUBLIC_NODE) > memory_limit:
+            raise MemoryLimitError(f"walking the public tree of {game.name}", needed, memory_limit)
         following: list[Any] = []
         for state in level:
             node, index = game.node(state), len(tree.nodes)
@@ -147,7 +154,7 @@ def expand(game: PublicTreeGame, memory_limit: int) -> WalkedGame:
     prior = _checked_prior(game)
     hands = np.argwhere(prior > 0)
     deals = Deals(hands, prior[tuple(hands.T)])
-    public = walk_public(game)
+    public = walk_public(game, memory_limit)
     weight = _chance_weights(game, public, deals)
     alive = [np.ones(len(deals), dtype=bool)]
     for node in range(1, len(public.nodes)):

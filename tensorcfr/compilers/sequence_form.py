@@ -10,7 +10,11 @@ from ..compiled import SequenceForm
 from ..errors import ImperfectRecallError
 from .histories import WalkedGame
 
-NO_INFOSET = -1
+NO_SEQUENCE = -1
+"""In place of an infoset's parent sequence while none of its histories has been met."""
+
+CANCELLED = 2.0**-50
+"""A sum of payoffs that is smaller than this, relative to its terms, is 0."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
     """Follow every player's last sequence down the tree, level by level."""
     tree, n_players = walked.tree, walked.n_players
     first = n_players + np.cumsum(n_actions) - n_actions
-    parent = np.full(len(n_actions), NO_INFOSET, dtype=np.int64)
+    parent = np.full(len(n_actions), NO_SEQUENCE, dtype=np.int64)
     last = np.empty((n_players, tree.n_nodes), dtype=np.int64)
     last[:, 0] = np.arange(n_players)
     reach = np.ones(tree.n_nodes)
@@ -90,7 +94,7 @@ def _meet(
     deciding = begin + np.flatnonzero(tree.player[begin:end] >= 0)
     infoset = tree.infoset[deciding]
     led_by = last[tree.player[deciding], deciding]
-    new = parent[infoset] == NO_INFOSET
+    new = parent[infoset] == NO_SEQUENCE
     parent[infoset[new]] = led_by[new]
     wrong = parent[infoset] != led_by
     if wrong.any():
@@ -228,7 +232,11 @@ def _merge(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarray, np.ndarray
     new[1:] = (last[:, 1:] != last[:, :-1]).any(axis=0)
     if new.all():
         return last, payoff
-    return last[:, new], np.add.reduceat(payoff, np.flatnonzero(new), axis=0)
+    first = np.flatnonzero(new)
+    total = np.add.reduceat(payoff, first, axis=0)
+    # Payoffs that cancel leave the rounding of their sum, which would decide ties.
+    size = np.add.reduceat(np.abs(payoff), first, axis=0)
+    return last[:, new], np.where(np.abs(total) <= CANCELLED * size, 0.0, total)
 
 
 def _slices(

@@ -97,8 +97,7 @@ def _check(game: CompiledGame) -> None:
             "the guarantee of an equilibrium"
         )
     least, most = game.utility_sums
-    scale = max(1.0, float(np.abs(game.tree.utility).max()))
-    if most - least > 1e-12 * scale:
+    if most - least > game.utility_tolerance:
         raise ValueError(
             f"the linear program is for zero-sum games, and the utilities of {game.name} sum to "
             f"{least:g} at one terminal and to {most:g} at another: then a player's best "

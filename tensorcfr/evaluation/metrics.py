@@ -93,7 +93,7 @@ def best_response(game: CompiledGame, policy: PolicyLike, player: int) -> BestRe
     Raises:
         ValueError: There is no such player, or the policy is not one for this game.
     """
-    if not 0 <= player < game.n_players:
+    if isinstance(player, bool) or player not in range(game.n_players):
         raise ValueError(f"{game.name} has players 0 to {game.n_players - 1}, not {player!r}")
     strategy = _probabilities(game, policy).copy()
     reach, value = np.empty(game.n_sequences), np.empty(game.n_sequences)
@@ -107,6 +107,6 @@ def _probabilities(game: CompiledGame, policy: PolicyLike) -> np.ndarray:
     """float64 (sequences,) of a policy for this very game."""
     if not isinstance(policy, Policy):
         policy = Policy.from_mapping(game, policy)
-    elif policy.game is not game and policy.game.infoset_labels != game.infoset_labels:
+    elif policy.game is not game and policy.game.digest != game.digest:
         raise ValueError(f"the policy is for {policy.game.name}, not for {game.name}")
-    return policy.probabilities
+    return np.ascontiguousarray(policy.probabilities)

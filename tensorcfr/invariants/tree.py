@@ -7,8 +7,6 @@ import numpy as np
 from ..compiled import CHANCE, CHANCE_TOLERANCE, NO_OUTCOME, NO_PARENT, TERMINAL
 from .reader import Reader, first
 
-"""How far the probabilities of a chance node may be from summing to 1."""
-
 
 def find_parent(reader: Reader) -> str | None:
     """The root, and parents that come before their children."""

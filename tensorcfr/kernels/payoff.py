@@ -28,8 +28,8 @@ def payoff_product(form: SequenceForm, player: int, reach: np.ndarray, g: np.nda
     g[form.player_sequences[player] : form.player_sequences[player + 1]] = 0.0
     opponents = form.payoff_column.shape[0]
     for s in range(form.payoff_slices[player], form.payoff_slices[player + 1]):
-        if opponents > 1:
-            _many_opponents(form, s, reach, g)
+        if opponents != 1:
+            _any_opponents(form, s, reach, g)
         elif form.payoff_rows[s] < NARROW:
             _narrow(form, s, reach, g)
         else:
@@ -88,8 +88,8 @@ def _narrow(form: SequenceForm, s: int, reach: np.ndarray, g: np.ndarray) -> Non
 
 
 @inlined
-def _many_opponents(form: SequenceForm, s: int, reach: np.ndarray, g: np.ndarray) -> None:
-    """Entry by entry, with the product of several players' reaches."""
+def _any_opponents(form: SequenceForm, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+    """Entry by entry, with the product of any number of players' reaches."""
     rows = form.payoff_rows[s]
     for e in range(form.payoff_entries[s]):
         at = form.payoff_offset[s] + e * rows

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..compiled import SequenceForm
 from .jit import inlined, kernel
+from .local_rule import LocalRule, apply, has_forecast, is_exponential, parameters_of
 from .payoff import payoff_product
-from .rules import LocalRule, apply, has_forecast, is_exponential, parameters_of
 
 TILE = 256
 """Lanes handled together, so that what a pass reads twice is still in the first cache level."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,14 @@ class LocalRule:
         probe = dict.fromkeys(parameter_names, 1.0)
         self.n_parameters = len(at(np.ones(1), **probe)) if at else 0
         self.digest = f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}/{forecast}"
+        self._meaning = (self.digest, name, parameter_names, memory, _digest(at) if at else "")
         _steps[self.digest] = self.step
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LocalRule) and self._meaning == other._meaning
+
+    def __hash__(self) -> int:
+        return hash(self._meaning)
 
     def __repr__(self) -> str:
         return f"<LocalRule {self.name}>"
@@ -85,20 +92,29 @@ def _digest(function: Callable[..., Any]) -> str:
     """A fingerprint of what a function computes: its code, and the values that it refers to.
 
     Compiled code is kept on disk under this fingerprint, so it must change whenever the
-    function's meaning does, also by way of a helper function in another file.
+    function's meaning does, also by way of a helper function in another file; and with the
+    module, which the compiled code refers to.
     """
-    parts: list[object] = []
+    parts: list[object] = [function.__module__]
     seen: set[int] = set()
 
-    def add(value: object) -> None:
+    def add(value: object, names: tuple[str, ...] = ()) -> None:
         value = getattr(value, "py_func", value)
         code = getattr(value, "__code__", None)
-        if not isinstance(code, CodeType):
+        if isinstance(value, np.ndarray):
+            parts.append((value.dtype.str, value.shape, value.tobytes()))
+        elif isinstance(value, ModuleType):
+            parts.append(value.__name__)
+            if value.__name__.partition(".")[0] not in ("math", "numpy", "numba"):
+                for name in names:
+                    if hasattr(value, name):
+                        add(getattr(value, name))
+        elif not isinstance(code, CodeType):
             parts.append(repr(value))
         elif id(code) not in seen:
             seen.add(id(code))
             add_code(code, value.__globals__)  # type: ignore[attr-defined]
-            parts.append(repr(value.__defaults__))  # type: ignore[attr-defined]
+            parts.append(repr((value.__defaults__, value.__kwdefaults__)))  # type: ignore[attr-defined]
             for cell in value.__closure__ or ():  # type: ignore[attr-defined]
                 add(cell.cell_contents)
 
@@ -112,7 +128,7 @@ def _digest(function: Callable[..., Any]) -> str:
         for name in code.co_names:
             parts.append(name)
             if name in scope:
-                add(scope[name])
+                add(scope[name], code.co_names)
 
     add(function)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
