@@ -31,7 +31,7 @@ def turn_based(game: str) -> str:
     return f"turn_based_simultaneous_game(game={game})"
 
 
-# Source: shared/reference/games.json, counted with OpenSpiel 2.0.2 by a program of its own:
+# Source: counted with OpenSpiel 2.0.2 by a program of its own:
 # histories, chance nodes, decision nodes, infosets and sequences of each player.
 COUNTS = [
     ("kuhn_poker", 58, 4, [12, 12], [6, 6], [13, 13]),
