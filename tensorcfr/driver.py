@@ -189,7 +189,7 @@ class _Run:
 
     @property
     def _is_recorded(self) -> bool:
-        return bool(self.trace) and self.trace[-1].iteration == self.solver.iteration
+        return self.latest is not None and self.latest.iteration == self.solver.iteration
 
 
 def _algorithm(

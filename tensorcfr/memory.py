@@ -25,10 +25,15 @@ def free_memory() -> int:
 
 
 def _left_in_container() -> int:
-    """What the control group of this process leaves it, where there is one with a limit."""
+    """What the control group of this process leaves it, where there is one with a limit.
+
+    Cached files count as used there, though they give way when memory is asked for.
+    """
     try:
         group = Path("/sys/fs/cgroup")
         limit = int((group / "memory.max").read_text())
-        return limit - int((group / "memory.current").read_text())
-    except (OSError, ValueError):
+        used = int((group / "memory.current").read_text())
+        counts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        return limit - used + int(counts["inactive_file"])
+    except (KeyError, OSError, ValueError):
         return sys.maxsize

@@ -89,9 +89,9 @@ class Policy(Mapping[str, dict[str, float]]):
         return cls(game, probabilities)
 
     def __getitem__(self, label: str) -> dict[str, float]:
-        infoset = self.game.infoset_index.get(label)
         if not isinstance(label, str):
             raise KeyError(f"an infoset label is a string, not {label!r}")
+        infoset = self.game.infoset_index.get(label)
         if infoset is None:
             raise KeyError(
                 f"{self.game.name} has no infoset {label!r}; {_suggest_label(self.game, label)}"

@@ -141,17 +141,18 @@ def bytes_needed(game: CompiledGame, algorithm: Algorithm) -> int:
 
 def _first_state(game: CompiledGame, rule: LocalRule) -> sweeps.State:
     """No regrets, no average, uniform strategies."""
-    strategy = Policy.uniform(game).probabilities
+    strategy = Policy.uniform(game).probabilities.copy()
     reach = np.empty(game.n_sequences)
     evaluation.realization_plan(game.form, strategy, reach)
-    kept = {
-        "regret": np.zeros(game.n_sequences),
-        "strategy": strategy,
-        "reach": reach,
-        "cumulative": np.zeros(game.n_sequences),
-        "memory": np.zeros((len(rule.memory), game.n_sequences)),
-    }
-    return state_of(game, rule, kept)
+    return _with_scratch(
+        game,
+        rule,
+        regret=np.zeros(game.n_sequences),
+        strategy=strategy,
+        reach=reach,
+        cumulative=np.zeros(game.n_sequences),
+        memory=np.zeros((len(rule.memory), game.n_sequences)),
+    )
 
 
 def state_of(game: CompiledGame, rule: LocalRule, kept: Mapping[str, np.ndarray]) -> sweeps.State:
@@ -172,8 +173,14 @@ def state_of(game: CompiledGame, rule: LocalRule, kept: Mapping[str, np.ndarray]
             )
         if not np.isfinite(array).all():
             raise ValueError(f"{name} holds a value that is not finite")
+    copies = {name: np.array(kept[name], order="C") for name in STATE_KEPT}
+    return _with_scratch(game, rule, **copies)
+
+
+def _with_scratch(game: CompiledGame, rule: LocalRule, **kept: np.ndarray) -> sweeps.State:
+    """A state that holds the given arrays themselves."""
     return sweeps.State(
-        **{name: np.array(kept[name], order="C") for name in STATE_KEPT},
+        **kept,
         value=np.zeros(game.n_sequences),
         forecast=np.zeros(game.n_sequences if rule.forecast else 0),
     )

@@ -189,7 +189,7 @@ PDCFR_PLUS = Algorithm(
 """Predictive Discounted CFR+; ``a`` is ``alpha``."""
 
 DCFR_POSTFLOP = DCFR(average_power=3, restart_base=4)
-"""Discounted CFR as the poker solver postflop-solver runs it (W. Kita, 2022): average weighted by
+"""Discounted CFR as the poker solver b-inary/postflop-solver runs it: average weighted by
 ``t^3`` and begun anew at iterations 4, 16, 64, ..."""
 
 HEDGE = Algorithm(

@@ -22,8 +22,8 @@ from ..errors import GameError, MemoryLimitError
 from ..rules import Chance, Decision, Game, Terminal
 
 BYTES_PER_HISTORY = 400
-"""Measured peak of a compile per history: the walk's lists, then both views and their
-temporaries."""
+"""What a compile is taken to need per history, walk and both views. The built-in games take 180 to
+270 at their peak; the states of other rules come on top."""
 
 
 @dataclass

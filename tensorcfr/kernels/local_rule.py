@@ -212,8 +212,7 @@ def is_exponential(rule: LocalRule) -> bool:
 
 @overload(is_exponential)
 def _is_exponential(rule):  # type: ignore[no-untyped-def]
-    exponential = rule.exponential
-    return lambda rule: exponential
+    return _constant(rule.exponential)
 
 
 def has_forecast(rule: LocalRule) -> bool:
@@ -223,8 +222,12 @@ def has_forecast(rule: LocalRule) -> bool:
 
 @overload(has_forecast)
 def _has_forecast(rule):  # type: ignore[no-untyped-def]
-    forecast = rule.forecast
-    return lambda rule: forecast
+    return _constant(rule.forecast)
+
+
+def _constant(value: bool) -> Callable[[LocalRule], bool]:
+    """What a kernel knows of a rule at compile time, so that it compiles one branch only."""
+    return lambda rule: value
 
 
 def parameters_of(rule: LocalRule, row: np.ndarray) -> tuple[float, ...]:
