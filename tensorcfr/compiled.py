@@ -1,127 +1,67 @@
-"""The compiled game: one frozen record of read-only arrays, in two views.
+"""The compiled game: one frozen record of read-only arrays; what the library works on.
 
-:class:`HistoryTree` is the game as histories, :class:`SequenceForm` the game as the solver
-sweeps it.  Both number infosets alike.  What every array must satisfy is written in
-``docs/data-model.md`` and checked by :mod:`tensorcfr.invariants`.
-
-Numbering, for both views:
-
-* A *node* is a history.  Nodes are in breadth-first order: a child's index is larger than its
-  parent's, the children of a node are contiguous, and so are the children of consecutive
-  nodes.
-* An *infoset* index runs over all players: by player, then by level (how many infosets of his
-  own the player has passed before), then by number of actions.
-* A *sequence* index runs over all players too.  The first sequence of each player is the
-  empty one.  The infosets of one player, level and number of actions form a *bucket*; the
-  sequences of a bucket are laid out ``[action, lane]`` with one lane per infoset, so that the
-  lanes of an action are contiguous.
+The arrays themselves are declared in :mod:`tensorcfr.views`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-CHANCE = -1
-"""``HistoryTree.player`` and ``HistoryTree.infoset`` of a chance node."""
-TERMINAL = -2
-"""``HistoryTree.player`` and ``HistoryTree.infoset`` of a terminal."""
-NO_PARENT = -1
-"""``HistoryTree.parent`` of the root."""
-CHANCE_TOLERANCE = 1e-9
-"""How far the probabilities of a chance node may be from summing to 1."""
-NO_OUTCOME = -1
-"""``HistoryTree.outcome`` of a node that chance did not step into."""
+from .errors import MemoryLimitError
+from .expansion import BYTES_PER_HISTORY, count_histories, expand
+from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+from .memory import free_memory
+from .views import (
+    CHANCE,
+    CHANCE_TOLERANCE,
+    NO_OUTCOME,
+    NO_PARENT,
+    TERMINAL,
+    HistoryTree,
+    PayoffBlocks,
+    PayoffEntries,
+    PublicTree,
+    SequenceForm,
+    named_arrays,
+)
+
+__all__ = [
+    "CHANCE",
+    "CHANCE_TOLERANCE",
+    "NO_OUTCOME",
+    "NO_PARENT",
+    "TERMINAL",
+    "CompiledGame",
+    "HistoryTree",
+    "Merged",
+    "PayoffBlocks",
+    "PayoffEntries",
+    "PublicGame",
+    "PublicTree",
+    "SequenceForm",
+    "history_labels",
+]
 
 
-class HistoryTree(NamedTuple):
-    """The game as a tree of histories."""
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A smaller game with the same solutions: what the payoffs cannot tell apart is one.
 
-    parent: np.ndarray
-    """int64 (nodes,): the history one step shorter; ``NO_PARENT`` for the root, node 0."""
-    first_child: np.ndarray
-    """int64 (nodes + 1,): the children of node ``h`` are ``first_child[h]`` to
-    ``first_child[h + 1] - 1``, in the order of the actions; this is the action offset."""
-    player: np.ndarray
-    """int8 (nodes,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
-    infoset: np.ndarray
-    """int64 (nodes,): infoset of the player who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
-    probability: np.ndarray
-    """float64 (nodes,): chance probability of the step into the node; 1 where the parent is no
-    chance node, and for the root."""
-    outcome: np.ndarray
-    """int32 (nodes,): which of ``CompiledGame.outcome_labels`` chance chose to step into the
-    node; ``NO_OUTCOME`` where the parent is no chance node, and for the root."""
-    terminal: np.ndarray
-    """int64 (terminals,): the terminal nodes, ascending."""
-    utility: np.ndarray
-    """float64 (terminals, players): what each terminal pays, in the game's own unit."""
+    Infosets that a symmetry of the game maps to each other (suits renamed, say) have equal
+    strategies; the solver sweeps one for all of them.
+    """
 
-    @property
-    def n_nodes(self) -> int:
-        """Histories: decision nodes, chance nodes and terminals."""
-        return len(self.parent)
-
-
-class SequenceForm(NamedTuple):
-    """The game as the solver sweeps it."""
-
-    player_infosets: np.ndarray
-    """int64 (players + 1,): player ``i`` owns infosets ``[i]`` to ``[i + 1] - 1``."""
-    player_sequences: np.ndarray
-    """int64 (players + 1,): likewise for sequences; the first one is the empty sequence."""
-    player_buckets: np.ndarray
-    """int64 (players + 1,): likewise for buckets, shallow levels first."""
-    bucket_level: np.ndarray
-    """int64 (buckets,): own infosets passed before; 0 at the player's first decisions."""
-    bucket_actions: np.ndarray
-    """int64 (buckets,): actions of every infoset in the bucket."""
-    bucket_lanes: np.ndarray
-    """int64 (buckets,): infosets in the bucket."""
-    bucket_infoset: np.ndarray
-    """int64 (buckets,): first infoset of the bucket; lane ``l`` is infoset ``[b] + l``."""
-    bucket_sequence: np.ndarray
-    """int64 (buckets,): first sequence of the bucket; action ``a`` of lane ``l`` is sequence
-    ``[b] + a * lanes + l``."""
-    infoset_parent: np.ndarray
-    """uint32 (infosets,): the owner's last sequence before the infoset."""
-    payoff_row: np.ndarray
-    """int64 (slices,): first sequence of a slice of the payoff operator."""
-    payoff_rows: np.ndarray
-    """int64 (slices,): consecutive sequences in the slice."""
-    payoff_entries: np.ndarray
-    """int64 (slices,): payoff entries of every sequence in the slice, at least one."""
-    payoff_offset: np.ndarray
-    """int64 (slices,): first entry of the slice; its entries are laid out ``[entry, row]``."""
-    payoff_slices: np.ndarray
-    """int64 (players + 1,): player ``i`` owns slices ``[i]`` to ``[i + 1] - 1``."""
-    payoff_column: np.ndarray
-    """uint32 (players - 1, entries): the last sequences of the other players, in the order
-    of the players."""
-    payoff_value: np.ndarray
-    """float64 (entries,): chance probability times utility to the owner of the row, summed
-    over the terminals that share the last sequences of all players."""
-
-    @property
-    def n_players(self) -> int:
-        """Players."""
-        return len(self.player_infosets) - 1
-
-    @property
-    def n_infosets(self) -> int:
-        """Infosets of all players."""
-        return len(self.infoset_parent)
-
-    @property
-    def n_sequences(self) -> int:
-        """Sequences of all players, the empty ones included."""
-        return int(self.player_sequences[-1])
+    form: SequenceForm
+    """The smaller game."""
+    sequence: np.ndarray
+    """uint32 (sequences,): for every sequence of the full game, the one that stands for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,26 +73,78 @@ class CompiledGame:
 
     name: str
     """How the game was asked for."""
-    tree: HistoryTree
-    """The game as histories."""
     form: SequenceForm
-    """The game as the solver sweeps it."""
+    """The game in sequence form: infosets, sequences, payoff operator."""
     infoset_labels: Sequence[str]
     """Label of each infoset."""
     infoset_actions: Sequence[tuple[str, ...]]
     """Action labels of each infoset."""
     outcome_labels: Sequence[str]
     """Labels of the chance outcomes."""
+    histories: HistoryTree | None = None
+    """The game as histories, if that is how it came in; :attr:`tree` has them in any case."""
+    public: PublicGame | None = None
+    """The game as private hands x public tree, if it has that form."""
+    merged: Merged | None = None
+    """The smaller game that stands for this one, if it has symmetries."""
 
     @property
     def n_players(self) -> int:
         """Players; they are numbered from 0."""
         return self.form.n_players
 
-    @property
+    @cached_property
+    def tree(self) -> HistoryTree:
+        """The game as histories.
+
+        A game of private hands is expanded when this is first asked for: every deal over the
+        whole public tree.
+
+        Raises:
+            MemoryLimitError: There is not enough memory for that; says both figures.
+        """
+        if self.histories is not None:
+            return self.histories
+        assert self.public is not None
+        if (needed := self.n_histories * BYTES_PER_HISTORY) > (limit := free_memory()):
+            raise MemoryLimitError(
+                f"expanding {self.name} ({self.n_histories:,} histories)", needed, limit
+            )
+        number = {label: index for index, label in enumerate(self.outcome_labels)}
+        tree = expand(
+            self.public.tree,
+            InfosetPlaces(self.public, self.form).infosets,
+            [np.array([number[hand] for hand in own]) for own in self.public.hands],
+            np.array([number.get(edge, NO_OUTCOME) for edge in self.public.edges]),
+        )
+        for array in tree:
+            array.flags.writeable = False
+        return tree
+
+    @cached_property
     def n_histories(self) -> int:
-        """Histories, the root, chance nodes and terminals included."""
-        return self.tree.n_nodes
+        """Histories, the root, chance nodes and terminals included; counted, not expanded."""
+        if self.histories is not None:
+            return self.histories.n_nodes
+        assert self.public is not None
+        return count_histories(self.public.tree)
+
+    @property
+    def solver_form(self) -> SequenceForm:
+        """What a solver sweeps: the merged form, if there is one."""
+        return self.form if self.merged is None else self.merged.form
+
+    def unmerged(self, merged: np.ndarray) -> np.ndarray:
+        """Per sequence of this game, what an array holds for the one that stands for it.
+
+        Args:
+            merged: Array over the sequences of :attr:`solver_form`, on its last axis.
+        """
+        return merged if self.merged is None else merged[..., self.merged.sequence]
+
+    def without_merging(self) -> CompiledGame:
+        """The same game, to be solved infoset by infoset."""
+        return self if self.merged is None else replace(self, merged=None)
 
     @property
     def n_infosets(self) -> int:
@@ -166,13 +158,50 @@ class CompiledGame:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays of both views (labels not counted)."""
-        return sum(array.nbytes for view in (self.tree, self.form) for array in view)
+        """Bytes held by the arrays; labels, and histories that can be expanded, not counted."""
+        return sum(array.nbytes for array in self.arrays().values())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Every array by name: ``"form/infoset_parent"``, ``"public/prior"``, ..."""
+        views: dict[str, Any] = {"form": self.form}
+        if self.histories is not None:
+            views["tree"] = self.histories
+        if self.public is not None:
+            views["public"] = self.public.tree
+        if self.merged is not None:
+            views["merged"] = self.merged.form
+        found = {
+            f"{view}/{name}": array
+            for view, record in views.items()
+            for name, array in named_arrays(record)
+        }
+        if self.merged is not None:
+            found["merged/sequence"] = self.merged.sequence
+        return found
+
+    @cached_property
+    def _utilities(self) -> np.ndarray:
+        """float64 (some, players): all utilities that occur, some of them more than once."""
+        if self.histories is not None:
+            return self.histories.utility
+        assert self.public is not None
+        tree, players = self.public.tree, self.n_players
+        over = tree.payoff >= 0
+        pairs = np.unique(
+            tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
+        )
+        payoff, weight = np.divmod(pairs, len(tree.weight_table))
+        alive = tree.alive
+        found = [
+            tree.coefficient[p] * tree.matrix_table[tree.matrix[p]][:, alive[w]].T
+            for p, w in zip(payoff.tolist(), weight.tolist(), strict=True)
+        ]
+        return np.concatenate([np.empty((0, players)), *found])
 
     @cached_property
     def utility_sums(self) -> tuple[float, float]:
         """Smallest and largest sum of the players' utilities over the terminals."""
-        sums = self.tree.utility.sum(axis=1)
+        sums = self._utilities.sum(axis=1)
         return float(sums.min()), float(sums.max())
 
     @property
@@ -183,7 +212,7 @@ class CompiledGame:
     @property
     def utility_tolerance(self) -> float:
         """What is rounding in a sum of utilities: 1e-12 of the largest of them."""
-        return 1e-12 * float(np.abs(self.tree.utility).max())
+        return 1e-12 * float(np.abs(self._utilities).max())
 
     @cached_property
     def infoset_sequence(self) -> np.ndarray:
@@ -203,8 +232,10 @@ class CompiledGame:
         return np.repeat(np.arange(self.n_players), np.diff(self.form.player_infosets))
 
     @cached_property
-    def infoset_index(self) -> dict[str, int]:
+    def infoset_index(self) -> Mapping[str, int]:
         """Infoset by label."""
+        if isinstance(self.infoset_labels, InfosetLabels):
+            return InfosetIndex(self.infoset_labels)
         return {label: index for index, label in enumerate(self.infoset_labels)}
 
     def sequences(self, infoset: int) -> slice:
@@ -220,12 +251,15 @@ class CompiledGame:
     def digest(self) -> str:
         """A fingerprint of all arrays and labels, the game's name apart."""
         digest = hashlib.sha256()
-        for view in (self.tree, self.form):
-            for name, array in view._asdict().items():
-                digest.update(f"{name} {array.dtype} {array.shape}".encode())
-                digest.update(np.ascontiguousarray(array).data)
-        labels = (self.infoset_labels, self.infoset_actions, self.outcome_labels)
-        digest.update(repr(labels).encode())
+        for name, array in self.arrays().items():
+            digest.update(f"{name} {array.dtype} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        if isinstance(self.infoset_labels, InfosetLabels):
+            assert self.public is not None
+            digest.update(repr(self.public[1:]).encode())
+        else:
+            labels = (self.infoset_labels, self.infoset_actions, self.outcome_labels)
+            digest.update(repr(labels).encode())
         return digest.hexdigest()
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -234,28 +268,36 @@ class CompiledGame:
 
     def freeze(self) -> None:
         """Make every array read-only."""
-        for view in (self.tree, self.form):
-            for array in view:
-                array.flags.writeable = False
+        for array in self.arrays().values():
+            array.flags.writeable = False
 
     def summary(self) -> str:
-        """A short text: counts, levels, payoff entries, bytes."""
-        form, tree = self.form, self.tree
+        """A short text: counts, levels, what the payoff operator is made of, bytes."""
+        form = self.form
         per_player = ", ".join(
             f"player {i}: {infosets:,} infosets, {sequences:,} sequences, {levels} levels"
             for i, infosets, sequences, levels in self._player_rows()
         )
         kind = "zero-sum" if self.zero_sum else "general-sum"
-        return (
-            f"{self.name}: {self.n_players} players, {kind}\n"
-            f"  {tree.n_nodes:,} histories: {np.count_nonzero(tree.player >= 0):,} decision nodes, "
-            f"{np.count_nonzero(tree.player == CHANCE):,} chance nodes, "
-            f"{len(tree.terminal):,} terminals\n"
-            f"  {per_player}\n"
-            f"  {len(form.bucket_lanes):,} buckets, {len(form.payoff_value):,} payoff entries in "
-            f"{len(form.payoff_rows):,} slices\n"
-            f"  {self.nbytes:,} bytes"
-        )
+        lines = [
+            f"{self.name}: {self.n_players} players, {kind}",
+            f"  {self.n_histories:,} histories",
+            f"  {per_player}",
+            f"  {_describe_payoff(form)}",
+        ]
+        if self.public is not None:
+            hands = " x ".join(f"{len(own):,}" for own in self.public.hands)
+            lines.insert(
+                2, f"  {hands} private hands, {self.public.tree.n_nodes:,} nodes in the public tree"
+            )
+        if self.merged is not None:
+            small = self.merged.form
+            lines.append(
+                f"  solved as {small.n_infosets:,} infosets, {small.n_sequences:,} sequences "
+                f"(symmetries merged)\n  {_describe_payoff(small)}"
+            )
+        lines.append(f"  {self.nbytes:,} bytes")
+        return "\n".join(lines)
 
     def _player_rows(self) -> Iterator[tuple[int, int, int, int]]:
         form = self.form
@@ -313,3 +355,17 @@ def history_labels(
             labels.append(str(infoset_actions[tree.infoset[parent]][action]))
         node = parent
     return tuple(reversed(labels))
+
+
+def _describe_payoff(form: SequenceForm) -> str:
+    """Buckets, blocks and entries of one sequence form."""
+    entries, blocks = form.payoff, form.blocks
+    said = f"{len(form.bucket_lanes):,} buckets"
+    if blocks.n_blocks:
+        said += (
+            f", {len(blocks.coefficient):,} public terminals in {blocks.n_blocks:,} blocks of "
+            f"{len(blocks.program_offset) // 2:,} distinct matrices"
+        )
+    if len(entries.value) or not blocks.n_blocks:
+        said += f", {len(entries.value):,} payoff entries in {len(entries.rows):,} slices"
+    return said

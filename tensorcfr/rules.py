@@ -22,9 +22,10 @@ class Decision(NamedTuple):
 
     player: int
     """Who acts, 0-based."""
-    infoset: str
+    infoset: str | None
     """What the player sees, as a label: histories with equal labels are one infoset.
-    Two players never share a label."""
+    Two players never share a label.  In a :class:`PublicTreeGame` it is the public part of the
+    label, and None stands for what was done so far."""
     actions: Sequence[Hashable]
     """What can be done, at least one; the same, in the same order, at every history of an
     infoset.  ``str(action)`` is the action's label."""
@@ -98,14 +99,18 @@ class PublicTreeGame:
 
     ``hands`` and ``prior`` say the deal; :meth:`node` says the public tree, in the nodes of
     :class:`Game` with three readings of their own: a decision's ``infoset`` is the public
-    part of the label, a chance outcome's probability is an array over hands, and the end is
-    a :class:`Payoff`.
+    part of the label (None: what was done so far, each step after a space), a chance outcome's
+    probability is an array over hands, and the end is a :class:`Payoff`.
 
     Hands are dealt one player after the other, player 0 first; a combination of hands with
     ``prior`` 0 (two players holding one card, say) is never dealt.
     """
 
     n_players: int = 2
+    states_repeat: bool = False
+    """Whether states are hashable, and equal states have equal futures: then :meth:`node` is
+    asked once for each of them, however many public nodes it stands for, and decisions leave
+    their ``infoset`` to be None.  Large public trees need this."""
     hands: Sequence[Sequence[Hashable]]
     """Per player, the hands that can be dealt."""
     prior: np.ndarray

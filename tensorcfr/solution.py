@@ -17,7 +17,7 @@ from .compiled import CompiledGame
 from .evaluation import Evaluation
 from .kernels.sweeps import State
 from .policy import Policy
-from .solver import STATE_KEPT, state_of
+from .solver import STATE_KEPT, last_iterate, state_of
 
 
 class Status(enum.Enum):
@@ -100,7 +100,7 @@ class Solution:
         """The last iterate: the strategy that the next iteration would use."""
         if self.state is None:
             return self.policy
-        return Policy(self.game, self.state.strategy.copy())
+        return Policy(self.game, last_iterate(self.game, self.state))
 
     def save(self, path: str | Path) -> Path:
         """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).

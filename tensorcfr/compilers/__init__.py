@@ -7,21 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from ..compiled import CompiledGame
 from ..games import make_game, parse_spec
-from ..invariants import check
 from ..memory import free_memory
 from ..rules import Game, PublicTreeGame
-from . import histories, public_tree, sequence_form
+from . import histories, public_game
+from .from_histories import compile_histories
 
 OPENSPIEL_PREFIX = "openspiel:"
 """What the string of an OpenSpiel game begins with."""
 
 
 def compile_game(
-    source: str | Game | PublicTreeGame | Any, *, memory_limit: int | None = None, **parameters: Any
+    source: str | Game | PublicTreeGame | Any,
+    *,
+    symmetry: bool = True,
+    memory_limit: int | None = None,
+    **parameters: Any,
 ) -> CompiledGame:
     """Compile a game into flat arrays.
 
@@ -33,6 +35,8 @@ def compile_game(
             * a game of your own, a :class:`Game` or a :class:`PublicTreeGame`;
             * a game of OpenSpiel, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
               ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``).
+        symmetry: Whether infosets that the payoffs cannot tell apart (suits renamed, say) are
+            solved as one; the solution is one of the whole game in any case.
         memory_limit: Bytes that compiling may take; by default the machine's free memory.
         parameters: Parameters of a built-in game.
 
@@ -48,34 +52,18 @@ def compile_game(
     """
     rules = _rules(source, parameters)
     limit = free_memory() if memory_limit is None else memory_limit
+    name = _name(source, rules, parameters)
     with _no_garbage_collection():
-        if isinstance(rules, Game):
-            walked = histories.walk(rules, limit)
+        if isinstance(rules, PublicTreeGame):
+            game = public_game.compile_rules(rules, name, limit)
         else:
-            walked = public_tree.expand(rules, limit)
-        return finish(walked, _name(source, rules, parameters))
+            game = finish(histories.walk(rules, limit), name)
+        return game if symmetry else game.without_merging()
 
 
 def finish(walked: histories.WalkedGame, name: str) -> CompiledGame:
-    """The compiled game of a walked one: both views, checked, infosets in their final order."""
-    form, order = sequence_form.build(walked)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    infoset = walked.tree.infoset.copy()
-    infoset[infoset >= 0] = place[infoset[infoset >= 0]]
-    labels, actions = walked.infosets.labels, walked.infosets.actions
-    named = {kind: tuple(map(str, kind)) for kind in set(actions)}
-    game = CompiledGame(
-        name=name,
-        tree=walked.tree._replace(infoset=infoset),
-        form=form,
-        infoset_labels=tuple(labels[i] for i in order.tolist()),
-        infoset_actions=tuple(named[actions[i]] for i in order.tolist()),
-        outcome_labels=tuple(walked.outcome_labels),
-    )
-    check(game)
-    game.freeze()
-    return game
+    """The compiled game of a walked one, checked."""
+    return public_game.compile_walked(walked, name) or compile_histories(walked, name)
 
 
 @contextmanager

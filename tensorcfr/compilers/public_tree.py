@@ -1,210 +1,405 @@
-"""From private hands x public tree to a history tree, without walking their product.
+"""From the rules of a game of private hands to the arrays of its public tree.
 
-The public tree is walked once; the deals are laid over it with array operations, one public
-depth at a time.
+The rules are asked once for every public state; the tree that the states unfold into is made
+with array operations, one depth at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from itertools import chain
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..compiled import CHANCE, CHANCE_TOLERANCE, NO_OUTCOME, TERMINAL
+from ..compiled import (
+    CHANCE,
+    CHANCE_TOLERANCE,
+    NO_PARENT,
+    TERMINAL,
+    PublicGame,
+    PublicTree,
+)
 from ..errors import GameError, MemoryLimitError
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .histories import (
-    BYTES_PER_HISTORY,
-    Infosets,
-    WalkedGame,
-    assemble,
-    name_history,
-)
+from .histories import name_history
+
+BYTES_PER_STATE = 1000
+"""What a walk is taken to need per public state. Liar's dice takes 280 and Leduc 500; the states
+of other rules may be larger."""
+BYTES_PER_NODE = 100
+"""What a node of the public tree needs while it is unfolded and laid out."""
 
 
 @dataclass
-class PublicTree:
-    """The public nodes of a game, in breadth-first order."""
+class States:
+    """The public states of a game, in the order in which they were met."""
 
-    depth_start: list[int] = field(default_factory=lambda: [0])
-    """First node of each depth, and the number of nodes."""
+    name: str
     nodes: list[Decision | Chance | Payoff] = field(default_factory=list)
-    children: list[int] = field(default_factory=list)
-    parents: list[int] = field(default_factory=list)
-    edges: list[Hashable] = field(default_factory=list)
-    """Action or outcome that leads into each node but the root."""
+    children: list[list[int]] = field(default_factory=list)
+    edges: list[list[Hashable]] = field(default_factory=list)
+    came_by: list[tuple[int, Hashable]] = field(default_factory=list)
+    """The state before each state, and the step between them, where it was met first."""
 
-    @cached_property
-    def player(self) -> np.ndarray:
-        """int64 (nodes,): who acts, ``CHANCE`` or ``TERMINAL``."""
-        code = {Chance: CHANCE, Payoff: TERMINAL}
-        return np.array(
-            [node.player if isinstance(node, Decision) else code[type(node)] for node in self.nodes]
-        )
-
-    @cached_property
-    def first_child(self) -> np.ndarray:
-        """int64 (nodes + 1,): as in :class:`HistoryTree`."""
-        return 1 + np.concatenate([[0], np.cumsum(self.children)])
-
-    def child_range(self, node: int) -> range:
-        """The children of a node."""
-        return range(int(self.first_child[node]), int(self.first_child[node + 1]))
-
-    def where(self, node: int) -> str:
+    def where(self, state: int) -> str:
         """The name of a public history in error messages."""
         labels: list[Hashable] = []
-        while node:
-            labels.append(self.edges[node - 1])
-            node = self.parents[node]
+        while state:
+            state, edge = self.came_by[state]
+            labels.append(edge)
         return f"public {name_history(labels[::-1])}" if labels else "the public root"
 
 
-BYTES_PER_PUBLIC_NODE = 1000
-"""What a walk is taken to need per public node. Liar's dice takes 280 and Leduc 500; the states of
-other rules may be larger."""
-
-
-def walk_public(game: PublicTreeGame, memory_limit: int) -> PublicTree:
-    """Visit every public node once, breadth first.
+def read(game: PublicTreeGame, memory_limit: int) -> PublicGame:
+    """The public tree of a game, and its labels; buckets and ranks are not set yet.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
-        MemoryLimitError: The walk itself would need more than ``memory_limit`` bytes.
+        MemoryLimitError: The tree would need more than ``memory_limit`` bytes; said before
+            it is allocated.
     """
-    tree = PublicTree(parents=[0])
+    prior = _checked_prior(game)
+    states = _walk(game, memory_limit)
+    tables = _read_tables(game, states, prior)
+    tree, state = _unfold(states, tables, prior, memory_limit)
+    edges = list(dict.fromkeys(str(edge) for edge in chain.from_iterable(states.edges)))
+    labels: list[str | None] = [
+        node.infoset if isinstance(node, Decision) else None for node in states.nodes
+    ]
+    _check_deals(game, states, tree, state)
+    return PublicGame(
+        tree=tree,
+        hands=tuple(tuple(map(str, own)) for own in game.hands),
+        edges=tuple(edges),
+        node_labels=(
+            None
+            if all(label is None for label in labels)
+            else tuple(labels[i] for i in state.tolist())
+        ),
+    )
+
+
+def _walk(game: PublicTreeGame, memory_limit: int) -> States:
+    """Ask the rules for every public state, once.
+
+    Every state is one node of the tree, unless the game says that its states repeat.
+    """
+    states = States(game.name)
     labels: dict[str, int] = {}
+    known: dict[Any, int] = {}
     level: list[Any] = [game.root()]
+    states.came_by.append((0, None))
+    if game.states_repeat:
+        known[level[0]] = 0
     while level:
-        if (needed := (len(tree.nodes) + len(level)) * BYTES_PER_PUBLIC_NODE) > memory_limit:
+        count = len(states.nodes)
+        if (needed := (count + len(level)) * BYTES_PER_STATE) > memory_limit:
             raise MemoryLimitError(f"walking the public tree of {game.name}", needed, memory_limit)
         following: list[Any] = []
+        met = count + len(level)
         for state in level:
-            node, index = game.node(state), len(tree.nodes)
-            tree.nodes.append(node)
+            node, index = game.node(state), len(states.nodes)
+            states.nodes.append(node)
             edges: list[Hashable]
             if isinstance(node, Decision):
-                _check_decision(tree, node, index, game.n_players)
-                if (other := labels.setdefault(node.infoset, index)) != index:
+                _check_decision(game, states, node, index)
+                label = node.infoset
+                if label is not None and (other := labels.setdefault(label, index)) != index:
                     raise GameError(
-                        f"public label {node.infoset!r} is used at {tree.where(other)} and at "
-                        f"{tree.where(index)}: all is public after the deal, so every decision "
+                        f"public label {label!r} is used at {states.where(other)} and at "
+                        f"{states.where(index)}: all is public after the deal, so every decision "
                         "needs a label of its own"
                     )
                 edges = list(node.actions)
             elif isinstance(node, Chance):
-                _check_chance(tree, node, index)
+                _check_chance(states, node, index)
                 edges = list(node.outcomes)
             elif isinstance(node, Payoff):
                 edges = []
             else:
                 raise GameError(
                     f"node() must return a Decision, a Chance or a Payoff, not {node!r}, "
-                    f"at {tree.where(index)}"
+                    f"at {states.where(index)}"
                 )
-            tree.children.append(len(edges))
-            tree.edges.extend(edges)
-            tree.parents.extend([index] * len(edges))
-            following.extend(game.next(state, edge) for edge in edges)
-        tree.depth_start.append(len(tree.nodes))
+            children = []
+            for edge in edges:
+                after = game.next(state, edge)
+                child = known.setdefault(after, met) if game.states_repeat else met
+                if child == met:
+                    met += 1
+                    following.append(after)
+                    states.came_by.append((index, edge))
+                children.append(child)
+            states.edges.append(edges)
+            states.children.append(children)
         level = following
-    return tree
+    return states
 
 
-@dataclass(frozen=True)
-class Deals:
-    """The deals that can occur, in lexicographic order of the hands."""
+@dataclass
+class Tables:
+    """What the states share: chance probabilities and payoffs."""
 
-    hands: np.ndarray
-    """int64 (deals, players)."""
-    probability: np.ndarray
-    """float64 (deals,): prior probability."""
-
-    def __len__(self) -> int:
-        return len(self.hands)
-
-
-class Histories:
-    """Levels of the history tree as they are laid down, top first."""
-
-    def __init__(self) -> None:
-        self.kind: list[np.ndarray] = []
-        self.children: list[np.ndarray] = []
-        self.probability: list[np.ndarray] = [np.ones(1)]
-        self.outcome: list[np.ndarray] = [np.full(1, NO_OUTCOME, dtype=np.int32)]
-        self.utility: list[np.ndarray] = []
-        self.code_of: dict[str, int] = {}
-
-    def code(self, outcome: Hashable) -> int:
-        """Number of a chance outcome's label."""
-        return self.code_of.setdefault(str(outcome), len(self.code_of))
+    chance: list[list[int]]
+    """For each state, the row of ``chance_table`` for each of its outcomes."""
+    chance_table: np.ndarray
+    payoff: list[int]
+    """For each state, its payoff, or -1."""
+    coefficient: np.ndarray
+    matrix: np.ndarray
+    matrix_table: np.ndarray
 
 
-def expand(game: PublicTreeGame, memory_limit: int) -> WalkedGame:
-    """The history tree of a game of private hands and a public tree.
+def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tables:
+    """Chance probabilities and payoffs of all states, each distinct one once."""
+    chances: dict[bytes, int] = {}
+    payoffs: dict[tuple[float, int], int] = {}
+    keys: dict[Hashable, int] = {}
+    chance_table: list[np.ndarray] = []
+    matrix_table: list[np.ndarray] = []
+    chance: list[list[int]] = []
+    payoff: list[int] = []
+    for index, node in enumerate(states.nodes):
+        rows: list[int] = []
+        number = -1
+        if isinstance(node, Chance):
+            for outcome, given in node.outcomes.items():
+                try:
+                    table = np.broadcast_to(np.asarray(given, dtype=np.float64), prior.shape)
+                except (TypeError, ValueError):
+                    raise GameError(
+                        f"the chance probability of {str(outcome)!r} must be a number or an array "
+                        f"that broadcasts to {prior.shape}, not {given!r}, at {states.where(index)}"
+                    ) from None
+                row = chances.setdefault(table.tobytes(), len(chances))
+                if row == len(chance_table):
+                    chance_table.append(np.array(table))
+                rows.append(row)
+        elif isinstance(node, Payoff):
+            if not isinstance(node.coefficient, Real) or not np.isfinite(float(node.coefficient)):
+                raise GameError(
+                    f"payoff coefficient {node.coefficient!r} is not a finite number, "
+                    f"at {states.where(index)}"
+                )
+            key = keys.setdefault(node.matrix, len(keys))
+            if key == len(matrix_table):
+                matrix_table.append(_matrix(game, node, prior.shape, states.where(index)))
+            number = payoffs.setdefault((float(node.coefficient), key), len(payoffs))
+        chance.append(rows)
+        payoff.append(number)
+    return Tables(
+        chance,
+        np.array(chance_table).reshape(-1, *prior.shape),
+        payoff,
+        np.array([coefficient for coefficient, _ in payoffs]),
+        np.array([key for _, key in payoffs], dtype=np.int64),
+        np.array(matrix_table).reshape(-1, prior.ndim, *prior.shape),
+    )
 
-    Raises:
-        GameError: The rules break their contract; the message names the public history.
-        MemoryLimitError: The tree would need more than ``memory_limit`` bytes; said before
-            any of it is allocated.
+
+def _unfold(
+    states: States, tables: Tables, prior: np.ndarray, memory_limit: int
+) -> tuple[PublicTree, np.ndarray]:
+    """The tree that the states unfold into, and the state of each of its nodes."""
+    code = {Chance: CHANCE, Payoff: TERMINAL}
+    player = small(
+        [node.player if isinstance(node, Decision) else code[type(node)] for node in states.nodes]
+    ).astype(np.int8)
+    fan = np.array(list(map(len, states.children)))
+    start = np.cumsum(fan) - fan
+    child = small(list(chain.from_iterable(states.children)))
+    edge_of: dict[str, int] = {}
+    edge = small(
+        [
+            edge_of.setdefault(str(label), len(edge_of))
+            for label in chain.from_iterable(states.edges)
+        ]
+    )
+    chance = small(
+        list(
+            chain.from_iterable(
+                rows or [-1] * len(children)
+                for rows, children in zip(tables.chance, states.children, strict=True)
+            )
+        )
+    )
+    payoff = small(tables.payoff)
+    weights = Weights(prior.shape, tables.chance_table)
+
+    level = np.zeros(1, dtype=child.dtype)
+    weight = np.zeros(1, dtype=np.int64)
+    parts: dict[str, list[np.ndarray]] = {
+        "state": [level],
+        "parent": [np.full(1, NO_PARENT, dtype=np.int32)],
+        "edge": [np.full(1, -1, dtype=edge.dtype)],
+        "chance": [np.full(1, -1, dtype=chance.dtype)],
+        "weight": [weight.astype(np.int32)],
+    }
+    nodes = 1
+    before = 0
+    while len(level):
+        children = fan[level]
+        total = int(children.sum())
+        if (needed := (nodes + total) * BYTES_PER_NODE) > memory_limit:
+            raise MemoryLimitError(
+                f"unfolding the public tree of {states.name} ({nodes + total:,} public nodes or "
+                "more)",
+                needed,
+                memory_limit,
+            )
+        ends = np.cumsum(children)
+        at = np.arange(total) + np.repeat(start[level] - (ends - children), children)
+        parts["parent"].append(
+            np.repeat(np.arange(before, before + len(level), dtype=np.int32), children)
+        )
+        parts["edge"].append(edge[at])
+        parts["chance"].append(chance[at])
+        weight = weights.after(np.repeat(weight, children), chance[at])
+        parts["weight"].append(weight.astype(np.int32))
+        before += len(level)
+        level = child[at]
+        parts["state"].append(level)
+        nodes += total
+    state = np.concatenate(parts["state"])
+    first_child = np.empty(nodes + 1, dtype=np.int32)
+    first_child[0] = 1
+    np.cumsum(fan[state], out=first_child[1:])
+    first_child[1:] += 1
+    tree = PublicTree(
+        prior=prior,
+        parent=np.concatenate(parts["parent"]),
+        first_child=first_child,
+        player=player[state],
+        edge=np.concatenate(parts["edge"]),
+        chance=np.concatenate(parts["chance"]),
+        chance_table=tables.chance_table,
+        weight=small(np.concatenate(parts["weight"])),
+        weight_table=np.array(weights.table),
+        payoff=payoff[state],
+        coefficient=tables.coefficient,
+        matrix=tables.matrix,
+        matrix_table=tables.matrix_table,
+        bucket=np.empty(0, dtype=np.int8),
+        rank=np.empty(0, dtype=np.int8),
+    )
+    return tree, state
+
+
+class Weights:
+    """Products of chance probabilities, each distinct one kept once.
+
+    Args:
+        shape: Hands of each player.
+        chance_table: Probability of each kind of chance step given the hands.
     """
-    prior = _checked_prior(game)
-    hands = np.argwhere(prior > 0)
-    deals = Deals(hands, prior[tuple(hands.T)])
-    public = walk_public(game, memory_limit)
-    weight = _chance_weights(game, public, deals)
-    alive = [np.ones(len(deals), dtype=bool)]
-    for node in range(1, len(public.nodes)):
-        above = alive[public.parents[node]]
-        alive.append(above & (weight[node] > 0) if node in weight else above)
-    dealing = sum(len(np.unique(hands[:, :player], axis=0)) for player in range(game.n_players))
-    histories = dealing + sum(int(mask.sum()) for mask in alive)
-    if histories * BYTES_PER_HISTORY > memory_limit:
-        raise MemoryLimitError(
-            f"compiling {game.name} ({histories:,} histories)",
-            histories * BYTES_PER_HISTORY,
-            memory_limit,
+
+    def __init__(self, shape: tuple[int, ...], chance_table: np.ndarray) -> None:
+        self.chance_table = chance_table
+        self.table = [np.ones(shape)]
+        self._known = {self.table[0].tobytes(): 0}
+        self._after: dict[tuple[int, int], int] = {}
+
+    def after(self, weight: np.ndarray, chance: np.ndarray) -> np.ndarray:
+        """The weights after chance steps; where ``chance`` is negative nothing changes."""
+        stepped = chance >= 0
+        if not stepped.any():
+            return weight
+        tables = len(self.chance_table)
+        pairs, inverse = np.unique(
+            weight[stepped].astype(np.int64) * tables + chance[stepped], return_inverse=True
+        )
+        weight = weight.copy()
+        weight[stepped] = np.array([self._row(*divmod(pair, tables)) for pair in pairs.tolist()])[
+            inverse
+        ]
+        return weight
+
+    def _row(self, weight: int, chance: int) -> int:
+        if (weight, chance) not in self._after:
+            # A probability that cannot occur may be anything, even no number.
+            given = np.where(self.table[weight] > 0, self.chance_table[chance], 0.0)
+            product = self.table[weight] * given
+            row = self._known.setdefault(product.tobytes(), len(self.table))
+            if row == len(self.table):
+                self.table.append(product)
+            self._after[weight, chance] = row
+        return self._after[weight, chance]
+
+
+def small(values: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Integers as the smallest signed type that holds them."""
+    array = np.asarray(values, dtype=np.int64)
+    low, high = int(array.min(initial=0)), int(array.max(initial=0))
+    for dtype in (np.int8, np.int16, np.int32):
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+            return array.astype(dtype)
+    return array
+
+
+def _check_deals(
+    game: PublicTreeGame, states: States, tree: PublicTree, state: np.ndarray
+) -> None:
+    """What can be wrong for deals that get to a node: its chances, its utilities."""
+    alive = tree.alive
+    matter = (tree.player == CHANCE) | (tree.player == TERMINAL)
+    pairs = state[matter].astype(np.int64) * len(alive) + tree.weight[matter]
+    met, first = np.unique(pairs, return_index=True)
+    for pair in met[np.argsort(first)].tolist():
+        index, weight = divmod(pair, len(alive))
+        node = states.nodes[index]
+        if isinstance(node, Chance):
+            outcomes = list(map(str, node.outcomes))
+            rows = np.array([tree.chance_table[row] for row in _rows(tree, state, index)])
+            _check_probabilities(game, rows, alive[weight], outcomes, states.where(index))
+    for pair in met[np.argsort(first)].tolist():
+        index, weight = divmod(pair, len(alive))
+        node = states.nodes[index]
+        if isinstance(node, Payoff):
+            payoff = int(tree.payoff[int(np.argmax(state == index))])
+            table = tree.matrix_table[tree.matrix[payoff]]
+            wrong = alive[weight] & ~np.isfinite(node.coefficient * table).all(axis=0)
+            if wrong.any():
+                deal = tuple(np.argwhere(wrong)[0].tolist())
+                utilities = tuple((node.coefficient * table)[(slice(None), *deal)].tolist())
+                raise GameError(
+                    f"utilities {utilities!r} are not finite, for hands {_hand_names(game, deal)} "
+                    f"at {states.where(index)}"
+                )
+
+
+def _rows(tree: PublicTree, state: np.ndarray, index: int) -> list[int]:
+    """The rows of the chance table for the outcomes of a state."""
+    node = int(np.argmax(state == index))
+    return tree.chance[tree.first_child[node] : tree.first_child[node + 1]].tolist()
+
+
+def _check_probabilities(
+    game: PublicTreeGame, rows: np.ndarray, alive: np.ndarray, outcomes: list[str], where: str
+) -> None:
+    """Chance probabilities are probabilities, for every deal that gets there."""
+    wrong = ~((rows >= 0) & (rows < np.inf)) & alive
+    if wrong.any():
+        outcome, *deal = map(int, np.argwhere(wrong)[0])
+        raise GameError(
+            f"chance probability {float(rows[(outcome, *deal)])!r} of {outcomes[outcome]!r} is not "
+            f"between 0 and 1, for hands {_hand_names(game, deal)} at {where}"
+        )
+    off = (np.abs(rows.sum(axis=0) - 1.0) > CHANCE_TOLERANCE) & alive
+    if off.any():
+        deal = np.argwhere(off)[0].tolist()
+        raise GameError(
+            f"chance probabilities sum to {float(rows.sum(axis=0)[tuple(deal)])!r}, not 1, for "
+            f"hands {_hand_names(game, deal)} at {where}"
         )
 
-    levels = Histories()
-    _lay_deals(game, deals, levels)
-    first_infoset = _count_hands(game, public)
-    used = np.zeros(int(first_infoset[-1]), dtype=bool)
-    matrices: dict[Hashable, np.ndarray] = {}
-    for start, stop in zip(public.depth_start, public.depth_start[1:], strict=False):
-        # Deal by deal, then in the order of the public tree: that is the order of the
-        # children of the level above.
-        deal, public_node = np.nonzero(np.stack(alive[start:stop], axis=1))
-        public_node += start
-        kind = _kinds(public, deals, first_infoset, deal, public_node)
-        used[kind[kind >= 0]] = True
-        children = np.array(public.children)[public_node]
-        for index in range(start, stop):
-            if isinstance(public.nodes[index], Chance):
-                here = public_node == index
-                options = np.stack([alive[child] for child in public.child_range(index)])
-                children[here] = options.sum(axis=0)[deal[here]]
-        levels.kind.append(kind)
-        levels.children.append(children)
-        levels.utility.append(_utilities(game, public, deals, matrices, deal, public_node, kind))
-        if start > 0:
-            _lay_chance(public, levels, weight, deal, public_node, range(start, stop))
 
-    number = np.cumsum(used) - 1
-    kind = np.concatenate(levels.kind)
-    kind[kind >= 0] = number[kind[kind >= 0]]
-    infosets = _name_infosets(game, public, first_infoset, used)
-    tree = assemble(kind, np.concatenate(levels.children), np.array(infosets.players or [0]))
-    tree = tree._replace(
-        probability=np.concatenate(levels.probability),
-        outcome=np.concatenate(levels.outcome),
-        utility=np.concatenate(levels.utility),
-    )
-    return WalkedGame(tree, infosets, list(levels.code_of), game.n_players)
+def _hand_names(game: PublicTreeGame, deal: Sequence[int]) -> str:
+    """``[J, Q]``."""
+    held = zip(game.hands, deal, strict=True)
+    return f"[{', '.join(str(own[hand]) for own, hand in held)}]"
 
 
 def _checked_prior(game: PublicTreeGame) -> np.ndarray:
@@ -229,253 +424,65 @@ def _checked_prior(game: PublicTreeGame) -> np.ndarray:
         )
     if abs(prior.sum() - 1.0) > CHANCE_TOLERANCE:
         raise GameError(f"{game.name}: prior sums to {float(prior.sum())!r}, not 1")
-    return prior
+    return np.array(prior)
 
 
-def _check_decision(tree: PublicTree, node: Decision, index: int, n_players: int) -> None:
+def _check_decision(game: PublicTreeGame, states: States, node: Decision, index: int) -> None:
     """What can be wrong with one public decision."""
-    if not isinstance(node.infoset, str):
-        raise GameError(f"public label {node.infoset!r} is not a string, at {tree.where(index)}")
-    if not isinstance(node.player, (int, np.integer)) or not 0 <= node.player < n_players:
+    if node.infoset is not None and not isinstance(node.infoset, str):
+        raise GameError(f"public label {node.infoset!r} is not a string, at {states.where(index)}")
+    if node.infoset is not None and game.states_repeat:
         raise GameError(
-            f"player {node.player!r} acts, but the players are 0 to {n_players - 1}, "
-            f"at {tree.where(index)}"
+            f"public label {node.infoset!r} at {states.where(index)}: where states repeat, public "
+            "nodes are named by what was done, and infoset must be None"
+        )
+    if not isinstance(node.player, (int, np.integer)) or not 0 <= node.player < game.n_players:
+        raise GameError(
+            f"player {node.player!r} acts, but the players are 0 to {game.n_players - 1}, "
+            f"at {states.where(index)}"
         )
     if isinstance(node.actions, str) or not hasattr(node.actions, "__len__"):
         raise GameError(
-            f"the actions must be a sequence, not {node.actions!r}, at {tree.where(index)}"
+            f"the actions must be a sequence, not {node.actions!r}, at {states.where(index)}"
         )
     if not len(node.actions):
-        raise GameError(f"there are no actions at {tree.where(index)}")
+        raise GameError(f"there are no actions at {states.where(index)}")
     if len(set(map(str, node.actions))) != len(node.actions):
         raise GameError(
-            f"an action is named twice: {list(map(str, node.actions))}, at {tree.where(index)}"
+            f"an action is named twice: {list(map(str, node.actions))}, at {states.where(index)}"
         )
 
 
-def _check_chance(tree: PublicTree, node: Chance, index: int) -> None:
+def _check_chance(states: States, node: Chance, index: int) -> None:
     """What can be wrong with one public chance node, its probabilities apart."""
     if not isinstance(node.outcomes, Mapping):
         raise GameError(
             f"chance must map outcomes to probabilities, not {node.outcomes!r}, "
-            f"at {tree.where(index)}"
+            f"at {states.where(index)}"
         )
     if not node.outcomes:
-        raise GameError(f"chance has no outcomes at {tree.where(index)}")
+        raise GameError(f"chance has no outcomes at {states.where(index)}")
     if len(set(map(str, node.outcomes))) != len(node.outcomes):
         raise GameError(
-            f"an outcome is named twice: {list(map(str, node.outcomes))}, at {tree.where(index)}"
+            f"an outcome is named twice: {list(map(str, node.outcomes))}, at {states.where(index)}"
         )
 
 
-def _chance_weights(
-    game: PublicTreeGame, public: PublicTree, deals: Deals
-) -> dict[int, np.ndarray]:
-    """For each node that chance leads into, its probability given each deal, (deals,)."""
-    shape = tuple(map(len, game.hands))
-    weight: dict[int, np.ndarray] = {}
-    for index, node in enumerate(public.nodes):
-        if not isinstance(node, Chance):
-            continue
-        given = {}
-        for child, (outcome, chance) in zip(
-            public.child_range(index), node.outcomes.items(), strict=True
-        ):
-            try:
-                table = np.broadcast_to(np.asarray(chance, dtype=np.float64), shape)
-            except (TypeError, ValueError):
-                raise GameError(
-                    f"the chance probability of {str(outcome)!r} must be a number or an array "
-                    f"that broadcasts to {shape}, not {chance!r}, at {public.where(index)}"
-                ) from None
-            given[child] = table[tuple(deals.hands.T)]
-        table = np.stack(list(given.values()))
-        alive = _alive(public, weight, index)
-        wrong = ~((table >= 0) & (table < np.inf)) & alive
-        if wrong.any():
-            outcome, deal = map(int, np.argwhere(wrong)[0])
-            raise GameError(
-                f"chance probability {float(table[outcome, deal])!r} of "
-                f"{str(list(node.outcomes)[outcome])!r} is not between 0 and 1, for hands "
-                f"{_hand_names(game, deals, deal)} at {public.where(index)}"
-            )
-        off = (np.abs(table.sum(axis=0) - 1.0) > CHANCE_TOLERANCE) & alive
-        if off.any():
-            deal = int(off.argmax())
-            raise GameError(
-                f"chance probabilities sum to {float(table.sum(axis=0)[deal])!r}, not 1, for "
-                f"hands {_hand_names(game, deals, deal)} at {public.where(index)}"
-            )
-        weight.update(given)
-    return weight
-
-
-def _hand_names(game: PublicTreeGame, deals: Deals, deal: int) -> str:
-    """``[J, Q]``."""
-    held = zip(game.hands, deals.hands[deal].tolist(), strict=True)
-    return f"[{', '.join(str(own[hand]) for own, hand in held)}]"
-
-
-def _alive(public: PublicTree, weight: dict[int, np.ndarray], node: int) -> np.ndarray | bool:
-    """Which deals can reach a node, as far as the chance above it is known."""
-    alive: np.ndarray | bool = True
-    while node:
-        if node in weight:
-            alive = alive & (weight[node] > 0)
-        node = public.parents[node]
-    return alive
-
-
-def _lay_deals(game: PublicTreeGame, deals: Deals, levels: Histories) -> None:
-    """One level of chance nodes per player: his hand, given the hands dealt before."""
-    mass_before = np.ones(1)
-    for player in range(game.n_players):
-        prefix = deals.hands[:, : player + 1]
-        new = np.ones(len(deals), dtype=bool)
-        new[1:] = (prefix[1:] != prefix[:-1]).any(axis=1)
-        first = np.flatnonzero(new)
-        mass = np.add.reduceat(deals.probability, first)
-        parent_new = np.ones(len(first), dtype=bool)
-        before = prefix[first, :player]
-        parent_new[1:] = (before[1:] != before[:-1]).any(axis=1)
-        parent = np.cumsum(parent_new) - 1
-        levels.kind.append(np.full(len(mass_before), CHANCE))
-        levels.children.append(np.bincount(parent))
-        levels.probability.append(mass / np.add.reduceat(mass, np.flatnonzero(parent_new))[parent])
-        codes = np.array([levels.code(hand) for hand in game.hands[player]], dtype=np.int32)
-        levels.outcome.append(codes[prefix[first, player]])
-        mass_before = mass
-
-
-def _count_hands(game: PublicTreeGame, public: PublicTree) -> np.ndarray:
-    """First infoset of each public node, one per hand of the player who acts there."""
-    width = [
-        len(game.hands[node.player]) if isinstance(node, Decision) else 0 for node in public.nodes
-    ]
-    return np.concatenate([[0], np.cumsum(width)])
-
-
-def _kinds(
-    public: PublicTree, deals: Deals, first_infoset: np.ndarray, deal: np.ndarray, node: np.ndarray
+def _matrix(
+    game: PublicTreeGame, payoff: Payoff, hands: tuple[int, ...], where: str
 ) -> np.ndarray:
-    """Infoset, ``CHANCE`` or ``TERMINAL`` of each history."""
-    code = public.player[node]
-    return np.where(code >= 0, first_infoset[node] + deals.hands[deal, np.maximum(code, 0)], code)
-
-
-def _lay_chance(
-    public: PublicTree,
-    levels: Histories,
-    weight: dict[int, np.ndarray],
-    deal: np.ndarray,
-    node: np.ndarray,
-    depth: range,
-) -> None:
-    """Chance probability and outcome of the step into each history of one level."""
-    probability = np.ones(len(deal))
-    outcome = np.full(len(deal), NO_OUTCOME, dtype=np.int32)
-    drawn = [index for index in depth if index in weight]
-    if drawn:
-        row = np.full(len(depth), -1)
-        row[np.array(drawn) - depth.start] = np.arange(len(drawn))
-        chosen = row[node - depth.start]
-        here = chosen >= 0
-        table = np.stack([weight[index] for index in drawn])
-        codes = np.array([levels.code(public.edges[index - 1]) for index in drawn], dtype=np.int32)
-        probability[here] = table[chosen[here], deal[here]]
-        outcome[here] = codes[chosen[here]]
-    levels.probability.append(probability)
-    levels.outcome.append(outcome)
-
-
-def _utilities(
-    game: PublicTreeGame,
-    public: PublicTree,
-    deals: Deals,
-    matrices: dict[Hashable, np.ndarray],
-    deal: np.ndarray,
-    node: np.ndarray,
-    kind: np.ndarray,
-) -> np.ndarray:
-    """Utilities of the terminals of one level, float64 (terminals, players)."""
-    over = kind == TERMINAL
-    deal, node = deal[over], node[over]
-    coefficient = np.zeros(len(public.nodes))
-    row = np.zeros(len(public.nodes), dtype=np.int64)
-    keys: dict[Hashable, int] = {}
-    for index in np.unique(node).tolist():
-        payoff = public.nodes[index]
-        assert isinstance(payoff, Payoff)
-        if not isinstance(payoff.coefficient, Real) or not np.isfinite(float(payoff.coefficient)):
-            raise GameError(
-                f"payoff coefficient {payoff.coefficient!r} is not a finite number, "
-                f"at {public.where(index)}"
-            )
-        coefficient[index] = payoff.coefficient
-        row[index] = keys.setdefault(payoff.matrix, len(keys))
-        if payoff.matrix not in matrices:
-            matrices[payoff.matrix] = _matrix(game, public, index, deals)
-    if not keys:
-        return np.empty((0, game.n_players))
-    table = np.stack([matrices[key] for key in keys])
-    utility = coefficient[node, None] * table[row[node], deal]
-    finite = np.isfinite(utility).all(axis=1)
-    if not finite.all():
-        first = int((~finite).argmax())
-        raise GameError(
-            f"utilities {tuple(utility[first].tolist())!r} are not finite, for hands "
-            f"{_hand_names(game, deals, int(deal[first]))} at {public.where(int(node[first]))}"
-        )
-    return utility
-
-
-def _matrix(game: PublicTreeGame, public: PublicTree, index: int, deals: Deals) -> np.ndarray:
-    """A payoff matrix over the deals that can occur, float64 (deals, players)."""
-    payoff = public.nodes[index]
-    assert isinstance(payoff, Payoff)
-    shape = (game.n_players, *(len(own) for own in game.hands))
+    """A payoff matrix, float64 (players, hands of player 0, ...)."""
+    shape = (game.n_players, *hands)
     given = game.matrix(payoff.matrix)
     try:
         matrix = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise GameError(
             f"payoff matrix {payoff.matrix!r} must be an array of shape {shape}, not {given!r}, "
-            f"at {public.where(index)}"
+            f"at {where}"
         ) from None
     if matrix.shape != shape:
         raise GameError(
-            f"payoff matrix {payoff.matrix!r} has shape {matrix.shape}, not {shape}, "
-            f"at {public.where(index)}"
+            f"payoff matrix {payoff.matrix!r} has shape {matrix.shape}, not {shape}, at {where}"
         )
-    return matrix[(slice(None), *deals.hands.T)].T
-
-
-def _name_infosets(
-    game: PublicTreeGame, public: PublicTree, first_infoset: np.ndarray, used: np.ndarray
-) -> Infosets:
-    """Labels, players and actions of the infosets that some deal reaches."""
-    infosets = Infosets()
-    seen: dict[str, tuple[int, int]] = {}
-    node_of = np.repeat(np.arange(len(public.nodes)), np.diff(first_infoset))
-    for infoset in np.flatnonzero(used).tolist():
-        index = int(node_of[infoset])
-        node = public.nodes[index]
-        assert isinstance(node, Decision)
-        hand = game.hands[node.player][infoset - int(first_infoset[index])]
-        label = game.label(node.player, hand, node.infoset)
-        if not isinstance(label, str):
-            raise GameError(
-                f"label {label!r} of player {node.player} with {str(hand)!r} is not a string, "
-                f"at {public.where(index)}"
-            )
-        if (other := seen.setdefault(label, (index, infoset))) != (index, infoset):
-            before = public.nodes[other[0]]
-            assert isinstance(before, Decision)
-            first = game.hands[before.player][other[1] - int(first_infoset[other[0]])]
-            raise GameError(
-                f"infoset label {label!r} is used twice: by player {before.player} with "
-                f"{str(first)!r} at {public.where(other[0])}, and by player {node.player} with "
-                f"{str(hand)!r} at {public.where(index)}"
-            )
-        infosets.add(label, node.player, tuple(node.actions))
-    return infosets
+    return np.array(matrix)

@@ -1,4 +1,4 @@
-"""From a history tree to the sequence form: levels, lanes and the payoff operator."""
+"""From a history tree to the sequence form: levels and lanes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import numpy as np
 from ..compiled import SequenceForm
 from ..errors import ImperfectRecallError
 from .histories import WalkedGame
+from .payoff_blocks import no_blocks
+from .payoff_entries import payoff_entries
 
 NO_SEQUENCE = -1
 """In place of an infoset's parent sequence while none of its histories has been met."""
-
-CANCELLED = 2.0**-50
-"""A sum of payoffs that is smaller than this, relative to its terms, is 0."""
-
 
 @dataclass(frozen=True)
 class Sequences:
@@ -50,12 +48,12 @@ def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
     owner = np.array(walked.infosets.players, dtype=np.int64)
     sequences = trace_sequences(walked, n_actions)
     layout, order, place = lay_out(owner, n_actions, sequences, walked.n_players)
-    payoff = payoff_operator(
+    payoff = payoff_entries(
         place[sequences.last],
         sequences.reach[:, None] * walked.tree.utility,
         layout["player_sequences"],
     )
-    return SequenceForm(**layout, **payoff), order
+    return SequenceForm(**layout, payoff=payoff, blocks=no_blocks()), order
 
 
 def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
@@ -173,6 +171,9 @@ def lay_out(
         player_infosets=np.array(player_infosets),
         player_sequences=np.array(player_sequences),
         player_buckets=np.array(player_buckets),
+        bucket_stride=table[2].copy(),
+        bucket_mask=np.zeros(len(buckets), dtype=np.int64),
+        hand_rank=np.array([[0, 1]]),
         infoset_parent=place[sequences.parent[final]].astype(np.uint32),
     )
     return layout, final, place
@@ -192,78 +193,3 @@ def _levels(owner: np.ndarray, sequences: Sequences) -> np.ndarray:
         level[todo[known]] = level[above[todo[known]]] + 1
         todo = todo[~known]
     return level
-
-
-def payoff_operator(
-    last: np.ndarray, payoff: np.ndarray, player_sequences: np.ndarray
-) -> dict[str, np.ndarray]:
-    """The fields of :class:`SequenceForm` that say ``g = A x``, for every player.
-
-    Terminals that share the last sequences of all players are merged.  A player's rows are
-    those of his own sequences; consecutive rows with as many entries form a slice, in which
-    entry ``e`` of all rows is contiguous.
-
-    Args:
-        last: int64 (players, terminals): last sequence of each player at each terminal.
-        payoff: float64 (terminals, players): chance probability times utility.
-        player_sequences: As in :class:`SequenceForm`.
-    """
-    last, payoff = _merge(last, payoff)
-    n_players, entries = last.shape
-    parts: list[dict[str, np.ndarray]] = []
-    for player in range(n_players):
-        others = np.delete(last, player, axis=0)
-        by_row = np.lexsort((*others[::-1], last[player]))
-        rows, count = np.unique(last[player][by_row], return_counts=True)
-        parts.append(_slices(rows, count, others[:, by_row], payoff[by_row, player]))
-    for player, part in enumerate(parts):
-        part["payoff_offset"] += player * entries
-    joined = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
-    counts = [len(part["payoff_row"]) for part in parts]
-    joined["payoff_slices"] = np.concatenate([[0], np.cumsum(counts)])
-    return joined
-
-
-def _merge(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Add up the payoffs of terminals with equal last sequences."""
-    order = np.lexsort(last[::-1])
-    last, payoff = last[:, order], payoff[order]
-    new = np.ones(last.shape[1], dtype=bool)
-    new[1:] = (last[:, 1:] != last[:, :-1]).any(axis=0)
-    if new.all():
-        return last, payoff
-    first = np.flatnonzero(new)
-    total = np.add.reduceat(payoff, first, axis=0)
-    # Payoffs that cancel leave the rounding of their sum, which would decide ties.
-    size = np.add.reduceat(np.abs(payoff), first, axis=0)
-    return last[:, new], np.where(np.abs(total) <= CANCELLED * size, 0.0, total)
-
-
-def _slices(
-    rows: np.ndarray, count: np.ndarray, columns: np.ndarray, values: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Lay out one player's entries, which come sorted by row, in slices."""
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (np.diff(rows) != 1) | (np.diff(count) != 0)
-    first = np.flatnonzero(new)
-    height = np.diff(np.append(first, len(rows)))
-    width = count[first]
-    offset = np.cumsum(height * width) - height * width
-    # Entry e of row r of a slice goes to offset + e * height + r.
-    of_row = np.repeat(np.arange(len(first)), height)
-    row_in_slice = np.arange(len(rows)) - first[of_row]
-    entry_row = np.repeat(np.arange(len(rows)), count)
-    entry = np.arange(len(values)) - np.repeat(np.cumsum(count) - count, count)
-    target = offset[of_row][entry_row] + entry * height[of_row][entry_row] + row_in_slice[entry_row]
-    column = np.empty(columns.shape, dtype=np.uint32)
-    column[:, target] = columns
-    value = np.empty(len(values))
-    value[target] = values
-    return {
-        "payoff_row": rows[first],
-        "payoff_rows": height,
-        "payoff_entries": width,
-        "payoff_offset": offset,
-        "payoff_column": column,
-        "payoff_value": value,
-    }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiled import CompiledGame
+from ..compiled import CompiledGame, SequenceForm
 from ..kernels import evaluation as kernels
 from ..policy import Policy
 
@@ -63,9 +63,21 @@ def evaluate(game: CompiledGame, policy: PolicyLike) -> Evaluation:
 def evaluate_probabilities(game: CompiledGame, probabilities: np.ndarray) -> Evaluation:
     """As :func:`evaluate`, from float64 (sequences,) behaviour probabilities."""
     reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
-    expected, best = np.empty(game.n_players), np.empty(game.n_players)
     kernels.realization_plan(game.form, probabilities, reach)
-    kernels.evaluate(game.form, reach, scratch, expected, best)
+    return evaluate_plan(game.form, reach, scratch)
+
+
+def evaluate_plan(form: SequenceForm, reach: np.ndarray, scratch: np.ndarray) -> Evaluation:
+    """As :func:`evaluate`, from own reaches.
+
+    Args:
+        form: The game, or what stands for it.
+        reach: float (sequences,): own reach of every player's sequences.
+        scratch: float (sequences,): modified.
+    """
+    players = form.n_players
+    expected, best = np.empty(players), np.empty(players)
+    kernels.evaluate(form, reach, scratch, expected, best)
     return Evaluation(tuple(expected.tolist()), tuple(best.tolist()))
 
 

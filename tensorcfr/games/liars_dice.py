@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations_with_replacement
 from math import factorial, prod
+from typing import NamedTuple
 
 import numpy as np
 
 from ..rules import Decision, Payoff, PublicTreeGame
 
 LIAR = "liar"
+
+
+class Claim(NamedTuple):
+    """The public state: what was bid before the last bid changes nothing any more."""
+
+    player: int
+    """Who acts; once the last bid is called, who made it."""
+    last: int | None
+    """The last bid."""
+    called: bool
 
 
 class LiarsDice(PublicTreeGame):
@@ -39,6 +50,8 @@ class LiarsDice(PublicTreeGame):
     S. Hnath, "Approximating optimal Dudo play with fixed-strategy iteration counterfactual
     regret minimization", 2011.
     """
+
+    states_repeat = True
 
     def __init__(
         self,
@@ -73,14 +86,24 @@ class LiarsDice(PublicTreeGame):
         self._actions = [(*names[last + 1 :], LIAR) for last in range(len(names))]
         self._opening = tuple(names)
 
-    def node(self, bids: tuple[str, ...]) -> Decision | Payoff:
+    def root(self) -> Claim:
+        """No bid yet."""
+        return Claim(player=0, last=None, called=False)
+
+    def node(self, claim: Claim) -> Decision | Payoff:
         """Any higher bid, or ``liar`` once there is a bid."""
-        if not bids:
-            return Decision(0, "", self._opening)
-        if bids[-1] == LIAR:
-            bidder = len(bids) % 2
-            return Payoff(1.0, (bidder, self._index[bids[-2]]))
-        return Decision(len(bids) % 2, f" {' '.join(bids)}", self._actions[self._index[bids[-1]]])
+        if claim.last is None:
+            return Decision(claim.player, None, self._opening)
+        if claim.called:
+            return Payoff(1.0, (claim.player, claim.last))
+        return Decision(claim.player, None, self._actions[claim.last])
+
+    def next(self, claim: Claim, action: str) -> Claim:
+        """The claim that stands after a bid, or after it is called."""
+        after = 1 - claim.player
+        if action == LIAR:
+            return Claim(after, claim.last, called=True)
+        return Claim(after, self._index[action], called=False)
 
     def matrix(self, key: tuple[int, int]) -> np.ndarray:
         """+1 for the bidder where the bid holds, -1 where it does not."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..compiled import SequenceForm
 from .jit import inlined, kernel
-from .payoff import payoff_product
+from .payoff import block_scratch, payoff_product
 
 
 @kernel
@@ -15,8 +15,8 @@ def normalise(form: SequenceForm, weight: np.ndarray, strategy: np.ndarray) -> N
 
     Args:
         form: The game.
-        weight: float64 (sequences,).
-        strategy: float64 (sequences,): modified in place; 1 for the empty sequences.
+        weight: float (sequences,).
+        strategy: float (sequences,): modified in place; 1 for the empty sequences.
     """
     for player in range(form.player_sequences.shape[0] - 1):
         strategy[form.player_sequences[player]] = 1.0
@@ -41,8 +41,8 @@ def realization_plan(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray
 
     Args:
         form: The game.
-        strategy: float64 (sequences,).
-        reach: float64 (sequences,): modified in place; 1 for the empty sequences.
+        strategy: float (sequences,).
+        reach: float (sequences,): modified in place; 1 for the empty sequences.
     """
     for player in range(form.player_sequences.shape[0] - 1):
         reach[form.player_sequences[player]] = 1.0
@@ -53,6 +53,31 @@ def realization_plan(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray
             for lane in range(lanes):
                 parent = form.infoset_parent[infoset + lane]
                 reach[first + lane] = reach[parent] * strategy[first + lane]
+
+
+@kernel
+def average_plan(form: SequenceForm, weight: np.ndarray, reach: np.ndarray) -> None:
+    """Own reach of every sequence under the behaviour strategy that non-negative weights say:
+    :func:`normalise` and :func:`realization_plan` at once, without the strategy.
+
+    Args:
+        form: The game.
+        weight: float (sequences,).
+        reach: float (sequences,): modified in place; 1 for the empty sequences.
+    """
+    for player in range(form.player_sequences.shape[0] - 1):
+        reach[form.player_sequences[player]] = 1.0
+    for b in range(form.bucket_lanes.shape[0]):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        first, infoset = form.bucket_sequence[b], form.bucket_infoset[b]
+        for lane in range(lanes):
+            above = reach[form.infoset_parent[infoset + lane]]
+            total = 0.0
+            for a in range(actions):
+                total += weight[first + lane + a * lanes]
+            for a in range(actions):
+                s = first + lane + a * lanes
+                reach[s] = above * (weight[s] / total if total > 0.0 else 1.0 / actions)
 
 
 @kernel
@@ -67,13 +92,13 @@ def evaluate(
 
     Args:
         form: The game.
-        reach: float64 (sequences,): own reaches of all players.
-        value: float64 (sequences,): scratch, modified in place.
+        reach: float (sequences,): own reaches of all players.
+        value: float (sequences,): scratch, modified in place.
         expected: float64 (players,): modified in place.
         best: float64 (players,): modified in place.
     """
     for player in range(form.player_sequences.shape[0] - 1):
-        payoff_product(form, player, reach, value)
+        payoff_product(form, player, reach, value, block_scratch(form.blocks))
         total = 0.0
         for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
             total += reach[s] * value[s]
@@ -91,14 +116,14 @@ def best_response(
     Args:
         form: The game.
         player: Who responds.
-        reach: float64 (sequences,): own reaches of the others.
-        value: float64 (sequences,): the player's part becomes the counterfactual value of each
+        reach: float (sequences,): own reaches of the others.
+        value: float (sequences,): the player's part becomes the counterfactual value of each
             of his sequences when he plays on optimally; of the empty one, his best-response
             value.
-        strategy: float64 (sequences,): the player's part is modified in place: 1 for the first
+        strategy: float (sequences,): the player's part is modified in place: 1 for the first
             of the best actions, 0 for the others.
     """
-    payoff_product(form, player, reach, value)
+    payoff_product(form, player, reach, value, block_scratch(form.blocks))
     _maximise(form, player, value)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes, first = (

@@ -22,7 +22,7 @@ class SlowStartWarning(UserWarning):
 def kernel(function: Callable[..., Any]) -> Any:
     """``numba.njit`` with a disk cache; without one, and a warning, where it has no place."""
     try:
-        return numba.njit(cache=True, **_OPTIONS)(function)
+        return numba.njit(cache=True, nogil=True, **_OPTIONS)(function)
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
@@ -33,7 +33,7 @@ def kernel(function: Callable[..., Any]) -> Any:
             SlowStartWarning,
             stacklevel=2,
         )
-        return numba.njit(**_OPTIONS)(function)
+        return numba.njit(nogil=True, **_OPTIONS)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from ..compiled import SequenceForm
 from .jit import inlined, kernel
 from .local_rule import LocalRule, apply, has_forecast, is_exponential, parameters_of
-from .payoff import payoff_product
+from .payoff import block_product, block_scratch, entry_product, payoff_product
 
 TILE = 256
 """Lanes handled together, so that what a pass reads twice is still in the first cache level."""
@@ -23,10 +23,13 @@ TILE = 256
 ROUNDING = 2.0**-48
 """An instantaneous regret smaller than this, relative to the counterfactual values that it comes
 from, is taken for 0: it is the rounding of an exact tie, and its sign is an accident."""
+SINGLE_ROUNDING = 2.0**-20
+"""The same where values are stored in single precision."""
 
 
 class State(NamedTuple):
-    """What a solver carries from one iteration to the next; float64 (sequences,) unless said."""
+    """What a solver carries from one iteration to the next; (sequences,) unless said, all float64 or
+    all float32."""
 
     regret: np.ndarray
     """Cumulative regret, as the local rule keeps it."""
@@ -38,7 +41,7 @@ class State(NamedTuple):
     """Sum over iterations of averaging weight times own reach; for the empty sequences the sum
     of the weights."""
     memory: np.ndarray
-    """What the rule keeps beside the regret, float64 (kept, sequences)."""
+    """What the rule keeps beside the regret, (kept, sequences)."""
     value: np.ndarray
     """Scratch: counterfactual values."""
     forecast: np.ndarray
@@ -61,27 +64,98 @@ def iterate(
         state: Modified in place.
     """
     players = form.player_sequences.shape[0] - 1
+    hands = form.hand_rank.shape[1] - 1
     tile = np.empty((4, TILE))
+    scratch = block_scratch(form.blocks)
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
         parameters = parameters_of(rule, schedule[t, 1:])
         if alternating:
             for player in range(players):
-                payoff_product(form, player, state.reach, state.value)
-                backward(form, player, rule, parameters, state, tile)
-                forward(form, player, weight, state, tile)
+                payoff_product(form, player, state.reach, state.value, scratch)
+                if has_forecast(rule):
+                    begin_forecast(form, player, state)
+                backward(form, player, 0, hands, rule, parameters, state, tile)
+                forward(form, player, 0, hands, weight, state, tile)
         else:
             for player in range(players):
-                payoff_product(form, player, state.reach, state.value)
+                payoff_product(form, player, state.reach, state.value, scratch)
             for player in range(players):
-                backward(form, player, rule, parameters, state, tile)
-                forward(form, player, weight, state, tile)
+                if has_forecast(rule):
+                    begin_forecast(form, player, state)
+                backward(form, player, 0, hands, rule, parameters, state, tile)
+                forward(form, player, 0, hands, weight, state, tile)
+
+
+@inlined
+def begin_forecast(form: SequenceForm, player: int, state: State) -> None:
+    """A forecast begins with the payoffs."""
+    for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
+        state.forecast[s] = state.value[s]
+
+
+@kernel
+def multiply_entries(form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray) -> None:
+    """The single entries of :func:`payoff_product`; ``g`` must be 0 before."""
+    entry_product(form.payoff, player, reach, g)
+
+
+@kernel
+def multiply_blocks(
+    form: SequenceForm, player: int, part: int, parts: int, reach: np.ndarray, g: np.ndarray
+) -> None:
+    """A part of the blocks of :func:`payoff_product`, which other parts may run beside.
+
+    Args:
+        form: The game.
+        player: Whose payoffs.
+        part: Which part.
+        parts: Parts that all groups of blocks are shared out to.
+        reach: float (sequences,): own reach of every player's sequences.
+        g: float (sequences,): modified in place.
+    """
+    scratch = block_scratch(form.blocks)
+    groups, blocks = form.blocks.player_groups, form.blocks
+    # By turns, because neighbours are of a size.
+    for group in range(groups[player] + part, groups[player + 1], parts):
+        block_product(blocks, form.hand_rank, player, group, group + 1, reach, g, scratch)
+
+
+@kernel
+def update(
+    form: SequenceForm,
+    player: int,
+    first_hand: int,
+    last_hand: int,
+    rule: LocalRule,
+    row: np.ndarray,
+    state: State,
+) -> None:
+    """Both passes of one iteration over the infosets of some hands of a player.
+
+    What happens to one hand does not touch what belongs to another (the value of the player's
+    empty sequence apart, which nothing depends on), so other hands may be updated beside.
+
+    Args:
+        form: The game.
+        player: Whose infosets.
+        first_hand: First of the hands.
+        last_hand: The one after the last.
+        rule: The local rule.
+        row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
+        state: Modified in place.
+    """
+    tile = np.empty((4, TILE))
+    backward(form, player, first_hand, last_hand, rule, parameters_of(rule, row[1:]), state, tile)
+    forward(form, player, first_hand, last_hand, row[0], state, tile)
 
 
 @inlined
 def backward(
     form: SequenceForm,
     player: int,
+    first_hand: int,
+    last_hand: int,
     rule: LocalRule,
     parameters: tuple[float, ...],
     state: State,
@@ -94,14 +168,19 @@ def backward(
     """
     value, regret, strategy, memory = state.value, state.regret, state.strategy, state.memory
     v, scale, total, expected = tile[0], tile[1], tile[2], tile[3]
-    if has_forecast(rule):
-        own = slice(form.player_sequences[player], form.player_sequences[player + 1])
-        state.forecast[own] = value[own]
+    rounding = ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
+        last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
+        if actions == 1:
+            _pass_up(form, b, first_lane, last_lane, value)
+            if has_forecast(rule):
+                _pass_up(form, b, first_lane, last_lane, state.forecast)
+            continue
         uniform = 1.0 / actions
-        for begin in range(0, lanes, TILE):
-            length = min(TILE, lanes - begin)
+        for begin in range(first_lane, last_lane, TILE):
+            length = min(TILE, last_lane - begin)
             at = form.bucket_sequence[b] + begin
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
             v[:length] = 0.0
@@ -124,16 +203,16 @@ def backward(
                 cumulative = regret[first:]
                 for lane in range(length):
                     instant = q[lane] - v[lane]
-                    if abs(instant) <= ROUNDING * scale[lane]:
+                    if abs(instant) <= rounding * scale[lane]:
                         instant = 0.0
                     new, preference = apply(
-                        rule, cumulative[lane], instant, memory, first + lane, parameters
+                        rule, np.float64(cumulative[lane]), instant, memory, first + lane, parameters
                     )
                     cumulative[lane] = new
                     if has_forecast(rule):
                         forecast = state.forecast[first + lane]
                         lean = forecast - expected[lane]
-                        if abs(lean) > ROUNDING * max(scale[lane], abs(forecast)):
+                        if abs(lean) > rounding * max(scale[lane], abs(forecast)):
                             preference += lean
                     if not is_exponential(rule):
                         preference = max(preference, 0.0)
@@ -142,16 +221,31 @@ def backward(
             # The next strategy.
             if is_exponential(rule):
                 _exponentiate(strategy[at:], actions, lanes, length, total)
+            for lane in range(length):
+                idle = total[lane] <= 0.0
+                expected[lane] = uniform if idle else 0.0
+                total[lane] = 0.0 if idle else 1.0 / total[lane]
             for a in range(actions):
                 sigma = strategy[at + a * lanes :]
                 for lane in range(length):
-                    sigma[lane] = sigma[lane] / total[lane] if total[lane] > 0.0 else uniform
+                    sigma[lane] = sigma[lane] * total[lane] + expected[lane]
             for lane in range(length):
                 value[parent[lane]] += v[lane]
             if has_forecast(rule):
                 _mean(strategy[at:], state.forecast[at:], actions, lanes, length, expected)
                 for lane in range(length):
                     state.forecast[parent[lane]] += expected[lane]
+
+
+@inlined
+def _pass_up(
+    form: SequenceForm, b: int, first_lane: int, last_lane: int, value: np.ndarray
+) -> None:
+    """Where there is one action there is nothing to regret: its value goes to the parent."""
+    at = form.bucket_sequence[b]
+    parent = form.infoset_parent[form.bucket_infoset[b] :]
+    for lane in range(first_lane, last_lane):
+        value[parent[lane]] += value[at + lane]
 
 
 @inlined
@@ -198,15 +292,26 @@ def _exponentiate(
 
 
 @inlined
-def forward(form: SequenceForm, player: int, weight: float, state: State, tile: np.ndarray) -> None:
+def forward(
+    form: SequenceForm,
+    player: int,
+    first_hand: int,
+    last_hand: int,
+    weight: float,
+    state: State,
+    tile: np.ndarray,
+) -> None:
     """From the first level down: add the reaches that this iteration used to the average, then
     replace them by those of the new strategy."""
     strategy, reach, average, above = state.strategy, state.reach, state.cumulative, tile[0]
-    average[form.player_sequences[player]] += weight
+    if first_hand == 0:
+        average[form.player_sequences[player]] += weight
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        for begin in range(0, lanes, TILE):
-            length = min(TILE, lanes - begin)
+        first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
+        last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
+        for begin in range(first_lane, last_lane, TILE):
+            length = min(TILE, last_lane - begin)
             at = form.bucket_sequence[b] + begin
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
             for lane in range(length):

@@ -1,0 +1,221 @@
+"""From hands x public tree to the sequence form, without laying out their product.
+
+Lanes are hands x public nodes.  Public nodes are put in an order in which those that came the
+same way lie side by side, so that the terminals of a kind find their last sequences in
+contiguous runs for both players: those runs are the blocks of the payoff operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compiled import PublicTree, SequenceForm
+from . import payoff_blocks
+from .public_tree import small
+
+NOBODY = -1
+"""In place of a last own step where the player has not acted."""
+
+
+@dataclass
+class Steps:
+    """Each player's last own steps on the way to every public node.
+
+    A step is named by the public node that it leads into.
+    """
+
+    last: np.ndarray
+    """int32 (players, nodes): the player's last own step; ``NOBODY`` before the first."""
+    level: np.ndarray
+    """int16 (players, nodes): own steps so far."""
+    depth: list[int]
+    """First node of each depth, and the number of nodes."""
+    exists: np.ndarray
+    """bool (nodes,): whether some deal gets there."""
+
+
+def build(tree: PublicTree) -> tuple[SequenceForm, PublicTree]:
+    """The sequence form of a two-player game, and its public tree with buckets and ranks."""
+    steps = _trace(tree)
+    possible, masks = _possible_hands(tree)
+    bucket, table, bucket_mask = _buckets(tree, steps, possible)
+    rank = _ranks(tree, steps, bucket, table)
+    tree = tree._replace(bucket=small(bucket), rank=small(rank))
+    layout = _layout(tree, table, bucket_mask, masks)
+    layout["infoset_parent"] = _parents(tree, steps, layout)
+    blocks, entries = payoff_blocks.build(tree, steps.last, steps.exists, layout)
+    return SequenceForm(**layout, payoff=entries, blocks=blocks), tree
+
+
+def _trace(tree: PublicTree) -> Steps:
+    """Follow every player's last own step down the tree, depth by depth."""
+    nodes, players = tree.n_nodes, tree.n_players
+    last = np.full((players, nodes), NOBODY, dtype=np.int32)
+    level = np.zeros((players, nodes), dtype=np.int16)
+    depth = [0, 1]
+    while depth[-1] < nodes:
+        here = slice(depth[-1], int(tree.first_child[depth[-1]]))
+        above = tree.parent[here]
+        acted = tree.player[above]
+        for player in range(players):
+            own = acted == player
+            last[player, here] = np.where(own, np.arange(here.start, here.stop), last[player, above])
+            level[player, here] = level[player, above] + own
+        depth.append(here.stop)
+    exists = tree.alive.reshape(len(tree.weight_table), -1).any(axis=1)[tree.weight]
+    return Steps(last, level, depth, exists)
+
+
+def _possible_hands(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
+    """Which hands each player may hold, under each row of the weight table.
+
+    Returns:
+        int64 (players, weights): a mask; and the masks, bool (masks, most hands).
+    """
+    alive = tree.alive
+    most = max(tree.prior.shape)
+    rows = []
+    for player in range(tree.n_players):
+        others = tuple(axis + 1 for axis in range(tree.n_players) if axis != player)
+        own = alive.any(axis=others)
+        rows.append(np.pad(own, ((0, 0), (0, most - own.shape[1]))))
+    masks, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
+    return which.reshape(tree.n_players, -1), masks
+
+
+def _buckets(
+    tree: PublicTree, steps: Steps, possible: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Decision nodes by player, level, number of actions and possible hands.
+
+    Returns:
+        int64 (nodes,): bucket, or -1; int64 (buckets, 4): player, level, actions and public
+        nodes of each bucket; int64 (buckets,): its mask.
+    """
+    deciding = np.flatnonzero((tree.player >= 0) & steps.exists)
+    player = tree.player[deciding].astype(np.int64)
+    level = steps.level[player, deciding].astype(np.int64)
+    fan = (tree.first_child[deciding + 1] - tree.first_child[deciding]).astype(np.int64)
+    mask = possible[player, tree.weight[deciding]]
+    fans, masks = int(fan.max(initial=0)) + 1, int(possible.max(initial=0)) + 1
+    levels = int(level.max(initial=0)) + 1
+    key = ((player * levels + level) * fans + fan) * masks + mask
+    met, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
+    bucket = np.full(tree.n_nodes, -1, dtype=np.int64)
+    bucket[deciding] = inverse
+    table = np.stack(
+        [met // masks // fans // levels, met // masks // fans % levels, met // masks % fans, count],
+        axis=1,
+    )
+    return bucket, table, met % masks
+
+
+def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Place of every decision node among those of its bucket, int64 (nodes,).
+
+    Within a depth, nodes go by the bucket of their parent, the action, and the place of the
+    parent; so all that came by one action from one bucket lie in the order of that bucket.  In a
+    bucket, nodes whose actions end the game equally often come together first: that makes
+    the slices of the sparse part of the payoff operator wide.
+    """
+    kind = _kinds(tree, steps, bucket)
+    place = np.zeros(tree.n_nodes, dtype=np.int64)
+    for start, stop in zip(steps.depth[1:], steps.depth[2:], strict=False):
+        here = np.arange(start, stop)
+        above = tree.parent[start:stop]
+        action = here - tree.first_child[above]
+        order = np.lexsort((place[above], action, kind[above]))
+        place[start + order] = np.arange(stop - start)
+    deciding = np.flatnonzero(bucket >= 0)
+    depth = np.repeat(np.arange(len(steps.depth) - 1), np.diff(steps.depth))[deciding]
+    order = np.lexsort((place[deciding], depth, kind[deciding]))
+    first = np.cumsum(table[:, 3]) - table[:, 3]
+    rank = np.full(tree.n_nodes, -1, dtype=np.int64)
+    ordered = deciding[order]
+    rank[ordered] = np.arange(len(ordered)) - first[bucket[ordered]]
+    return rank
+
+
+def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
+    """Bucket, then how often each action ends the game, as one number per node; -1 where
+    nobody decides."""
+    ends = np.zeros(tree.n_nodes, dtype=np.int64)
+    over = np.flatnonzero((tree.payoff >= 0) & steps.exists)
+    for own in steps.last:
+        ended = own[over]
+        ends += np.bincount(ended[ended >= 0], minlength=tree.n_nodes)
+    # Only equality matters: a sum of products with odd numbers stands for the tuple.
+    stepped = np.arange(1, tree.n_nodes)
+    action = stepped - tree.first_child[tree.parent[1:]]
+    mixed = np.zeros(tree.n_nodes, dtype=np.int64)
+    np.add.at(mixed, tree.parent[1:], ends[1:] * (2 * (action.astype(np.int64) + 1) ** 3 + 1))
+    met, inverse = np.unique(mixed, return_inverse=True)
+    return np.where(bucket >= 0, bucket * len(met) + inverse, -1)
+
+
+def _layout(
+    tree: PublicTree, table: np.ndarray, bucket_mask: np.ndarray, masks: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The fields of :class:`SequenceForm` that say the layout, ``infoset_parent`` apart."""
+    owner, level, actions, nodes = (np.ascontiguousarray(column) for column in table.T)
+    hand_rank = np.zeros((len(masks), masks.shape[1] + 1), dtype=np.int64)
+    np.cumsum(masks, axis=1, out=hand_rank[:, 1:])
+    lanes = nodes * hand_rank[bucket_mask, -1]
+    players = np.arange(tree.n_players + 1)
+    player_buckets = np.searchsorted(owner, players)
+    infosets = np.append(0, np.cumsum(lanes))
+    sequences = np.append(0, np.cumsum(lanes * actions))
+    return {
+        "player_infosets": infosets[player_buckets],
+        "player_sequences": sequences[player_buckets] + players,
+        "player_buckets": player_buckets,
+        "bucket_level": level,
+        "bucket_actions": actions,
+        "bucket_lanes": lanes,
+        "bucket_infoset": infosets[:-1],
+        "bucket_sequence": sequences[:-1] + owner + 1,
+        "bucket_stride": nodes,
+        "bucket_mask": bucket_mask,
+        "hand_rank": hand_rank,
+    }
+
+
+def _parents(tree: PublicTree, steps: Steps, layout: dict[str, np.ndarray]) -> np.ndarray:
+    """The owner's last sequence before every infoset, uint32 (infosets,)."""
+    deciding = np.flatnonzero(tree.bucket >= 0)
+    bucket = tree.bucket[deciding]
+    order = np.lexsort((tree.rank[deciding], bucket))
+    deciding, bucket = deciding[order], bucket[order]
+    step = steps.last[tree.player[deciding], deciding]
+    first, stride, mask = sequences_of(tree, layout, tree.player[deciding].astype(np.int64), step)
+    parent = np.empty(int(layout["player_infosets"][-1]), dtype=np.uint32)
+    ends = np.cumsum(np.bincount(bucket, minlength=len(layout["bucket_lanes"])))
+    begin = 0
+    for b, end in enumerate(ends.tolist()):
+        rank_here = layout["hand_rank"][layout["bucket_mask"][b]]
+        held = np.flatnonzero(np.diff(rank_here))
+        at, nodes = int(layout["bucket_infoset"][b]), end - begin
+        for hand in held.tolist():
+            above = layout["hand_rank"][mask[begin:end], hand]
+            parent[at : at + nodes] = first[begin:end] + above * stride[begin:end]
+            at += nodes
+        begin = end
+    return parent
+
+
+def sequences_of(
+    tree: PublicTree, layout: dict[str, np.ndarray], player: np.ndarray, step: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The sequences of steps: that of the first possible hand, the distance between hands, and
+    the mask of possible hands; all int64, of the shape of ``step``."""
+    node = tree.parent[step]
+    bucket = tree.bucket[node].astype(np.int64)
+    action = step - tree.first_child[node]
+    mask, stride = layout["bucket_mask"][bucket], layout["bucket_stride"][bucket]
+    first = layout["bucket_sequence"][bucket] + action * layout["bucket_lanes"][bucket]
+    first += tree.rank[node]
+    none = step == NOBODY
+    empty = layout["player_sequences"][player]
+    return np.where(none, empty, first), np.where(none, 0, stride), np.where(none, 0, mask)

@@ -1,0 +1,170 @@
+"""Compiled games of private hands x public tree, from their rules or found in histories."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+
+from ..compiled import CompiledGame, Merged
+from ..errors import GameError, MemoryLimitError
+from ..expansion import BYTES_PER_HISTORY, count_histories, expand
+from ..invariants import check
+from ..labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
+from ..rules import PublicTreeGame
+from ..views import PublicTree, SequenceForm
+from . import public_form, public_tree, recognition, symmetry
+from .from_histories import compile_histories, number_infosets
+from .histories import Infosets, WalkedGame
+
+MANY_LABELS = 2_000_000
+"""From as many infosets on, labels are made when they are asked for."""
+
+
+def compile_rules(rules: PublicTreeGame, name: str, memory_limit: int) -> CompiledGame:
+    """Compile the rules of a game of private hands.
+
+    Raises:
+        GameError: The rules break their contract; the message names the public history.
+        MemoryLimitError: The game would need more than ``memory_limit`` bytes.
+    """
+    public = public_tree.read(rules, memory_limit)
+    if public.tree.n_players != 2:
+        return compile_histories(_expanded(rules, public, memory_limit), name)
+    form, tree = public_form.build(public.tree)
+    public = public._replace(tree=tree)
+    places = InfosetPlaces(public, form)
+    lazy = form.n_infosets >= MANY_LABELS and type(rules).label is PublicTreeGame.label
+    game = CompiledGame(
+        name=name,
+        form=form,
+        infoset_labels=InfosetLabels(places) if lazy else _labels(rules, public, places),
+        infoset_actions=InfosetActions(places) if lazy else _actions(public, places),
+        outcome_labels=_outcomes(public),
+        public=public,
+        merged=_merged(tree, form),
+    )
+    check(game)
+    game.freeze()
+    return game
+
+
+def compile_walked(walked: WalkedGame, name: str) -> CompiledGame | None:
+    """Compile a walked game as private hands x public tree, if it has that form."""
+    found = recognition.recognise(walked)
+    if found is None:
+        return None
+    form, tree = public_form.build(found.game.tree)
+    public = found.game._replace(tree=tree)
+    place = InfosetPlaces(public, form).infosets(found.node, found.hand)
+    order = np.empty(len(place), dtype=np.int64)
+    order[place] = np.arange(len(place))
+    return number_infosets(
+        walked, name, order, form=form, public=public, merged=_merged(tree, form)
+    )
+
+
+def _merged(tree: PublicTree, form: SequenceForm) -> Merged | None:
+    """The game with its symmetries merged, if it has any."""
+    quotient = symmetry.merge(tree)
+    if quotient is None:
+        return None
+    merged, small = public_form.build(quotient.tree)
+    sequence = symmetry.merged_sequences(tree, form, quotient._replace(tree=small), merged)
+    return Merged(merged, sequence)
+
+
+def _outcomes(public: PublicGame) -> tuple[str, ...]:
+    """Labels of the chance outcomes: hands, then public chance."""
+    drawn = np.unique(public.tree.edge[public.tree.chance >= 0])
+    return tuple(dict.fromkeys(chain(*public.hands, (public.edges[edge] for edge in drawn))))
+
+
+def _actions(public: PublicGame, places: InfosetPlaces) -> tuple[tuple[str, ...], ...]:
+    """Action labels of every infoset."""
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    by_node = {}
+    for node in places.nodes.tolist():
+        actions = public.actions(node)
+        by_node[node] = known.setdefault(actions, actions)
+    return tuple(by_node[node] for node, _ in _in_order(places))
+
+
+def _labels(rules: PublicTreeGame, public: PublicGame, places: InfosetPlaces) -> tuple[str, ...]:
+    """The label of every infoset, by the game's own function, checked."""
+    seen: dict[str, tuple[int, int]] = {}
+    public_label = {node: public.node_label(node) for node in places.nodes.tolist()}
+    for node, hand in sorted(_in_order(places)):
+        player = int(public.tree.player[node])
+        label = rules.label(player, rules.hands[player][hand], public_label[node])
+        _check_label(public, label, (node, hand), seen)
+    labels = {place: label for label, place in seen.items()}
+    return tuple(labels[place] for place in _in_order(places))
+
+
+def _check_label(
+    public: PublicGame, label: str, place: tuple[int, int], seen: dict[str, tuple[int, int]]
+) -> None:
+    """An infoset's label is a string, and no other infoset of ``seen`` has it; adds it there."""
+    node, hand = place
+    player = int(public.tree.player[node])
+    if not isinstance(label, str):
+        raise GameError(
+            f"label {label!r} of player {player} with {public.hands[player][hand]!r} is not a "
+            f"string, at {_where(public, node)}"
+        )
+    if (other := seen.setdefault(label, place)) != place:
+        before = int(public.tree.player[other[0]])
+        raise GameError(
+            f"infoset label {label!r} is used twice: by player {before} with "
+            f"{public.hands[before][other[1]]!r} at {_where(public, other[0])}, and by player "
+            f"{player} with {public.hands[player][hand]!r} at {_where(public, node)}"
+        )
+
+
+def _in_order(places: InfosetPlaces) -> list[tuple[int, int]]:
+    """Public node and hand of every infoset, in the order of the infosets."""
+    form = places.form
+    found: list[tuple[int, int]] = []
+    for bucket, first in enumerate(places.first.tolist()):
+        nodes = places.nodes[first : first + form.bucket_stride[bucket]].tolist()
+        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
+        found.extend((node, hand) for hand in held for node in nodes)
+    return found
+
+
+def _where(public: PublicGame, node: int) -> str:
+    """The name of a public history in error messages."""
+    labels = [public.edges[edge] for edge in public.path(node)]
+    return f"public history [{', '.join(labels)}]" if labels else "the public root"
+
+
+def _expanded(rules: PublicTreeGame, public: PublicGame, memory_limit: int) -> WalkedGame:
+    """The history tree of a game that has no sequence form of its own: three players or more."""
+    tree = public.tree
+    histories = count_histories(tree)
+    if (needed := histories * BYTES_PER_HISTORY) > memory_limit:
+        raise MemoryLimitError(f"compiling {rules.name} ({histories:,} histories)", needed, memory_limit)
+    acts = tree.player >= 0
+    width = np.where(acts, np.array(tree.prior.shape)[np.maximum(tree.player, 0)], 0)
+    first = np.cumsum(width) - width
+    outcomes = _outcomes(public)
+    number = {label: index for index, label in enumerate(outcomes)}
+    expanded = expand(
+        tree,
+        lambda node, hand: first[node] + hand,
+        [np.array([number[hand] for hand in own]) for own in public.hands],
+        np.array([number.get(edge, -1) for edge in public.edges]),
+    )
+    decided = expanded.infoset >= 0
+    used, infoset = np.unique(expanded.infoset[decided], return_inverse=True)
+    expanded.infoset[decided] = infoset
+    infosets = Infosets()
+    seen: dict[str, tuple[int, int]] = {}
+    for one in used.tolist():
+        node = int(np.searchsorted(first + width, one, side="right"))
+        hand, player = one - int(first[node]), int(tree.player[node])
+        label = rules.label(player, rules.hands[player][hand], public.node_label(node))
+        _check_label(public, label, (node, hand), seen)
+        infosets.add(label, player, public.actions(node))
+    return WalkedGame(expanded, infosets, list(outcomes), tree.n_players)

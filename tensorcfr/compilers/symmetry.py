@@ -1,0 +1,420 @@
+"""Lossless merging: hands and public outcomes that the payoffs cannot tell apart become one.
+
+Suits are the example: nothing in Leduc tells the J of spades from the J of hearts, so both hands
+are one hand of twice the probability, and the two boards one board.  What may be merged is
+found by colour refinement, as for linear programs (Grohe, Kersting, Mladenov and Selman,
+"Dimension reduction via colour refinement", 2014): hands begin alike, and are told apart as
+soon as the multisets of payoffs that they meet, under the colours so far, differ.  Infosets of
+one colour have equal counterfactual values against strategies that are equal within colours,
+so they have equal regrets in every iteration, and an equilibrium of the merged game is one of
+the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..views import CHANCE, PublicTree, SequenceForm
+from .public_tree import small
+
+MIX = np.uint64(0x9E3779B97F4A7C15)
+DIGITS = 2.0**40
+"""Payoffs are alike if they agree to this part of their leading binary digit."""
+
+
+class Quotient(NamedTuple):
+    """The merged game, and where everything went."""
+
+    tree: PublicTree
+    """The merged public tree; buckets and ranks are not set yet."""
+    node: np.ndarray
+    """int64 (nodes,): the merged node that stands for each public node."""
+    hand: tuple[np.ndarray, ...]
+    """int64 (hands,), for each player: the merged hand that stands for each hand."""
+
+
+def merge(tree: PublicTree) -> Quotient | None:
+    """The game with all that is alike merged, or None where nothing is, or where hands that are
+    alike at the root are told apart further down (suits with flushes, say)."""
+    colours = _root_colours(tree)
+    if colours is None:
+        return None
+    signatures, outcome = colours.signatures, _outcome_classes(tree, colours)
+    if not _is_uniform(tree, colours.hand, signatures):
+        return None
+    stands_for = _representatives(tree, outcome)
+    kept = np.flatnonzero(stands_for == np.arange(tree.n_nodes))
+    if len(kept) == tree.n_nodes and all(len(set(own)) == len(own) for own in colours.hand):
+        return None
+    return _quotient(tree, colours.hand, stands_for, kept)
+
+
+@dataclass
+class Colours:
+    """What tells hands apart."""
+
+    hand: list[np.ndarray]
+    """int64 (hands,), for each player: colour."""
+    signatures: list[np.ndarray]
+    """uint64 (nodes, hands), for each player: what the rest of the game means to a hand."""
+
+
+def _mix(values: np.ndarray) -> np.ndarray:
+    """A bijection of uint64 that leaves nothing of their order (splitmix64)."""
+    with np.errstate(over="ignore"):
+        values = values + MIX
+        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return values ^ (values >> np.uint64(31))
+
+
+def _pair(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """One number for two."""
+    with np.errstate(over="ignore"):
+        return _mix(_mix(first) * np.uint64(3) + second)
+
+
+def _bits(numbers: np.ndarray) -> np.ndarray:
+    """Floats as uint64, those that agree to :data:`DIGITS` alike."""
+    mantissa, exponent = np.frexp(numbers)
+    rounded = np.ldexp(np.round(mantissa * DIGITS) / DIGITS, exponent) + 0.0
+    return np.ascontiguousarray(rounded).view(np.uint64)
+
+
+class _Payoffs:
+    """Signatures of the rows of every payoff table, under given colours."""
+
+    def __init__(self, tree: PublicTree) -> None:
+        self.over = np.flatnonzero(tree.payoff >= 0)
+        payoff, weight = tree.payoff[self.over].astype(np.int64), tree.weight[self.over]
+        pair = weight.astype(np.int64) * len(tree.matrix_table) + tree.matrix[payoff]
+        met, self.table = np.unique(pair, return_inverse=True)
+        self.coefficient = _bits(tree.coefficient[payoff])
+        weights, matrices = np.divmod(met, len(tree.matrix_table))
+        self.alive = tree.alive[weights]
+        with np.errstate(invalid="ignore"):
+            value = (tree.prior * tree.weight_table[weights])[:, None] * tree.matrix_table[matrices]
+        bits = _bits(np.where(self.alive[:, None], value, 0.0))
+        mass = _bits(np.where(self.alive, tree.prior * tree.weight_table[weights], 0.0))
+        self.cell = _pair(_pair(bits[:, 0], bits[:, 1]), mass)
+
+    def rows(self, colour: list[np.ndarray]) -> list[np.ndarray]:
+        """uint64 (tables, hands), for each player."""
+        found = []
+        for player in range(2):
+            cell, alive = self.cell, self.alive
+            if player == 1:
+                cell, alive = cell.swapaxes(1, 2), alive.swapaxes(1, 2)
+            met = _pair(cell, colour[1 - player].astype(np.uint64))
+            with np.errstate(over="ignore"):
+                found.append(np.where(alive, met, np.uint64(0)).sum(axis=2, dtype=np.uint64))
+        return found
+
+
+def _root_colours(tree: PublicTree) -> Colours | None:
+    """Colours of the hands when refining changes nothing any more; None if all hands differ."""
+    colour = [np.zeros(hands, dtype=np.int64) for hands in tree.prior.shape]
+    payoffs = _Payoffs(tree)
+    # First as bags of terminals, which is quick and tells most hands apart.
+    for by_tree in (False, True):
+        while True:
+            before = [int(own.max()) for own in colour]
+            rows = payoffs.rows(colour)
+            if by_tree:
+                signatures = _signatures(tree, payoffs, rows, colour)
+                at_root = [own[0] for own in signatures]
+            else:
+                kinds, count = np.unique(
+                    np.stack([payoffs.table.astype(np.uint64), payoffs.coefficient]),
+                    axis=1,
+                    return_counts=True,
+                )
+                table = kinds[0].astype(np.int64)
+                with np.errstate(over="ignore"):
+                    at_root = [
+                        (
+                            _pair(own[table], kinds[1][:, None]) * count.astype(np.uint64)[:, None]
+                        ).sum(axis=0, dtype=np.uint64)
+                        for own in rows
+                    ]
+            colour = [
+                _number(_pair(own.astype(np.uint64), new))
+                for own, new in zip(colour, at_root, strict=True)
+            ]
+            after = [int(own.max()) for own in colour]
+            if all(top + 1 == len(own) for top, own in zip(after, colour, strict=True)):
+                return None
+            if after == before:
+                break
+    return Colours(colour, signatures)
+
+
+def _number(values: np.ndarray) -> np.ndarray:
+    """Equal values as equal numbers from 0, in the order in which they come."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+def _signatures(
+    tree: PublicTree, payoffs: _Payoffs, rows: list[np.ndarray], colour: list[np.ndarray]
+) -> list[np.ndarray]:
+    """What the game from a node on means to each hand, from the leaves up."""
+    found = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
+    for own, row in zip(found, rows, strict=True):
+        own[payoffs.over] = _pair(row[payoffs.table], payoffs.coefficient[:, None])
+    live = _live(tree)
+    depth = [0, 1]
+    while depth[-1] < tree.n_nodes:
+        depth.append(int(tree.first_child[depth[-1]]))
+    for start, stop in zip(depth[-2:0:-1], depth[:1:-1], strict=False):
+        children = np.arange(start, stop)
+        above = tree.parent[children]
+        by_chance = tree.player[above] == CHANCE
+        action = (children - tree.first_child[above]).astype(np.uint64)
+        with np.errstate(over="ignore"):
+            node = _node_signatures(found, live, colour, children, tree.weight)
+            step = np.where(by_chance, node, action)
+            who = tree.player[above].astype(np.int64).astype(np.uint64)
+            step = _pair(step, who)
+            for player, own in enumerate(found):
+                part = _pair(own[children], step[:, None])
+                part = np.where(live[player][tree.weight[children]], part, np.uint64(0))
+                np.add.at(own, above, part)
+    return found
+
+
+def _live(tree: PublicTree) -> list[np.ndarray]:
+    """bool (weights, hands), for each player: the hands that he may hold."""
+    return [tree.alive.any(axis=2), tree.alive.any(axis=1)]
+
+
+def _node_signatures(
+    signatures: list[np.ndarray],
+    live: list[np.ndarray],
+    colour: list[np.ndarray],
+    nodes: np.ndarray,
+    weight: np.ndarray,
+) -> np.ndarray:
+    """What nodes mean to everybody, uint64 (nodes,)."""
+    total = np.zeros(len(nodes), dtype=np.uint64)
+    for own, can, hand in zip(signatures, live, colour, strict=True):
+        met = _pair(own[nodes], hand.astype(np.uint64))
+        part = np.where(can[weight[nodes]], met, np.uint64(0)).sum(axis=1, dtype=np.uint64)
+        total = _pair(total, part)
+    return total
+
+
+def _is_uniform(
+    tree: PublicTree, colour: list[np.ndarray], signatures: list[np.ndarray]
+) -> bool:
+    """Whether hands of one colour mean the same at every node where they are possible."""
+    for own, can, hand in zip(signatures, _live(tree), colour, strict=True):
+        possible = can[tree.weight]
+        for one in range(int(hand.max()) + 1):
+            members = np.flatnonzero(hand == one)
+            if len(members) == 1:
+                continue
+            given, here = own[:, members], possible[:, members]
+            first = given[np.arange(len(given)), here.argmax(axis=1)]
+            if (here & (given != first[:, None])).any():
+                return False
+    return True
+
+
+def _outcome_classes(tree: PublicTree, colours: Colours) -> np.ndarray:
+    """uint64 (nodes,): alike for children of a chance node that mean the same to everybody."""
+    by_chance = np.zeros(tree.n_nodes, dtype=bool)
+    by_chance[1:] = tree.player[tree.parent[1:]] == CHANCE
+    found = np.zeros(tree.n_nodes, dtype=np.uint64)
+    nodes = np.flatnonzero(by_chance)
+    found[nodes] = _node_signatures(
+        colours.signatures, _live(tree), colours.hand, nodes, tree.weight
+    )
+    return found
+
+
+def _representatives(tree: PublicTree, outcome: np.ndarray) -> np.ndarray:
+    """The public node that stands for each, int64 (nodes,): the first of those alike."""
+    stands_for = np.zeros(tree.n_nodes, dtype=np.int64)
+    start, stop = 1, int(tree.first_child[1])
+    while start < stop:
+        nodes = np.arange(start, stop)
+        above = tree.parent[nodes]
+        action = nodes - tree.first_child[above]
+        stands_for[nodes] = tree.first_child[stands_for[above]] + action
+        chosen = nodes[tree.player[above] == CHANCE]
+        if len(chosen):
+            # Among the children of the node that stands for the parent, the first one alike.
+            family = stands_for[tree.parent[chosen]]
+            order = np.lexsort((chosen, outcome[chosen], family))
+            new = np.ones(len(order), dtype=bool)
+            new[1:] = (np.diff(family[order]) != 0) | (
+                outcome[chosen][order][1:] != outcome[chosen][order][:-1]
+            )
+            leader = chosen[order][np.flatnonzero(new)]
+            stands_for[chosen[order]] = leader[np.cumsum(new) - 1]
+        start, stop = stop, int(tree.first_child[stop])
+    return stands_for
+
+
+def _quotient(
+    tree: PublicTree, colour: list[np.ndarray], stands_for: np.ndarray, kept: np.ndarray
+) -> Quotient:
+    """The game of the nodes that stand for others, between the colours of hands."""
+    fold = [np.eye(int(own.max()) + 1)[own] for own in colour]
+
+    def folded(table: np.ndarray) -> np.ndarray:
+        return fold[0].T @ table @ fold[1]
+
+    place = np.full(tree.n_nodes, -1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    node = place[stands_for]
+    prior = folded(tree.prior)
+    mass, weight = _masses(tree, folded, node, kept)
+    children = np.bincount(place[tree.parent[kept[1:]]], minlength=len(kept))
+    first_child = np.append(1, 1 + np.cumsum(children))
+    drawn = tree.chance[kept] >= 0
+    parent = np.append(-1, place[tree.parent[kept[1:]]])
+    steps, chance = np.unique(
+        np.stack([weight[parent[drawn]], weight[drawn]]), axis=1, return_inverse=True
+    )
+    chance_of = np.full(len(kept), -1, dtype=np.int64)
+    chance_of[drawn] = chance
+    payoff, coefficient, matrix, matrix_table = _payoffs(tree, folded, node, kept, mass, weight)
+    merged = PublicTree(
+        prior=prior,
+        parent=small(parent),
+        first_child=small(first_child),
+        player=tree.player[kept],
+        edge=tree.edge[kept],
+        chance=small(chance_of),
+        chance_table=_ratio(mass[steps[1]], mass[steps[0]]),
+        weight=small(weight),
+        weight_table=_ratio(mass, prior),
+        payoff=small(payoff),
+        coefficient=coefficient,
+        matrix=matrix,
+        matrix_table=matrix_table,
+        bucket=np.empty(0, dtype=np.int8),
+        rank=np.empty(0, dtype=np.int8),
+    )
+    return Quotient(merged, node, tuple(colour))
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """``above / below``, 0 where both are."""
+    return np.divide(above, below, out=np.zeros(np.broadcast_shapes(above.shape, below.shape)),
+                     where=np.broadcast_to(below, above.shape) > 0)
+
+
+def _masses(tree, folded, node, kept):  # type: ignore[no-untyped-def]
+    """Probability of the deals at every kept node, summed over the nodes that it stands for.
+
+    Returns:
+        float64 (masses, merged hands, merged hands), and int64 (kept,): the mass of each node.
+    """
+    pairs, count = np.unique(
+        node * len(tree.weight_table) + tree.weight.astype(np.int64), return_counts=True
+    )
+    owner, given = np.divmod(pairs, len(tree.weight_table))
+    first = np.searchsorted(owner, np.arange(len(kept) + 1))
+    known: dict[bytes, int] = {}
+    masses: list[np.ndarray] = []
+    weight = np.empty(len(kept), dtype=np.int64)
+    members = np.stack([given, count])
+    for one in range(len(kept)):
+        here = members[:, first[one] : first[one + 1]]
+        number = known.setdefault(here.tobytes(), len(masses))
+        if number == len(masses):
+            tables = tree.weight_table[here[0]] * here[1][:, None, None]
+            masses.append(folded(tree.prior * tables.sum(axis=0)))
+        weight[one] = number
+    return np.array(masses), weight
+
+
+def _payoffs(tree, folded, node, kept, mass, weight):  # type: ignore[no-untyped-def]
+    """Payoffs of the kept terminals: over all that each stands for, by the merged deals.
+
+    Returns:
+        int64 (kept,): the payoff; then coefficient, matrix and matrix table.
+    """
+    over = np.flatnonzero(tree.payoff >= 0)
+    payoff = tree.payoff[over].astype(np.int64)
+    alive = tree.alive
+    rows = np.stack(
+        [
+            node[over],
+            tree.weight[over].astype(np.int64),
+            tree.matrix[payoff],
+            _bits(tree.coefficient[payoff]).view(np.int64),
+        ]
+    )
+    kinds, count = np.unique(rows, axis=1, return_counts=True)
+    first = np.append(np.flatnonzero(np.diff(kinds[0], prepend=-1)), kinds.shape[1])
+    known: dict[bytes, int] = {}
+    payoffs: dict[tuple[float, int], int] = {}
+    tables: list[np.ndarray] = []
+    number = np.full(len(kept), -1, dtype=np.int64)
+    for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
+        _, weights, matrices, bits = kinds[:, begin:end]
+        pots = np.ascontiguousarray(bits).view(np.float64)
+        unit = float(np.abs(pots).max()) or 1.0
+        key = np.stack([weights, matrices, _bits(pots / unit).view(np.int64), count[begin:end]])
+        at = int(kinds[0, begin])
+        row = known.setdefault(key.tobytes() + bytes([0]) + weight[at].tobytes(), len(tables))
+        if row == len(tables):
+            paid = np.zeros((2, *mass.shape[1:]))
+            for w, m, pot, times in zip(
+                weights, matrices, pots / unit, count[begin:end], strict=True
+            ):
+                with np.errstate(invalid="ignore"):
+                    table = tree.prior * tree.weight_table[w] * tree.matrix_table[m]
+                for player in range(2):
+                    paid[player] += pot * times * folded(np.where(alive[w], table[player], 0.0))
+            tables.append(_ratio(paid, np.broadcast_to(mass[weight[at]], paid.shape)))
+        number[at] = payoffs.setdefault((unit, row), len(payoffs))
+    return (
+        number,
+        np.array([unit for unit, _ in payoffs]),
+        np.array([row for _, row in payoffs], dtype=np.int64),
+        np.array(tables).reshape(-1, 2, *mass.shape[1:]),
+    )
+
+
+def merged_sequences(
+    tree: PublicTree, form: SequenceForm, quotient: Quotient, merged: SequenceForm
+) -> np.ndarray:
+    """For every sequence, the merged one that stands for it, uint32 (sequences,).
+
+    Args:
+        tree: The public tree, with buckets and ranks.
+        form: Its sequence form.
+        quotient: The merged game; its tree with buckets and ranks.
+        merged: Its sequence form.
+    """
+    found = np.empty(form.n_sequences, dtype=np.uint32)
+    found[form.player_sequences[:-1]] = merged.player_sequences[:-1]
+    deciding = np.flatnonzero(tree.bucket >= 0)
+    order = np.lexsort((tree.rank[deciding], tree.bucket[deciding]))
+    nodes = deciding[order]
+    first = np.searchsorted(tree.bucket[nodes], np.arange(len(form.bucket_lanes) + 1))
+    for b, (begin, end) in enumerate(zip(first[:-1], first[1:], strict=True)):
+        here = quotient.node[nodes[begin:end]]
+        player = int(tree.player[nodes[begin]])
+        to = quotient.tree.bucket[here].astype(np.int64)
+        lanes, mask, stride = (
+            merged.bucket_lanes[to],
+            merged.bucket_mask[to],
+            merged.bucket_stride[to],
+        )
+        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[b]]))
+        at = int(form.bucket_sequence[b])
+        for action in range(int(form.bucket_actions[b])):
+            base = merged.bucket_sequence[to] + action * lanes + quotient.tree.rank[here]
+            for hand in quotient.hand[player][held].tolist():
+                found[at : at + end - begin] = base + merged.hand_rank[mask, hand] * stride
+                at += end - begin
+    return found

@@ -1,0 +1,167 @@
+"""The history tree of hands x public tree: every deal laid over the public tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .views import CHANCE, NO_OUTCOME, NO_PARENT, TERMINAL, HistoryTree, PublicTree
+
+BYTES_PER_HISTORY = 130
+"""What an expansion takes per history at its peak."""
+
+
+def count_histories(tree: PublicTree) -> int:
+    """Histories of the expanded game: the deals, and every deal that gets to a public node."""
+    deals = np.argwhere(tree.prior > 0)
+    dealing = sum(len(np.unique(deals[:, :player], axis=0)) for player in range(tree.n_players))
+    alive = tree.alive.reshape(len(tree.weight_table), -1).sum(axis=1)
+    return dealing + int(np.bincount(tree.weight, minlength=len(alive)) @ alive)
+
+
+def expand(
+    tree: PublicTree,
+    infoset_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    hand_outcomes: list[np.ndarray],
+    edge_outcomes: np.ndarray,
+) -> HistoryTree:
+    """Lay every deal over the public tree, one public depth at a time.
+
+    Hands are dealt one player after the other, then the public tree follows.
+
+    Args:
+        tree: The public tree.
+        infoset_of: The infosets, int64, of players who act at public nodes (int64) with hands
+            (int64).
+        hand_outcomes: For each player, the chance outcome that stands for each of his hands.
+        edge_outcomes: The chance outcome that stands for each public label.
+    """
+    deals = np.argwhere(tree.prior > 0)
+    levels = _Levels()
+    _lay_deals(tree, deals, hand_outcomes, levels)
+    alive = tree.alive[(slice(None), *deals.T)]
+    start, stop = 0, 1
+    while start < stop:
+        # Deal by deal, then in the order of the public tree: that is the order of the
+        # children of the level above.
+        node = np.arange(start, stop)
+        deal, at = np.nonzero(alive[tree.weight[node]].T)
+        node = node[at]
+        levels.add(tree, deals, alive, deal, node, infoset_of)
+        if start > 0:
+            levels.step(tree, deals, deal, node, edge_outcomes)
+        start, stop = stop, int(tree.first_child[stop])
+    return levels.assemble()
+
+
+class _Levels:
+    """Levels of the history tree as they are laid down, top first."""
+
+    def __init__(self) -> None:
+        self.player: list[np.ndarray] = []
+        self.infoset: list[np.ndarray] = []
+        self.children: list[np.ndarray] = []
+        self.probability: list[np.ndarray] = [np.ones(1)]
+        self.outcome: list[np.ndarray] = [np.full(1, NO_OUTCOME, dtype=np.int32)]
+        self.utility: list[np.ndarray] = []
+
+    def deal(self, children: np.ndarray, probability: np.ndarray, outcome: np.ndarray) -> None:
+        """A level of chance nodes, and the steps into the next level."""
+        self.player.append(np.full(len(children), CHANCE, dtype=np.int8))
+        self.infoset.append(np.full(len(children), CHANCE, dtype=np.int64))
+        self.children.append(children)
+        self.probability.append(probability)
+        self.outcome.append(outcome)
+
+    def add(
+        self,
+        tree: PublicTree,
+        deals: np.ndarray,
+        alive: np.ndarray,
+        deal: np.ndarray,
+        node: np.ndarray,
+        infoset_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    ) -> None:
+        """The histories of one public depth."""
+        player = tree.player[node]
+        infoset = player.astype(np.int64)
+        acts = player >= 0
+        hand = deals[deal[acts], player[acts]]
+        infoset[acts] = infoset_of(node[acts], hand)
+        children = (tree.first_child[node + 1] - tree.first_child[node]).astype(np.int64)
+        for index in np.unique(node[player == CHANCE]).tolist():
+            here = node == index
+            after = slice(tree.first_child[index], tree.first_child[index + 1])
+            children[here] = alive[tree.weight[after]].sum(axis=0)[deal[here]]
+        over = player == TERMINAL
+        payoff = tree.payoff[node[over]]
+        utility = tree.coefficient[payoff, None] * tree.matrix_table[
+            (tree.matrix[payoff], slice(None), *deals[deal[over]].T)
+        ].reshape(len(payoff), tree.n_players)
+        self.player.append(player)
+        self.infoset.append(infoset)
+        self.children.append(children)
+        self.utility.append(utility)
+
+    def step(
+        self,
+        tree: PublicTree,
+        deals: np.ndarray,
+        deal: np.ndarray,
+        node: np.ndarray,
+        edge_outcomes: np.ndarray,
+    ) -> None:
+        """Chance probability and outcome of the step into each history of one public depth."""
+        probability = np.ones(len(deal))
+        outcome = np.full(len(deal), NO_OUTCOME, dtype=np.int32)
+        drawn = tree.chance[node] >= 0
+        table = tree.chance[node[drawn]]
+        probability[drawn] = tree.chance_table[(table, *deals[deal[drawn]].T)]
+        outcome[drawn] = edge_outcomes[tree.edge[node[drawn]]]
+        self.probability.append(probability)
+        self.outcome.append(outcome)
+
+    def assemble(self) -> HistoryTree:
+        """The tree of all levels."""
+        player, children = np.concatenate(self.player), np.concatenate(self.children)
+        nodes = len(player)
+        first_child = np.empty(nodes + 1, dtype=np.int64)
+        first_child[0] = 1
+        np.cumsum(children, out=first_child[1:])
+        first_child[1:] += 1
+        parent = np.empty(nodes, dtype=np.int64)
+        parent[0] = NO_PARENT
+        parent[1:] = np.repeat(np.arange(nodes), children)
+        return HistoryTree(
+            parent=parent,
+            first_child=first_child,
+            player=player,
+            infoset=np.concatenate(self.infoset),
+            probability=np.concatenate(self.probability),
+            outcome=np.concatenate(self.outcome),
+            terminal=np.flatnonzero(player == TERMINAL),
+            utility=np.concatenate(self.utility),
+        )
+
+
+def _lay_deals(
+    tree: PublicTree, deals: np.ndarray, hand_outcomes: list[np.ndarray], levels: _Levels
+) -> None:
+    """One level of chance nodes per player: his hand, given the hands dealt before."""
+    probability = tree.prior[tuple(deals.T)]
+    for player in range(tree.n_players):
+        prefix = deals[:, : player + 1]
+        new = np.ones(len(deals), dtype=bool)
+        new[1:] = (prefix[1:] != prefix[:-1]).any(axis=1)
+        first = np.flatnonzero(new)
+        mass = np.add.reduceat(probability, first)
+        parent_new = np.ones(len(first), dtype=bool)
+        before = prefix[first, :player]
+        parent_new[1:] = (before[1:] != before[:-1]).any(axis=1)
+        parent = np.cumsum(parent_new) - 1
+        levels.deal(
+            np.bincount(parent),
+            mass / np.add.reduceat(mass, np.flatnonzero(parent_new))[parent],
+            hand_outcomes[player][prefix[first, player]].astype(np.int32),
+        )

@@ -1,0 +1,181 @@
+"""Labels of the infosets of hands x public tree, made when they are asked for.
+
+A game of this kind has one label per hand and public node; large ones have too many to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from .views import PublicTree, SequenceForm
+
+
+class PublicGame(NamedTuple):
+    """A game as private hands x public tree: arrays and labels."""
+
+    tree: PublicTree
+    """The public tree."""
+    hands: tuple[tuple[str, ...], ...]
+    """Labels of each player's hands."""
+    edges: tuple[str, ...]
+    """Labels of the public actions and outcomes."""
+    node_labels: tuple[str | None, ...] | None
+    """The public part of the infoset labels by node; without it, what was done, each step after
+    a space."""
+
+    def node_label(self, node: int) -> str:
+        """The public part of the labels of a decision node."""
+        given = self.node_labels[node] if self.node_labels is not None else None
+        if given is not None:
+            return given
+        return "".join(f" {self.edges[edge]}" for edge in self.path(node))
+
+    def path(self, node: int) -> list[int]:
+        """The edges from the root to a node."""
+        edges: list[int] = []
+        while node:
+            edges.append(int(self.tree.edge[node]))
+            node = int(self.tree.parent[node])
+        return edges[::-1]
+
+    def actions(self, node: int) -> tuple[str, ...]:
+        """The labels of a node's actions."""
+        children = slice(self.tree.first_child[node], self.tree.first_child[node + 1])
+        return tuple(self.edges[edge] for edge in self.tree.edge[children].tolist())
+
+    def find_node(self, label: str) -> int | None:
+        """The decision node with a public label, or None."""
+        if self.node_labels is not None:
+            found = [node for node, given in enumerate(self.node_labels) if given == label]
+            if found:
+                return found[0]
+        node, steps = 0, label.split(" ")
+        if steps[0]:
+            return None
+        for step in steps[1:]:
+            children = range(int(self.tree.first_child[node]), int(self.tree.first_child[node + 1]))
+            node = next((c for c in children if self.edges[self.tree.edge[c]] == step), 0)
+            if not node:
+                return None
+        return node if self.tree.player[node] >= 0 else None
+
+
+class InfosetPlaces:
+    """Which public node and hand an infoset stands for, and back.
+
+    Args:
+        game: The game as hands x public tree.
+        form: Its sequence form.
+    """
+
+    def __init__(self, game: PublicGame, form: SequenceForm) -> None:
+        self.game = game
+        self.form = form
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """int64 (public decision nodes,): by bucket, then by rank."""
+        deciding = np.flatnonzero(self.game.tree.bucket >= 0)
+        tree = self.game.tree
+        return deciding[np.lexsort((tree.rank[deciding], tree.bucket[deciding]))]
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """int64 (buckets,): the first of :attr:`nodes` in each bucket."""
+        nodes = self.form.bucket_stride
+        return np.cumsum(nodes) - nodes
+
+    def infosets(self, node: np.ndarray, hand: np.ndarray) -> np.ndarray:
+        """Infosets, int64, of hands at public decision nodes."""
+        form, tree = self.form, self.game.tree
+        bucket = tree.bucket[node].astype(np.int64)
+        nth = form.hand_rank[form.bucket_mask[bucket], hand]
+        return form.bucket_infoset[bucket] + nth * form.bucket_stride[bucket] + tree.rank[node]
+
+    def place(self, infoset: int) -> tuple[int, int]:
+        """Public node and hand of an infoset."""
+        form = self.form
+        bucket = int(np.searchsorted(form.bucket_infoset, infoset, side="right")) - 1
+        nth, rank = divmod(
+            infoset - int(form.bucket_infoset[bucket]), int(form.bucket_stride[bucket])
+        )
+        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]]))
+        return int(self.nodes[self.first[bucket] + rank]), int(held[nth])
+
+    def find(self, label: str) -> int | None:
+        """The infoset with a label, or None."""
+        tree = self.game.tree
+        for player, hands in enumerate(self.game.hands):
+            for index, hand in enumerate(hands):
+                if not label.startswith(hand):
+                    continue
+                node = self.game.find_node(label[len(hand) :])
+                if node is None or tree.player[node] != player or tree.bucket[node] < 0:
+                    continue
+                mask = self.form.hand_rank[self.form.bucket_mask[tree.bucket[node]]]
+                if mask[index + 1] > mask[index]:
+                    return int(self.infosets(np.array([node]), np.array([index]))[0])
+        return None
+
+
+class InfosetLabels(Sequence[str]):
+    """Hand, then public label, of every infoset."""
+
+    def __init__(self, places: InfosetPlaces) -> None:
+        self.places = places
+
+    def __len__(self) -> int:
+        return self.places.form.n_infosets
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        node, hand = self.places.place(range(len(self))[index])
+        game = self.places.game
+        return f"{game.hands[game.tree.player[node]][hand]}{game.node_label(node)}"
+
+
+class InfosetActions(Sequence[tuple[str, ...]]):
+    """Action labels of every infoset."""
+
+    def __init__(self, places: InfosetPlaces) -> None:
+        self.places = places
+
+    def __len__(self) -> int:
+        return self.places.form.n_infosets
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[str, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[str, ...]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[str, ...] | list[tuple[str, ...]]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return self.places.game.actions(self.places.place(range(len(self))[index])[0])
+
+
+class InfosetIndex(Mapping[str, int]):
+    """Infoset by label."""
+
+    def __init__(self, labels: InfosetLabels) -> None:
+        self.labels = labels
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels)
+
+    def __getitem__(self, label: str) -> int:
+        infoset = self.labels.places.find(label)
+        if infoset is None:
+            raise KeyError(label)
+        return infoset

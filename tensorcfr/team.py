@@ -1,0 +1,83 @@
+"""Threads that sweep one game together.
+
+Kernels release Python's lock, so Python's own threads will do.  The work is cut where its parts
+touch nothing in common: the payoff product by the sequences that it writes, the passes by the
+player's hands.  No part depends on how many there are, so neither does the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from .compiled import SequenceForm
+from .kernels import sweeps
+from .kernels.local_rule import LocalRule
+
+
+class Team:
+    """A number of threads.
+
+    Args:
+        threads: How many.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tensorcfr")
+
+    def iterate(
+        self,
+        form: SequenceForm,
+        rule: LocalRule,
+        schedule: np.ndarray,
+        alternating: bool,
+        state: sweeps.State,
+    ) -> None:
+        """As :func:`tensorcfr.kernels.sweeps.iterate`, to the same bits."""
+        players = range(form.n_players)
+        for row in schedule:
+            for player in players:
+                self._multiply(form, player, state)
+                if alternating:
+                    self._update(form, player, rule, row, state)
+            if not alternating:
+                for player in players:
+                    self._update(form, player, rule, row, state)
+
+    def _multiply(self, form: SequenceForm, player: int, state: sweeps.State) -> None:
+        own = slice(form.player_sequences[player], form.player_sequences[player + 1])
+        state.value[own] = 0.0
+        # The single entries first: they may add to the sequences of any block.
+        sweeps.multiply_entries(form, player, state.reach, state.value)
+        self._all(
+            lambda part: sweeps.multiply_blocks(
+                form, player, part, self.threads, state.reach, state.value
+            )
+        )
+
+    def _update(
+        self,
+        form: SequenceForm,
+        player: int,
+        rule: LocalRule,
+        row: np.ndarray,
+        state: sweeps.State,
+    ) -> None:
+        if rule.forecast:
+            own = slice(form.player_sequences[player], form.player_sequences[player + 1])
+            state.forecast[own] = state.value[own]
+        hands = form.hand_rank.shape[1] - 1
+        cut = [hands * part // self.threads for part in range(self.threads + 1)]
+        self._all(
+            lambda part: sweeps.update(
+                form, player, cut[part], cut[part + 1], rule, row, state
+            )
+        )
+
+    def _all(self, work: Callable[[int], object]) -> None:
+        """Do every part, and wait for all of them."""
+        for done in [self._pool.submit(work, part) for part in range(self.threads)]:
+            done.result()

@@ -1,0 +1,249 @@
+"""The flat arrays of a compiled game: its histories, its sequence form, its public tree.
+
+What every array must satisfy is written in ``docs/data-model.md`` and checked by
+:mod:`tensorcfr.invariants`.
+
+Numbering, for all views:
+
+* A *node* of a tree is a history, or a public history.  Nodes are in breadth-first order: a
+  child's index is larger than its parent's, the children of a node are contiguous, and so are
+  the children of consecutive nodes.
+* An *infoset* index runs over all players: by player, then by level (how many infosets of his
+  own the player has passed before), then by number of actions.
+* A *sequence* index runs over all players too.  The first sequence of each player is the
+  empty one.  The infosets of one player, level and number of actions form a *bucket*; the
+  sequences of a bucket are laid out ``[action, lane]`` with one lane per infoset, so that the
+  lanes of an action are contiguous.
+* Where private hands meet a public tree, the lanes of a bucket are a rectangle, hands x public
+  nodes, laid out ``[hand, node]``: a hand's nodes are contiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+CHANCE = -1
+"""``HistoryTree.player`` and ``HistoryTree.infoset`` of a chance node."""
+TERMINAL = -2
+"""``HistoryTree.player`` and ``HistoryTree.infoset`` of a terminal."""
+NO_PARENT = -1
+"""``HistoryTree.parent`` of the root."""
+CHANCE_TOLERANCE = 1e-9
+"""How far the probabilities of a chance node may be from summing to 1."""
+NO_OUTCOME = -1
+"""``HistoryTree.outcome`` of a node that chance did not step into."""
+
+
+class HistoryTree(NamedTuple):
+    """The game as a tree of histories."""
+
+    parent: np.ndarray
+    """int64 (nodes,): the history one step shorter; ``NO_PARENT`` for the root, node 0."""
+    first_child: np.ndarray
+    """int64 (nodes + 1,): the children of node ``h`` are ``first_child[h]`` to
+    ``first_child[h + 1] - 1``, in the order of the actions; this is the action offset."""
+    player: np.ndarray
+    """int8 (nodes,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    infoset: np.ndarray
+    """int64 (nodes,): infoset of the player who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    probability: np.ndarray
+    """float64 (nodes,): chance probability of the step into the node; 1 where the parent is no
+    chance node, and for the root."""
+    outcome: np.ndarray
+    """int32 (nodes,): which of ``CompiledGame.outcome_labels`` chance chose to step into the
+    node; ``NO_OUTCOME`` where the parent is no chance node, and for the root."""
+    terminal: np.ndarray
+    """int64 (terminals,): the terminal nodes, ascending."""
+    utility: np.ndarray
+    """float64 (terminals, players): what each terminal pays, in the game's own unit."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Histories: decision nodes, chance nodes and terminals."""
+        return len(self.parent)
+
+
+class PublicTree(NamedTuple):
+    """The game as private hands x public tree, where it has that form.
+
+    Small integers are kept in the smallest signed type that holds them.
+    """
+
+    prior: np.ndarray
+    """float64 (hands of player 0, hands of player 1, ...): joint probability of the hands."""
+    parent: np.ndarray
+    """int (nodes,): as in :class:`HistoryTree`."""
+    first_child: np.ndarray
+    """int (nodes + 1,): as in :class:`HistoryTree`."""
+    player: np.ndarray
+    """int8 (nodes,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    edge: np.ndarray
+    """int (nodes,): label of the action or outcome that leads into the node; -1 for the root."""
+    chance: np.ndarray
+    """int (nodes,): row of ``chance_table`` for the step into the node; -1 where the parent is
+    no chance node."""
+    chance_table: np.ndarray
+    """float64 (tables, hands of player 0, ...): probability of the step given the hands."""
+    weight: np.ndarray
+    """int (nodes,): row of ``weight_table``."""
+    weight_table: np.ndarray
+    """float64 (weights, hands of player 0, ...): product of the chance probabilities on the way
+    to the node, given the hands."""
+    payoff: np.ndarray
+    """int (nodes,): which payoff a terminal has; -1 elsewhere."""
+    coefficient: np.ndarray
+    """float64 (payoffs,): multiple of the matrix."""
+    matrix: np.ndarray
+    """int64 (payoffs,): row of ``matrix_table``."""
+    matrix_table: np.ndarray
+    """float64 (matrices, players, hands of player 0, ...): utilities."""
+    bucket: np.ndarray
+    """int (nodes,): bucket of a decision node's infosets; -1 elsewhere."""
+    rank: np.ndarray
+    """int (nodes,): place of a decision node among those of its bucket; -1 elsewhere."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Public nodes."""
+        return len(self.parent)
+
+    @property
+    def n_players(self) -> int:
+        """Players."""
+        return self.prior.ndim
+
+    @property
+    def alive(self) -> np.ndarray:
+        """bool (weights, hands of player 0, ...): the deals that chance lets get there."""
+        return (self.weight_table > 0) & (self.prior > 0)
+
+
+class PayoffEntries(NamedTuple):
+    """The sparse part of the payoff operator: single entries, in slices of equal rows."""
+
+    row: np.ndarray
+    """int64 (slices,): first sequence of a slice of the payoff operator."""
+    rows: np.ndarray
+    """int64 (slices,): consecutive sequences in the slice."""
+    entries: np.ndarray
+    """int64 (slices,): payoff entries of every sequence in the slice, at least one."""
+    offset: np.ndarray
+    """int64 (slices,): first entry of the slice; its entries are laid out ``[entry, row]``."""
+    slices: np.ndarray
+    """int64 (players + 1,): player ``i`` owns slices ``[i]`` to ``[i + 1] - 1``."""
+    column: np.ndarray
+    """uint32 (players - 1, entries): the last sequences of the other players, in the order
+    of the players."""
+    value: np.ndarray
+    """float64 (entries,): chance probability times utility to the owner of the row, summed
+    over the terminals that share the last sequences of all players."""
+
+
+class PayoffBlocks(NamedTuple):
+    """The part of the payoff operator in which few hand-by-hand matrices serve many terminals.
+
+    A *block* is a row of public terminals that share a matrix ``K``, and whose last sequences
+    lie side by side for both players: terminal ``t`` of a block ends the sequence
+    ``sequence + rank * stride + t`` of a player who holds the hand number ``rank`` of those that
+    are possible there.  It adds ``g[hand, t] += coefficient[t] * sum_other K[hand, other] *
+    x[other, t]``.
+
+    A matrix is kept as a *program* for each player, which says the same sum with fewer
+    operations: hands of the other player in fixed proportion are *pooled* first, and rows of
+    the player in fixed proportion (hands that the end of the game cannot tell apart) are worked
+    out once, as a *class*.  Where it is shorter, a class says how it differs from the one
+    before: that is the prefix sum of a showdown between ranks.
+
+    A program is read from left to right: the number of pools; for each of them the number of
+    hands and the hands; the number of classes; for each of them whether it begins with the
+    result of the one before, the number of terms and the pools they come from, the number of
+    rows and the hands they are for.
+    """
+
+    block: np.ndarray
+    """int64 (blocks, 9): first terminal, number of terminals, matrix (player ``i``'s program
+    is ``2 * matrix + i``), then for player 0 and for player 1: sequence; stride; row of
+    ``SequenceForm.hand_rank``, which says the hands that are possible."""
+    coefficient: np.ndarray
+    """float64 (block terminals,): by terminal."""
+    order: np.ndarray
+    """int64 (2, blocks): the blocks, those that end equal sequences of player ``i`` together."""
+    group_offset: np.ndarray
+    """int64 (groups + 1,): a group is ``[k]`` to ``[k + 1] - 1`` of the flat ``order``; blocks of
+    different groups of a player end different sequences of his."""
+    player_groups: np.ndarray
+    """int64 (3,): player ``i`` owns groups ``[i]`` to ``[i + 1] - 1``."""
+    program_offset: np.ndarray
+    """int64 (programs + 1,): where the program begins in ``code``."""
+    code: np.ndarray
+    """int64 (code,): the programs."""
+    weight: np.ndarray
+    """float64 (code,): for each hand and term in ``code``, its weight."""
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks."""
+        return len(self.block)
+
+
+class SequenceForm(NamedTuple):
+    """The game as the solver sweeps it."""
+
+    player_infosets: np.ndarray
+    """int64 (players + 1,): player ``i`` owns infosets ``[i]`` to ``[i + 1] - 1``."""
+    player_sequences: np.ndarray
+    """int64 (players + 1,): likewise for sequences; the first one is the empty sequence."""
+    player_buckets: np.ndarray
+    """int64 (players + 1,): likewise for buckets, shallow levels first."""
+    bucket_level: np.ndarray
+    """int64 (buckets,): own infosets passed before; 0 at the player's first decisions."""
+    bucket_actions: np.ndarray
+    """int64 (buckets,): actions of every infoset in the bucket."""
+    bucket_lanes: np.ndarray
+    """int64 (buckets,): infosets in the bucket."""
+    bucket_infoset: np.ndarray
+    """int64 (buckets,): first infoset of the bucket; lane ``l`` is infoset ``[b] + l``."""
+    bucket_sequence: np.ndarray
+    """int64 (buckets,): first sequence of the bucket; action ``a`` of lane ``l`` is sequence
+    ``[b] + a * lanes + l``."""
+    bucket_stride: np.ndarray
+    """int64 (buckets,): lanes per hand, which is the public nodes of the bucket."""
+    bucket_mask: np.ndarray
+    """int64 (buckets,): row of ``hand_rank``: which hands the lanes of the bucket stand for."""
+    hand_rank: np.ndarray
+    """int64 (masks, most hands + 1): how many of the hands before ``h`` are possible, under each
+    mask; the last column is the number of possible hands.  Games without private hands
+    have one hand."""
+    infoset_parent: np.ndarray
+    """uint32 (infosets,): the owner's last sequence before the infoset."""
+    payoff: PayoffEntries
+    """The payoff operator, entry by entry."""
+    blocks: PayoffBlocks
+    """The payoff operator, where matrices are shared."""
+
+    @property
+    def n_players(self) -> int:
+        """Players."""
+        return len(self.player_infosets) - 1
+
+    @property
+    def n_infosets(self) -> int:
+        """Infosets of all players."""
+        return len(self.infoset_parent)
+
+    @property
+    def n_sequences(self) -> int:
+        """Sequences of all players, the empty ones included."""
+        return int(self.player_sequences[-1])
+
+
+def named_arrays(view: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
+    """Every array of a view by name; those of a part are named ``"part/array"``."""
+    for name, value in view._asdict().items():
+        if isinstance(value, tuple):
+            yield from named_arrays(value, f"{prefix}{name}/")
+        else:
+            yield f"{prefix}{name}", value
