@@ -19,6 +19,7 @@ from .kuhn import KuhnPoker, OneCardPoker
 from .leduc import LeducPoker
 from .liars_dice import Bluff, LiarsDice
 from .matrix import MatrixGame
+from .nl_leduc import NoLimitLeduc
 
 Rules = Game | PublicTreeGame
 
@@ -49,6 +50,7 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "kuhn": KuhnPoker,
     "one_card_poker": OneCardPoker,
     "leduc": LeducPoker,
+    "nl_leduc": NoLimitLeduc,
     "liars_dice": LiarsDice,
     "bluff": Bluff,
     "goofspiel": Goofspiel,
