@@ -17,7 +17,7 @@ from . import public_form, public_tree, recognition, symmetry
 from .from_histories import compile_histories, number_infosets
 from .histories import Infosets, WalkedGame
 
-MANY_LABELS = 2_000_000
+MANY_LABELS = 200_000
 """From as many infosets on, labels are made when they are asked for."""
 
 

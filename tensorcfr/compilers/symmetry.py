@@ -354,34 +354,42 @@ def _payoffs(tree, folded, node, kept, mass, weight):  # type: ignore[no-untyped
     )
     kinds, count = np.unique(rows, axis=1, return_counts=True)
     first = np.append(np.flatnonzero(np.diff(kinds[0], prepend=-1)), kinds.shape[1])
-    known: dict[bytes, int] = {}
-    payoffs: dict[tuple[float, int], int] = {}
-    tables: list[np.ndarray] = []
-    number = np.full(len(kept), -1, dtype=np.int64)
-    for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
-        _, weights, matrices, bits = kinds[:, begin:end]
-        pots = np.ascontiguousarray(bits).view(np.float64)
-        unit = float(np.abs(pots).max()) or 1.0
-        key = np.stack([weights, matrices, _bits(pots / unit).view(np.int64), count[begin:end]])
-        at = int(kinds[0, begin])
-        row = known.setdefault(key.tobytes() + bytes([0]) + weight[at].tobytes(), len(tables))
-        if row == len(tables):
-            paid = np.zeros((2, *mass.shape[1:]))
-            for w, m, pot, times in zip(
-                weights, matrices, pots / unit, count[begin:end], strict=True
-            ):
-                with np.errstate(invalid="ignore"):
-                    table = tree.prior * tree.weight_table[w] * tree.matrix_table[m]
-                for player in range(2):
-                    paid[player] += pot * times * folded(np.where(alive[w], table[player], 0.0))
-            tables.append(_ratio(paid, np.broadcast_to(mass[weight[at]], paid.shape)))
-        number[at] = payoffs.setdefault((unit, row), len(payoffs))
-    return (
-        number,
-        np.array([unit for unit, _ in payoffs]),
-        np.array([row for _, row in payoffs], dtype=np.int64),
-        np.array(tables).reshape(-1, 2, *mass.shape[1:]),
+    first = np.flatnonzero(np.diff(kinds[0], prepend=-1))
+    pots = np.ascontiguousarray(kinds[3]).view(np.float64)
+    unit = np.maximum.reduceat(np.abs(pots), first)
+    unit[unit == 0] = 1.0
+    share = pots / np.repeat(unit, np.diff(np.append(first, len(pots))))
+    # Terminals that stand for the same deals with the same shares have one table.
+    term = _pair(_pair(_unsigned(kinds[1]), _unsigned(kinds[2])), _unsigned(count))
+    with np.errstate(over="ignore"):
+        sums = np.add.reduceat(_pair(term, _bits(share)), first)
+    at = kinds[0, first]
+    _, example, row = np.unique(
+        _pair(sums, _unsigned(weight[at])), return_index=True, return_inverse=True
     )
+    ends = np.append(first, len(pots))
+    tables = np.empty((len(example), 2, *mass.shape[1:]))
+    for table, group in zip(tables, example.tolist(), strict=True):
+        members = slice(ends[group], ends[group + 1])
+        paid = np.zeros_like(table)
+        for w, m, part, times in zip(
+            kinds[1, members], kinds[2, members], share[members], count[members], strict=True
+        ):
+            with np.errstate(invalid="ignore"):
+                utility = tree.prior * tree.weight_table[w] * tree.matrix_table[m]
+            utility = np.where(alive[w], utility, 0.0)
+            paid += part * times * np.array([folded(utility[0]), folded(utility[1])])
+        table[:] = _ratio(paid, np.broadcast_to(mass[weight[at[group]]], paid.shape))
+    pairs, payoff_of = np.unique(
+        np.stack([unit, row.astype(np.float64)]), axis=1, return_inverse=True
+    )
+    number = np.full(len(kept), -1, dtype=np.int64)
+    number[at] = payoff_of
+    return number, np.ascontiguousarray(pairs[0]), pairs[1].astype(np.int64), tables
+
+
+def _unsigned(numbers: np.ndarray) -> np.ndarray:
+    return numbers.astype(np.int64).view(np.uint64)
 
 
 def merged_sequences(
