@@ -38,4 +38,4 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A piece of a kernel: compiled as part of the kernels that call it."""
-    return numba.njit(**_OPTIONS)(function)
+    return numba.njit(forceinline=True, **_OPTIONS)(function)
