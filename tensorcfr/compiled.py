@@ -293,8 +293,8 @@ class CompiledGame:
         if self.merged is not None:
             small = self.merged.form
             lines.append(
-                f"  solved as {small.n_infosets:,} infosets, {small.n_sequences:,} sequences "
-                f"(symmetries merged)\n  {_describe_payoff(small)}"
+                f"  solved as {small.n_infosets:,} infosets, {small.n_sequences:,} sequences"
+                f"\n  {_describe_payoff(small)}"
             )
         lines.append(f"  {self.nbytes:,} bytes")
         return "\n".join(lines)

@@ -13,7 +13,7 @@ from ..invariants import check
 from ..labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 from ..rules import PublicTreeGame
 from ..views import PublicTree, SequenceForm
-from . import public_form, public_tree, recognition, symmetry
+from . import contraction, public_form, public_tree, recognition, symmetry
 from .from_histories import compile_histories, number_infosets
 from .histories import Infosets, WalkedGame
 
@@ -65,13 +65,21 @@ def compile_walked(walked: WalkedGame, name: str) -> CompiledGame | None:
 
 
 def _merged(tree: PublicTree, form: SequenceForm) -> Merged | None:
-    """The game with its symmetries merged, if it has any."""
-    quotient = symmetry.merge(tree)
-    if quotient is None:
+    """The smaller game that stands for this one, if there is one: without decisions that have
+    one action, symmetries merged."""
+    contracted = contraction.contract(tree)
+    shorter, node = contracted or (tree, np.arange(tree.n_nodes))
+    quotient = symmetry.merge(shorter)
+    if quotient is None and contracted is None:
         return None
-    merged, small = public_form.build(quotient.tree)
-    sequence = symmetry.merged_sequences(tree, form, quotient._replace(tree=small), merged)
-    return Merged(merged, sequence)
+    if quotient is None:
+        hand = tuple(np.arange(hands) for hands in tree.prior.shape)
+        quotient = symmetry.Quotient(shorter, np.arange(shorter.n_nodes), hand)
+    merged, smaller = public_form.build(quotient.tree)
+    quotient = quotient._replace(
+        tree=smaller, node=np.where(node < 0, -1, quotient.node[node])
+    )
+    return Merged(merged, symmetry.merged_sequences(tree, form, quotient, merged))
 
 
 def _outcomes(public: PublicGame) -> tuple[str, ...]:

@@ -400,7 +400,8 @@ def merged_sequences(
     Args:
         tree: The public tree, with buckets and ranks.
         form: Its sequence form.
-        quotient: The merged game; its tree with buckets and ranks.
+        quotient: The merged game; its tree with buckets and ranks.  Nodes that nothing stands
+            for (-1) have one action: for its sequence stands the empty one, which is as sure.
         merged: Its sequence form.
     """
     found = np.empty(form.n_sequences, dtype=np.uint32)
@@ -412,6 +413,10 @@ def merged_sequences(
     for b, (begin, end) in enumerate(zip(first[:-1], first[1:], strict=True)):
         here = quotient.node[nodes[begin:end]]
         player = int(tree.player[nodes[begin]])
+        if here[0] < 0:
+            at = int(form.bucket_sequence[b])
+            found[at : at + int(form.bucket_lanes[b])] = merged.player_sequences[player]
+            continue
         to = quotient.tree.bucket[here].astype(np.int64)
         lanes, mask, stride = (
             merged.bucket_lanes[to],

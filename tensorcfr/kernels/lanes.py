@@ -19,7 +19,7 @@ from numba.extending import intrinsic, overload
 
 WIDTH = 8
 """Lanes of a vector: 64 bytes of float64."""
-VECTORS = 4
+VECTORS = 2
 """Vectors at a time: as many additions can be under way without waiting for each other."""
 
 _DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
@@ -52,7 +52,8 @@ def weighted_sum(
         first: See above.
         stride: See above.
         rank: int64.
-        out: float64; modified in place; must not overlap with the lanes of ``x``.
+        out: float64; modified in place, up to the next multiple of ``WIDTH * VECTORS`` lanes; must
+            not overlap with the lanes of ``x``.
         to: Its first lane.
         add: Whether to add to what is there.
         count: Lanes.
@@ -143,16 +144,16 @@ def _emit_sum(
         target = lanes.pointer(7, arguments[8])
         sums = [cgutils.alloca_once(builder, _DOUBLES) for _ in range(VECTORS)]
         with lanes.steps(count) as (lane, masks):
-            for k, (mask, total) in enumerate(zip(masks, sums, strict=True)):
+            for k, total in enumerate(sums):
                 # Nothing is read where nothing is added to: it may hold anything.
-                kept = builder.and_(mask, _splat(builder, add))
-                builder.store(lanes.load(target, lane, k, kept), total)
+                kept = lanes.load(target, lane, k, _splat(builder, add))
+                builder.store(kept, total)
             with lanes.terms(3) as (source, factor):
                 for k, (mask, total) in enumerate(zip(masks, sums, strict=True)):
                     term = lanes.load(source, lane, k, mask)
                     builder.store(lanes.fma(factor, term, builder.load(total)), total)
-            for k, (mask, total) in enumerate(zip(masks, sums, strict=True)):
-                lanes.store(builder.load(total), target, lane, k, mask)
+            for k, total in enumerate(sums):
+                lanes.store(builder.load(total), target, lane, k)
         return context.get_dummy_value()
 
     return signature, generate
@@ -274,11 +275,19 @@ class _Lanes:
         found = self.builder.call(load, [address, align, mask, zeros])
         return self.builder.fpext(found, _DOUBLES) if vector is _FLOATS else found
 
-    def store(self, value: Any, target: _Pointer, lane: Any, k: int, mask: Any) -> None:
-        """Doubles back to vector ``k`` of a step, those under the mask."""
+    def store(
+        self, value: Any, target: _Pointer, lane: Any, k: int, mask: Any | None = None
+    ) -> None:
+        """Doubles back to vector ``k`` of a step: all, or those under the mask.
+
+        What a masked store wrote reaches a later load only by way of the cache.
+        """
         vector = target.vector
         if vector is _FLOATS:
             value = self.builder.fptrunc(value, _FLOATS)
+        if mask is None:
+            self.builder.store(value, self._address(target, lane, k)[0], align=8)
+            return
         store = self._function(
             f"llvm.masked.store.{_name(vector)}.p0",
             ir.VoidType(),
