@@ -4,7 +4,7 @@
 :func:`strategy_chart` strategies.  All return the figure and show nothing.
 """
 
-from .charts import kuhn_stages, public_nodes, strategy_chart
+from .charts import find_node, is_kuhn, kuhn_stages, public_nodes, strategy_chart
 from .convergence import convergence
 from .style import check_format
 from .sweeps import sweep_curves
@@ -12,6 +12,8 @@ from .sweeps import sweep_curves
 __all__ = [
     "check_format",
     "convergence",
+    "find_node",
+    "is_kuhn",
     "kuhn_stages",
     "public_nodes",
     "strategy_chart",

@@ -144,7 +144,11 @@ def kuhn_stages(solution: Solution | Policy, *, path: str | Path | None = None) 
     panels[0].set_ylabel("probability of betting\n(facing a bet: of calling)")
     if len(cards) == 3:
         figure.legend(
-            *_legend(bars, panels[0]), loc="outside upper center", ncols=3, frameon=False, fontsize=9
+            *_legend(bars, panels[0]),
+            loc="outside upper center",
+            ncols=3,
+            frameon=False,
+            fontsize=9,
         )
     caption(figure, _caption(solution))
     if path is not None:
@@ -182,9 +186,7 @@ def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
     half = width / 2 + 0.06
     for place, (low, high) in enumerate(zip(least, most, strict=True)):
         for end in {low, high}:
-            ax.plot(
-                [place - half, place + half], [end, end], color="black", lw=1.5, clip_on=False
-            )
+            ax.plot([place - half, place + half], [end, end], color="black", lw=1.5, clip_on=False)
         if high > low:
             ax.plot([place, place], [low, high], color="black", lw=1.0)
     ax.plot(
@@ -301,7 +303,9 @@ def _heat_map(
     right.spines[:].set_visible(False)
     right.set_ylabel("own reach", fontsize=8, color="#555555")
     game = solution.game.name
-    figure.suptitle(f"{game}, player {node.player} at {node.name!r}", x=0.01, ha="left", fontsize=11)
+    figure.suptitle(
+        f"{game}, player {node.player} at {node.name!r}", x=0.01, ha="left", fontsize=11
+    )
     note = "Cells: probability of each action, blank below .005."
     if avoided.any():
         note += " Grey: the player's own strategy never comes here."
@@ -320,5 +324,3 @@ def _caption(solution: Solution | Policy) -> str:
         f"{solution.iterations:,} iterations; exploitability {solution.exploitability:.2g} "
         f"(nash_conv / {solution.game.n_players} players, in units of utility)."
     )
-
-

@@ -127,7 +127,7 @@ def _draw(
         if not curve.x:
             continue
         ax.plot(curve.x, curve.median, **style)  # type: ignore[arg-type]
-        ax.plot(curve.x[-1:], curve.median[-1:], "o", color=colour, markersize=4)
+        ax.plot(curve.x[-1:], curve.median[-1:], "o", color=colour, markersize=4, clip_on=False)
         if len(seeds) > 1:
             ax.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
         ends.append((name, colour, curve.x[-1], curve.median[-1]))
@@ -168,14 +168,14 @@ def _mark_exact(ax: Axes, name: str, colour: str, seconds: float) -> float:
     ax.axvline(seconds, color=colour, linewidth=1.2, linestyle=(0, (1.2, 1.2)))
     ax.annotate(
         f"{name}: exact after {seconds:.2g} s",
-        xy=(seconds, 0.02),
+        xy=(seconds, 0.98),
         xycoords=("data", "axes fraction"),
         xytext=(-3, 0),
         textcoords="offset points",
         rotation=90,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
         ha="right",
-        va="bottom",
+        va="top",
         color=darker(colour),
         fontsize=LABEL_SIZE - 1,
     )

@@ -90,8 +90,7 @@ def cells(
     for source in _several(games, "game"):
         named.setdefault(_check_game(source), source)
     records = {
-        spec_of(record): record
-        for record in map(read_algorithm, _several(algorithms, "algorithm"))
+        spec_of(record): record for record in map(read_algorithm, _several(algorithms, "algorithm"))
     }
     drawn = _check_seeds(seeds)
     return [

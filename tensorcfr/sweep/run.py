@@ -243,7 +243,7 @@ def _run_here(todo: list[Cell], budget: Budget, memory_limit: int | None, desk: 
 # In other processes
 
 
-class _Stopped(Exception):
+class _StopError(Exception):
     """The sweep is over; what the cell has told is in the table."""
 
 
@@ -270,10 +270,10 @@ def _work(number: int, cell: Cell, budget: Budget, memory_limit: int | None) -> 
         with _Worker.turn:
             _Worker.pipe.send((number, news))
         if _Worker.stop.is_set():
-            raise _Stopped
+            raise _StopError
 
     if _Worker.stop.is_set():
-        raise _Stopped
+        raise _StopError
     _run_cell(cell, budget, memory_limit, tell)
 
 

@@ -191,7 +191,7 @@ class Table:
         return file
 
     def _check(self, row: Row, budget: str) -> None:
-        """A row of another sweep?"""
+        """Refuse a row of another sweep."""
         wrong = None
         if row.key not in self._order:
             wrong = f"it holds {row.game} by {row.algorithm}"
