@@ -16,6 +16,7 @@ from ..solution import Solution
 from .style import caption, check_format, light_grid, new_figure
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -143,13 +144,7 @@ def kuhn_stages(solution: Solution | Policy, *, path: str | Path | None = None) 
         ax.set_xlabel("card")
     panels[0].set_ylabel("probability of betting\n(facing a bet: of calling)")
     if len(cards) == 3:
-        figure.legend(
-            *_legend(bars, panels[0]),
-            loc="outside upper center",
-            ncols=3,
-            frameon=False,
-            fontsize=9,
-        )
+        _explain(figure, bars)
     caption(figure, _caption(solution))
     if path is not None:
         figure.savefig(path)
@@ -194,17 +189,28 @@ def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
     )
 
 
-def _legend(bars: object, ax: Axes) -> tuple[list[object], list[str]]:
+def _explain(figure: Figure, bars: Artist) -> None:
     """What the signs mean."""
     from matplotlib.lines import Line2D
 
-    bracket = Line2D([], [], color="black", marker="_", ms=9, mew=1.5, lw=1.0)
-    diamond = Line2D([], [], color="#D55E00", marker="D", ms=5, mec="white", lw=0)
-    return [bars, bracket, diamond], [
-        "this strategy",
-        "all equilibria (\N{GREEK SMALL LETTER ALPHA} from 0 to 1/3)",
-        "the equilibrium with this \N{GREEK SMALL LETTER ALPHA} = P(bet on J, opening)",
-    ]
+    alpha = "\N{GREEK SMALL LETTER ALPHA}"
+    signs = {
+        "this strategy": bars,
+        f"all equilibria ({alpha} from 0 to 1/3)": Line2D(
+            [], [], color="black", marker="_", ms=9, mew=1.5, lw=1.0
+        ),
+        f"the equilibrium with this {alpha} = P(bet on J, opening)": Line2D(
+            [], [], color="#D55E00", marker="D", ms=5, mec="white", lw=0
+        ),
+    }
+    figure.legend(
+        signs.values(),
+        signs.keys(),
+        loc="outside upper center",
+        ncols=3,
+        frameon=False,
+        fontsize=9,
+    )
 
 
 def strategy_chart(
@@ -302,10 +308,8 @@ def _heat_map(
     right.tick_params(length=0, labelsize=8, labelcolor="#555555")
     right.spines[:].set_visible(False)
     right.set_ylabel("own reach", fontsize=8, color="#555555")
-    game = solution.game.name
-    figure.suptitle(
-        f"{game}, player {node.player} at {node.name!r}", x=0.01, ha="left", fontsize=11
-    )
+    title = f"{solution.game.name}, player {node.player} at {node.name!r}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     note = "Cells: probability of each action, blank below .005."
     if avoided.any():
         note += " Grey: the player's own strategy never comes here."
