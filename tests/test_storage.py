@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from random_games import random_game
 
-from tensorcfr import files, storage
+from tensorcfr import files
 from tensorcfr.compiled import CompiledGame
 from tensorcfr.compilers import compile_game
 from tensorcfr.rules import Chance, Decision, Game, Terminal
