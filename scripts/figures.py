@@ -21,7 +21,7 @@ from tensorcfr import GameError, compile_game, solve
 from tensorcfr.errors import SweepError
 from tensorcfr.games import make_game
 from tensorcfr.plots import kuhn_stages, strategy_chart, sweep_curves
-from tensorcfr.sweep import read_algorithm, sweep
+from tensorcfr.sweep import read_algorithm, read_sweep, sweep
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -43,7 +43,7 @@ class Comparison:
 
 COMPARISONS = {
     "kuhn_nodes": Comparison(
-        "Kuhn poker: four algorithms to 4 billion nodes touched",
+        "Kuhn poker: CFR, CFR+, chance sampling, external sampling",
         ("kuhn",),
         ("cfr", "cfr+", "chance_sampling", "external_sampling"),
         full={"nodes": 4_000_000_000},
@@ -51,7 +51,7 @@ COMPARISONS = {
         seeds=5,
     ),
     "kuhn_time": Comparison(
-        "Kuhn poker: CFR against CFR+ in time, 100,000 iterations",
+        "Kuhn poker: CFR against CFR+ in time",
         ("kuhn",),
         ("cfr", "cfr+"),
         full={"iters": 100_000},
@@ -115,17 +115,18 @@ CHARTS: dict[str, tuple[Callable[[Path, int], None], int, int]] = {
 """Strategies: what draws them, iterations at full scale and quick."""
 
 
-def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> bool:
-    """One sweep and its picture; returns whether there is one."""
+def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> None:
+    """One sweep and its picture, as far as this version can."""
     figure = COMPARISONS[name]
     games = [game for game in figure.games if _known(name, game, make_game)]
     algorithms = [spec for spec in figure.algorithms if _known(name, spec, read_algorithm)]
     if not games or not algorithms:
         print(f"{name}: skipped")
-        return False
+        return
+    table = folder / f"{name}.csv"
     try:
         rows = sweep(
-            folder / f"{name}.csv",
+            table,
             games,
             algorithms,
             seeds=range(figure.seeds),
@@ -133,11 +134,14 @@ def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> 
             **(figure.quick if quick else figure.full),
         )
     except SweepError as error:
-        print(f"{name}: skipped, {error}")
-        return False
+        print(f"{name}: {error}")
+        rows = read_sweep(table)
+    if not rows:
+        table.unlink()
+        print(f"{name}: skipped")
+        return
     sweep_curves(rows, x=figure.x, title=figure.title, path=folder / f"{name}.png")
     print(f"{name}: wrote {folder / name}.csv and .png")
-    return True
 
 
 def _known(name: str, spec: str, read: Callable[[str], object]) -> bool:

@@ -113,8 +113,10 @@ def read_algorithm(
         ValueError: There is no such algorithm or option, or the text has another form.
     """
     if isinstance(spec, str):
+        name, bracket, rest = spec.strip().partition("(")
         try:
-            name, given = parse_spec(spec)
+            # The name apart: "cfr+" is none in Python's grammar.
+            given = parse_spec(f"options({rest}")[1] if bracket else {}
         except GameError:
             raise ValueError(
                 f"cannot read the algorithm {spec!r}; write it as name(option=value, ...)"
