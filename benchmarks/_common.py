@@ -143,23 +143,21 @@ class LiteEFG:
             baselines = {"cfr": CFR, "cfr+": CFRplus, "dcfr": DCFR, "pcfr+": PCFR}
             self.graph = baselines[algorithm].graph()
             self.environment.set_graph(self.graph)
-        self.average = "avg-iterate" if algorithm == "cfr" else "linear-avg-iterate"
-        self.discounted = algorithm == "dcfr"
+        # DCFR keeps the average itself.
+        averages = {"cfr": "avg-iterate", "dcfr": "last-iterate"}
+        self.average = averages.get(algorithm, "linear-avg-iterate")
+        kept = ["average-iterate"] if algorithm == "dcfr" else []
+        self.strategy = self.graph.current_strategy(*kept)
 
     def step(self, iterations: int) -> None:
         """Run some iterations."""
-        strategy = self.graph.current_strategy()
         for _ in range(iterations):
             self.graph.update_graph(self.environment)
-            self.environment.update_strategy(strategy, update_best=False)
+            self.environment.update_strategy(self.strategy, update_best=False)
 
     def exploitability(self) -> float:
         """Exploitability of the average strategy."""
-        if self.discounted:  # It keeps the average itself.
-            average = self.graph.current_strategy("average-iterate")
-            gains = self.environment.exploitability(average, "last-iterate")
-        else:
-            gains = self.environment.exploitability(self.graph.current_strategy(), self.average)
+        gains = self.environment.exploitability(self.strategy, self.average)
         return sum(gains) / len(gains)
 
 

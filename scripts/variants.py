@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -119,8 +120,9 @@ def markdown(rows: Sequence[Row], peers: dict[str, Any], pictures: Sequence[str]
         + ".  Time is that of iterating, to the first checkpoint (25 per factor of ten in "
         "iterations) at which the exploitability of the average strategy, nash_conv / 2 in units "
         "of utility, was at or below the target; evaluation, compiling and set-up are not "
-        "counted, for the peers CPU time.  Bold: the first of the iterative ones; italic: the LP, "
-        "where it is before all of them.  An empty cell was not measured, a dash not reached.",
+        "counted, for the peers CPU time.  Bold: the first of the iterative ones, the peers' "
+        "included; italic: the LP, where it is before all of them.  An empty cell was not "
+        "measured, a dash not reached.",
     ]
     for target in TARGETS:
         text += ["", f"### To exploitability {target:g}", "", _table(marks, names, peers, target)]
@@ -136,49 +138,43 @@ def _table(
     target: float,
 ) -> str:
     """Seconds to one target: a row per algorithm, a column per game."""
-    body = []
-    for name in names:
-        cells = []
-        for game in GAMES:
-            mark = marks[game, name, target]
-            text = NOT_REACHED if mark.seconds is None else duration(mark.seconds)
-            if mark.seconds is not None and mark.seconds <= _best(marks, names, game, target):
-                text = f"*{text}*" if name == "lp" else f"**{text}**"
-            cells.append(text)
-        body.append([f"`{name}`", *cells])
+    times: dict[str, dict[str, float | None]] = {
+        f"`{name}`": {game: marks[game, name, target].seconds for game in GAMES} for name in names
+    }
     for peer, games in peers.items():
+        found = {game: games[game][f"{target:g}"] for game in GAMES if game in games}
+        times[peer] = {game: mark and mark["seconds"] for game, mark in found.items()}
+    best = {
+        game: min((own.get(game) or math.inf for name, own in times.items() if name != "`lp`"))
+        for game in GAMES
+    }
+    body = []
+    for name, own in times.items():
         cells = []
         for game in GAMES:
-            reached_at = games.get(game, {}).get(f"{target:g}")
-            cells.append("" if game not in games else NOT_REACHED)
-            if reached_at:
-                cells[-1] = duration(reached_at["seconds"])
-        body.append([peer, *cells])
+            seconds = own.get(game)
+            cell = "" if game not in own else NOT_REACHED
+            if seconds is not None:
+                emphasis = ("*" if name == "`lp`" else "**") if seconds <= best[game] else ""
+                cell = f"{emphasis}{duration(seconds)}{emphasis}"
+            cells.append(cell)
+        body.append([name, *cells])
     return table(["", *(SHORT.get(game, game) for game in GAMES)], body)
 
 
-def _best(
-    marks: dict[tuple[str, str, float], Reached], names: Sequence[str], game: str, target: float
-) -> float:
-    """Seconds of the first iterative variant."""
-    times = [marks[game, name, target].seconds for name in names if name != "lp"]
-    return min((time for time in times if time is not None), default=float("inf"))
-
-
 def _wins(marks: dict[tuple[str, str, float], Reached], names: Sequence[str]) -> str:
-    """How often each variant is first, within twice of the first, and there at all."""
+    """How often each of our variants is first, within twice of the first, and there at all."""
     contests = [(game, target) for game in GAMES for target in TARGETS]
+    ratios: dict[str, list[float]] = {name: [] for name in names if name != "lp"}
+    for game, target in contests:
+        own = {name: marks[game, name, target].seconds for name in ratios}
+        times = {name: seconds for name, seconds in own.items() if seconds is not None}
+        for name, seconds in times.items():
+            ratios[name].append(seconds / min(times.values()))
     body = []
-    for name in names:
-        if name == "lp":
-            continue
-        ratios = []
-        for game, target in contests:
-            seconds = marks[game, name, target].seconds
-            if seconds is not None:
-                ratios.append(seconds / _best(marks, names, game, target))
-        counts = [sum(r <= 1 for r in ratios), sum(r <= 2 for r in ratios), len(ratios)]
-        worst = f"{max(ratios):.3g}" if len(ratios) == len(contests) else NOT_REACHED
+    for name, found in ratios.items():
+        counts = [sum(r <= 1 for r in found), sum(r <= 2 for r in found), len(found)]
+        worst = f"{max(found):.3g}" if len(found) == len(contests) else NOT_REACHED
         body.append([f"`{name}`", *map(str, counts), worst])
     header = [f"of {len(contests)} (game, target)", "first", f"within 2{TIMES} of the first"]
     return table([*header, "reached", "largest ratio to the first"], body)

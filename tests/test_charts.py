@@ -15,12 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tensorcfr import (
+    Chance,
     Decision,
+    Game,
     MissingExtraError,
-    Payoff,
     Policy,
-    PublicTreeGame,
     Solution,
+    Terminal,
     compile_game,
     evaluate,
     solve,
@@ -194,19 +195,17 @@ def test_the_family_drawn_in_is_one_of_equilibria(alpha: float) -> None:
     assert found.values[0] == pytest.approx(-1 / 18)
 
 
-class Blind(PublicTreeGame):
-    """Both choose once, and the second does not see what the first chose."""
+class Blind(Game):
+    """Each holds a card of his own, and the second does not see what the first chose."""
 
-    hands = (("A", "B"), ("C", "D"))
-    prior = np.full((2, 2), 0.25)
-
-    def node(self, actions: tuple[str, ...]) -> Decision | Payoff:
-        if len(actions) < 2:
-            return Decision(len(actions), "", ("left", "right"))
-        return Payoff(1.0 if actions[0] == actions[1] else -1.0, "win")
-
-    def matrix(self, key: str) -> np.ndarray:
-        return np.stack([np.ones((2, 2)), -np.ones((2, 2))])
+    def node(self, history: tuple[str, ...]) -> Decision | Chance | Terminal:
+        if len(history) < 2:
+            return Chance(dict.fromkeys(("AB", "CD")[len(history)], 0.5))
+        if len(history) < 4:
+            player = len(history) - 2
+            return Decision(player, history[player], ("left", "right"))
+        won = 1.0 if history[2] == history[3] else -1.0
+        return Terminal((won, -won))
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,12 @@ Effort = Literal["iterations", "nodes", "seconds"]
 PANEL_SIZE = (5.4, 3.5)
 """Inches of one panel, the names beside it included."""
 
+LONG_NAME = 16
+"""Characters of a name from which it is written in several lines."""
+
+TITLE_PAD = 15.0
+"""Points between a panel and its title: room for the mark of an exact solution."""
+
 EXACT = Status.EXACT.name.lower()
 """``Row.status`` of an exact solution, which is a time and no curve."""
 
@@ -96,7 +102,7 @@ def sweep_curves(
             ax.set_xlabel(X_AXES[effort][1])
         players = {row.players for seeds in lines.values() for own in seeds for row in own}
         line[0].set_ylabel(metric(players))
-        line[0].set_title(game, loc="left", fontsize=11)
+        line[0].set_title(game, loc="left", fontsize=11, pad=TITLE_PAD)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12)
     caption(figure, _caption(rows, by_line))
@@ -130,7 +136,7 @@ def _draw(
         ax.plot(curve.x[-1:], curve.median[-1:], "o", color=colour, markersize=4, clip_on=False)
         if len(seeds) > 1:
             ax.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
-        ends.append((name, colour, curve.x[-1], curve.median[-1]))
+        ends.append((_wrapped(name), colour, curve.x[-1], curve.median[-1]))
         right = max(right, curve.x[-1])
     if right:
         fix_scales(ax, right)
@@ -163,21 +169,28 @@ def _curve(seeds: Sequence[Sequence[Row]], attribute: str) -> _Curve:
     return curve
 
 
+def _wrapped(name: str) -> str:
+    """A long name in several lines: it stands beside the axes, whose room it takes."""
+    if len(name) <= LONG_NAME:
+        return name
+    return name.replace("(", "\n(", 1).replace(", ", ",\n ")
+
+
 def _mark_exact(ax: Axes, name: str, colour: str, seconds: float) -> float:
     """An upright line at the time of an exact solution; returns where it stands."""
     ax.axvline(seconds, color=colour, linewidth=1.2, linestyle=(0, (1.2, 1.2)))
+    # Above the axes: inside, it would hide the curves.
     ax.annotate(
         f"{name}: exact after {seconds:.2g} s",
-        xy=(seconds, 0.98),
+        xy=(seconds, 1.0),
         xycoords=("data", "axes fraction"),
-        xytext=(-3, 0),
+        xytext=(0, 2),
         textcoords="offset points",
-        rotation=90,
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
-        ha="right",
-        va="top",
+        ha="center",
+        va="bottom",
         color=darker(colour),
         fontsize=LABEL_SIZE - 1,
+        annotation_clip=False,
     )
     return seconds
 
