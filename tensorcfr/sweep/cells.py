@@ -144,7 +144,7 @@ def spec_of(record: Algorithm | LinearProgram) -> str:
     if isinstance(record, LinearProgram) or record == known:
         return record.name
     to_dict(record)  # Refuses functions: two of them would share one text.
-    usual = known.options if isinstance(known, Algorithm) else {}
+    usual: dict[str, Any] = getattr(known, "options", {})
     changes = [
         f"{option}={_literal(value)}"
         for option, value in record.options.items()
