@@ -101,8 +101,9 @@ def sweep_curves(
             ends[ax] = _draw(ax, lines, effort, styles)
             ax.set_xlabel(X_AXES[effort][1])
         players = {row.players for seeds in lines.values() for own in seeds for row in own}
+        exact = any(seeds[0][-1].status == EXACT for seeds in lines.values())
         line[0].set_ylabel(metric(players))
-        line[0].set_title(game, loc="left", fontsize=11, pad=TITLE_PAD)
+        line[0].set_title(game, loc="left", fontsize=11, pad=TITLE_PAD if exact else None)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12)
     caption(figure, _caption(rows, by_line))

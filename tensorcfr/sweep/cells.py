@@ -16,6 +16,10 @@ from ..errors import GameError
 from ..games import make_game, parse_spec
 
 
+Record = Algorithm | LinearProgram
+"""An algorithm as data."""
+
+
 @dataclass(frozen=True)
 class Budget:
     """When each cell ends: at the first of these that is met; see :func:`tensorcfr.solve`.
@@ -63,7 +67,7 @@ class Cell:
     """For an algorithm that draws at random; None for the others."""
     source: str | CompiledGame
     """What :func:`tensorcfr.compile_game` takes, or a compiled game."""
-    record: Algorithm | LinearProgram
+    record: Record
     """The algorithm as data."""
 
     @property
@@ -78,7 +82,7 @@ class Cell:
 
 def cells(
     games: Iterable[str | CompiledGame],
-    algorithms: Iterable[str | Algorithm | LinearProgram],
+    algorithms: Iterable[str | Record],
     seeds: Iterable[int],
 ) -> list[Cell]:
     """Games times algorithms times seeds, each once; one seed where nothing is drawn.
@@ -100,9 +104,7 @@ def cells(
     ]
 
 
-def read_algorithm(
-    spec: str | Algorithm | LinearProgram, **options: Any
-) -> Algorithm | LinearProgram:
+def read_algorithm(spec: str | Record, **options: Any) -> Record:
     """``"dcfr"`` or ``"dcfr(alpha=2)"`` to the record that it stands for.
 
     Args:
@@ -134,7 +136,7 @@ def read_algorithm(
         raise ValueError(str(error)) from error
 
 
-def spec_of(record: Algorithm | LinearProgram) -> str:
+def spec_of(record: Record) -> str:
     """The text that :func:`read_algorithm` reads as this record.
 
     Raises:

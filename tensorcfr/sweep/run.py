@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..algorithms import Algorithm, LinearProgram
+from ..algorithms import LinearProgram
 from ..algorithms.family import PUBLISHED
 from ..compiled import CompiledGame
 from ..compilers import compile_game
@@ -21,7 +21,7 @@ from ..driver import Progress, solve
 from ..errors import SweepError
 from ..machine import machine, versions
 from ..solution import Solution, Status, TracePoint
-from .cells import Budget, Cell, cells
+from .cells import Budget, Cell, Record, cells
 from .table import GOES_ON, Row, Table
 
 POLL_SECONDS = 0.1
@@ -47,7 +47,7 @@ class SweepProgress:
 def sweep(
     path: str | Path,
     games: Iterable[str | CompiledGame],
-    algorithms: Iterable[str | Algorithm | LinearProgram],
+    algorithms: Iterable[str | Record],
     *,
     seeds: Iterable[int] = (0,),
     iters: int | None = None,
