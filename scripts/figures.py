@@ -70,7 +70,7 @@ COMPARISONS = {
         "Bluff(1,1): CFR, CFR+ and chance sampling",
         ("bluff(dice=(1, 1))",),
         ("cfr", "cfr+", "chance_sampling"),
-        full={"nodes": 20_000_000_000},
+        full={"nodes": 4_000_000_000},
         quick={"nodes": 200_000_000},
         seeds=5,
     ),

@@ -6,7 +6,7 @@ own labels, 80 columns; colour is for terminals, and rich leaves it out elsewher
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +91,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
         for level in levels:
             table.add_column(f"{level:g}", justify="right", no_wrap=True)
         for algorithm, marks in algorithms.items():
-            seeds = f" ({marks[0].seeds} seeds)" if marks[0].seeds > 1 else ""
+            seeds = f" x{marks[0].seeds}" if marks[0].seeds > 1 else ""
             table.add_row(Text(algorithm + seeds), *map(_effort, marks))
         _print(console, table)
         _print(console, "")
@@ -99,7 +99,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
         console,
         Text(
             "Nodes touched (histories visited) and time of iterating until the exploitability "
-            "(nash_conv / players) was seen at or below; the median of several seeds; -: not "
+            "(nash_conv / players) was seen at or below; x5: the median of 5 seeds; -: not "
             "reached.",
             "dim",
         ),
@@ -182,19 +182,18 @@ def _figures(solution: Solution) -> Table:
 
 
 def _effort(mark: Reached) -> str:
-    """``1.84M, 26.1 ms``; a dash where it was not reached."""
+    """``1.84M 26.1ms``; a dash where it was not reached."""
     if mark.seconds is None or mark.nodes_touched is None:
         return "-"
-    nodes = f"{_short(mark.nodes_touched, (('G', 1e9), ('M', 1e6), ('k', 1e3)))}, "
-    # The linear program touches none.
-    return (nodes if mark.nodes_touched else "") + _short(
-        mark.seconds, ((" s", 1.0), (" ms", 1e-3), (" us", 1e-6))
-    )
+    seconds = _short(mark.seconds, {"s": 1.0, "ms": 1e-3, "us": 1e-6})
+    if not mark.nodes_touched:  # The linear program touches none.
+        return seconds
+    return f"{_short(mark.nodes_touched, {'G': 1e9, 'M': 1e6, 'k': 1e3})} {seconds}"
 
 
-def _short(value: float, units: Sequence[tuple[str, float]]) -> str:
+def _short(value: float, units: Mapping[str, float]) -> str:
     """Three digits and a unit, the largest that the value fills."""
-    for unit, size in units:
+    for unit, size in units.items():
         if value >= size:
             scaled = value / size
             return f"{scaled:.0f}{unit}" if scaled >= 100 else f"{scaled:.3g}{unit}"

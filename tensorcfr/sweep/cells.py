@@ -15,7 +15,6 @@ from ..driver import check_stop_rules
 from ..errors import GameError
 from ..games import make_game, parse_spec
 
-
 Record = Algorithm | LinearProgram
 """An algorithm as data."""
 
