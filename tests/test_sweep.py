@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import math
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -463,6 +464,19 @@ class TestProcesses:
         with pytest.raises(SweepError, match=r"kuhn\(players=3\) by lp: .*two players"):
             sweep(path, ["kuhn", "kuhn(players=3)"], ["lp"], iters=1, processes=2)
         assert keys(read_sweep(path)) == [("kuhn", "lp", None)]
+
+    @unix
+    def test_a_process_that_is_killed(self, path: Path) -> None:
+        """As the system does where memory runs out."""
+
+        def kill(news: SweepProgress) -> None:
+            if news.latest and news.latest.iteration >= 100:
+                for child in multiprocessing.active_children():
+                    os.kill(child.pid or 0, signal.SIGKILL)
+
+        with pytest.raises(SweepError, match="terminated abruptly"):
+            sweep(path, ["kuhn"], ["cfr", "cfr+"], time_limit=600, processes=2, progress=kill)
+        assert max(row.iteration for row in read_sweep(path)) >= 100
 
     def test_what_happens_here_ends_them(self, path: Path) -> None:
         def stop(news: SweepProgress) -> None:
