@@ -474,7 +474,7 @@ class TestProcesses:
                 for child in multiprocessing.active_children():
                     os.kill(child.pid or 0, signal.SIGKILL)
 
-        with pytest.raises(SweepError, match="terminated abruptly"):
+        with pytest.raises(SweepError, match="ended abruptly: killed"):
             sweep(path, ["kuhn"], ["cfr", "cfr+"], time_limit=600, processes=2, progress=kill)
         assert max(row.iteration for row in read_sweep(path)) >= 100
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,11 +67,11 @@ def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
         hand = next((label[:n] for n in lengths if label[:n] in rank), "")
         key = int(game.infoset_player[infoset]), label.removeprefix(hand).strip()
         groups.setdefault(key, []).append((rank.get(hand, -1), hand, infoset))
-    publics = [public for _, public in groups]
+    owners = Counter(public for _, public in groups)
     nodes = {}
     for (player, public), members in groups.items():
         name = public or START
-        if publics.count(public) > 1:
+        if owners[public] > 1:
             name += f" (player {player})"
         members.sort()
         nodes[name] = PublicNode(

@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -76,7 +77,7 @@ def sweep(
         time_limit: Seconds of iterating after which a cell ends.
         target: Exploitability (nash_conv / players) at which a cell ends.
         processes: Cells that run at a time.  Processes get in each other's way: to compare
-            seconds, leave it at 1.
+            seconds, leave it at 1.  With more, a script needs ``if __name__ == "__main__":``.
         memory_limit: Bytes that a cell may take; by default the machine's free memory.
         progress: Called with a :class:`SweepProgress` about twenty times a second.
 
@@ -305,8 +306,18 @@ def _run_in_processes(
                     waiting.pop(number)
                 continue
             for number in returned:
-                error = waiting.pop(number).exception()
-                desk.fail(todo[number], error or RuntimeError("it told no end"))
+                desk.fail(todo[number], _why(waiting.pop(number)))
+
+
+def _why(future: Future[None]) -> BaseException:
+    """Why a cell ended without telling its end."""
+    error = future.exception()
+    if error is None or isinstance(error, BrokenProcessPool):
+        return RuntimeError(
+            "its process or one beside it ended abruptly: killed, as happens where memory runs "
+            "out, or started by a script without 'if __name__ == \"__main__\":'"
+        )
+    return error
 
 
 @contextmanager
