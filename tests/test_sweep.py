@@ -107,6 +107,15 @@ class TestRows:
         rows = sweep(path, [compile_game("matching_pennies")], [DCFR(alpha=2)], iters=1)
         assert keys(rows) == [("matching_pennies", "dcfr(alpha=2)", None)]
 
+    @pytest.mark.openspiel
+    def test_a_game_of_openspiel(self, path: Path) -> None:
+        pytest.importorskip("pyspiel")
+        game = "openspiel:kuhn_poker"
+        rows = sweep(path, [game, "kuhn"], ["cfr"], iters=20)
+        (theirs,), (ours,) = curves(rows)[game, "cfr"], curves(rows)["kuhn", "cfr"]
+        curve = [row.nash_conv for row in theirs]
+        assert curve == pytest.approx([row.nash_conv for row in ours], abs=1e-12)
+
     def test_three_players(self, path: Path) -> None:
         rows = sweep(path, ["kuhn(players=3)"], ["cfr"], iters=5)
         assert {row.players for row in rows} == {3}
