@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import tensorcfr
+from tensorcfr.machine import cpu_model
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -126,32 +127,37 @@ class OpenSpiel:
 
 
 class LiteEFG:
-    """LiteEFG's own CFR, which updates both players at once, and CFR+, in turn; averaged."""
+    """LiteEFG's own CFR, which updates both players at once, and, in turn, its CFR+, DCFR and
+    PCFR+; averaged."""
 
     def __init__(self, contest: Contest, algorithm: str) -> None:
         import LiteEFG as Lite
         import pyspiel
-        from LiteEFG.baselines import CFR, CFRplus
+        from LiteEFG.baselines import CFR, DCFR, PCFR, CFRplus
 
         Lite.set_threads(1)
         with redirect_stdout(io.StringIO()), _home(peer_cache()):
             self.environment = Lite.OpenSpielEnv(
                 pyspiel.load_game(contest.openspiel), traverse_type="Enumerate", regenerate=False
             )
-            self.graph = (CFRplus if algorithm == "cfr+" else CFR).graph()
+            baselines = {"cfr": CFR, "cfr+": CFRplus, "dcfr": DCFR, "pcfr+": PCFR}
+            self.graph = baselines[algorithm].graph()
             self.environment.set_graph(self.graph)
-        self.average = "linear-avg-iterate" if algorithm == "cfr+" else "avg-iterate"
+        # DCFR keeps the average itself.
+        averages = {"cfr": "avg-iterate", "dcfr": "last-iterate"}
+        self.average = averages.get(algorithm, "linear-avg-iterate")
+        kept = ["average-iterate"] if algorithm == "dcfr" else []
+        self.strategy = self.graph.current_strategy(*kept)
 
     def step(self, iterations: int) -> None:
         """Run some iterations."""
-        strategy = self.graph.current_strategy()
         for _ in range(iterations):
             self.graph.update_graph(self.environment)
-            self.environment.update_strategy(strategy, update_best=False)
+            self.environment.update_strategy(self.strategy, update_best=False)
 
     def exploitability(self) -> float:
         """Exploitability of the average strategy."""
-        gains = self.environment.exploitability(self.graph.current_strategy(), self.average)
+        gains = self.environment.exploitability(self.strategy, self.average)
         return sum(gains) / len(gains)
 
 
@@ -335,7 +341,7 @@ def machine() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             versions[name] = "not installed"
     return {
-        "cpu": _cpu_model(),
+        "cpu": cpu_model(),
         "cores": os.cpu_count(),
         "caches": cache_sizes(),
         "memory_bytes": _memory_bytes(),
@@ -343,16 +349,6 @@ def machine() -> dict[str, Any]:
         "versions": versions,
         "date": datetime.now(UTC).date().isoformat(),
     }
-
-
-def _cpu_model() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _memory_bytes() -> int | None:

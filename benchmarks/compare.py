@@ -158,7 +158,7 @@ def time_to_targets(contest: Contest) -> dict[str, Any]:
         if not available(tool):
             continue
         progress(f"  {tool} to {TARGETS[-1]:g} …")
-        curve = _curve(TOOLS[tool](contest, "cfr+"))
+        curve = exploitability_curve(TOOLS[tool](contest, "cfr+"))
         reached = {
             f"{target:g}": next((mark for mark in curve if mark["exploitability"] <= target), None)
             for target in TARGETS
@@ -169,8 +169,10 @@ def time_to_targets(contest: Contest) -> dict[str, Any]:
     return found
 
 
-def _curve(runner: Runner) -> list[dict[str, Any]]:
-    """Exploitability against CPU seconds of iterating, until the last target or the budget."""
+def exploitability_curve(
+    runner: Runner, target: float = TARGETS[-1], budget: float = TARGET_BUDGET
+) -> list[dict[str, Any]]:
+    """Exploitability against CPU seconds of iterating, until the target or the budget."""
     curve: list[dict[str, Any]] = []
     iterations, seconds, step = 0, 0.0, 1
     while True:
@@ -185,7 +187,7 @@ def _curve(runner: Runner) -> list[dict[str, Any]]:
                 "exploitability": runner.exploitability(),
             }
         )
-        if curve[-1]["exploitability"] <= TARGETS[-1] or seconds > TARGET_BUDGET:
+        if curve[-1]["exploitability"] <= target or seconds > budget:
             return curve
         step = max(1, iterations // 8)
 

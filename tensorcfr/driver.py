@@ -42,6 +42,8 @@ class Progress:
     """Time spent iterating in this call, in seconds."""
     latest: TracePoint | None
     """The last line of the record, if there is one."""
+    nodes_touched: int
+    """Histories visited, those of the solution it went on from included."""
 
 
 def solve(
@@ -51,6 +53,7 @@ def solve(
     iters: int | None = None,
     target: float | None = None,
     time_limit: float | None = None,
+    nodes: int | None = None,
     checkpoints: str | int | Iterable[int] = "geometric",
     start: Solution | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -58,8 +61,8 @@ def solve(
 ) -> Solution:
     """Solve a game.
 
-    Ends with the first of ``iters``, ``target`` and ``time_limit`` that is met, or with Ctrl-C,
-    which loses nothing: the solution says which in its ``status``.
+    Ends with the first of ``iters``, ``target``, ``time_limit`` and ``nodes`` that is met, or with
+    Ctrl-C, which loses nothing: the solution says which in its ``status``.
 
     Args:
         game: A compiled game.
@@ -69,6 +72,8 @@ def solve(
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players, in the game's own unit) at which to end.
         time_limit: Seconds of iterating after which to end.
+        nodes: Histories to visit (beyond those of ``start``); the iteration in which they are
+            reached is the last.
         checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten),
             a number ``n`` (every ``n`` iterations), or the iterations themselves.  The end is
             always recorded.
@@ -91,8 +96,8 @@ def solve(
         raise TypeError(f"solve takes a compiled game: compile_game({game!r}) makes one")
     record = _algorithm(game, algorithm, start)
     if isinstance(record, LinearProgram):
-        return _solve_exactly(game, record, (iters, target, time_limit), memory_limit)
-    _check_stop_rules(iters, target, time_limit)
+        return _solve_exactly(game, record, (iters, target, time_limit, nodes), memory_limit)
+    check_stop_rules(iters, target, time_limit, nodes)
     solver = Solver(
         game,
         record,
@@ -102,18 +107,21 @@ def solve(
     )
     run = _Run(solver, list(start.trace) if start else [], start.seconds if start else 0.0)
     last = None if iters is None else solver.iteration + int(iters)
+    last_node = None if nodes is None else solver.nodes_touched + int(nodes)
     marks = _marks(checkpoints, solver.iteration, to_target=target is not None)
     mark = next(marks, None)
     pace = 1
     with _interrupts() as interrupted:
-        while (status := run.status(last, target, time_limit, interrupted())) is None:
+        while (status := run.status(last, target, time_limit, last_node, interrupted())) is None:
             ends = [end - solver.iteration for end in (last, mark) if end is not None]
+            ends += [run.iterations_within(last_node)] if last_node is not None else []
             pace = run.step(min([pace, *ends]), pace, time_limit)
             if solver.iteration == mark:
                 run.record()
                 mark = next(marks, None)
             if progress:
-                progress(Progress(solver.iteration, last, solver.seconds, run.latest))
+                told = (solver.iteration, last, solver.seconds, run.latest, solver.nodes_touched)
+                progress(Progress(*told))
     evaluation = run.record()
     return Solution(
         game=game,
@@ -146,6 +154,7 @@ class _Run:
         last: int | None,
         target: float | None,
         time_limit: float | None,
+        last_node: int | None,
         interrupted: bool,
     ) -> Status | None:
         """Why to end now, or None."""
@@ -155,6 +164,8 @@ class _Run:
             return Status.ITERATIONS
         if time_limit is not None and self.solver.seconds >= time_limit:
             return Status.TIME_LIMIT
+        if last_node is not None and self.solver.nodes_touched >= last_node:
+            return Status.NODES
         return Status.INTERRUPTED if interrupted else None
 
     def step(self, iterations: int, pace: int, time_limit: float | None) -> int:
@@ -166,6 +177,17 @@ class _Run:
         if time_limit is not None:
             budget = min(budget, time_limit - self.solver.seconds)
         return max(1, min(2 * pace, int(budget / max(each, 1e-9))))
+
+    def iterations_within(self, last_node: int) -> int:
+        """Iterations, at least one, that will hardly go beyond a number of nodes touched.
+
+        An iteration of a sampling algorithm touches more nodes or fewer than the last ones did:
+        half of what they promise is run, then half of the rest, and in the end one at a time.
+        """
+        done, touched = self.solver.iteration, self.solver.nodes_touched
+        if not touched:
+            return 1
+        return max(1, (last_node - touched) * done // touched // 2)
 
     @property
     def latest(self) -> TracePoint | None:
@@ -217,7 +239,7 @@ def _solve_exactly(
 ) -> Solution:
     """The linear program, which knows no stop rules."""
     if any(rule is not None for rule in stop_rules):
-        raise ValueError(f"{record.name} is exact: it takes no iters, target or time_limit")
+        raise ValueError(f"{record.name} is exact: it takes no iters, target, time_limit or nodes")
     from .evaluation.linear_program import equilibrium
 
     started = time.perf_counter()
@@ -233,16 +255,20 @@ def _solve_exactly(
     )
 
 
-def _check_stop_rules(iters: int | None, target: float | None, time_limit: float | None) -> None:
+def check_stop_rules(
+    iters: int | None, target: float | None, time_limit: float | None, nodes: int | None
+) -> None:
     """At least one stop rule, and each of them sensible."""
-    if iters is None and target is None and time_limit is None:
-        raise ValueError("when should it end? give iters, target or time_limit")
+    if iters is None and target is None and time_limit is None and nodes is None:
+        raise ValueError("when should it end? give iters, target, time_limit or nodes")
     if iters is not None and (not is_whole(iters) or iters < 0):
         raise ValueError(f"iters must be a whole number >= 0, not {iters!r}")
     if target is not None and not target >= 0:
         raise ValueError(f"target must be an exploitability >= 0, not {target!r}")
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit must be seconds >= 0, not {time_limit!r}")
+    if nodes is not None and (not is_whole(nodes) or nodes < 0):
+        raise ValueError(f"nodes must be a whole number >= 0, not {nodes!r}")
 
 
 def _marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: bool) -> Iterator[int]:

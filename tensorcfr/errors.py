@@ -52,6 +52,10 @@ class MissingExtraError(ImportError):
         return type(self), (self.package, self.extra)
 
 
+class SweepError(RuntimeError):
+    """Some cells of a sweep failed; the others are in its table.  Names the first of them."""
+
+
 def format_bytes(count: int) -> str:
     """A size for people: ``"1.7 GiB"``."""
     size = float(count)

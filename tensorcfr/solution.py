@@ -26,6 +26,7 @@ class Status(enum.Enum):
     ITERATIONS = "ran the iterations asked for"
     TARGET = "reached the target exploitability"
     TIME_LIMIT = "reached the time limit"
+    NODES = "touched the nodes asked for"
     INTERRUPTED = "interrupted"
     EXACT = "solved exactly"
 

@@ -9,8 +9,6 @@ know nothing of games.
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -21,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .compiled import CompiledGame, HistoryTree, SequenceForm
+from .files import replacing
 from .invariants import check
 
 FORMAT = "tensorcfr"
@@ -115,8 +114,7 @@ def unpack_game(arrays: Mapping[str, np.ndarray]) -> CompiledGame:
 def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> Path:
     """Write arrays and a header to one ``.npz`` file, all or nothing.
 
-    They go to a new file in the same folder, which takes the place of ``path`` only when it is
-    complete: a full disk, a crash or Ctrl-C leaves the old file as it was.
+    A full disk, a crash or Ctrl-C leaves the file that was there as it was.
 
     Args:
         path: Where to; ``.npz`` is added if it has no suffix.
@@ -131,18 +129,8 @@ def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Arrays) ->
         if array.dtype.hasobject:
             raise TypeError(f"array {key!r} holds objects, which need pickle")
     text = json.dumps({"format": FORMAT, "version": VERSION, **header})
-    # Through a symbolic link, it is the file behind it that is replaced.
-    target = path.resolve()
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(unfinished, "xb") as file:
-            np.savez(file, **{HEADER: _bytes(text)}, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, target)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        np.savez(file, **{HEADER: _bytes(text)}, **arrays)  # type: ignore[arg-type]
     return path
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import tensorcfr
-from tensorcfr import ALGORITHMS, CFR, DCFR, GAMES, Solution, cli, compile_game, solve
+from tensorcfr import ALGORITHMS, CFR, CFR_PLUS, DCFR, GAMES, Solution, cli, compile_game, solve
 from tensorcfr.algorithms import LP
 from tensorcfr.cli import app as commands
 from tensorcfr.cli import arguments
@@ -347,6 +347,7 @@ class TestArguments:
         assert arguments.read_algorithm("lp", simultaneous=False) is LP
         assert arguments.read_algorithm("cfr", simultaneous=False) is CFR
         assert arguments.read_algorithm("cfr", simultaneous=True) == CFR(alternating=False)
+        assert arguments.read_algorithm("cfr+(delay=3)", simultaneous=False) == CFR_PLUS(delay=3)
 
     def test_checkpoints(self) -> None:
         read = arguments.read_checkpoints

@@ -261,7 +261,9 @@ def test_solve_runs_it_by_name_and_by_record() -> None:
 
 @pytest.mark.parametrize("rule", [{"iters": 10}, {"target": 1e-3}, {"time_limit": 1.0}])
 def test_solve_refuses_stop_rules(rule: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="lp is exact: it takes no iters, target or time_limit"):
+    with pytest.raises(
+        ValueError, match="lp is exact: it takes no iters, target, time_limit or nodes"
+    ):
         solve(compile_game("kuhn"), "lp", **rule)
 
 

@@ -13,7 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tensorcfr import CFR, DCFR, MissingExtraError, Solution, compile_game, solve
-from tensorcfr.plots import COLOURS, DASHES, _spread, check_format, convergence
+from tensorcfr.plots import check_format, convergence
+from tensorcfr.plots.style import COLOURS, DASHES, spread
 
 ALGORITHMS: list[Any] = [
     "cfr",
@@ -173,15 +174,15 @@ def test_without_matplotlib(solutions: list[Solution], monkeypatch: pytest.Monke
         ([1.0, 1.0], [0.9, 1.0]),
     ],
 )
-def test_spread(wanted: list[float], expected: list[float]) -> None:
-    places = _spread(wanted, [0.1] * len(wanted))
+def testspread(wanted: list[float], expected: list[float]) -> None:
+    places = spread(wanted, [0.1] * len(wanted))
     assert places == pytest.approx(expected)
 
 
 def test_spread_keeps_order_and_room() -> None:
     rooms = [0.05, 0.1, 0.2, 0.05, 0.1]
     wanted = [0.5, 0.51, 0.49, 0.9, 0.52]
-    places = _spread(wanted, rooms)
+    places = spread(wanted, rooms)
     order = sorted(range(5), key=lambda i: wanted[i])
     assert order == sorted(range(5), key=lambda i: places[i])
     for lower, upper in pairwise(order):

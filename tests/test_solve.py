@@ -69,6 +69,14 @@ class TestEnds:
         assert solution.status is Status.TIME_LIMIT
         assert solution.seconds >= 0.05
 
+    def test_nodes(self) -> None:
+        each = 2 * KUHN.n_histories
+        solution = solve(KUHN, nodes=1000 * each)
+        assert (solution.status, solution.iterations) == (Status.NODES, 1000)
+        more = solve(KUHN, start=solution, nodes=10 * each + 1)
+        assert more.iterations == 1011
+        assert solve(KUHN, nodes=0).iterations == 0
+
     @pytest.mark.skipif(sys.platform == "win32", reason="signals")
     def test_interrupt_keeps_what_was_computed(self) -> None:
         sent: list[int] = []
@@ -101,6 +109,8 @@ class TestEnds:
             ({"iters": True}, "iters must be a whole number"),
             ({"target": -1.0}, "target must be an exploitability >= 0, not -1.0"),
             ({"target": float("nan")}, "target must be"),
+            ({"nodes": -1}, "nodes must be a whole number >= 0, not -1"),
+            ({"nodes": 1e6}, "nodes must be a whole number >= 0, not 1000000.0"),
             ({"time_limit": -2}, "time_limit must be seconds >= 0, not -2"),
             ({"iters": 5, "checkpoints": "often"}, "not 'often'"),
             ({"iters": 5, "checkpoints": 0}, "checkpoints must be at least 1 apart, not 0"),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from random_games import random_game
 
-from tensorcfr import storage
+from tensorcfr import files
 from tensorcfr.compiled import CompiledGame
 from tensorcfr.compilers import compile_game
 from tensorcfr.rules import Chance, Decision, Game, Terminal
@@ -288,7 +288,7 @@ def test_a_full_disk_leaves_what_was_there(
 ) -> None:
     path = save_game(kuhn, tmp_path / "game")
     before = path.read_bytes()
-    monkeypatch.setattr(storage, "open", Full(room).open, raising=False)
+    monkeypatch.setattr(files, "open", Full(room).open, raising=False)
     with pytest.raises(OSError, match="No space left on device"):
         save_game(compile_game("leduc"), path)
     assert os.listdir(tmp_path) == ["game.npz"]

@@ -1,15 +1,14 @@
-"""The commands: ``solve``, ``show``, ``games``, ``algorithms``."""
+"""The commands: ``solve``, ``show``, ``games``, ``algorithms``; ``sweep``, ``plot`` and ``chart``
+are in files of their own."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
 
@@ -19,18 +18,15 @@ from ..compiled import CompiledGame
 from ..compilers import OPENSPIEL_PREFIX, compile_game
 from ..driver import Progress
 from ..driver import solve as run
-from ..errors import MemoryLimitError, MissingExtraError
 from ..solution import Solution
-from . import arguments, report
+from . import arguments, charts, report, sweeps
+from .console import errors_in_one_line, plain_console
 
 DEFAULT_ALGORITHM = "cfr+"
 """What solves where nothing else is asked for."""
 
 DEFAULT_ITERATIONS = 1000
 """Iterations to run where no stop rule is given."""
-
-USAGE, FAILURE = 2, 1
-"""Exit codes: asked for something that makes no sense; or it could not be done."""
 
 app = typer.Typer(
     name="tensorcfr",
@@ -57,6 +53,11 @@ def options(
     ] = False,
 ) -> None:
     """Solve extensive-form games of imperfect information."""
+
+
+app.command()(sweeps.sweep)
+app.command()(sweeps.plot)
+app.command()(charts.chart)
 
 
 Strategy = Annotated[bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")]
@@ -90,6 +91,10 @@ def solve(
     time_limit: Annotated[
         float | None, typer.Option(help="Stop after so many seconds of iterating.")
     ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Stop at so many nodes touched (histories visited)."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,7 +126,7 @@ def solve(
     rows: Rows = 10,
 ) -> None:
     """Solve a game and print the result.  Ctrl-C ends with the result so far."""
-    with _errors_in_one_line():
+    with errors_in_one_line():
         if save:
             arguments.check_save(save, force=force)
         if plot:
@@ -134,7 +139,8 @@ def solve(
         is_exact = isinstance(record, LinearProgram)
         if is_exact and plot:
             raise ValueError("lp is exact: there is no convergence to --plot")
-        if not is_exact and iters is None and target is None and time_limit is None:
+        last_node = arguments.read_whole("--nodes", nodes)
+        if not is_exact and (iters, target, time_limit, nodes) == (None,) * 4:
             iters = DEFAULT_ITERATIONS
         with _progress_bar(start.iterations if start else 0, time_limit) as show:
             solution = run(
@@ -143,6 +149,7 @@ def solve(
                 iters=iters,
                 target=target,
                 time_limit=time_limit,
+                nodes=last_node,
                 checkpoints=marks,
                 start=start,
                 progress=show,
@@ -152,7 +159,7 @@ def solve(
         failed: list[Exception] = []
         saved = _written(save, solution.save, failed)
         drawn = _written(plot, _plotter(solution), failed)
-        console = _console()
+        console = plain_console()
         report.print_solution(console, solution, rows=rows, strategy=strategy)
         report.print_files(console, solution, saved=saved, drawn=drawn)
         if failed:
@@ -166,20 +173,20 @@ def show(
     rows: Rows = 10,
 ) -> None:
     """Print a saved solution."""
-    with _errors_in_one_line():
-        report.print_solution(_console(), Solution.load(file), rows=rows, strategy=strategy)
+    with errors_in_one_line():
+        report.print_solution(plain_console(), Solution.load(file), rows=rows, strategy=strategy)
 
 
 @app.command()
 def games() -> None:
     """List the built-in games and their parameters."""
-    report.print_games(_console())
+    report.print_games(plain_console())
 
 
 @app.command()
 def algorithms() -> None:
     """List the algorithms and their sources."""
-    report.print_algorithms(_console())
+    report.print_algorithms(plain_console())
 
 
 def _algorithm(
@@ -234,15 +241,10 @@ def _written(
     return path
 
 
-def _console(*, stderr: bool = False) -> Console:
-    """Where to print; labels and actions are text, never markup."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-
-
 @contextmanager
 def _progress_bar(first: int, time_limit: float | None) -> Iterator[Callable[[Progress], None]]:
     """A bar on a terminal's standard error, nothing elsewhere; yields the hook that moves it."""
-    console = _console(stderr=True)
+    console = plain_console(stderr=True)
     with ProgressBar(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
@@ -270,27 +272,3 @@ def _progress_bar(first: int, time_limit: float | None) -> Iterator[Callable[[Pr
             )
 
         yield show
-
-
-@contextmanager
-def _errors_in_one_line() -> Iterator[None]:
-    """Say an error of the library, or of the disk, in one line instead of a traceback."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise  # Whoever read the output has gone; typer ends quietly.
-    except MemoryLimitError as error:
-        _end(f"{str(error).partition(';')[0]}; --memory-limit (GiB) changes it", FAILURE)
-    except OSError as error:
-        told = error.filename and error.strerror
-        _end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)
-    except (MissingExtraError, MemoryError) as error:
-        _end(str(error) or "out of memory", FAILURE)
-    except ValueError as error:
-        _end(str(error), USAGE)
-
-
-def _end(message: str, code: int) -> None:
-    """Print an error and exit."""
-    print(f"tensorcfr: {message}", file=sys.stderr)
-    raise typer.Exit(code)

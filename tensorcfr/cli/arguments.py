@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..algorithms import Algorithm, LinearProgram, find_algorithm
-from ..errors import GameError
-from ..games import parse_spec
+from ..algorithms import Algorithm, LinearProgram
+from ..sweep import read_algorithm as named_algorithm
 
 
 def read_settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -37,23 +36,54 @@ def read_algorithm(spec: str, *, simultaneous: bool) -> Algorithm | LinearProgra
     Raises:
         ValueError: There is no such algorithm or option, or the text has another form.
     """
+    return named_algorithm(spec, **({"alternating": False} if simultaneous else {}))
+
+
+def read_whole(option: str, text: str | None) -> int | None:
+    """``"1000000"``, ``"1_000_000"`` or ``"1e6"`` to the number.
+
+    Raises:
+        ValueError: It is no whole number, or negative.
+    """
+    if text is None:
+        return None
     try:
-        name, options = parse_spec(spec)
-    except GameError:
-        raise ValueError(
-            f"cannot read the algorithm {spec!r}; write it as name(option=value, ...)"
-        ) from None
-    record = find_algorithm(name)
-    if simultaneous:
-        options["alternating"] = False
-    if not options:
-        return record
-    if isinstance(record, LinearProgram):
-        raise ValueError(f"{record.name} is exact: it takes no {', '.join(options)}")
+        number = float(text)
+        if number < 0 or number != int(number):
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise ValueError(f"{option} must be a whole number >= 0, not {text!r}") from None
+    return int(text) if text.replace("_", "").isdecimal() else int(number)
+
+
+def read_seeds(text: str) -> list[int]:
+    """``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these ones).
+
+    Raises:
+        ValueError: The text has another form.
+    """
     try:
-        return record(**options)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
+        seeds = [int(seed) for seed in text.split(",") if seed.strip()]
+    except ValueError:
+        seeds = []
+    if not seeds or ("," not in text and seeds[0] < 1):
+        raise ValueError(f"--seeds takes a number or numbers with commas, not {text!r}")
+    return seeds if "," in text else list(range(seeds[0]))
+
+
+def read_levels(text: str) -> list[float]:
+    """``"1e-2,1e-3"`` to the exploitabilities.
+
+    Raises:
+        ValueError: The text has another form, or one is not positive.
+    """
+    try:
+        levels = [float(level) for level in text.split(",") if level.strip()]
+    except ValueError:
+        levels = []
+    if not levels or not all(0 < level < float("inf") for level in levels):
+        raise ValueError(f"--levels takes exploitabilities > 0 with commas, not {text!r}")
+    return levels
 
 
 def read_checkpoints(text: str) -> str | int | list[int]:
@@ -116,7 +146,7 @@ def check_save(path: Path, *, force: bool) -> None:
     check_target("--save", path, force=force)
 
 
-def check_plot(path: Path, *, force: bool) -> None:
+def check_plot(path: Path, *, force: bool, option: str = "--plot") -> None:
     """What :func:`check_target` checks, the picture format, and that matplotlib is there.
 
     Raises:
@@ -126,4 +156,4 @@ def check_plot(path: Path, *, force: bool) -> None:
     from ..plots import check_format
 
     check_format(path)
-    check_target("--plot", path, force=force)
+    check_target(option, path, force=force)

@@ -6,7 +6,7 @@ own labels, 80 columns; colour is for terminals, and rich leaves it out elsewher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..algorithms import ALGORITHMS, Algorithm
 from ..compiled import CompiledGame
 from ..games import GAMES, GameEntry
 from ..solution import Solution, TracePoint
+from ..sweep import Reached, Row, reached
 
 FEW_ACTIONS = 4
 """Up to this many actions of an infoset are all printed; of more, those that are played."""
@@ -77,6 +78,43 @@ def print_algorithms(console: Console) -> None:
         print_line(console, Text(record.name, "bold"))
         _print(console, _indented(record.formula))
         _print(console, _indented(record.source))
+
+
+def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]) -> None:
+    """Nodes touched and seconds to each exploitability: a table per game, a line per algorithm."""
+    games: dict[str, dict[str, list[Reached]]] = {}
+    for mark in reached(rows, levels):
+        games.setdefault(mark.game, {}).setdefault(mark.algorithm, []).append(mark)
+    for game, algorithms in games.items():
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        table.add_column(game, overflow="fold")
+        for level in levels:
+            table.add_column(f"{level:g}", justify="right", no_wrap=True)
+        for algorithm, marks in algorithms.items():
+            seeds = f" x{marks[0].seeds}" if marks[0].seeds > 1 else ""
+            table.add_row(Text(algorithm + seeds), *map(_effort, marks))
+        _print(console, table)
+        _print(console, "")
+    _print(
+        console,
+        Text(
+            "Nodes touched (histories visited) and time of iterating until the exploitability "
+            "(nash_conv / players) was seen at or below; x5: the median of 5 seeds; -: not "
+            "reached.",
+            "dim",
+        ),
+    )
+
+
+def print_public_nodes(console: Console, game: CompiledGame) -> None:
+    """The public nodes of a game: name, who acts, the actions, how many hands."""
+    from ..plots import public_nodes
+
+    for node in public_nodes(game).values():
+        hands = f"{len(node.hands)} hands" if any(node.hands) else "no hands"
+        print_line(
+            console, f"{node.name}: player {node.player}, {hands}, {', '.join(node.actions)}"
+        )
 
 
 def print_line(console: Console, line: str | Text) -> None:
@@ -141,6 +179,25 @@ def _figures(solution: Solution) -> Table:
     else:
         table.add_row("time", _seconds(solution.seconds), "the whole linear program")
     return table
+
+
+def _effort(mark: Reached) -> str:
+    """``1.84M 26.1ms``; a dash where it was not reached."""
+    if mark.seconds is None or mark.nodes_touched is None:
+        return "-"
+    seconds = _short(mark.seconds, {"s": 1.0, "ms": 1e-3, "us": 1e-6})
+    if not mark.nodes_touched:  # The linear program touches none.
+        return seconds
+    return f"{_short(mark.nodes_touched, {'G': 1e9, 'M': 1e6, 'k': 1e3})} {seconds}"
+
+
+def _short(value: float, units: Mapping[str, float]) -> str:
+    """Three digits and a unit, the largest that the value fills."""
+    for unit, size in units.items():
+        if value >= size:
+            scaled = value / size
+            return f"{scaled:.0f}{unit}" if scaled >= 100 else f"{scaled:.3g}{unit}"
+    return f"{value:.3g}"
 
 
 def _seconds(seconds: float) -> str:

@@ -1,0 +1,89 @@
+"""The command ``chart``: a strategy as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..algorithms import LinearProgram
+from ..compiled import CompiledGame
+from ..compilers import compile_game
+from ..driver import solve as run
+from ..solution import Solution
+from . import arguments, report
+from .console import errors_in_one_line, plain_console
+
+DEFAULT_ITERATIONS = 1000
+"""Iterations to run where a game is solved for its chart."""
+
+
+def chart(
+    source: Annotated[
+        str,
+        typer.Argument(help="A solution saved by: tensorcfr solve --save; or a game, 'kuhn'."),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf ...).")
+    ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            help="The public node: the infoset label without the hand, 'rr' in Leduc; 'start' for "
+            "the first.  By default Kuhn's four decisions, elsewhere the first node."
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the public nodes.")] = False,
+    algorithm: Annotated[
+        str | None, typer.Option(help="What solves the game, if none is saved; by default cfr+.")
+    ] = None,
+    iters: Annotated[
+        int | None, typer.Option(help=f"Iterations to run; by default {DEFAULT_ITERATIONS}.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
+) -> None:
+    """Draw a strategy: hands by actions at a public node, or Kuhn's four decisions."""
+    with errors_in_one_line():
+        if output is None and not listed:
+            raise ValueError("where to? --output picture.png (or --list, for the public nodes)")
+        if output:
+            arguments.check_plot(output, force=force, option="--output")
+        is_saved = source.endswith(".npz")
+        if is_saved and (algorithm is not None or iters is not None):
+            raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
+        found = Solution.load(source) if is_saved else compile_game(source)
+        console = plain_console()
+        game = found.game if isinstance(found, Solution) else found
+        if listed:
+            report.print_public_nodes(console, game)
+        if output:
+            _check_node(game, node)
+            solution = found if isinstance(found, Solution) else _solved(found, algorithm, iters)
+            _draw(solution, node, output)
+            report.print_line(console, f"wrote {output}")
+
+
+def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Solution:
+    """The game, solved for its chart."""
+    record = arguments.read_algorithm(algorithm or "cfr+", simultaneous=False)
+    if isinstance(record, LinearProgram):
+        return run(game, record, iters=iters)
+    return run(game, record, iters=DEFAULT_ITERATIONS if iters is None else iters)
+
+
+def _check_node(game: CompiledGame, node: str | None) -> None:
+    """Whether there is such a node, said before anything is solved."""
+    from ..plots import find_node
+
+    if node is not None:
+        find_node(game, node)
+
+
+def _draw(solution: Solution, node: str | None, path: Path) -> None:
+    from ..plots import is_kuhn, kuhn_stages, public_nodes, strategy_chart
+
+    if node is None and is_kuhn(solution.game):
+        kuhn_stages(solution, path=path)
+    else:
+        strategy_chart(solution, node or next(iter(public_nodes(solution.game))), path=path)

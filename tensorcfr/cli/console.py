@@ -1,0 +1,44 @@
+"""What all commands share: where they print, and how they say an error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+
+from ..errors import MemoryLimitError, MissingExtraError, SweepError
+
+USAGE, FAILURE = 2, 1
+"""Exit codes: asked for something that makes no sense; or it could not be done."""
+
+
+def plain_console(*, stderr: bool = False) -> Console:
+    """Where to print; labels and actions are text, never markup."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+@contextmanager
+def errors_in_one_line() -> Iterator[None]:
+    """Say an error of the library, or of the disk, in one line instead of a traceback."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # Whoever read the output has gone; typer ends quietly.
+    except MemoryLimitError as error:
+        end(f"{str(error).partition(';')[0]}; --memory-limit (GiB) changes it", FAILURE)
+    except OSError as error:
+        told = error.filename and error.strerror
+        end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)
+    except (MissingExtraError, MemoryError, SweepError) as error:
+        end(str(error) or "out of memory", FAILURE)
+    except ValueError as error:
+        end(str(error), USAGE)
+
+
+def end(message: str, code: int) -> None:
+    """Print an error and exit."""
+    print(f"tensorcfr: {message}", file=sys.stderr)
+    raise typer.Exit(code)

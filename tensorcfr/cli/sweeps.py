@@ -1,0 +1,193 @@
+"""The commands ``sweep`` and ``plot``: many solves compared, and the picture of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as ProgressBar
+
+from ..errors import suggest
+from ..sweep import LEVELS, Row, SweepProgress, read_sweep
+from ..sweep import sweep as run
+from . import arguments, report
+from .console import end, errors_in_one_line, plain_console
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+Levels = Annotated[
+    str, typer.Option(metavar="A,B,C", help="Exploitabilities for the table: effort to reach them.")
+]
+DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
+
+
+def sweep(
+    table: Annotated[
+        Path,
+        typer.Argument(help="The CSV file; if it is there, the sweep goes on where it stopped."),
+    ],
+    games: Annotated[
+        list[str], typer.Option("--game", "-g", help="'kuhn' or 'leduc(ranks=4)'; repeatable.")
+    ],
+    algorithms: Annotated[
+        list[str], typer.Option("--algorithm", "-a", help="'cfr' or 'dcfr(alpha=2)'; repeatable.")
+    ],
+    seeds: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER", help="Seeds 0 to NUMBER - 1, or 'A,B,C', where chance is sampled."
+        ),
+    ] = "1",
+    iters: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="End each solve after so many iterations.")
+    ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="End each solve at so many nodes touched, 1e9 say."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="End each solve after so many seconds of iterating.")
+    ] = None,
+    target: Annotated[
+        float | None,
+        typer.Option(help="End each solve at this exploitability."),
+    ] = None,
+    processes: Annotated[
+        int,
+        typer.Option(help="Solves that run at a time; more than 1 disturbs the measured seconds."),
+    ] = 1,
+    memory_limit: Annotated[
+        float | None, typer.Option(help="GiB that a solve may take; by default the free memory.")
+    ] = None,
+    levels: Levels = DEFAULT_LEVELS,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw exploitability against nodes and seconds (.png ...).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --plot overwrite a file.")] = False,
+) -> None:
+    """Solve games by algorithms from seeds, into one table.
+
+    Ctrl-C, a crash or a full disk loses no row; the same command goes on where it stopped.
+    """
+    with errors_in_one_line(), _interrupt_told(table):
+        if plot:
+            arguments.check_plot(plot, force=force)
+        marks = arguments.read_levels(levels)
+        with _progress_bar() as show:
+            rows = run(
+                table,
+                games,
+                algorithms,
+                seeds=arguments.read_seeds(seeds),
+                iters=arguments.read_whole("--iters", iters),
+                nodes=arguments.read_whole("--nodes", nodes),
+                time_limit=time_limit,
+                target=target,
+                processes=processes,
+                memory_limit=arguments.read_memory_limit(memory_limit),
+                progress=show,
+            )
+        console = plain_console()
+        report.print_summary(console, rows, marks)
+        report.print_line(console, f"wrote {table}: {len(rows):,} rows")
+        if plot:
+            _draw(rows, plot)
+            report.print_line(console, f"wrote {plot}")
+
+
+def plot(
+    table: Annotated[Path, typer.Argument(help="The CSV file that: tensorcfr sweep wrote.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf ...).")
+    ] = None,
+    x: Annotated[
+        list[str] | None,
+        typer.Option(help="nodes, seconds or iterations; repeatable, by default nodes, seconds."),
+    ] = None,
+    games: Annotated[
+        list[str] | None, typer.Option("--game", "-g", help="Only this game; repeatable.")
+    ] = None,
+    algorithms: Annotated[
+        list[str] | None, typer.Option("--algorithm", "-a", help="Only this one; repeatable.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What stands above the picture.")] = None,
+    levels: Levels = DEFAULT_LEVELS,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
+) -> None:
+    """Draw a sweep, and print the effort to given exploitabilities."""
+    with errors_in_one_line():
+        if output:
+            arguments.check_plot(output, force=force, option="--output")
+        marks = arguments.read_levels(levels)
+        rows = _only(read_sweep(table), "game", games)
+        rows = _only(rows, "algorithm", algorithms)
+        console = plain_console()
+        if output:
+            _draw(rows, output, x=x or ("nodes", "seconds"), title=title)
+        report.print_summary(console, rows, marks)
+        if output:
+            report.print_line(console, f"wrote {output}")
+
+
+def _draw(rows: list[Row], path: Path, **options: Any) -> None:
+    """Draw; matplotlib is imported only now."""
+    from ..plots import sweep_curves
+
+    sweep_curves(rows, path=path, **options)
+
+
+def _only(rows: list[Row], column: str, wanted: list[str] | None) -> list[Row]:
+    """The rows with one of these values."""
+    found = list(dict.fromkeys(getattr(row, column) for row in rows))
+    for value in wanted or []:
+        if value not in found:
+            raise ValueError(f"the table has no {column} {value!r}; {suggest(value, found)}")
+    return [row for row in rows if not wanted or getattr(row, column) in wanted]
+
+
+@contextmanager
+def _interrupt_told(table: Path) -> Iterator[None]:
+    """After Ctrl-C, say where the rows are and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        rows = read_sweep(table) if table.exists() else []
+        done = sum(row.ends_cell for row in rows)
+        end(
+            f"interrupted; {done:,} finished solves are in {table}, the same command goes on",
+            INTERRUPTED,
+        )
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[SweepProgress], None]]:
+    """A bar on a terminal's standard error, nothing elsewhere; yields the hook that moves it."""
+    console = plain_console(stderr=True)
+    with ProgressBar(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[figures]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("compiling", total=1.0, figures="")
+
+        def show(progress: SweepProgress) -> None:
+            figures = str(progress.cell)
+            if progress.latest:
+                figures += f": exploitability {progress.latest.exploitability:.3g}"
+            bar.update(
+                task,
+                description=f"{progress.finished} of {progress.total}",
+                completed=progress.share,
+                figures=figures,
+            )
+
+        yield show

@@ -1,0 +1,129 @@
+"""The curves of single solves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ..algorithms import ALGORITHMS, Algorithm, LinearProgram
+from ..algorithms.records import describe
+from ..errors import suggest
+from ..solution import Solution
+from .style import (
+    X_AXES,
+    check_format,
+    fix_scales,
+    light_grid,
+    line_style,
+    metric,
+    name_lines,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def convergence(
+    solutions: Iterable[Solution],
+    *,
+    x: Literal["iterations", "nodes", "seconds"] = "iterations",
+    path: str | Path | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Exploitability against effort, both on log scales, one line per solution.
+
+    Exploitability is ``nash_conv / players``, in the game's own unit.  Checkpoints at which it
+    or the effort is 0 have no place on a log scale and are left out; the title names a solution
+    that has no others.
+
+    Args:
+        solutions: What to compare; usually one game solved by several algorithms.
+        x: The effort: iterations, nodes touched, or seconds.
+        path: File to write the picture to; its ending says the format.
+        ax: Axes to draw on; by default a figure of its own.
+
+    Returns:
+        The figure; nothing is shown.
+
+    Raises:
+        ValueError: There is no solution, one without a trace, no such ``x``, or the ending of
+            ``path`` is no picture format.
+        MissingExtraError: Matplotlib is missing; says what installs it.
+    """
+    solutions = list(solutions)
+    if x not in X_AXES:
+        raise ValueError(f"there is no x axis {x!r}; {suggest(x, X_AXES)}")
+    if not solutions:
+        raise ValueError("there is no solution to draw")
+    for solution in solutions:
+        if not solution.trace:
+            raise ValueError(f"the solution by {solution.algorithm} has no trace to draw")
+    if path is not None:
+        check_format(path)
+    if ax is None:
+        figure = new_figure(7.2, 4.5)
+        ax = figure.add_subplot()
+    else:
+        figure = ax.get_figure(root=True)  # type: ignore[assignment]
+
+    attribute, x_label = X_AXES[x]
+    ends, without = [], []
+    for index, (solution, name) in enumerate(zip(solutions, _names(solutions), strict=True)):
+        points = [
+            (getattr(point, attribute), point.exploitability)
+            for point in solution.trace
+            if getattr(point, attribute) > 0 and point.exploitability > 0
+        ]
+        if not points:
+            without.append(name)
+            continue
+        style = line_style(index)
+        # A line of one point would be invisible.
+        marker = "o" if len(points) == 1 else None
+        ax.plot(*zip(*points, strict=True), **style, marker=marker)
+        ends.append((name, style["color"], *points[-1]))
+    _dress(ax, solutions, x_label, without)
+    if ends:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        fix_scales(ax, max(end_x for _, _, end_x, _ in ends))
+        name_lines({ax: ends})
+    else:
+        ax.set(xticks=[], yticks=[])
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def _names(solutions: Sequence[Solution]) -> list[str]:
+    """The algorithm and what was changed in it; the game too where there are several."""
+    names = [_name(solution.algorithm) for solution in solutions]
+    if len({solution.game.name for solution in solutions}) == 1:
+        return names
+    return [f"{s.game.name}, {name}" for s, name in zip(solutions, names, strict=True)]
+
+
+def _name(algorithm: Algorithm | LinearProgram) -> str:
+    """``dcfr (alpha=2, simultaneous)``: the name, and where it departs from the published one."""
+    published = ALGORITHMS.get(algorithm.name)
+    if not isinstance(algorithm, Algorithm) or not isinstance(published, Algorithm):
+        return str(algorithm)
+    usual = published.options
+    changes = [
+        describe(key, value) for key, value in algorithm.options.items() if value != usual.get(key)
+    ]
+    return f"{algorithm.name} ({', '.join(changes)})" if changes else algorithm.name
+
+
+def _dress(ax: Axes, solutions: Sequence[Solution], x_label: str, without: Sequence[str]) -> None:
+    """Title, axis labels with definition and unit, a light grid."""
+    title = ", ".join(dict.fromkeys(solution.game.name for solution in solutions))
+    if without:
+        title += f"\n(not drawn, nothing above 0 for the log scales: {'; '.join(without)})"
+    ax.set_title(title, loc="left", fontsize=11)
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(metric({solution.game.n_players for solution in solutions}))
+    light_grid(ax)

@@ -1,0 +1,216 @@
+"""The curves of a sweep: a panel per game and effort, a line per algorithm."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ..errors import suggest
+from ..solution import Status
+from ..sweep import Row, curves, read_sweep
+from .style import (
+    LABEL_SIZE,
+    X_AXES,
+    End,
+    caption,
+    check_format,
+    darker,
+    fix_scales,
+    light_grid,
+    line_style,
+    metric,
+    name_lines,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Effort = Literal["iterations", "nodes", "seconds"]
+
+PANEL_SIZE = (5.4, 3.5)
+"""Inches of one panel, the names beside it included."""
+
+LONG_NAME = 16
+"""Characters of a name from which it is written in several lines."""
+
+TITLE_PAD = 15.0
+"""Points between a panel and its title: room for the mark of an exact solution."""
+
+EXACT = Status.EXACT.name.lower()
+"""``Row.status`` of an exact solution, which is a time and no curve."""
+
+
+class _Curve(NamedTuple):
+    """A line and the band around it."""
+
+    x: list[float]
+    median: list[float]
+    low: list[float]
+    high: list[float]
+
+
+def sweep_curves(
+    sweep: str | Path | Iterable[Row],
+    *,
+    x: Sequence[Effort] = ("nodes", "seconds"),
+    title: str | None = None,
+    path: str | Path | None = None,
+) -> Figure:
+    """Exploitability against effort, both on log scales: a row per game, a column per effort.
+
+    Several seeds are drawn as their median and a band from the smallest to the largest, at the
+    iterations at which all were evaluated, and at their ends.  An exact solution is an upright
+    line at the seconds that it took.
+
+    Args:
+        sweep: A table that :func:`tensorcfr.sweep.sweep` wrote, or its rows.
+        x: The efforts: iterations, nodes touched, seconds.
+        title: What stands above; by default the games, each above its panels.
+        path: File to write the picture to; its ending says the format.
+
+    Returns:
+        The figure; nothing is shown.
+
+    Raises:
+        ValueError: There is no row or no such ``x``, or the ending of ``path`` is no picture
+            format.
+        MissingExtraError: Matplotlib is missing; says what installs it.
+    """
+    for name in x:
+        if name not in X_AXES:
+            raise ValueError(f"there is no x axis {name!r}; {suggest(name, X_AXES)}")
+    if path is not None:
+        check_format(path)
+    rows = read_sweep(sweep) if isinstance(sweep, (str, Path)) else list(sweep)
+    if not rows or not x:
+        raise ValueError("there is nothing to draw" if x else "there is no x axis")
+    by_line = curves(rows)
+    games = list(dict.fromkeys(game for game, _ in by_line))
+    styles = {name: line_style(i) for i, name in enumerate(dict.fromkeys(a for _, a in by_line))}
+    figure = new_figure(PANEL_SIZE[0] * len(x), PANEL_SIZE[1] * len(games) + 0.7)
+    panels = figure.subplots(len(games), len(x), squeeze=False)
+    ends: dict[Axes, list[End]] = {}
+    for line, game in zip(panels, games, strict=True):
+        lines = {name: seeds for (owner, name), seeds in by_line.items() if owner == game}
+        for effort, ax in zip(x, line, strict=True):
+            ends[ax] = _draw(ax, lines, effort, styles)
+            ax.set_xlabel(X_AXES[effort][1])
+        players = {row.players for seeds in lines.values() for own in seeds for row in own}
+        exact = any(seeds[0][-1].status == EXACT for seeds in lines.values())
+        line[0].set_ylabel(metric(players))
+        line[0].set_title(game, loc="left", fontsize=11, pad=TITLE_PAD if exact else None)
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=12)
+    caption(figure, _caption(rows, by_line))
+    name_lines(ends)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def _draw(
+    ax: Axes, lines: dict[str, list[list[Row]]], effort: str, styles: dict[str, dict[str, object]]
+) -> list[End]:
+    """The lines of a game against one effort; returns where they end."""
+    ends: list[End] = []
+    right = 0.0
+    attribute = X_AXES[effort][0]
+    light_grid(ax)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    for name, seeds in lines.items():
+        style = styles[name]
+        colour = str(style["color"])
+        if seeds[0][-1].status == EXACT:
+            if effort == "seconds":
+                right = max(right, 1.1 * _mark_exact(ax, name, colour, seeds[0][-1].seconds))
+            continue
+        curve = _curve(seeds, attribute)
+        if not curve.x:
+            continue
+        ax.plot(curve.x, curve.median, **style)  # type: ignore[arg-type]
+        ax.plot(curve.x[-1:], curve.median[-1:], "o", color=colour, markersize=4, clip_on=False)
+        if len(seeds) > 1:
+            ax.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
+        ends.append((_wrapped(name), colour, curve.x[-1], curve.median[-1]))
+        right = max(right, curve.x[-1])
+    if right:
+        fix_scales(ax, right)
+    else:
+        ax.set(xticks=[], yticks=[])
+    return ends
+
+
+def _curve(seeds: Sequence[Sequence[Row]], attribute: str) -> _Curve:
+    """Median effort and exploitability where every seed has a checkpoint, and at the ends.
+
+    What is 0 has no place on a log scale.
+    """
+    by_iteration = [{row.iteration: row for row in own} for own in seeds]
+    common = set(by_iteration[0]).intersection(*by_iteration[1:])
+    groups = [[own[iteration] for own in by_iteration] for iteration in sorted(common)]
+    # A budget in nodes or seconds ends seeds at different iterations.
+    if len({own[-1].iteration for own in seeds}) > 1:
+        groups.append([own[-1] for own in seeds])
+    curve = _Curve([], [], [], [])
+    for group in groups:
+        effort = statistics.median(getattr(row, attribute) for row in group)
+        values = [row.exploitability for row in group]
+        median = statistics.median(values)
+        if effort > (curve.x[-1] if curve.x else 0) and median > 0:
+            curve.x.append(effort)
+            curve.median.append(median)
+            curve.low.append(min(value for value in values if value > 0))
+            curve.high.append(max(values))
+    return curve
+
+
+def _wrapped(name: str) -> str:
+    """A long name in several lines: it stands beside the axes, whose room it takes."""
+    if len(name) <= LONG_NAME:
+        return name
+    return name.replace("(", "\n(", 1).replace(", ", ",\n ")
+
+
+def _mark_exact(ax: Axes, name: str, colour: str, seconds: float) -> float:
+    """An upright line at the time of an exact solution; returns where it stands."""
+    ax.axvline(seconds, color=colour, linewidth=1.2, linestyle=(0, (1.2, 1.2)))
+    # Above the axes: inside, it would hide the curves.
+    ax.annotate(
+        f"{name}: exact after {seconds:.2g} s",
+        xy=(seconds, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        color=darker(colour),
+        fontsize=LABEL_SIZE - 1,
+        annotation_clip=False,
+    )
+    return seconds
+
+
+def _caption(rows: Sequence[Row], by_line: dict[tuple[str, str], list[list[Row]]]) -> str:
+    """What is drawn, of what, measured where."""
+
+    def all_of(attribute: str) -> str:
+        return "; ".join(dict.fromkeys(getattr(row, attribute) for row in rows))
+
+    said = [
+        "nash_conv: sum over players of best-response value minus value, of the average strategy."
+    ]
+    counts = sorted({len(seeds) for seeds in by_line.values()} - {1})
+    if counts:
+        said.append(
+            f"Line: median of {' or '.join(map(str, counts))} seeds; band: smallest to largest."
+        )
+    budget = re.sub(r"\d{5,}", lambda number: f"{int(number[0]):,}", all_of("budget"))
+    said.append(f"Each run to {budget}.")
+    said.append(f"{all_of('machine')}; {all_of('versions')}; {all_of('date')}.")
+    return " ".join(said)

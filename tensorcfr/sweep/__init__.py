@@ -1,0 +1,28 @@
+"""Many solves, compared: games times algorithms times seeds, in one table that survives.
+
+>>> from tensorcfr.sweep import sweep
+>>> rows = sweep("sweep.csv", ["kuhn"], ["cfr", "cfr+"], iters=100)  # doctest: +SKIP
+
+The table is a CSV file with one :class:`Row` per checkpoint.  A crash, Ctrl-C or a full disk
+loses nothing that is in it, and the same call again goes on where it stopped.
+"""
+
+from .cells import Budget, Cell, read_algorithm
+from .run import SweepProgress, sweep
+from .summary import LEVELS, Reached, reached
+from .table import Row, Table, curves, read_sweep
+
+__all__ = [
+    "LEVELS",
+    "Budget",
+    "Cell",
+    "Reached",
+    "Row",
+    "SweepProgress",
+    "Table",
+    "curves",
+    "reached",
+    "read_algorithm",
+    "read_sweep",
+    "sweep",
+]

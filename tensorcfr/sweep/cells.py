@@ -1,0 +1,198 @@
+"""What a sweep runs: its cells and their budget, read and checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from ..algorithms import ALGORITHMS, Algorithm, LinearProgram, find_algorithm, to_dict
+from ..algorithms.records import is_whole
+from ..compiled import CompiledGame
+from ..compilers import OPENSPIEL_PREFIX
+from ..driver import check_stop_rules
+from ..errors import GameError
+from ..games import make_game, parse_spec
+
+Record = Algorithm | LinearProgram
+"""An algorithm as data."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When each cell ends: at the first of these that is met; see :func:`tensorcfr.solve`.
+
+    Raises:
+        ValueError: A rule makes no sense, or only a target is given, which may never be reached.
+    """
+
+    iters: int | None = None
+    nodes: int | None = None
+    time_limit: float | None = None
+    target: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.iters is None and self.nodes is None and self.time_limit is None:
+            raise ValueError(
+                "when should a cell end? give iters, nodes or time_limit"
+                + ("; the target alone may never be reached" if self.target is not None else "")
+            )
+        check_stop_rules(self.iters, self.target, self.time_limit, self.nodes)
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The rules that were given, as :func:`tensorcfr.solve` takes them."""
+        return {name: rule for name, rule in vars(self).items() if rule is not None}
+
+    def share(self, iteration: int, nodes_touched: int, seconds: float) -> float:
+        """How much of the budget is spent, between 0 and 1."""
+        spent = [(iteration, self.iters), (nodes_touched, self.nodes), (seconds, self.time_limit)]
+        return min(1.0, max(done / limit if limit else 0.0 for done, limit in spent))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={rule:.12g}" for name, rule in self.rules.items())
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One solve of a sweep."""
+
+    game: str
+    """How the game is called in the table."""
+    algorithm: str
+    """The algorithm, and where it departs from the published one: ``dcfr(alpha=2)``."""
+    seed: int | None
+    """For an algorithm that draws at random; None for the others."""
+    source: str | CompiledGame
+    """What :func:`tensorcfr.compile_game` takes, or a compiled game."""
+    record: Record
+    """The algorithm as data."""
+
+    @property
+    def key(self) -> tuple[str, str, int | None]:
+        """What tells it from the other cells of a sweep."""
+        return self.game, self.algorithm, self.seed
+
+    def __str__(self) -> str:
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        return f"{self.game} by {self.algorithm}{seed}"
+
+
+def cells(
+    games: Iterable[str | CompiledGame],
+    algorithms: Iterable[str | Record],
+    seeds: Iterable[int],
+) -> list[Cell]:
+    """Games times algorithms times seeds, each once; one seed where nothing is drawn.
+
+    Raises:
+        ValueError: A name or a parameter is unknown; or there is nothing to run.
+    """
+    named: dict[str, str | CompiledGame] = {}
+    for source in _several(games, "game"):
+        named.setdefault(_check_game(source), source)
+    records = {
+        spec_of(record): record for record in map(read_algorithm, _several(algorithms, "algorithm"))
+    }
+    drawn = _check_seeds(seeds)
+    return [
+        Cell(game, algorithm, seed, named[game], record)
+        for game, (algorithm, record) in product(named, records.items())
+        for seed in (drawn if takes_seed(record) else [None])
+    ]
+
+
+def read_algorithm(spec: str | Record, **options: Any) -> Record:
+    """``"dcfr"`` or ``"dcfr(alpha=2)"`` to the record that it stands for.
+
+    Args:
+        spec: The text; a record stands for itself.
+        options: More options; they win over those in the text.
+
+    Raises:
+        ValueError: There is no such algorithm or option, or the text has another form.
+    """
+    if isinstance(spec, str):
+        name, bracket, rest = spec.strip().partition("(")
+        try:
+            # The name apart: "cfr+" is none in Python's grammar.
+            given = parse_spec(f"options({rest}")[1] if bracket else {}
+        except GameError:
+            raise ValueError(
+                f"cannot read the algorithm {spec!r}; write it as name(option=value, ...)"
+            ) from None
+        record, options = find_algorithm(name), given | options
+    else:
+        record = find_algorithm(spec)
+    if not options:
+        return record
+    if isinstance(record, LinearProgram):
+        raise ValueError(f"{record.name} is exact: it takes no {', '.join(options)}")
+    try:
+        return record(**options)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def spec_of(record: Record) -> str:
+    """The text that :func:`read_algorithm` reads as this record.
+
+    Raises:
+        ValueError: A parameter is a function that is registered under no name.
+    """
+    known = ALGORITHMS.get(record.name)
+    if isinstance(record, LinearProgram) or record == known:
+        return record.name
+    to_dict(record)  # Refuses functions: two of them would share one text.
+    usual: dict[str, Any] = getattr(known, "options", {})
+    changes = [
+        f"{option}={_literal(value)}"
+        for option, value in record.options.items()
+        if option not in usual or usual[option] != value
+    ]
+    return f"{record.name}({', '.join(changes)})"
+
+
+def takes_seed(record: object) -> bool:
+    """Whether an algorithm draws at random: all but the full sweeps and the linear program."""
+    return not isinstance(record, (Algorithm, LinearProgram))
+
+
+def _literal(value: Any) -> str:
+    """A value as it is written in Python, whole floats without their point."""
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else repr(value)
+
+
+def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
+    """At least one; a text alone would be taken apart into letters."""
+    listed = [given] if isinstance(given, (str, CompiledGame, Algorithm)) else list(given)
+    if not listed:
+        raise ValueError(f"there is no {kind} to run")
+    return listed
+
+
+def _check_game(source: str | CompiledGame) -> str:
+    """The name of a game that there is; its rules are made, and not yet compiled."""
+    if isinstance(source, CompiledGame):
+        return source.name
+    if not isinstance(source, str):
+        raise TypeError(f"a game is a name or a compiled game, not {source!r}")
+    if source.startswith(OPENSPIEL_PREFIX):
+        from ..formats.openspiel import OpenSpielGame
+
+        OpenSpielGame(source.removeprefix(OPENSPIEL_PREFIX))
+    else:
+        make_game(source)
+    return source.strip()
+
+
+def _check_seeds(seeds: Iterable[int]) -> list[int]:
+    """Whole numbers from 0, each once, at least one."""
+    drawn = list(dict.fromkeys(seeds))
+    if not drawn:
+        raise ValueError("there is no seed to run")
+    for seed in drawn:
+        if not is_whole(seed) or seed < 0:
+            raise ValueError(f"a seed must be a whole number >= 0, not {seed!r}")
+    return [int(seed) for seed in drawn]

@@ -1,0 +1,71 @@
+"""What a sweep says in short: the effort to given exploitabilities."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .table import Row, curves
+
+LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
+"""Exploitabilities to reach, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """When an algorithm was first seen at or below an exploitability on a game.
+
+    The median over seeds (the larger of two middle ones); None where half of them or more did
+    not come so far.
+    """
+
+    game: str
+    algorithm: str
+    level: float
+    """The exploitability (nash_conv / players), in the game's own unit."""
+    seeds: int
+    """Seeds that were run."""
+    iteration: int | None
+    nodes_touched: int | None
+    seconds: float | None
+    """Time spent iterating; evaluations are not charged."""
+
+
+def reached(rows: Iterable[Row], levels: Sequence[float] = LEVELS) -> list[Reached]:
+    """Iterations, nodes touched and seconds to each level, per game and algorithm.
+
+    Seen at checkpoints: the figures are too large by up to the distance between two of them.
+
+    Raises:
+        ValueError: A level is not a positive number.
+    """
+    for level in levels:
+        if not 0 < level < math.inf:
+            raise ValueError(f"an exploitability to reach must be > 0, not {level!r}")
+    return [
+        _reached(game, algorithm, level, own)
+        for (game, algorithm), own in curves(rows).items()
+        for level in levels
+    ]
+
+
+def _reached(game: str, algorithm: str, level: float, own: Sequence[Sequence[Row]]) -> Reached:
+    firsts = [next((row for row in rows if row.exploitability <= level), None) for rows in own]
+
+    def median(field: str) -> float | None:
+        efforts = [math.inf if row is None else getattr(row, field) for row in firsts]
+        middle: float = statistics.median_high(efforts)
+        return None if middle == math.inf else middle
+
+    iteration, nodes = median("iteration"), median("nodes_touched")
+    return Reached(
+        game=game,
+        algorithm=algorithm,
+        level=level,
+        seeds=len(own),
+        iteration=None if iteration is None else int(iteration),
+        nodes_touched=None if nodes is None else int(nodes),
+        seconds=median("seconds"),
+    )
