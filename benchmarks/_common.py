@@ -59,7 +59,7 @@ CONTESTS = {
     contest.name: contest
     for contest in (
         Contest("kuhn", "Kuhn poker", "kuhn", "kuhn_poker", 30, None, 4000, 10),
-        Contest("leduc", "Leduc poker", "leduc", "leduc_poker", 300, 30, 60, 10),
+        Contest("leduc", "Leduc poker", "leduc", "leduc_poker", 1000, 30, 60, 10),
         Contest(
             "goofspiel",
             "goofspiel, 5 cards",
@@ -72,7 +72,7 @@ CONTESTS = {
             1,
         ),
         Contest(
-            "liars_dice", "liar's dice, 1 die each", "liars_dice", "liars_dice", 400, 250, 4, 10
+            "liars_dice", "liar's dice, 1 die each", "liars_dice", "liars_dice", 2000, 250, 4, 10
         ),
     )
 }
@@ -375,13 +375,14 @@ class Traffic:
 def traffic(game: tensorcfr.CompiledGame) -> Traffic:
     """Count the bytes of an iteration.
 
-    The payoff product reads entries and columns and the others' reaches, and writes values; the
+    The payoff product reads entries, columns and blocks and the others' reaches, and writes
+    values; the
     backward pass reads values, reads and writes regrets and strategies, and adds infoset values
     to parents; the forward pass reads strategies and parents, and reads and writes averages and
     reaches.
     """
-    form = game.form
-    payoff = sum(array.nbytes for name, array in form._asdict().items() if "payoff" in name)
+    form = game.solver_form
+    payoff = sum(array.nbytes for array in (*form.payoff, *form.blocks))
     parents = form.infoset_parent.nbytes
     sequences, infosets = 8 * form.n_sequences, 8 * form.n_infosets
     others = form.n_players - 1

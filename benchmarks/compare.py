@@ -84,7 +84,9 @@ def compare_iterations(contest: Contest) -> dict[str, Any]:
         "histories": own.game.n_histories,
         "infosets": own.game.n_infosets,
         "sequences": own.game.n_sequences,
-        "payoff_entries": len(own.game.form.payoff_value),
+        "solved_sequences": own.game.solver_form.n_sequences,
+        "payoff_entries": len(own.game.solver_form.payoff.value),
+        "block_terminals": len(own.game.solver_form.blocks.coefficient),
         "moved_bytes": moved.moved,
         "working_set_bytes": moved.working_set,
         "tools": {
@@ -474,8 +476,8 @@ def _scaling_section() -> str:
     return (
         "## As games grow\n\n"
         "Written by `python -m benchmarks.scaling`, which also prints the figures.  Left: games "
-        "differ in payoff entries per sequence (more hands, more entries); with more raises "
-        "Leduc has five throughout.  Right: divided by sequences and entries.\n\n"
+        "as they are swept: symmetries merged, decisions without a choice left out.  "
+        "Right: all arrays of game and solver.\n\n"
         "![Time per iteration against the number of sequences](scaling.png)"
     )
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import argparse
 import csv
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tensorcfr
+from tensorcfr.solver import bytes_needed
 
 from ._common import (
     RESULTS,
@@ -54,11 +56,16 @@ FAMILIES = {
             (13, 4),
         )
     ],
-    "liar's dice, 3 to 8 faces": [f"liars_dice(faces={faces})" for faces in range(3, 9)],
+    "liar's dice, 3 to 10 faces": [f"liars_dice(faces={faces})" for faces in range(3, 11)],
+    "liar's dice, 2 dice, 2 to 5 faces": [
+        f"liars_dice(dice=(2, 2), faces={faces})" for faces in range(2, 6)
+    ],
+    "Bluff, 1 and 2 dice": [f"bluff(dice={dice})" for dice in ((1, 1), (2, 1), (2, 2))],
+    "no-limit Leduc, stack 4 to 20": [f"nl_leduc(stack={stack})" for stack in (4, 6, 9, 13, 20)],
     "goofspiel, 3 to 6 cards": [f"goofspiel(cards={cards})" for cards in range(3, 7)],
 }
-LARGEST = ("leduc(ranks=13, suits=4)", "liars_dice(faces=8)", "leduc(raise_cap=64)")
-"""Left out by ``--quick``: they take 2 GB and ten seconds each to compile."""
+LARGEST = ("bluff(dice=(2, 2))", "liars_dice(dice=(2, 2), faces=5)", "leduc(raise_cap=64)")
+"""Left out by ``--quick``."""
 FACTOR = 2.0
 MARKERS = {"L1": "o", "L2": "s", "L3": "D", "memory": "*"}
 
@@ -70,8 +77,14 @@ class Point:
     family: str
     game: str
     histories: int
-    sequences: int
+    infosets: int
+    solved_sequences: int
+    """Sequences that the solver sweeps: symmetries merged, decisions without a choice left out."""
     payoff_entries: int
+    block_terminals: int
+    memory_bytes: int
+    """Compiled game and solver, all arrays."""
+    compile_seconds: float
     working_set_bytes: int
     level: str
     """The fastest level of memory that holds the working set."""
@@ -82,13 +95,8 @@ class Point:
 
     @property
     def per_sequence(self) -> float:
-        """Nanoseconds per iteration and sequence."""
-        return self.seconds / self.sequences * 1e9
-
-    @property
-    def per_element(self) -> float:
-        """Nanoseconds per iteration and sequence or payoff entry."""
-        return self.seconds / (self.sequences + self.payoff_entries) * 1e9
+        """Nanoseconds per iteration and sequence that is swept."""
+        return self.seconds / self.solved_sequences * 1e9
 
 
 def measure(*, quick: bool) -> Iterator[Point]:
@@ -99,7 +107,9 @@ def measure(*, quick: bool) -> Iterator[Point]:
                 continue
             progress(f"{spec} …")
             try:
+                started = time.process_time()
                 game = tensorcfr.compile_game(spec)
+                compiling = time.process_time() - started
                 solver = tensorcfr.Solver(game, "cfr")
             except tensorcfr.MemoryLimitError as error:
                 progress(f"  left out: {error}")
@@ -110,8 +120,12 @@ def measure(*, quick: bool) -> Iterator[Point]:
                 family=family,
                 game=game.name,
                 histories=game.n_histories,
-                sequences=game.n_sequences,
-                payoff_entries=len(game.form.payoff_value),
+                infosets=game.n_infosets,
+                solved_sequences=game.solver_form.n_sequences,
+                payoff_entries=len(game.solver_form.payoff.value),
+                block_terminals=len(game.solver_form.blocks.coefficient),
+                memory_bytes=game.nbytes + bytes_needed(game, solver.algorithm),
+                compile_seconds=compiling,
                 working_set_bytes=working_set,
                 level=cache_level(working_set),
                 seconds=timing.seconds,
@@ -127,23 +141,18 @@ def verdict(points: list[Point]) -> str:
     def spread(name: str, chosen: list[Point]) -> None:
         if len(chosen) < 2:
             return
-        cells = []
-        for what, times in (
-            ("per sequence", [point.per_sequence for point in chosen]),
-            ("per sequence and payoff entry", [point.per_element for point in chosen]),
-        ):
-            factor = max(times) / min(times)
-            mark = "within" if factor <= FACTOR else "beyond"
-            cells.append(
-                f"{what} {min(times):.2f} to {max(times):.2f} ns, "
-                f"{factor:.1f}{TIMES} ({mark} {FACTOR:g}{TIMES})"
-            )
-        lines.append(f"{name}: {'; '.join(cells)}")
+        times = [point.per_sequence for point in chosen]
+        factor = max(times) / min(times)
+        mark = "within" if factor <= FACTOR else "beyond"
+        lines.append(
+            f"{name}: {min(times):.2f} to {max(times):.2f} ns per sequence, "
+            f"{factor:.1f}{TIMES} ({mark} {FACTOR:g}{TIMES})"
+        )
 
     for family in FAMILIES:
         spread(family, [point for point in beyond if point.family == family])
     spread("all games", beyond)
-    return f"Beyond the first cache level (the goal is on {CONSTANT}, per sequence):\n" + "\n".join(
+    return f"Beyond the first cache level (the goal is on {CONSTANT}):\n" + "\n".join(
         f"  {line}" for line in lines
     )
 
@@ -155,35 +164,31 @@ def plot(points: list[Point], path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
     from matplotlib.lines import Line2D
-    from matplotlib.ticker import FuncFormatter, ScalarFormatter
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
     panels = (
-        ("ns per sequence", [point.per_sequence for point in points]),
-        ("ns per sequence and payoff entry", [point.per_element for point in points]),
+        ("seconds per iteration", [point.seconds for point in points]),
+        ("bytes of game and solver", [float(point.memory_bytes) for point in points]),
     )
-    for axis, (label, times) in zip(axes, panels, strict=True):
+    for axis, (label, values) in zip(axes, panels, strict=True):
         for k, family in enumerate(FAMILIES):
             own = [i for i, point in enumerate(points) if point.family == family]
-            x = [points[i].sequences for i in own]
-            axis.plot(x, [times[i] for i in own], color=f"C{k}", linewidth=1, label=family)
+            x = [points[i].infosets for i in own]
+            axis.plot(x, [values[i] for i in own], color=f"C{k}", linewidth=1, label=family)
             for i in own:
                 axis.plot(
-                    points[i].sequences,
-                    times[i],
+                    points[i].infosets,
+                    values[i],
                     color=f"C{k}",
                     marker=MARKERS.get(points[i].level, "o"),
+                    markersize=5,
                 )
         axis.set_xscale("log")
         axis.set_yscale("log")
-        axis.set_xlabel("sequences")
+        axis.set_xlabel("infosets of the game")
         axis.set_ylabel(label)
-        axis.yaxis.set_major_formatter(ScalarFormatter())
-        axis.yaxis.set_minor_formatter(
-            FuncFormatter(lambda y, _: f"{y:g}" if f"{y:e}"[0] in "25" else "")
-        )
         axis.grid(which="both", alpha=0.2)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     levels = [
         Line2D([], [], color="grey", marker=marker, linestyle="", label=level)
         for level, marker in MARKERS.items()
@@ -202,25 +207,29 @@ def listing(points: list[Point]) -> str:
         [
             "game",
             "histories",
-            "sequences",
+            "infosets",
+            "sequences swept",
             "payoff entries",
-            "working set",
+            "terminals in blocks",
+            "memory",
             "level",
+            "compile",
             "iteration",
             "ns per sequence",
-            "ns per sequence and entry",
         ],
         [
             [
                 point.game,
                 f"{point.histories:,}",
-                f"{point.sequences:,}",
+                f"{point.infosets:,}",
+                f"{point.solved_sequences:,}",
                 f"{point.payoff_entries:,}",
-                megabytes(point.working_set_bytes),
+                f"{point.block_terminals:,}",
+                megabytes(point.memory_bytes),
                 point.level,
+                duration(point.compile_seconds),
                 duration(point.seconds),
                 f"{point.per_sequence:.1f}",
-                f"{point.per_element:.2f}",
             ]
             for point in points
         ],
@@ -236,13 +245,12 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "scaling.csv").open("w", newline="") as file:
         writer = csv.DictWriter(
-            file, [*asdict(points[0]), "ns_per_sequence", "ns_per_element"], lineterminator="\n"
+            file, [*asdict(points[0]), "ns_per_sequence"], lineterminator="\n"
         )
         writer.writeheader()
         for point in points:
             writer.writerow(
-                asdict(point)
-                | {"ns_per_sequence": point.per_sequence, "ns_per_element": point.per_element}
+                asdict(point) | {"ns_per_sequence": point.per_sequence}
             )
     plot(points, ROOT / "docs" / "scaling.png")
     print(machine_lines(machine()))
