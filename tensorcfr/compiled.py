@@ -154,6 +154,11 @@ class CompiledGame:
         """Histories, the root, chance nodes and terminals included."""
         return self.tree.n_nodes
 
+    @cached_property
+    def n_decision_nodes(self) -> int:
+        """Histories where a player acts."""
+        return int(np.count_nonzero(self.tree.player >= 0))
+
     @property
     def n_infosets(self) -> int:
         """Infosets of all players."""

@@ -102,6 +102,11 @@ class Solver:
         """Histories visited: every player's update sweeps the whole game once."""
         return self.iteration * self.game.n_players * self.game.n_histories
 
+    @property
+    def decision_nodes_touched(self) -> int:
+        """Decision nodes among them."""
+        return self.iteration * self.game.n_players * self.game.n_decision_nodes
+
     def average_probabilities(self) -> np.ndarray:
         """The average strategy, float64 (sequences,); uniform where nothing was reached."""
         strategy = np.empty(self.game.n_sequences)

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
 
 from .. import __version__
-from ..algorithms import Algorithm, LinearProgram
+from ..algorithms import LinearProgram, Record
 from ..compiled import CompiledGame
 from ..compilers import OPENSPIEL_PREFIX, compile_game
 from ..driver import Progress
@@ -99,6 +99,9 @@ def solve(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Update all players at once, not in turn.")
     ] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Of an algorithm that samples; 0 by default.")
+    ] = None,
     checkpoints: Annotated[
         str,
         typer.Option(
@@ -145,6 +148,7 @@ def solve(
                 time_limit=time_limit,
                 checkpoints=marks,
                 start=start,
+                seed=seed,
                 progress=show,
                 memory_limit=limit,
             )
@@ -184,7 +188,7 @@ def algorithms() -> None:
 
 def _algorithm(
     spec: str | None, start: Solution | None, *, simultaneous: bool
-) -> Algorithm | LinearProgram:
+) -> Record:
     """The algorithm asked for; that of the saved solution where none is."""
     if spec is None and start and not simultaneous:
         return start.algorithm

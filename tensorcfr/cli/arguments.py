@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..algorithms import Algorithm, LinearProgram, find_algorithm
+from ..algorithms import LinearProgram, Record, find_algorithm
 from ..errors import GameError
 from ..games import parse_spec
 
@@ -31,7 +31,7 @@ def read_settings(settings: Sequence[str]) -> dict[str, Any]:
     return read
 
 
-def read_algorithm(spec: str, *, simultaneous: bool) -> Algorithm | LinearProgram:
+def read_algorithm(spec: str, *, simultaneous: bool) -> Record:
     """``"dcfr"`` or ``"dcfr(alpha=2)"`` to the record that it stands for.
 
     Raises:

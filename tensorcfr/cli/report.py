@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..algorithms import ALGORITHMS, Algorithm
+from ..algorithms import ALGORITHMS, LinearProgram
 from ..compiled import CompiledGame
 from ..games import GAMES, GameEntry
 from ..solution import Solution, TracePoint
@@ -134,7 +134,7 @@ def _figures(solution: Solution) -> Table:
         f"{solution.nash_conv:.6g}",
         "sum of best-response value - value, in utility",
     )
-    if isinstance(solution.algorithm, Algorithm):
+    if not isinstance(solution.algorithm, LinearProgram):
         table.add_row("iterations", f"{solution.iterations:,}", "each updates every player")
         table.add_row("nodes touched", f"{solution.nodes_touched:,}", "histories visited")
         table.add_row("time", _seconds(solution.seconds), "iterating; evaluations not charged")
