@@ -107,7 +107,8 @@ class SampledSolver:
         self.seconds = 0.0
         """Time spent in :meth:`step`, compiling excluded."""
         self._layout = Layout(game, extra)
-        self._tree = walked_tree(game, self._layout, deal)
+        joined = record.scheme != "whole"
+        self._tree = walked_tree(game, self._layout, deal=deal, joined=joined)
         self._players = np.arange(game.n_players, dtype=np.uint64)
         if state is None:
             self._tally = Tally(np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64))

@@ -115,7 +115,11 @@ def bytes_of(game: CompiledGame, extra: int) -> int:
 
 
 def walked_tree(
-    game: CompiledGame, layout: Layout, deal: Sequence[str] | None = None
+    game: CompiledGame,
+    layout: Layout,
+    *,
+    deal: Sequence[str] | None = None,
+    joined: bool = True,
 ) -> WalkedTree:
     """The game as a traversal walks it.
 
@@ -123,6 +127,8 @@ def walked_tree(
         game: The game.
         layout: Where its infosets' blocks are.
         deal: Labels of chance outcomes that happen for certain, the first chance node's first.
+        joined: Whether chance nodes that follow each other are one draw, as it should be where
+            chance is sampled.
 
     Raises:
         ValueError: ``deal`` cannot happen; says which outcomes can.
@@ -131,7 +137,7 @@ def walked_tree(
     tree = game.tree
     if max(tree.n_nodes, layout.size) > INDEX_LIMIT:
         raise GameError(f"{game.name} is too large to be walked: {tree.n_nodes:,} histories")
-    probability = tree.probability if deal is None else _fixed(game, deal)
+    probability = tree.probability if deal is None else fixed_chance(game, deal)[0]
     children = np.diff(tree.first_child)
     node = np.empty((tree.n_nodes, 4), np.uint32)
     node[:, ACTOR] = np.where(tree.player >= 0, tree.player, 0)
@@ -144,7 +150,7 @@ def walked_tree(
     block = layout.block[tree.infoset[decides]]
     node[decides, BLOCK] = np.where(block >= 0, block, int(NO_BLOCK))
     node[tree.terminal, FIRST] = np.arange(len(tree.terminal))
-    outcomes = _join_chance(tree, node, probability)
+    outcomes = _outcomes(tree, node, probability, joined=joined)
     threshold, alias = np.empty(len(outcomes[0])), np.empty(len(outcomes[0]), np.uint32)
     chance = np.flatnonzero(tree.player == CHANCE)
     _alias(node[chance, FIRST], node[chance, COUNT], outcomes[1], threshold, alias)
@@ -164,15 +170,16 @@ def walked_tree(
     )
 
 
-def _join_chance(
-    tree: HistoryTree, node: np.ndarray, probability: np.ndarray
+def _outcomes(
+    tree: HistoryTree, node: np.ndarray, probability: np.ndarray, *, joined: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The outcomes of all chance nodes, those of nodes that follow each other joined.
+    """The outcomes of all chance nodes.
 
     Args:
         tree: The game.
         node: ``WalkedTree.node``: the rows of chance nodes are modified in place.
         probability: float64 (nodes,): chance probability of the step into each node.
+        joined: Whether nodes that follow each other are one.
 
     Returns:
         uint32 (outcomes,): where each leads; float64 (outcomes,): its probability.
@@ -185,7 +192,7 @@ def _join_chance(
         weight = probability[begin:end]
         passed = 0
         # The children of consecutive nodes are contiguous, so a whole generation is a range.
-        while end > begin and (tree.player[begin:end] == CHANCE).all():
+        while joined and (tree.player[begin:end] == CHANCE).all():
             counts = np.diff(tree.first_child[begin : end + 1])
             begin, end = int(tree.first_child[begin]), int(tree.first_child[end])
             weight = np.repeat(weight, counts) * probability[begin:end]
@@ -248,37 +255,51 @@ def _alias(
                 threshold[i] = 1.0
 
 
-def _fixed(game: CompiledGame, deal: Sequence[str]) -> np.ndarray:
-    """float64 (nodes,): chance probabilities when the first chance outcomes are given."""
-    tree = game.tree
-    probability = tree.probability.copy()
+def fixed_chance(game: CompiledGame, deal: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Chance when its first outcomes are given.
+
+    Args:
+        game: The game.
+        deal: Labels of the outcomes, the first chance node's first.
+
+    Returns:
+        float64 (nodes,): probability of the step into each node, 1 where it is not chance's; bool
+        (nodes,): whether the node can be reached.
+
+    Raises:
+        ValueError: The outcomes cannot happen; says which can.
+    """
     if isinstance(deal, str):
         raise ValueError(f"a deal is a sequence of chance outcomes, not the text {deal!r}")
-    generation = np.flatnonzero(tree.player == CHANCE)
-    rank = np.zeros(tree.n_nodes, np.int64)  # chance nodes passed before each node
-    for at in range(1, tree.n_nodes):
-        parent = tree.parent[at]
-        rank[at] = rank[parent] + (tree.player[parent] == CHANCE)
+    tree = game.tree
+    probability = tree.probability.copy()
     live = np.ones(tree.n_nodes, bool)
+    rank = np.zeros(tree.n_nodes, np.int64)  # chance nodes before each node
+    longest = 0
     for at in range(tree.n_nodes):
-        parent = tree.parent[at]
-        live[at] = parent == NO_PARENT or (live[parent] and probability[at] > 0.0)
-        if tree.player[at] != CHANCE or rank[at] >= len(deal) or not live[at]:
+        parent = int(tree.parent[at])
+        if parent != NO_PARENT:
+            rank[at] = rank[parent] + (tree.player[parent] == CHANCE)
+            live[at] = live[parent] and probability[at] > 0.0
+        if not live[at]:
+            continue
+        longest = max(longest, int(rank[at]))
+        if tree.player[at] != CHANCE or rank[at] >= len(deal):
             continue
         children = slice(tree.first_child[at], tree.first_child[at + 1])
         labels = [game.outcome_labels[outcome] for outcome in tree.outcome[children]]
         wanted = str(deal[rank[at]])
         if wanted not in labels:
             raise ValueError(
-                f"{game.name}: chance cannot choose {wanted!r} as number {rank[at] + 1}; "
-                f"there are: {', '.join(labels)}"
+                f"{game.name}: chance outcome {rank[at] + 1} cannot be {wanted!r}; there are: "
+                f"{', '.join(labels)}"
             )
         probability[children] = [float(label == wanted) for label in labels]
-    if len(generation) == 0 or len(deal) > int(rank.max()):
+    if len(deal) > longest:
         raise ValueError(
-            f"{game.name} has at most {int(rank.max())} chance outcomes, but {len(deal)} are given"
+            f"{game.name}: {len(deal)} chance outcomes are given, but there are at most {longest}"
         )
-    return probability
+    return probability, live
 
 
 ONCE_LIMIT = 2_000_000

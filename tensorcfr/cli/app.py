@@ -1,4 +1,4 @@
-"""The commands: ``solve``, ``show``, ``games``, ``algorithms``."""
+"""The commands: ``solve``, ``show``, ``walkthrough``, ``games``, ``algorithms``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ..driver import Progress
 from ..driver import solve as run
 from ..errors import MemoryLimitError, MissingExtraError
 from ..solution import Solution
+from ..walkthrough import walkthrough as walk
 from . import arguments, report
 
 DEFAULT_ALGORITHM = "cfr+"
@@ -172,6 +173,37 @@ def show(
     """Print a saved solution."""
     with _errors_in_one_line():
         report.print_solution(_console(), Solution.load(file), rows=rows, strategy=strategy)
+
+
+@app.command()
+def walkthrough(
+    game: Annotated[str, typer.Argument(help="A built-in game (see: tensorcfr games).")] = "kuhn",
+    algorithm: Annotated[
+        str, typer.Option(help="Any that iterates (see: tensorcfr algorithms).")
+    ] = "chance_sampling(alternating=False)",
+    iters: Annotated[int, typer.Option(help="Iterations to show.")] = 2,
+    deal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="Chance outcomes that happen for certain, the first ones first."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of an algorithm that samples; 0 by default.")
+    ] = None,
+) -> None:
+    """Show single iterations with every number, before and after."""
+    with _errors_in_one_line():
+        report.print_walkthrough(
+            _console(),
+            walk(
+                compile_game(game),
+                _algorithm(algorithm, None, simultaneous=False),  # type: ignore[arg-type]
+                iters=iters,
+                deal=arguments.read_deal(deal),
+                seed=seed,
+            ),
+        )
 
 
 @app.command()

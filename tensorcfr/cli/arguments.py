@@ -75,6 +75,11 @@ def read_checkpoints(text: str) -> str | int | list[int]:
     return marks if "," in text else marks[0]
 
 
+def read_deal(text: str | None) -> list[str] | None:
+    """``"Q,K"`` to ``["Q", "K"]``: labels of chance outcomes."""
+    return None if text is None else [label.strip() for label in text.split(",")]
+
+
 def read_memory_limit(gibibytes: float | None) -> int | None:
     """The limit in bytes.
 

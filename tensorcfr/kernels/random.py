@@ -21,7 +21,7 @@ from numba.extending import overload
 from .jit import inlined
 
 Seed = int | Sequence[int]
-"""A whole number from 0, or several: a seed and the number of a stream."""
+"""A whole number from 0, or several: a seed and the number of a stream (and of one in it)."""
 Script = tuple[np.ndarray, np.ndarray]
 """float64 (draws,): what will be drawn, each in [0, 1); int64 (1,): how many were drawn."""
 
@@ -39,7 +39,8 @@ def seeded(seed: Seed) -> np.ndarray:
     Returns:
         uint64 (4,).
     """
-    return np.random.SeedSequence(seed).generate_state(4, np.uint64)
+    entropy, *stream = [seed] if isinstance(seed, int) else seed
+    return np.random.SeedSequence(entropy, spawn_key=stream).generate_state(4, np.uint64)
 
 
 def draw(generator: np.ndarray | Script) -> float:

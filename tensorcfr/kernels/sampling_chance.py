@@ -133,6 +133,9 @@ def chance_sampling(
                             own[child] = x
                             others[child] = y * probability[first + a]
                             place[child] = outcome[first + a, 0]
+                            if probability[first + a] == 0.0:
+                                place[child] = CUT
+                                value[child] = 0.0
                         else:
                             own[child] = x
                             others[child] = y * table[strategy + a]
