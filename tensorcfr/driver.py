@@ -88,7 +88,8 @@ def solve(
 
     Raises:
         ValueError: No stop rule, or one that makes no sense; an unknown algorithm; ``start`` is
-            of another game or algorithm; a seed for what does not sample; ``"lp"`` for more than two players or a general sum.
+            of another game or algorithm; a seed for what does not sample; ``"lp"`` for more than
+            two players or a general sum.
         MemoryLimitError: The solver's arrays would not fit; said before they are allocated.
         MissingExtraError: ``"lp"`` without scipy; says what installs it.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.

@@ -161,9 +161,9 @@ def walked_tree(
         probability=outcomes[1],
         utility=np.ascontiguousarray(tree.utility),
         depth=_depth(tree),
-        width=int(children.max(initial=1)) if not len(chance) else max(
-            int(children.max()), int(node[chance, COUNT].max())
-        ),
+        width=int(children.max(initial=1))
+        if not len(chance)
+        else max(int(children.max()), int(node[chance, COUNT].max())),
         blocks=int((layout.block >= 0).sum()),
         entries=tree.n_nodes,
         once=_meets_once(game),

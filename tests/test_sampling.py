@@ -64,9 +64,9 @@ LEDUC = compile_game("leduc")
 
 RANDOM_GAMES: dict[str, dict[str, Any]] = {
     "random, 2 players": {"seed": 11, "max_histories": 40},
-    "random, met several times": {"seed": 6, "max_histories": 40, "chance": 0.3, "max_actions": 3},
+    "random, met several times": {"seed": 27, "max_histories": 40, "chance": 0.3, "max_actions": 3},
     "random, zero-sum": {"seed": 4, "max_histories": 50, "zero_sum": True},
-    "random, 3 players": {"seed": 29, "n_players": 3, "max_histories": 40, "max_actions": 3},
+    "random, 3 players": {"seed": 72, "n_players": 3, "max_histories": 40, "max_actions": 3},
 }
 SMALL: tuple[str, ...] = ("kuhn", "kuhn, 3 players", *RANDOM_GAMES)
 
@@ -213,6 +213,7 @@ def test_the_games_above_cover_what_they_are_for() -> None:
     assert once["kuhn"]
     assert once["kuhn, 3 players"]
     assert not once["random, met several times"]
+    assert not once["random, 3 players"]
     assert any(
         len(infoset.actions) == 1
         for name in RANDOM_GAMES
@@ -222,7 +223,7 @@ def test_the_games_above_cover_what_they_are_for() -> None:
 
 def test_chance_sampling_meets_an_infoset_as_often_whatever_is_played() -> None:
     """Which makes the average right: its weights do not depend on the strategies."""
-    game, tree = small("random, met several times")
+    _, tree = small("random, met several times")
     found = []
     for seed in (1, 2):
         row = some_regrets(tree, seed, negative=False)
@@ -271,7 +272,7 @@ def test_optimistic_averages_are_exact_where_own_reach_is_constant() -> None:
 def test_baselines_move_to_what_was_seen() -> None:
     """Kuhn, queen against king, bet and call: player 0 sees -2 after his bet and after the call."""
     solver = SampledSolver(KUHN, OUTCOME_SAMPLING(baseline=0.25))
-    deal = [label for label in ("JQ", "JK", "QJ", "QK", "KJ", "KQ")].index("QK")
+    deal = ("JQ", "JK", "QJ", "QK", "KJ", "KQ").index("QK")
     script = (np.array([(deal + 0.5) / 6, 0.9, 0.9]), np.zeros(1, np.int64))
     solver._run(1, script, np.array([0], np.uint64))
     bet = {label: KUHN.sequences(KUHN.infoset_index[label]) for label in ("Q", "Kb")}
@@ -282,24 +283,31 @@ def test_baselines_move_to_what_was_seen() -> None:
 
 
 def test_baselines_reduce_variance() -> None:
-    """The same 20,000 plays: smaller regret estimates, hence lower regret sums' spread."""
-
-    def spread(record: Sampling) -> float:
-        sums = []
-        for seed in range(20):
-            solver = SampledSolver(KUHN, record, seed=seed)
-            solver.step(2000)
-            sums.append(solver.state.regret)
-        return float(np.std(sums, axis=0).mean())
-
-    assert spread(OUTCOME_SAMPLING(baseline=0.5)) < 0.8 * spread(OUTCOME_SAMPLING)
+    """Of the regrets' estimates, over all plays, once the baselines are about what they should."""
+    game, tree = small("kuhn")
+    learned = SampledSolver(game, OUTCOME_SAMPLING(baseline=0.05))
+    learned.step(20_000)
+    state = learned.state
+    strategy = {
+        label: state.strategy[game.sequences(game.infoset_index[label])].tolist()
+        for label in tree.infosets
+    }
+    variance = []
+    for before in (state, state._replace(baseline=state.baseline * 0)):
+        mean, square = np.zeros(game.n_sequences), np.zeros(game.n_sequences)
+        for sample in samples(outcome(0.6), tree, strategy, 0):
+            regret, _ = increments(learned, before, sample, 0)
+            mean += sample.probability * regret
+            square += sample.probability * regret**2
+        variance.append((square - mean**2).sum())
+    assert variance[0] < 0.6 * variance[1]
 
 
 # ------------------------------------------------------------------------- whole traversals
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("variant", [CFR, CFR(alternating=False), CFR_PLUS, LCFR], ids=str)
+@pytest.mark.parametrize("variant", [CFR, CFR(alternating=False), CFR_PLUS], ids=str)
 @pytest.mark.parametrize("name", GAMES)
 def test_a_whole_traversal_is_a_sweep(name: str, variant: Algorithm) -> None:
     game, _ = built(name)
@@ -416,9 +424,7 @@ def test_going_on_gives_the_same_bits(record: Any, tmp_path: Path) -> None:
     assert loaded.decision_nodes_touched == part.decision_nodes_touched
     assert loaded.trace == part.trace
     assert same(solve(loaded.game, start=loaded, iters=27), whole)
-    np.testing.assert_array_equal(
-        loaded.last_policy.probabilities, part.last_policy.probabilities
-    )
+    np.testing.assert_array_equal(loaded.last_policy.probabilities, part.last_policy.probabilities)
 
 
 def test_steps_add_up() -> None:

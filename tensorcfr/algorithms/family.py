@@ -264,7 +264,7 @@ OUTCOME_SAMPLING = Sampling(
     "for extensive form games using baselines', AAAI 2019",
     averaging="simple",
 )
-"""Outcome-sampling MCCFR, exploring on policy with epsilon 0.6; with baselines: ``baseline=0.5``."""
+"""Outcome-sampling MCCFR, exploring with epsilon 0.6; with baselines: ``baseline=0.5``."""
 
 ALGORITHMS: dict[str, Record] = {
     record.name: record

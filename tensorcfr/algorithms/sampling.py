@@ -161,9 +161,7 @@ def sampling_to_dict(record: Sampling, variant: dict[str, Any]) -> dict[str, Any
     return {"name": record.name, "scheme": record.scheme, "variant": variant, "options": kept}
 
 
-def sampling_from_dict(
-    record: Sampling, values: Mapping[str, Any], variant: Algorithm
-) -> Sampling:
+def sampling_from_dict(record: Sampling, values: Mapping[str, Any], variant: Algorithm) -> Sampling:
     """The record that :func:`sampling_to_dict` wrote down, made from that of its name."""
     if record.scheme != values["scheme"]:
         raise ValueError(

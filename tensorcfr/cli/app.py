@@ -218,9 +218,7 @@ def algorithms() -> None:
     report.print_algorithms(_console())
 
 
-def _algorithm(
-    spec: str | None, start: Solution | None, *, simultaneous: bool
-) -> Record:
+def _algorithm(spec: str | None, start: Solution | None, *, simultaneous: bool) -> Record:
     """The algorithm asked for; that of the saved solution where none is."""
     if spec is None and start and not simultaneous:
         return start.algorithm

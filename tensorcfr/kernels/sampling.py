@@ -86,7 +86,7 @@ NO_MEMORY = np.empty((0, 1))
 @inlined
 def sample_chance(
     outcome: np.ndarray, threshold: np.ndarray, first: int, count: int, generator: np.ndarray
-) -> int:
+) -> np.uint64:
     """The node that chance leads to, by Walker's alias method: one draw, whatever the number of
     outcomes."""
     point = draw(generator) * count
@@ -96,7 +96,7 @@ def sample_chance(
 
 
 @inlined
-def sample_action(table: np.ndarray, at: int, count: int, generator: np.ndarray) -> int:
+def sample_action(table: np.ndarray, at: int, count: int, generator: np.ndarray) -> np.uint64:
     """An action by its probability in ``table[at:at + count]``; never one of probability 0."""
     left = draw(generator)
     if count == U(2):
@@ -105,7 +105,7 @@ def sample_action(table: np.ndarray, at: int, count: int, generator: np.ndarray)
     for a in range(count):
         probability = table[at + a]
         if probability > 0.0:
-            chosen = a
+            chosen = U(a)
             left -= probability
             if left < 0.0:
                 break

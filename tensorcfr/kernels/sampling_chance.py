@@ -193,7 +193,7 @@ def chance_sampling(
 @inlined
 def _settle(
     rule: LocalRule, parameters: tuple[float, ...], table: np.ndarray, met: np.ndarray, n_met: int
-) -> int:
+) -> np.uint64:
     """Update the infosets that were met, and forget them; returns how many there are now: 0."""
     for k in range(n_met):
         block, count = U(met[k, 0]), U(met[k, 1])

@@ -162,7 +162,7 @@ def outcome_sampling(
 @inlined
 def _explore(
     table: np.ndarray, strategy: int, count: int, epsilon: float, generator: np.ndarray
-) -> int:
+) -> np.uint64:
     """An action of the player who is updated: any with probability epsilon, else by strategy."""
     left = draw(generator)
     uniform = epsilon / count
