@@ -38,9 +38,6 @@ from .sampling import (
     weight_at_own,
 )
 
-CUT = U(2**32 - 1)
-"""In the queue: a node that is not visited."""
-
 
 @kernel
 def chance_sampling(
@@ -75,10 +72,12 @@ def chance_sampling(
     """
     node, utility, table = tree.node, tree.utility, tally.table
     outcome, threshold, probability = tree.outcome, tree.threshold, tree.probability
-    # The queue of a traversal: where, how the player and the others reach it, what it is worth.
-    place, value = np.empty(tree.entries, np.uint32), np.empty(tree.entries)
+    # What a traversal comes to: how the player and the others reach it, what it is worth.
     own, others = np.empty(tree.entries), np.empty(tree.entries)
-    # Its forks, nodes with several ways to go: their entry, that of their first child, the node.
+    value = np.empty(tree.entries)
+    # The queue of what it has yet to open, an entry and its node; what was opened, and has several
+    # ways to go: its entry, that of its first child, its node.
+    queue = np.empty((tree.entries, 2), np.uint32)
     fork = np.empty((tree.entries, 3), np.uint32)
     met = np.empty((tree.blocks, 2), np.uint32)
     before = np.empty(4, np.uint64)
@@ -95,12 +94,14 @@ def chance_sampling(
         for player in players:
             if not alternating:
                 rewind(generator, before)
-            # Down: every fork appends its children.
-            place[0], own[0], others[0] = 0, 1.0, 1.0
-            entry, entries, forks = ZERO, ONE, ZERO
-            while entry < entries:
-                at = U(place[entry])
-                while at != CUT:
+            # Down: open one node after the other.
+            own[0], others[0] = 1.0, 1.0
+            queue[0, 0], queue[0, 1] = 0, 0
+            opened, queued, entries, forks = ZERO, ONE, ONE, ZERO
+            while opened < queued:
+                entry, at = U(queue[opened, 0]), U(queue[opened, 1])
+                opened += ONE
+                while True:
                     histories += ONE
                     actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
                     if actor == TERMINAL_NODE:
@@ -121,31 +122,33 @@ def chance_sampling(
                     fork[forks, 1] = entries
                     fork[forks, 2] = at
                     forks += ONE
-                    x, y = own[entry], others[entry]
                     strategy = block + REGRET + count
                     for a in range(count):
-                        child = entries + a
-                        if actor == player:
-                            own[child] = x * table[strategy + a]
-                            others[child] = y
-                            place[child] = first + a
-                        elif actor == CHANCE_NODE:
-                            own[child] = x
-                            others[child] = y * probability[first + a]
-                            place[child] = outcome[first + a, 0]
-                            if probability[first + a] == 0.0:
-                                place[child] = CUT
-                                value[child] = 0.0
+                        child, below = entries + a, first + a
+                        x, y = own[entry], others[entry]
+                        if actor == CHANCE_NODE:
+                            y *= probability[first + a]
+                            below = U(outcome[first + a, 0])
+                            cut = probability[first + a] == 0.0
                         else:
-                            own[child] = x
-                            others[child] = y * table[strategy + a]
-                            place[child] = first + a
-                        if prune and own[child] == 0.0 and others[child] == 0.0:
-                            place[child] = CUT
+                            p = table[strategy + a]
+                            mine = actor == player
+                            x *= p if mine else 1.0
+                            y *= 1.0 if mine else p
+                            cut = prune and x == 0.0 and y == 0.0
+                        own[child], others[child] = x, y
+                        if cut:
                             value[child] = 0.0
+                        elif node[below, ACTOR] == TERMINAL_NODE:
+                            # Most of what there is: worth its own line.
+                            histories += ONE
+                            value[child] = utility[node[below, FIRST], player]
+                        else:
+                            queue[queued, 0] = child
+                            queue[queued, 1] = below
+                            queued += ONE
                     entries += count
                     break
-                entry += ONE
             # Up: values, regrets and averages, the last fork first.
             while forks > ZERO:
                 forks -= ONE
