@@ -238,7 +238,8 @@ def bytes_needed(game: CompiledGame, record: Sampling) -> int:
     """Bytes that a solver takes beside the compiled game: its table and the tree that it walks,
     and what an evaluation allocates."""
     extra = game.n_players if record.baseline > 0.0 else record.extra
-    return bytes_of(game, extra) + EVALUATION_ARRAYS * 8 * game.n_sequences
+    queue = record.scheme in ("whole", "chance")
+    return bytes_of(game, extra, queue=queue) + EVALUATION_ARRAYS * 8 * game.n_sequences
 
 
 def check_seed(seed: Any) -> Seed:

@@ -8,7 +8,7 @@ from operator import index
 
 import numpy as np
 
-from .algorithms import Algorithm, find_algorithm
+from .algorithms import Algorithm, Sampling, find_algorithm
 from .compiled import CompiledGame
 from .errors import MemoryLimitError
 from .evaluation.metrics import Evaluation, evaluate_probabilities
@@ -53,6 +53,8 @@ class Solver:
         if not isinstance(game, CompiledGame):
             raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
         record = find_algorithm(algorithm)
+        if isinstance(record, Sampling):
+            raise ValueError(f"{record.name} samples; use SampledSolver(game, {record.name!r})")
         if not isinstance(record, Algorithm):
             raise ValueError(f"{record.name} does not iterate; use solve(game, {record.name!r})")
         limit = free_memory() if memory_limit is None else memory_limit

@@ -108,10 +108,14 @@ class Layout:
         table[self.regret + index * self.count] = values[self.sequence]
 
 
-def bytes_of(game: CompiledGame, extra: int) -> int:
-    """Bytes of the table and of the tree for a game."""
+TREE_BYTES, QUEUE_BYTES = 16, 44
+"""Per history: a node of the tree; what a traversal that tries every action may note of it."""
+
+
+def bytes_of(game: CompiledGame, extra: int, *, queue: bool) -> int:
+    """Bytes of the table and of the tree for a game, and of a traversal's queue if it has one."""
     sequences = game.n_sequences * (3 + extra) + REGRET_AT * game.n_infosets
-    return 8 * sequences + 16 * game.n_histories
+    return 8 * sequences + (TREE_BYTES + QUEUE_BYTES * queue) * game.n_histories
 
 
 def walked_tree(

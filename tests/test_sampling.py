@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -23,6 +24,7 @@ from reference import (
     regret_matching,
 )
 from sampled_choices import Sample, Traversal, chance, external, outcome, samples
+from typer.testing import CliRunner
 
 from tensorcfr import (
     ALGORITHMS,
@@ -39,6 +41,7 @@ from tensorcfr import (
     Solver,
     Status,
     compile_game,
+    register,
     solve,
 )
 from tensorcfr.algorithms import (
@@ -51,6 +54,7 @@ from tensorcfr.algorithms import (
     from_dict,
     to_dict,
 )
+from tensorcfr.cli import app as commands
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.sampled_solver import SampledState
@@ -596,7 +600,7 @@ def test_refusals() -> None:
         solve(KUHN, "outcome_sampling", start=part, iters=1)
     with pytest.raises(ValueError, match="cfr does not sample; use Solver"):
         SampledSolver(KUHN, "cfr")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="external_sampling does not"):
+    with pytest.raises(ValueError, match="external_sampling samples; use SampledSolver"):
         Solver(KUHN, "external_sampling")
     with pytest.raises(MemoryLimitError, match="solving kuhn needs"):
         solve(KUHN, "external_sampling", iters=1, memory_limit=10)
@@ -604,6 +608,40 @@ def test_refusals() -> None:
         solve(KUHN, "external sampling", iters=1)
     with pytest.raises(ValueError, match="there is no scheme 'robust'"):
         Sampling("robust", "robust", DCFR, formula="", source="", averaging="simple")
+
+
+def test_a_name_of_ones_own(tmp_path: Path) -> None:
+    mine = replace(EXTERNAL_SAMPLING(averaging="optimistic"), name="lazy_sampling")
+    register(mine)
+    solution = solve(KUHN, "lazy_sampling", iters=5)
+    assert Solution.load(solution.save(tmp_path / "lazy")).algorithm == mine
+    with pytest.raises(ValueError, match="belongs to a published algorithm"):
+        register(replace(mine, name="external_sampling"))
+    written = to_dict(mine) | {"scheme": "outcome"}
+    with pytest.raises(ValueError, match="was written with the scheme 'outcome'"):
+        from_dict(written)
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    def run(*words: str) -> Any:
+        return CliRunner().invoke(commands.app, ["solve", *words, "--no-strategy"])
+
+    path = tmp_path / "solution.npz"
+    options = ("--algorithm", "outcome_sampling(epsilon=0.5, variant='cfr+')", "--iters", "300")
+    result = run("kuhn", *options, "--seed", "4", "--save", str(path))
+    assert result.exit_code == 0, result.output
+    record = OUTCOME_SAMPLING(epsilon=0.5, variant="cfr+")
+    expected = solve(KUHN, record, iters=300, seed=4)
+    assert same(Solution.load(path), expected)
+    text = " ".join(result.stdout.split())
+    assert str(record) in text
+    assert f"nodes touched {expected.nodes_touched:,} histories visited" in text
+    assert f"{expected.decision_nodes_touched:,} decision nodes among them" in text
+    assert run("kuhn", "--seed", "1").stderr == (
+        "tensorcfr: cfr+ draws no random numbers: it takes no seed\n"
+    )
+    assert run("kuhn", "--algorithm", "external_sampling", "--simultaneous").exit_code == 2
+    assert run("--resume", str(path), "--iters", "1").exit_code == 0
 
 
 def test_a_damaged_state() -> None:

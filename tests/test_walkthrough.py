@@ -17,7 +17,7 @@ from tensorcfr.walkthrough import HEADINGS, Walkthrough, walkthrough
 
 KUHN = compile_game("kuhn")
 TOGETHER = CHANCE_SAMPLING(alternating=False)
-PAGE = Path(__file__).parent.parent / "docs" / "walkthrough.md"
+DOCS = Path(__file__).parent.parent / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,11 @@ class TestTutorial:
         assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
-def test_the_page() -> None:
-    assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
+@pytest.mark.parametrize(
+    "page", ["walkthrough.md", pytest.param("sampling.md", marks=pytest.mark.compiled)]
+)
+def test_the_pages(page: str) -> None:
+    assert doctest.testfile(str(DOCS / page), module_relative=False).failed == 0
 
 
 def test_a_sampled_deal_shows_what_changed() -> None:
