@@ -78,7 +78,7 @@ def evaluate(
         for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
             total += reach[s] * value[s]
         expected[player] = total
-        _maximise(form, player, value)
+        maximise(form, player, value)
         best[player] = value[form.player_sequences[player]]
 
 
@@ -99,7 +99,7 @@ def best_response(
             of the best actions, 0 for the others.
     """
     payoff_product(form, player, reach, value)
-    _maximise(form, player, value)
+    maximise(form, player, value)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes, first = (
             form.bucket_actions[b],
@@ -116,7 +116,7 @@ def best_response(
 
 
 @inlined
-def _maximise(form: SequenceForm, player: int, value: np.ndarray) -> None:
+def maximise(form: SequenceForm, player: int, value: np.ndarray) -> None:
     """The backward pass with a maximum in place of the strategy's mean."""
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes, first = (

@@ -121,7 +121,8 @@ def _xoshiro(state: np.ndarray) -> float:
     c ^= shifted
     d = (d << _45) | (d >> _19)
     state[0], state[1], state[2], state[3] = a, b, c, d
-    return np.float64(found >> _11) * _TO_UNIT
+    # Signed numbers become floats in one instruction, unsigned ones do not.
+    return np.float64(np.int64(found >> _11)) * _TO_UNIT
 
 
 @inlined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled import SequenceForm
-from .evaluation import _maximise
+from .evaluation import maximise
 from .jit import kernel
 from .payoff import payoff_product
 
@@ -64,5 +64,5 @@ def best_total(form: SequenceForm, gradient: np.ndarray, best: np.ndarray) -> No
         best: float64 (players,): modified in place.
     """
     for player in range(form.player_sequences.shape[0] - 1):
-        _maximise(form, player, gradient)
+        maximise(form, player, gradient)
         best[player] = gradient[form.player_sequences[player]]

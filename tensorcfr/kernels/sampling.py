@@ -89,9 +89,10 @@ def sample_chance(
 ) -> np.uint64:
     """The node that chance leads to, by Walker's alias method: one draw, whatever the number of
     outcomes."""
-    point = draw(generator) * count
-    column = U(point)
-    chosen = first + column
+    # By way of signed numbers, which become floats and come back in one instruction.
+    point = draw(generator) * np.int64(count)
+    column = np.int64(point)
+    chosen = first + U(column)
     return U(outcome[chosen, U(point - column >= threshold[chosen])])
 
 
@@ -150,7 +151,7 @@ def update(
             table[strategy + a] /= total
     else:
         for a in range(count):
-            table[strategy + a] = 1.0 / count
+            table[strategy + a] = 1.0 / np.int64(count)
 
 
 @inlined

@@ -115,7 +115,7 @@ def outcome_sampling(
                         add = weight_at_own(averaging, table, block, weight, clock, sampled)
                         add_to_average(table, block, count, reach[player] * add)
                     action = _explore(table, strategy, count, epsilon, generator)
-                    xi[depth] = epsilon / count + (1.0 - epsilon) * table[strategy + action]
+                    xi[depth] = epsilon / np.int64(count) + (1.0 - epsilon) * table[strategy + action]
                     q *= xi[depth]
                 else:
                     if averaging == SIMPLE:
@@ -165,7 +165,7 @@ def _explore(
 ) -> np.uint64:
     """An action of the player who is updated: any with probability epsilon, else by strategy."""
     left = draw(generator)
-    uniform = epsilon / count
+    uniform = epsilon / np.int64(count)
     chosen = ZERO
     while chosen < count - ONE:
         left -= uniform + (1.0 - epsilon) * table[strategy + chosen]
