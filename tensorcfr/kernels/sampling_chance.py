@@ -123,20 +123,21 @@ def chance_sampling(
                     fork[forks, 2] = at
                     forks += ONE
                     strategy = block + REGRET + count
+                    x_above, y_above = own[entry], others[entry]
                     for a in range(count):
                         child, below = entries + a, first + a
-                        x, y = own[entry], others[entry]
+                        x, y = x_above, y_above
                         if actor == CHANCE_NODE:
                             y *= probability[first + a]
                             below = U(outcome[first + a, 0])
                             cut = probability[first + a] == 0.0
                         else:
                             p = table[strategy + a]
-                            mine = actor == player
-                            x *= p if mine else 1.0
-                            y *= 1.0 if mine else p
+                            if actor == player:
+                                x *= p
+                            else:
+                                y *= p
                             cut = prune and x == 0.0 and y == 0.0
-                        own[child], others[child] = x, y
                         if cut:
                             value[child] = 0.0
                         elif node[below, ACTOR] == TERMINAL_NODE:
@@ -144,6 +145,7 @@ def chance_sampling(
                             histories += ONE
                             value[child] = utility[node[below, FIRST], player]
                         else:
+                            own[child], others[child] = x, y
                             queue[queued, 0] = child
                             queue[queued, 1] = below
                             queued += ONE
@@ -171,9 +173,10 @@ def chance_sampling(
                 if once:
                     add = weight_at_own(averaging, table, block, weight, clock, 1.0)
                     add_to_average(table, block, count, own[entry] * add)
-                    for a in range(count):
-                        value[child + a] = y * (value[child + a] - found)
-                    update(rule, parameters, table, block, count, value, child)
+                    if y != 0.0:
+                        for a in range(count):
+                            value[child + a] = y * (value[child + a] - found)
+                        update(rule, parameters, table, block, count, value, child)
                     continue
                 if table[block + PENDING] == 0.0:
                     table[block + PENDING] = 1.0

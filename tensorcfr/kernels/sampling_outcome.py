@@ -115,7 +115,9 @@ def outcome_sampling(
                         add = weight_at_own(averaging, table, block, weight, clock, sampled)
                         add_to_average(table, block, count, reach[player] * add)
                     action = _explore(table, strategy, count, epsilon, generator)
-                    xi[depth] = epsilon / np.int64(count) + (1.0 - epsilon) * table[strategy + action]
+                    xi[depth] = (
+                        epsilon / np.int64(count) + (1.0 - epsilon) * table[strategy + action]
+                    )
                     q *= xi[depth]
                 else:
                     if averaging == SIMPLE:
