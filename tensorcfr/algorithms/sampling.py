@@ -56,7 +56,7 @@ class Sampling:
     source: str
     """The paper it comes from."""
     averaging: str
-    """How the average strategy is summed, by the names of Lanctot's thesis (2013, section 4.4);
+    """How the average strategy is summed, by the names of Lanctot's thesis (2013);
     ``x`` is own reach.
 
     * ``"simple"``: at the *other* players' nodes, whom a traversal samples, so that it goes where
