@@ -12,6 +12,7 @@ from .algorithms import (
     CFR_PLUS,
     DCFR,
     Algorithm,
+    Sampling,
     register,
 )
 from .compiled import CompiledGame
@@ -37,6 +38,7 @@ from .games import GAMES
 from .kernels.local_rule import LocalRule
 from .policy import Policy
 from .rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
+from .sampled_solver import SampledSolver
 from .solution import Solution, Status, TracePoint
 from .solver import Solver
 
@@ -63,6 +65,8 @@ __all__ = [
     "Policy",
     "Progress",
     "PublicTreeGame",
+    "SampledSolver",
+    "Sampling",
     "Solution",
     "Solver",
     "Status",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import MemoryLimitError
-from .expansion import BYTES_PER_HISTORY, count_histories, expand
+from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
 from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
 from .memory import free_memory
 from .views import (
@@ -129,6 +129,15 @@ class CompiledGame:
         assert self.public is not None
         return count_histories(self.public.tree)
 
+    @cached_property
+    def n_decision_nodes(self) -> int:
+        """Histories where a player acts; counted, not expanded."""
+        if self.histories is not None:
+            return int(np.count_nonzero(self.histories.player >= 0))
+        assert self.public is not None
+        tree = self.public.tree
+        return count_deals(tree, tree.player >= 0)
+
     @property
     def solver_form(self) -> SequenceForm:
         """What a solver sweeps: the merged form, if there is one."""
@@ -180,8 +189,9 @@ class CompiledGame:
         return found
 
     @cached_property
-    def _utilities(self) -> np.ndarray:
-        """float64 (some, players): all utilities that occur, some of them more than once."""
+    def utilities(self) -> np.ndarray:
+        """float64 (some, players): all utilities that occur at terminals, in no order, some of
+        them more than once."""
         if self.histories is not None:
             return self.histories.utility
         assert self.public is not None
@@ -201,7 +211,7 @@ class CompiledGame:
     @cached_property
     def utility_sums(self) -> tuple[float, float]:
         """Smallest and largest sum of the players' utilities over the terminals."""
-        sums = self._utilities.sum(axis=1)
+        sums = self.utilities.sum(axis=1)
         return float(sums.min()), float(sums.max())
 
     @property
@@ -212,7 +222,7 @@ class CompiledGame:
     @property
     def utility_tolerance(self) -> float:
         """What is rounding in a sum of utilities: 1e-12 of the largest of them."""
-        return 1e-12 * float(np.abs(self._utilities).max())
+        return 1e-12 * float(np.abs(self.utilities).max())
 
     @cached_property
     def infoset_sequence(self) -> np.ndarray:

@@ -12,10 +12,12 @@ from itertools import count
 from types import FrameType
 from typing import cast
 
-from .algorithms import Algorithm, LinearProgram, find_algorithm
+from .algorithms import Algorithm, LinearProgram, Record, Sampling, find_algorithm
 from .algorithms.records import is_whole
 from .compiled import CompiledGame
 from .evaluation import Evaluation
+from .kernels.random import Seed
+from .sampled_solver import SampledSolver, SampledState
 from .solution import Solution, Status, TracePoint
 from .solver import Solver
 
@@ -48,7 +50,7 @@ class Progress:
 
 def solve(
     game: CompiledGame,
-    algorithm: str | Algorithm | LinearProgram | None = None,
+    algorithm: str | Record | None = None,
     *,
     iters: int | None = None,
     target: float | None = None,
@@ -56,6 +58,9 @@ def solve(
     nodes: int | None = None,
     checkpoints: str | int | Iterable[int] = "geometric",
     start: Solution | None = None,
+    seed: Seed | None = None,
+    precision: str | None = None,
+    threads: int = 1,
     progress: Callable[[Progress], object] | None = None,
     memory_limit: int | None = None,
 ) -> Solution:
@@ -79,6 +84,13 @@ def solve(
             always recorded.
         start: A solution of this game to go on from; the result has the same bits as one
             uninterrupted run.
+        seed: Of an algorithm that samples: a whole number from 0, by default 0, or several, such
+            as ``(seed, stream)``; the same seed gives the same bits.  A solution that is gone on
+            from brings its own random numbers.
+        precision: ``"float64"`` (the default) or ``"float32"``, in which the solver's arrays take
+            half the memory; see :class:`Solver`.
+        threads: Threads that sweep the game, for large games of private hands; the result has the
+            same bits for any number.
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
 
@@ -87,7 +99,8 @@ def solve(
 
     Raises:
         ValueError: No stop rule, or one that makes no sense; an unknown algorithm; ``start`` is
-            of another game or algorithm; ``"lp"`` for more than two players or a general sum.
+            of another game or algorithm; a seed for what does not sample; ``"lp"`` for more than
+            two players or a general sum.
         MemoryLimitError: The solver's arrays would not fit; said before they are allocated.
         MissingExtraError: ``"lp"`` without scipy; says what installs it.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
@@ -95,16 +108,12 @@ def solve(
     if not isinstance(game, CompiledGame):
         raise TypeError(f"solve takes a compiled game: compile_game({game!r}) makes one")
     record = _algorithm(game, algorithm, start)
+    if seed is not None and not isinstance(record, Sampling):
+        raise ValueError(f"{record.name} draws no random numbers: it takes no seed")
     if isinstance(record, LinearProgram):
         return _solve_exactly(game, record, (iters, target, time_limit, nodes), memory_limit)
     check_stop_rules(iters, target, time_limit, nodes)
-    solver = Solver(
-        game,
-        record,
-        state=start.state if start else None,
-        iteration=start.iterations if start else 0,
-        memory_limit=memory_limit,
-    )
+    solver = _solver(game, record, start, seed, precision, threads, memory_limit)
     run = _Run(solver, list(start.trace) if start else [], start.seconds if start else 0.0)
     last = None if iters is None else solver.iteration + int(iters)
     last_node = None if nodes is None else solver.nodes_touched + int(nodes)
@@ -140,7 +149,7 @@ def solve(
 class _Run:
     """A solver at work, and the record of it."""
 
-    solver: Solver
+    solver: Solver | SampledSolver
     trace: list[TracePoint]
     seconds_before: float
 
@@ -205,6 +214,7 @@ class _Run:
                     seconds=self.seconds,
                     nash_conv=evaluation.nash_conv,
                     exploitability=evaluation.exploitability,
+                    decision_nodes_touched=self.solver.decision_nodes_touched,
                 )
             )
         return evaluation
@@ -215,8 +225,8 @@ class _Run:
 
 
 def _algorithm(
-    game: CompiledGame, algorithm: str | Algorithm | LinearProgram | None, start: Solution | None
-) -> Algorithm | LinearProgram:
+    game: CompiledGame, algorithm: str | Record | None, start: Solution | None
+) -> Record:
     """The record to run; that of ``start`` when it goes on."""
     if start is None:
         return find_algorithm("cfr+" if algorithm is None else algorithm)
@@ -229,6 +239,40 @@ def _algorithm(
             f"start was solved by {start.algorithm}, not by {find_algorithm(algorithm)}"
         )
     return start.algorithm
+
+
+def _solver(
+    game: CompiledGame,
+    record: Algorithm | Sampling,
+    start: Solution | None,
+    seed: Seed | None,
+    precision: str | None,
+    threads: int,
+    memory_limit: int | None,
+) -> Solver | SampledSolver:
+    """What runs the iterations, from where ``start`` ended."""
+    state = start.state if start else None
+    iteration = start.iterations if start else 0
+    if isinstance(record, Sampling):
+        if precision not in (None, "float64") or threads != 1:
+            raise ValueError(f"{record.name} samples in float64, on one thread")
+        assert state is None or isinstance(state, SampledState)
+        return SampledSolver(
+            game, record, state=state, iteration=iteration, seed=seed, memory_limit=memory_limit
+        )
+    assert not isinstance(state, SampledState)
+    begun = str(state.regret.dtype) if state else "float64"
+    if state and precision not in (None, begun):
+        raise ValueError(f"start was solved in {begun}, not in {precision}")
+    return Solver(
+        game,
+        record,
+        precision=precision or begun,
+        threads=threads,
+        state=state,
+        iteration=iteration,
+        memory_limit=memory_limit,
+    )
 
 
 def _solve_exactly(

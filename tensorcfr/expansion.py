@@ -16,8 +16,13 @@ def count_histories(tree: PublicTree) -> int:
     """Histories of the expanded game: the deals, and every deal that gets to a public node."""
     deals = np.argwhere(tree.prior > 0)
     dealing = sum(len(np.unique(deals[:, :player], axis=0)) for player in range(tree.n_players))
+    return dealing + count_deals(tree, np.ones(tree.n_nodes, dtype=bool))
+
+
+def count_deals(tree: PublicTree, chosen: np.ndarray) -> int:
+    """Deals that get to the chosen public nodes, bool (nodes,), summed over the nodes."""
     alive = tree.alive.reshape(len(tree.weight_table), -1).sum(axis=1)
-    return dealing + int(np.bincount(tree.weight, minlength=len(alive)) @ alive)
+    return int(np.bincount(tree.weight[chosen], minlength=len(alive)) @ alive)
 
 
 def expand(

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from . import storage
-from .algorithms import Algorithm, LinearProgram, from_dict, to_dict
+from .algorithms import Algorithm, Record, Sampling, from_dict, to_dict
 from .compiled import CompiledGame
 from .evaluation import Evaluation
 from .kernels.sweeps import State
 from .policy import Policy
+from .sampled_solver import SampledState, sampled_state_of
 from .solver import STATE_KEPT, last_iterate, state_of
 
 
@@ -38,14 +39,16 @@ class TracePoint:
     iteration: int
     """Iterations done."""
     nodes_touched: int
-    """Histories visited so far, chance nodes and terminals included: every player's update
-    sweeps the whole game once."""
+    """Histories visited so far, chance nodes and terminals included: those that a traversal came
+    to; a sweep, which every player's update is in the full-tree variants, comes to them all."""
     seconds: float
     """Time spent iterating; evaluations are not charged."""
     nash_conv: float
     """Sum over players of best-response value minus value, of the average strategy."""
     exploitability: float
     """``nash_conv`` divided by the number of players."""
+    decision_nodes_touched: int = 0
+    """Decision nodes among the histories visited."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ class Solution:
 
     game: CompiledGame
     """The game that was solved."""
-    algorithm: Algorithm | LinearProgram
+    algorithm: Record
     """The algorithm, as data."""
     status: Status
     """Why the solve ended."""
@@ -68,7 +71,7 @@ class Solution:
     """Time spent iterating, evaluations not charged, in seconds."""
     trace: tuple[TracePoint, ...] = ()
     """The record at the checkpoints, oldest first."""
-    state: State | None = field(default=None, repr=False)
+    state: State | SampledState | None = field(default=None, repr=False)
     """The solver's arrays, read-only, from which ``solve(game, start=solution)`` goes on; none
     after the linear program."""
 
@@ -94,7 +97,16 @@ class Solution:
     @property
     def nodes_touched(self) -> int:
         """Histories visited; see :class:`TracePoint`."""
+        if isinstance(self.state, SampledState):
+            return int(self.state.touched[0])
         return self.iterations * self.game.n_players * self.game.n_histories
+
+    @property
+    def decision_nodes_touched(self) -> int:
+        """Decision nodes among them."""
+        if isinstance(self.state, SampledState):
+            return int(self.state.touched[1])
+        return self.iterations * self.game.n_players * self.game.n_decision_nodes
 
     @cached_property
     def last_policy(self) -> Policy:
@@ -124,7 +136,8 @@ class Solution:
         arrays = storage.pack_game(self.game)
         arrays["solution/policy"] = self.policy.probabilities
         if self.state is not None:
-            arrays |= {f"solution/{name}": getattr(self.state, name) for name in STATE_KEPT}
+            kept = STATE_KEPT if isinstance(self.state, State) else SampledState._fields
+            arrays |= {f"solution/{name}": getattr(self.state, name) for name in kept}
         return storage.write_arrays(path, header, arrays)
 
     @classmethod
@@ -144,8 +157,11 @@ class Solution:
     def _unpack(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         game = storage.unpack_game(arrays)
         algorithm = from_dict(header["algorithm"])
-        state = None
-        if isinstance(algorithm, Algorithm):
+        state: State | SampledState | None = None
+        if isinstance(algorithm, Sampling):
+            kept = {name: arrays[f"solution/{name}"] for name in SampledState._fields}
+            state = sampled_state_of(game, algorithm, kept)
+        elif isinstance(algorithm, Algorithm):
             kept = {name: arrays[f"solution/{name}"] for name in STATE_KEPT}
             state = state_of(game, algorithm.rule, kept)
         return cls(

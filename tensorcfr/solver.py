@@ -8,7 +8,7 @@ from operator import index
 
 import numpy as np
 
-from .algorithms import Algorithm, find_algorithm
+from .algorithms import Algorithm, Sampling, find_algorithm
 from .compiled import CompiledGame, SequenceForm
 from .errors import MemoryLimitError
 from .evaluation.metrics import Evaluation, evaluate_plan
@@ -61,6 +61,8 @@ class Solver:
         if not isinstance(game, CompiledGame):
             raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
         record = find_algorithm(algorithm)
+        if isinstance(record, Sampling):
+            raise ValueError(f"{record.name} samples; use SampledSolver(game, {record.name!r})")
         if not isinstance(record, Algorithm):
             raise ValueError(f"{record.name} does not iterate; use solve(game, {record.name!r})")
         if precision not in PRECISIONS:
@@ -114,6 +116,11 @@ class Solver:
     def nodes_touched(self) -> int:
         """Histories visited: every player's update sweeps the whole game once."""
         return self.iteration * self.game.n_players * self.game.n_histories
+
+    @property
+    def decision_nodes_touched(self) -> int:
+        """Decision nodes among them."""
+        return self.iteration * self.game.n_players * self.game.n_decision_nodes
 
     def average_probabilities(self) -> np.ndarray:
         """The average strategy, float64 (sequences,); uniform where nothing was reached."""

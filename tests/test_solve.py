@@ -16,6 +16,7 @@ from tensorcfr import (
     ALGORITHMS,
     CFR,
     CFR_PLUS,
+    Algorithm,
     MemoryLimitError,
     Progress,
     Solution,
@@ -25,11 +26,10 @@ from tensorcfr import (
     nash_conv,
     solve,
 )
-from tensorcfr.algorithms import LP
 
 KUHN = compile_game("kuhn")
 LEDUC = compile_game("leduc")
-ITERATIVE = [name for name, record in ALGORITHMS.items() if record is not LP]
+ITERATIVE = [name for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)]
 
 
 def assert_same_bits(one: Solution, other: Solution) -> None:

@@ -1,8 +1,9 @@
 """The CFR variants, as data.
 
 A variant is an :class:`Algorithm`: a frozen record that says which local rule it applies,
-with which parameters, how it weighs the average and in which order players update.  There is
-one driver, :mod:`tensorcfr.driver`, and no subclass per name.
+with which parameters, how it weighs the average and in which order players update.  A
+:class:`Sampling` is such a variant and a scheme by which histories are sampled.  There is one
+driver, :mod:`tensorcfr.driver`, and no subclass per name.
 """
 
 from __future__ import annotations
@@ -11,37 +12,49 @@ from .family import (
     ALGORITHMS,
     CFR,
     CFR_PLUS,
+    CHANCE_SAMPLING,
     DCFR,
     DCFR_PLUS,
     DCFR_POSTFLOP,
+    EXTERNAL_SAMPLING,
     HEDGE,
     LCFR,
     LP,
+    OUTCOME_SAMPLING,
     PCFR_PLUS,
     PCFR_PLUS_GRADIENT,
     PDCFR_PLUS,
+    WHOLE_TRAVERSAL,
+    Record,
     find_algorithm,
     from_dict,
     register,
     to_dict,
 )
 from .records import Algorithm, LinearProgram
+from .sampling import Sampling
 
 __all__ = [
     "ALGORITHMS",
     "CFR",
     "CFR_PLUS",
+    "CHANCE_SAMPLING",
     "DCFR",
     "DCFR_PLUS",
     "DCFR_POSTFLOP",
+    "EXTERNAL_SAMPLING",
     "HEDGE",
     "LCFR",
     "LP",
+    "OUTCOME_SAMPLING",
     "PCFR_PLUS",
     "PCFR_PLUS_GRADIENT",
     "PDCFR_PLUS",
+    "WHOLE_TRAVERSAL",
     "Algorithm",
     "LinearProgram",
+    "Record",
+    "Sampling",
     "find_algorithm",
     "from_dict",
     "register",

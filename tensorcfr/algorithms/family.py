@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import suggest
 from ..kernels.local_rule import LocalRule
 from .records import Algorithm, LinearProgram
+from .sampling import Sampling, sampling_from_dict, sampling_to_dict
 
 
 def _regret_matching(regret, instant, parameters):  # type: ignore[no-untyped-def]
@@ -92,6 +93,9 @@ EXPONENTIAL = LocalRule(
     parameter_names=("eta",),
     exponential=True,
 )
+
+Record = Algorithm | Sampling | LinearProgram
+"""What an algorithm is, as data."""
 
 BROWN_SANDHOLM = (
     "N. Brown, T. Sandholm, 'Solving imperfect-information games via discounted regret "
@@ -208,7 +212,61 @@ values of ``eta`` are worth trying."""
 LP = LinearProgram()
 """The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
 
-ALGORITHMS: dict[str, Algorithm | LinearProgram] = {
+LANCTOT = (
+    "M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret "
+    "minimization in extensive games', NIPS 2009"
+)
+
+WHOLE_TRAVERSAL = Sampling(
+    "whole_traversal",
+    "whole",
+    CFR,
+    formula="CFR by walking histories, without what neither the player nor the others reach",
+    source="M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games "
+    "with incomplete information', NIPS 2007; the cuts: M. Lanctot, 'Monte Carlo sampling and "
+    "regret minimization for equilibrium computation and decision-making in large extensive form "
+    "games', PhD thesis, University of Alberta, 2013",
+    averaging="stochastic",
+)
+"""The same sums as ``variant``, history by history: slower, and with an honest count of the nodes
+that are touched where those that nobody reaches are left out."""
+
+CHANCE_SAMPLING = Sampling(
+    "chance_sampling",
+    "chance",
+    CFR,
+    formula="chance is sampled, every action is tried; R <- R + r, r estimated from that deal",
+    source="M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games "
+    "with incomplete information', NIPS 2007",
+    averaging="stochastic",
+)
+"""Chance-sampled CFR.  Each player's traversal draws its own deal, because the strategies that it
+meets already depend on the deals before it; with ``alternating=False`` all players learn from one
+deal."""
+
+EXTERNAL_SAMPLING = Sampling(
+    "external_sampling",
+    "external",
+    CFR,
+    formula="chance and the opponents are sampled, every own action is tried; R <- R + r",
+    source=LANCTOT,
+    averaging="simple",
+)
+"""External-sampling MCCFR."""
+
+OUTCOME_SAMPLING = Sampling(
+    "outcome_sampling",
+    "outcome",
+    CFR,
+    formula="one play is sampled, the player exploring with probability epsilon; R <- R + r",
+    source=LANCTOT + "; baselines: M. Schmid, N. Burch, M. Lanctot, M. Moravcik, R. Kadlec, "
+    "M. Bowling, 'Variance reduction in Monte Carlo counterfactual regret minimization (VR-MCCFR) "
+    "for extensive form games using baselines', AAAI 2019",
+    averaging="simple",
+)
+"""Outcome-sampling MCCFR, exploring with epsilon 0.6; with baselines: ``baseline=0.5``."""
+
+ALGORITHMS: dict[str, Record] = {
     record.name: record
     for record in (
         CFR,
@@ -220,6 +278,10 @@ ALGORITHMS: dict[str, Algorithm | LinearProgram] = {
         PCFR_PLUS_GRADIENT,
         PDCFR_PLUS,
         HEDGE,
+        WHOLE_TRAVERSAL,
+        CHANCE_SAMPLING,
+        EXTERNAL_SAMPLING,
+        OUTCOME_SAMPLING,
         LP,
     )
 }
@@ -228,7 +290,7 @@ PUBLISHED = frozenset(ALGORITHMS)
 """The names that come with the library."""
 
 
-def register(algorithm: Algorithm) -> None:
+def register(algorithm: Algorithm | Sampling) -> None:
     """Give an algorithm of your own its name: for ``solve``, the command line, and for solutions
     that are read back from a file.
 
@@ -243,14 +305,14 @@ def register(algorithm: Algorithm) -> None:
     ALGORITHMS[algorithm.name] = algorithm
 
 
-def find_algorithm(algorithm: str | Algorithm | LinearProgram) -> Algorithm | LinearProgram:
+def find_algorithm(algorithm: str | Record) -> Record:
     """The record that a name stands for; a record stands for itself.
 
     Raises:
         ValueError: There is no such algorithm; suggests the right one.
         TypeError: It is neither a name nor a record.
     """
-    if isinstance(algorithm, (Algorithm, LinearProgram)):
+    if isinstance(algorithm, Record):
         return algorithm
     if not isinstance(algorithm, str):
         raise TypeError(f"an algorithm is a name or an Algorithm, not {algorithm!r}")
@@ -261,7 +323,7 @@ def find_algorithm(algorithm: str | Algorithm | LinearProgram) -> Algorithm | Li
     return found
 
 
-def to_dict(record: Algorithm | LinearProgram) -> dict[str, Any]:
+def to_dict(record: Record) -> dict[str, Any]:
     """Plain values from which :func:`from_dict` makes the same record.
 
     Raises:
@@ -270,6 +332,8 @@ def to_dict(record: Algorithm | LinearProgram) -> dict[str, Any]:
     """
     if isinstance(record, LinearProgram):
         return {"name": record.name}
+    if isinstance(record, Sampling):
+        return sampling_to_dict(record, to_dict(record.variant))
     registered = ALGORITHMS.get(record.name)
     functions = [key for key, value in record.parameters.items() if callable(value)]
     for key in functions:
@@ -294,7 +358,7 @@ def to_dict(record: Algorithm | LinearProgram) -> dict[str, Any]:
     }
 
 
-def from_dict(values: Mapping[str, Any]) -> Algorithm | LinearProgram:
+def from_dict(values: Mapping[str, Any]) -> Record:
     """The record that :func:`to_dict` wrote down.
 
     Raises:
@@ -307,6 +371,10 @@ def from_dict(values: Mapping[str, Any]) -> Algorithm | LinearProgram:
         raise ValueError(f"{error} ({hint})") from None
     if isinstance(record, LinearProgram):
         return record
+    if isinstance(record, Sampling):
+        variant = from_dict(values["variant"])
+        assert isinstance(variant, Algorithm)
+        return sampling_from_dict(record, values, variant)
     # The digest of one and the same rule differs between versions of Python; the rules of this
     # library are known by name.
     same = record.rule.digest == values["digest"] or record.name in PUBLISHED

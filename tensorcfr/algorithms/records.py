@@ -164,6 +164,8 @@ def describe(option: str, value: Any) -> str:
     """An option of an algorithm in a few characters: ``alpha=1.5``, ``simultaneous``."""
     if option == "alternating":
         return "alternating" if value else "simultaneous"
+    if isinstance(value, (str, bool)):
+        return f"{option}={value}"
     return f"{option}=f(t)" if callable(value) else f"{option}={value:g}"
 
 

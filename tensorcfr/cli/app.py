@@ -1,5 +1,5 @@
-"""The commands: ``solve``, ``show``, ``games``, ``algorithms``; ``sweep``, ``plot`` and ``chart``
-are in files of their own."""
+"""The commands: ``solve``, ``show``, ``walkthrough``, ``games``, ``algorithms``; ``sweep``, ``plot``
+and ``chart`` are in files of their own."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
 
 from .. import __version__
-from ..algorithms import Algorithm, LinearProgram
+from ..algorithms import LinearProgram, Record
 from ..compiled import CompiledGame
 from ..compilers import OPENSPIEL_PREFIX, compile_game
 from ..driver import Progress
 from ..driver import solve as run
 from ..solution import Solution
+from ..walkthrough import walkthrough as walk
 from . import arguments, charts, report, sweeps
 from .console import errors_in_one_line, plain_console
 
@@ -104,6 +105,9 @@ def solve(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Update all players at once, not in turn.")
     ] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Of an algorithm that samples; 0 by default.")
+    ] = None,
     checkpoints: Annotated[
         str,
         typer.Option(
@@ -152,6 +156,7 @@ def solve(
                 nodes=last_node,
                 checkpoints=marks,
                 start=start,
+                seed=seed,
                 progress=show,
                 memory_limit=limit,
             )
@@ -178,6 +183,37 @@ def show(
 
 
 @app.command()
+def walkthrough(
+    game: Annotated[str, typer.Argument(help="A built-in game (see: tensorcfr games).")] = "kuhn",
+    algorithm: Annotated[
+        str, typer.Option(help="Any that iterates (see: tensorcfr algorithms).")
+    ] = "chance_sampling(alternating=False)",
+    iters: Annotated[int, typer.Option(help="Iterations to show.")] = 2,
+    deal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="Chance outcomes that happen for certain, the first ones first."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of an algorithm that samples; 0 by default.")
+    ] = None,
+) -> None:
+    """Show single iterations with every number, before and after."""
+    with errors_in_one_line():
+        report.print_walkthrough(
+            plain_console(),
+            walk(
+                compile_game(game),
+                _algorithm(algorithm, None, simultaneous=False),  # type: ignore[arg-type]
+                iters=iters,
+                deal=arguments.read_deal(deal),
+                seed=seed,
+            ),
+        )
+
+
+@app.command()
 def games() -> None:
     """List the built-in games and their parameters."""
     report.print_games(plain_console())
@@ -189,9 +225,7 @@ def algorithms() -> None:
     report.print_algorithms(plain_console())
 
 
-def _algorithm(
-    spec: str | None, start: Solution | None, *, simultaneous: bool
-) -> Algorithm | LinearProgram:
+def _algorithm(spec: str | None, start: Solution | None, *, simultaneous: bool) -> Record:
     """The algorithm asked for; that of the saved solution where none is."""
     if spec is None and start and not simultaneous:
         return start.algorithm

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..algorithms import Algorithm, LinearProgram
+from ..algorithms import LinearProgram, Record
 from ..sweep import read_algorithm as named_algorithm
 
 
@@ -30,7 +30,7 @@ def read_settings(settings: Sequence[str]) -> dict[str, Any]:
     return read
 
 
-def read_algorithm(spec: str, *, simultaneous: bool) -> Algorithm | LinearProgram:
+def read_algorithm(spec: str, *, simultaneous: bool) -> Record:
     """``"dcfr"`` or ``"dcfr(alpha=2)"`` to the record that it stands for.
 
     Raises:
@@ -103,6 +103,11 @@ def read_checkpoints(text: str) -> str | int | list[int]:
             f"--checkpoints takes geometric, a number or numbers with commas, not {text!r}"
         )
     return marks if "," in text else marks[0]
+
+
+def read_deal(text: str | None) -> list[str] | None:
+    """``"Q,K"`` to ``["Q", "K"]``: labels of chance outcomes."""
+    return None if text is None else [label.strip() for label in text.split(",")]
 
 
 def read_memory_limit(gibibytes: float | None) -> int | None:

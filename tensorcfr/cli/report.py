@@ -15,11 +15,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..algorithms import ALGORITHMS, Algorithm
+from ..algorithms import ALGORITHMS, LinearProgram, Sampling
 from ..compiled import CompiledGame
 from ..games import GAMES, GameEntry
 from ..solution import Solution, TracePoint
 from ..sweep import Reached, Row, reached
+from ..walkthrough import HEADINGS, Walkthrough
 
 FEW_ACTIONS = 4
 """Up to this many actions of an infoset are all printed; of more, those that are played."""
@@ -63,6 +64,21 @@ def print_files(
         print_line(console, f"wrote {saved}{hint}")
     if drawn:
         print_line(console, f"wrote {drawn}")
+
+
+def print_walkthrough(console: Console, walked: Walkthrough) -> None:
+    """A table for every iteration: each number before it, and after it."""
+    dealt = f", dealt {', '.join(walked.deal)}" if walked.deal is not None else ""
+    _print(console, Text.assemble((walked.game.name, "bold"), f" by {walked.algorithm}{dealt}"))
+    for iteration in walked.iterations:
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        for column, heading in enumerate(HEADINGS):
+            table.add_column(heading, justify="left" if column < 3 else "right", no_wrap=True)
+        for cells in iteration.cells:
+            table.add_row(*map(Text, cells))
+        _print(console, "")
+        _print(console, Text(f"iteration {iteration.number}", "bold"))
+        _print(console, table)
 
 
 def print_games(console: Console) -> None:
@@ -172,9 +188,11 @@ def _figures(solution: Solution) -> Table:
         f"{solution.nash_conv:.6g}",
         "sum of best-response value - value, in utility",
     )
-    if isinstance(solution.algorithm, Algorithm):
+    if not isinstance(solution.algorithm, LinearProgram):
         table.add_row("iterations", f"{solution.iterations:,}", "each updates every player")
         table.add_row("nodes touched", f"{solution.nodes_touched:,}", "histories visited")
+        if isinstance(solution.algorithm, Sampling):
+            table.add_row("", f"{solution.decision_nodes_touched:,}", "decision nodes among them")
         table.add_row("time", _seconds(solution.seconds), "iterating; evaluations not charged")
     else:
         table.add_row("time", _seconds(solution.seconds), "the whole linear program")

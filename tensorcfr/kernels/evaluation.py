@@ -103,7 +103,7 @@ def evaluate(
         for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
             total += reach[s] * value[s]
         expected[player] = total
-        _maximise(form, player, value)
+        maximise(form, player, value)
         best[player] = value[form.player_sequences[player]]
 
 
@@ -124,7 +124,7 @@ def best_response(
             of the best actions, 0 for the others.
     """
     payoff_product(form, player, reach, value, block_scratch(form.blocks))
-    _maximise(form, player, value)
+    maximise(form, player, value)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes, first = (
             form.bucket_actions[b],
@@ -141,7 +141,7 @@ def best_response(
 
 
 @inlined
-def _maximise(form: SequenceForm, player: int, value: np.ndarray) -> None:
+def maximise(form: SequenceForm, player: int, value: np.ndarray) -> None:
     """The backward pass with a maximum in place of the strategy's mean."""
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes, first = (

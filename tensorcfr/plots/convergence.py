@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ..algorithms import ALGORITHMS, Algorithm, LinearProgram
+from ..algorithms import ALGORITHMS, LinearProgram, Record
 from ..algorithms.records import describe
 from ..errors import suggest
 from ..solution import Solution
@@ -106,10 +106,10 @@ def _names(solutions: Sequence[Solution]) -> list[str]:
     return [f"{s.game.name}, {name}" for s, name in zip(solutions, names, strict=True)]
 
 
-def _name(algorithm: Algorithm | LinearProgram) -> str:
+def _name(algorithm: Record) -> str:
     """``dcfr (alpha=2, simultaneous)``: the name, and where it departs from the published one."""
     published = ALGORITHMS.get(algorithm.name)
-    if not isinstance(algorithm, Algorithm) or not isinstance(published, Algorithm):
+    if isinstance(algorithm, LinearProgram) or not isinstance(published, type(algorithm)):
         return str(algorithm)
     usual = published.options
     changes = [

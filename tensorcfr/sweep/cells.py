@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from ..algorithms import ALGORITHMS, Algorithm, LinearProgram, find_algorithm, to_dict
+from ..algorithms import ALGORITHMS, Algorithm, LinearProgram, Record, find_algorithm, to_dict
 from ..algorithms.records import is_whole
 from ..compiled import CompiledGame
 from ..compilers import OPENSPIEL_PREFIX
 from ..driver import check_stop_rules
 from ..errors import GameError
 from ..games import make_game, parse_spec
-
-Record = Algorithm | LinearProgram
-"""An algorithm as data."""
 
 
 @dataclass(frozen=True)

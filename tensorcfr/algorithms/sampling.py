@@ -1,0 +1,210 @@
+"""Monte Carlo CFR, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import suggest
+from .records import Algorithm, describe
+
+SCHEMES: dict[str, tuple[str, ...]] = {
+    "whole": ("prune",),
+    "chance": ("averaging", "prune"),
+    "external": ("averaging",),
+    "outcome": ("averaging", "epsilon", "baseline"),
+}
+"""The schemes, and the options that each has."""
+
+AVERAGING: dict[str, tuple[str, ...]] = {
+    "whole": ("stochastic",),
+    "chance": ("stochastic", "optimistic"),
+    "external": ("simple", "stochastic", "optimistic"),
+    "outcome": ("simple", "stochastic", "optimistic"),
+}
+"""The averaging schemes that each has, its default first."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """A variant of CFR that traverses histories, and samples some of them, as data.
+
+    One iteration traverses once for each player.  Call a record to change some of it:
+    ``EXTERNAL_SAMPLING(averaging="optimistic")``, ``CHANCE_SAMPLING(variant="cfr+")``,
+    ``OUTCOME_SAMPLING(epsilon=0.4, average_power=1)``: what the record itself does not have is an
+    option of its variant.
+
+    A local rule can be sampled if an iteration that adds nothing changes nothing, because sampled
+    iterations leave most infosets alone: the sums of CFR, CFR+ and Linear CFR, and your own rules
+    of that kind.  Rules that discount in every iteration, predict the next regret from the last
+    one (which sampling makes noise), forecast, exponentiate or remember more than a regret are
+    refused.
+    """
+
+    name: str
+    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    scheme: str
+    """What is sampled: ``"whole"`` (nothing), ``"chance"``, ``"external"`` (chance and the
+    opponents) or ``"outcome"`` (a single play)."""
+    variant: Algorithm
+    """The variant of CFR that the regrets and the weights of the average are those of."""
+    formula: str
+    """What it does, in a line."""
+    source: str
+    """The paper it comes from."""
+    averaging: str
+    """How the average strategy is summed, by the names of Lanctot's thesis (2013);
+    ``x`` is own reach.
+
+    * ``"simple"``: at the *other* players' nodes, whom a traversal samples, so that it goes where
+      they go: adds ``sigma``, divided by what the player who is updated explored (in outcome
+      sampling), and by the reaches of third players if there are any.
+    * ``"stochastic"``: at the nodes of the player who is updated, ``x sigma`` divided by the
+      probability of being sampled (chance's own apart).
+    * ``"optimistic"``: at those nodes, ``x sigma`` times the weights of all iterations since the
+      last visit, as if ``x`` had been the same in all of them.
+
+    In expectation the first two add a constant of the infoset times ``x sigma`` in every
+    iteration, so that their average is that of CFR; but to histories that opponents do not reach
+    ``"stochastic"`` cannot go, nor ``"simple"`` to those that third players do not reach.
+    ``"optimistic"`` is an approximation."""
+    epsilon: float = 0.6
+    """Outcome sampling: probability with which the player who is updated takes any action."""
+    baseline: float = 0.0
+    """Outcome sampling: how far a baseline moves to each value seen (0.5 in the paper, Schmid et
+    al. 2019), or 0 for none."""
+    prune: bool = True
+    """Chance sampling and whole traversals: leave out the nodes that neither the player who is
+    updated nor the others reach, below which no sum changes."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.variant, Algorithm):
+            object.__setattr__(self, "variant", _find_variant(self.name, self.variant))
+        if self.scheme not in SCHEMES:
+            raise ValueError(f"there is no scheme {self.scheme!r}; {suggest(self.scheme, SCHEMES)}")
+        if self.averaging not in AVERAGING[self.scheme]:
+            raise ValueError(
+                f"{self.name}: averaging must be one of {', '.join(AVERAGING[self.scheme])}, not "
+                f"{self.averaging!r}"
+            )
+        if not 0.0 < self.epsilon <= 1.0:
+            raise ValueError(
+                f"{self.name}: epsilon must be above 0 and at most 1, not {self.epsilon!r}: what "
+                "is never tried is never learned"
+            )
+        if not 0.0 <= self.baseline <= 1.0:
+            raise ValueError(f"{self.name}: baseline must be from 0 to 1, not {self.baseline!r}")
+        if not isinstance(self.prune, bool):
+            raise ValueError(f"{self.name}: prune must be True or False, not {self.prune!r}")
+        if not self.variant.alternating and self.scheme not in ("whole", "chance"):
+            raise ValueError(
+                f"{self.name}: players alternate; updating all of them at once is for chance "
+                "sampling and whole traversals"
+            )
+        if reason := _why_not(self.variant):
+            raise ValueError(f"{self.name} cannot sample {self.variant.name}: {reason}")
+
+    def __call__(self, **changes: Any) -> Sampling:
+        """The same record with some options of its own or of its variant changed.
+
+        Raises:
+            TypeError: There is no such option.
+        """
+        own = {"variant", *SCHEMES[self.scheme]}
+        kept = {key: value for key, value in changes.items() if key in own}
+        rest = {key: value for key, value in changes.items() if key not in own}
+        if rest:
+            variant = _find_variant(self.name, kept.get("variant", self.variant))
+            known = set(variant.options)
+            for key in rest:
+                if key not in known:
+                    raise TypeError(
+                        f"{self.name} has no option {key!r}; {suggest(key, own | known)}"
+                    )
+            kept["variant"] = variant(**rest)
+        return replace(self, **kept)
+
+    @property
+    def extra(self) -> int:
+        """Numbers that are kept per action beside regret, strategy and average, unless there are
+        baselines, which every player has."""
+        return int(self.scheme in ("whole", "chance"))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the record and of its variant, by the names that a call takes."""
+        own = {key: getattr(self, key) for key in SCHEMES[self.scheme]}
+        return {"variant": self.variant.name, **own, **self.variant.options}
+
+    def __str__(self) -> str:
+        unsaid = {"delay": 0, "restart_base": 0, "baseline": 0.0, "prune": True}
+        said = [
+            describe(key, value)
+            for key, value in self.options.items()
+            if value != unsaid.get(key, object())
+        ]
+        return f"{self.name}({', '.join(said)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .family import from_dict, to_dict
+
+        return from_dict, (to_dict(self),)
+
+
+def sampling_to_dict(record: Sampling, variant: dict[str, Any]) -> dict[str, Any]:
+    """Plain values; ``variant`` are those of its variant."""
+    values = {f.name: getattr(record, f.name) for f in fields(record)}
+    kept = {key: values[key] for key in SCHEMES[record.scheme]}
+    return {"name": record.name, "scheme": record.scheme, "variant": variant, "options": kept}
+
+
+def sampling_from_dict(record: Sampling, values: Mapping[str, Any], variant: Algorithm) -> Sampling:
+    """The record that :func:`sampling_to_dict` wrote down, made from that of its name."""
+    if record.scheme != values["scheme"]:
+        raise ValueError(
+            f"{record.name} was written with the scheme {values['scheme']!r}, but it is "
+            f"{record.scheme!r} here"
+        )
+    return replace(record, variant=variant, **values["options"])
+
+
+def _find_variant(name: str, variant: Any) -> Algorithm:
+    """The record of a variant that may be given by name."""
+    from .family import find_algorithm
+
+    found = find_algorithm(variant)
+    if not isinstance(found, Algorithm):
+        raise ValueError(f"{name}: the variant must be one of CFR, not {found.name}")
+    return found
+
+
+PROBES = ((0.0, -2.0), (0.0, 0.5), (1.5, -0.5), (3.0, 1.0), (0.5, -3.0))
+"""Pairs of instantaneous regrets that a rule is tried on."""
+
+
+def _why_not(variant: Algorithm) -> str:
+    """Why a variant cannot be sampled; empty if it can."""
+    rule = variant.rule
+    if rule.memory:
+        return f"its rule keeps more than a regret ({', '.join(rule.memory)})"
+    if rule.forecast:
+        return "its forecast takes the values of the whole tree"
+    if rule.exponential:
+        return "its rule makes weights of exponents; what is sampled plays by regret matching"
+    step = getattr(rule.step, "py_func", rule.step)
+    early, late = (tuple(variant.schedule(t, 1)[0, 1:].tolist()) for t in (2, 7))
+    for first, second in PROBES:
+        regret, _ = step(0.0, first, early)
+        regret, preference = step(regret, second, early)
+        again, same = step(regret, 0.0, late)
+        if not np.isclose(again, regret, rtol=1e-12, atol=0.0):
+            return "it changes regrets in every iteration, also where a sampled one does not go"
+        if not np.isclose(max(same, 0.0), max(preference, 0.0), rtol=1e-12, atol=0.0):
+            return (
+                "its strategy leans on the last instantaneous regret, of which a sampled "
+                "iteration has a noisy estimate, and none at most infosets"
+            )
+    return ""

@@ -1,0 +1,182 @@
+"""The regret side: what each infoset and each player regret, beside what the theory allows.
+
+The theorems of M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games
+with incomplete information', NIPS 2007, for regret matching at every infoset: after ``T``
+iterations, with ``Delta`` the range of a player's utilities and ``|A|`` the most actions that he
+has anywhere,
+
+* the positive regret of an infoset is at most ``Delta sqrt(|A| T)`` (theorem 4);
+* the player's overall regret is at most the sum of the positive regrets of his infosets
+  (theorem 3), hence at most ``|I| Delta sqrt(|A| T)``.
+
+They are about the true sums of regrets, against the strategies that the opponents really had, and
+hold whatever those were.  What a solver keeps is something else for most variants: clipped by
+CFR+, discounted by DCFR, estimated by sampling.  So the sums are taken here, from the strategies of
+each iteration, by a sweep of the whole game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from .algorithms import Algorithm, Sampling, find_algorithm
+from .algorithms.records import is_whole
+from .compiled import CompiledGame
+from .kernels.evaluation import realization_plan
+from .kernels.random import Seed
+from .kernels.regrets import add_regrets, best_total
+from .sampled_solver import SampledSolver
+from .solver import Solver
+
+
+@dataclass(frozen=True, eq=False)
+class RegretPoint:
+    """The regrets after some iterations, in the game's own unit of utility."""
+
+    iteration: int
+    """Iterations done, ``T``."""
+    infoset: np.ndarray
+    """float64 (infosets,): the cumulative counterfactual regret of each infoset for its best
+    action; negative where every action would have been worse."""
+    overall: tuple[float, ...]
+    """Per player: what the best fixed strategy would have earned more than the strategies that
+    were played, against the opponents' of each iteration, summed over the iterations."""
+    infoset_bound: np.ndarray
+    """float64 (infosets,): ``Delta sqrt(|A| T)``."""
+    overall_bound: tuple[float, ...]
+    """Per player: ``|I| Delta sqrt(|A| T)``."""
+
+    @property
+    def average(self) -> tuple[float, ...]:
+        """Per player: the average overall regret, ``overall / T``.  In a zero-sum game of two
+        players who update at once, its sum is the nash_conv of the uniform averages of their
+        strategies."""
+        return tuple(regret / self.iteration for regret in self.overall)
+
+    @property
+    def average_bound(self) -> tuple[float, ...]:
+        """Per player: the bound of :attr:`average`."""
+        return tuple(bound / self.iteration for bound in self.overall_bound)
+
+
+def regrets(
+    game: CompiledGame,
+    algorithm: str | Algorithm | Sampling = "cfr",
+    *,
+    checkpoints: Iterable[int],
+    seed: Seed | None = None,
+) -> tuple[RegretPoint, ...]:
+    """Run an algorithm, and sum what its strategies regret.
+
+    A player's regrets are taken against the strategies that he met in his update: where players
+    alternate, those before him have their new ones already.  Every iteration is followed by a
+    sweep of the whole game for each player, in two-player games about as much work as CFR itself.
+
+    >>> from tensorcfr import compile_game
+    >>> (point,) = regrets(compile_game("kuhn"), "cfr", checkpoints=[100])
+    >>> all(have <= may for have, may in zip(point.average, point.average_bound))
+    True
+
+    Args:
+        game: The game.
+        algorithm: A name or a record; any that iterates.
+        checkpoints: The iterations after which to record, from 1.
+        seed: Of an algorithm that samples; see :func:`tensorcfr.solve`.
+
+    Returns:
+        A point for each checkpoint, in ascending order.
+
+    Raises:
+        ValueError: A checkpoint is no iteration; the algorithm is unknown or does not iterate; a
+            seed for what does not sample.
+    """
+    record = find_algorithm(algorithm)
+    solver: Solver | SampledSolver
+    if isinstance(record, Sampling):
+        solver, alternating = SampledSolver(game, record, seed=seed), record.variant.alternating
+    elif isinstance(record, Algorithm):
+        if seed is not None:
+            raise ValueError(f"{record.name} draws no random numbers: it takes no seed")
+        solver, alternating = Solver(game, record), record.alternating
+    else:
+        raise ValueError(f"{record.name} does not iterate: it has no regrets")
+    marks = sorted(set(checkpoints))
+    for mark in marks:
+        if not is_whole(mark) or mark < 1:
+            raise ValueError(f"checkpoints must be iterations from 1, not {mark!r}")
+    sums = _Sums(game)
+    points = []
+    strategy = solver.current_policy().probabilities
+    for begin, end in pairwise([0, *marks]):
+        for _ in range(end - begin):
+            solver.step()
+            new = solver.current_policy().probabilities
+            sums.add(strategy, new, alternating=alternating)
+            strategy = new
+        points.append(sums.point(int(end)))
+    return tuple(points)
+
+
+class _Sums:
+    """The sums over iterations from which regrets are read."""
+
+    def __init__(self, game: CompiledGame) -> None:
+        n = game.n_sequences
+        self.game = game
+        self.regret = np.zeros(n)
+        """Counterfactual regrets, by sequence."""
+        self.gradient = np.zeros(n)
+        """Payoffs per unit of own reach, by sequence: what a best fixed strategy is chosen by."""
+        self.earned = np.zeros(game.n_players)
+        """What the strategies that were played earned."""
+
+    def add(self, strategy: np.ndarray, new: np.ndarray, *, alternating: bool) -> None:
+        """One iteration.
+
+        Args:
+            strategy: float64 (sequences,): the strategies with which it began.
+            new: float64 (sequences,): those with which it ended.
+            alternating: Whether a player met the new strategies of those before him.
+        """
+        form = self.game.form
+        reach, reach_new = np.empty(len(strategy)), np.empty(len(strategy))
+        realization_plan(form, strategy, reach)
+        realization_plan(form, new, reach_new)
+        value = np.empty(len(strategy))
+        for player in range(self.game.n_players):
+            self.earned[player] += add_regrets(
+                form, player, strategy, reach, value, self.gradient, self.regret
+            )
+            if alternating:
+                own = slice(form.player_sequences[player], form.player_sequences[player + 1])
+                reach[own] = reach_new[own]
+
+    def point(self, iteration: int) -> RegretPoint:
+        """What the sums say."""
+        game, form = self.game, self.game.form
+        infoset = np.array(
+            [self.regret[game.sequences(index)].max() for index in range(game.n_infosets)]
+        )
+        best = np.empty(game.n_players)
+        best_total(form, self.gradient.copy(), best)
+        actions = np.fromiter(map(len, game.infoset_actions), np.int64, game.n_infosets)
+        infoset_bound = np.empty(game.n_infosets)
+        overall_bound = []
+        for player in range(game.n_players):
+            own = slice(form.player_infosets[player], form.player_infosets[player + 1])
+            utilities = game.utilities[:, player]
+            spread = float(utilities.max() - utilities.min())
+            bound = spread * float(np.sqrt(actions[own].max(initial=1) * iteration))
+            infoset_bound[own] = bound
+            overall_bound.append((own.stop - own.start) * bound)
+        return RegretPoint(
+            iteration=iteration,
+            infoset=infoset,
+            overall=tuple((best - self.earned).tolist()),
+            infoset_bound=infoset_bound,
+            overall_bound=tuple(map(float, overall_bound)),
+        )

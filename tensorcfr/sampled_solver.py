@@ -1,0 +1,292 @@
+"""One Monte Carlo solver in memory: a game, an algorithm, and what it keeps between iterations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .algorithms import Sampling, find_algorithm
+from .algorithms.records import is_whole
+from .compiled import CompiledGame
+from .errors import MemoryLimitError
+from .evaluation.metrics import Evaluation, evaluate_probabilities
+from .kernels import evaluation
+from .kernels.random import Script, Seed, seeded
+from .kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC, Tally
+from .kernels.sampling_chance import chance_sampling
+from .kernels.sampling_external import external_sampling
+from .kernels.sampling_outcome import outcome_sampling
+from .memory import free_memory
+from .policy import Policy
+from .solver import SCHEDULE_ROWS
+from .walked_tree import Layout, bytes_of, walked_tree
+
+EVALUATION_ARRAYS = 3
+"""Average strategy, its reaches, values: what an evaluation allocates."""
+AVERAGING_CODES = {"simple": SIMPLE, "stochastic": STOCHASTIC, "optimistic": OPTIMISTIC}
+REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
+"""Groups of numbers in a block of the table."""
+
+
+class SampledState(NamedTuple):
+    """What a Monte Carlo solver carries from one iteration to the next."""
+
+    regret: np.ndarray
+    """float64 (sequences,): cumulative regret, as the local rule keeps it."""
+    strategy: np.ndarray
+    """float64 (sequences,): behaviour strategy; 1 for the empty sequences."""
+    cumulative: np.ndarray
+    """float64 (sequences,): what was added to the average; for the empty sequences the sum of
+    the averaging weights."""
+    last: np.ndarray
+    """float64 (infosets,): sum of the averaging weights at the last visit (optimistic
+    averaging)."""
+    baseline: np.ndarray
+    """float64 (players, sequences): the baselines of each player; (0, sequences) without any."""
+    touched: np.ndarray
+    """int64 (2,): histories visited, and decision nodes among them."""
+    generator: np.ndarray
+    """uint64 (4,): the random number generator; see :mod:`tensorcfr.kernels.random`."""
+
+
+class SampledSolver:
+    """A Monte Carlo solver whose loop is yours; :func:`tensorcfr.solve` is this with stop rules.
+
+    >>> from tensorcfr import compile_game
+    >>> solver = SampledSolver(compile_game("kuhn"), "external_sampling", seed=7)
+    >>> solver.step(10_000)
+    >>> solver.evaluate().exploitability < 0.05
+    True
+    >>> 14 < solver.nodes_touched / solver.iteration < 16
+    True
+
+    Args:
+        game: The game.
+        algorithm: A name or a record; see :class:`tensorcfr.algorithms.Sampling`.
+        state: What to go on from, after ``iteration`` iterations; copied.
+        iteration: Iterations that ``state`` has behind it.
+        seed: A whole number from 0; or several, ``(seed, 0), (seed, 1), ...`` for independent
+            streams.  ``state`` brings its own generator.
+        deal: Labels of chance outcomes that happen for certain, the first chance node's first;
+            the others are sampled.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+
+    Raises:
+        ValueError: There is no such algorithm, or it does not sample; the seed is no seed; the
+            deal cannot happen.
+        MemoryLimitError: The arrays would not fit; said before they are allocated.
+    """
+
+    def __init__(
+        self,
+        game: CompiledGame,
+        algorithm: str | Sampling,
+        *,
+        state: SampledState | None = None,
+        iteration: int = 0,
+        seed: Seed | None = None,
+        deal: Sequence[str] | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        if not isinstance(game, CompiledGame):
+            raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
+        record = find_algorithm(algorithm)
+        if not isinstance(record, Sampling):
+            raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
+        if state is not None and seed is not None:
+            raise ValueError("a state brings its own random numbers: give no seed with it")
+        extra = game.n_players if record.baseline > 0.0 else record.extra
+        limit = free_memory() if memory_limit is None else memory_limit
+        if (needed := bytes_needed(game, record)) > limit:
+            raise MemoryLimitError(f"solving {game.name}", needed, limit)
+        self.game = game
+        self.algorithm = record
+        self.iteration = iteration
+        self.seconds = 0.0
+        """Time spent in :meth:`step`, compiling excluded."""
+        self._layout = Layout(game, extra)
+        joined = record.scheme != "whole"
+        self._tree = walked_tree(game, self._layout, deal=deal, joined=joined)
+        self._players = np.arange(game.n_players, dtype=np.uint64)
+        if state is None:
+            self._tally = Tally(np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64))
+            uniform = Policy.uniform(game).probabilities
+            self._layout.set_group(self._tally.table, STRATEGY, uniform)
+            self._generator = seeded(check_seed(0 if seed is None else seed))
+        else:
+            self._take(sampled_state_of(game, record, state._asdict()))
+        self._run(0, self._generator)
+
+    def step(self, iterations: int = 1) -> None:
+        """Run some iterations; each traverses once for every player.
+
+        Raises:
+            TypeError: ``iterations`` is no whole number.
+            ValueError: It is negative.
+        """
+        if index(iterations) < 0:
+            raise ValueError(f"iterations must not be negative, not {iterations!r}")
+        variant = self.algorithm.variant
+        started = time.perf_counter()
+        for count in variant.spans(self.iteration + 1, index(iterations)):
+            if variant.restarts_at(self.iteration + 1):
+                self._forget_average()
+            for begin in range(0, count, SCHEDULE_ROWS):
+                self._run(min(SCHEDULE_ROWS, count - begin), self._generator)
+        self.seconds += time.perf_counter() - started
+
+    def _run(
+        self, iterations: int, generator: np.ndarray | Script, players: np.ndarray | None = None
+    ) -> None:
+        record = self.algorithm
+        before = (
+            self._tree,
+            record.variant.rule,
+            record.variant.schedule(self.iteration + 1, iterations),
+            self._players if players is None else players,
+            AVERAGING_CODES[record.averaging],
+        )
+        after = (self._tally, generator)
+        # The generator's sums are meant to wrap around, which numpy says aloud with the JIT off.
+        with np.errstate(over="ignore"):
+            if record.scheme == "external":
+                external_sampling(*before, *after)
+            elif record.scheme == "outcome":
+                outcome_sampling(*before, record.epsilon, record.baseline, *after)
+            else:
+                sampled = record.scheme == "chance"
+                alternating = record.variant.alternating
+                chance_sampling(*before, alternating, sampled, record.prune, *after)
+        self.iteration += iterations
+
+    def _forget_average(self) -> None:
+        """Begin the average anew."""
+        nothing = np.zeros(self.game.n_sequences)
+        self._layout.set_group(self._tally.table, CUMULATIVE, nothing)
+        self._tally.table[self._layout.last] = 0.0
+        self._tally.clock[0] = 0.0
+
+    @property
+    def nodes_touched(self) -> int:
+        """Histories visited: chance nodes, decision nodes and terminals."""
+        return int(self._tally.touched[0])
+
+    @property
+    def decision_nodes_touched(self) -> int:
+        """Decision nodes visited."""
+        return int(self._tally.touched[1])
+
+    @property
+    def state(self) -> SampledState:
+        """A copy of what the solver keeps, by sequences and infosets."""
+        layout, table = self._layout, self._tally.table
+        empty = self.game.form.player_sequences[:-1]
+        strategy, cumulative = Policy.uniform(self.game).probabilities.copy(), self._cumulative()
+        strategy[layout.sequence] = layout.group(table, STRATEGY)[layout.sequence]
+        cumulative[empty] = self._tally.clock[0]
+        last = np.zeros(self.game.n_infosets)
+        last[layout.block >= 0] = table[layout.last]
+        players = range(self.game.n_players if self.algorithm.baseline > 0.0 else 0)
+        baseline = [layout.group(table, BASELINE + player) for player in players]
+        return SampledState(
+            regret=layout.group(table, REGRETS),
+            strategy=strategy,
+            cumulative=cumulative,
+            last=last,
+            baseline=np.array(baseline).reshape(-1, self.game.n_sequences),
+            touched=self._tally.touched.copy(),
+            generator=self._generator.copy(),
+        )
+
+    def _take(self, state: SampledState) -> None:
+        """The reverse of :attr:`state`."""
+        layout, table = self._layout, np.zeros(self._layout.size)
+        layout.set_group(table, REGRETS, state.regret)
+        layout.set_group(table, STRATEGY, state.strategy)
+        layout.set_group(table, CUMULATIVE, state.cumulative)
+        table[layout.last] = state.last[layout.block >= 0]
+        for player, baseline in enumerate(state.baseline):
+            layout.set_group(table, BASELINE + player, baseline)
+        self._tally = Tally(table, state.cumulative[:1].copy(), state.touched)
+        self._generator = state.generator
+
+    def _cumulative(self) -> np.ndarray:
+        return self._layout.group(self._tally.table, CUMULATIVE)
+
+    def average_probabilities(self) -> np.ndarray:
+        """The average strategy, float64 (sequences,); uniform where nothing was added."""
+        strategy = np.empty(self.game.n_sequences)
+        evaluation.normalise(self.game.form, self._cumulative(), strategy)
+        return strategy
+
+    def average_policy(self) -> Policy:
+        """The average strategy."""
+        return Policy(self.game, self.average_probabilities())
+
+    def current_policy(self) -> Policy:
+        """The last iterate: the strategy that the next iteration will use."""
+        return Policy(self.game, self.state.strategy)
+
+    def evaluate(self) -> Evaluation:
+        """Values and best-response values of the average strategy."""
+        return evaluate_probabilities(self.game, self.average_probabilities())
+
+
+def bytes_needed(game: CompiledGame, record: Sampling) -> int:
+    """Bytes that a solver takes beside the compiled game: its table and the tree that it walks,
+    and what an evaluation allocates."""
+    extra = game.n_players if record.baseline > 0.0 else record.extra
+    queue = record.scheme in ("whole", "chance")
+    return bytes_of(game, extra, queue=queue) + EVALUATION_ARRAYS * 8 * game.n_sequences
+
+
+def check_seed(seed: Any) -> Seed:
+    """A seed, or an error that says what is one.
+
+    Raises:
+        ValueError: It is neither a whole number from 0 nor a sequence of such numbers.
+    """
+    parts = [seed] if is_whole(seed) else seed
+    if not isinstance(parts, Sequence) or isinstance(parts, (str, bytes)) or not parts:
+        raise ValueError(f"a seed is a whole number from 0, or several, not {seed!r}")
+    if not all(is_whole(part) and part >= 0 for part in parts):
+        raise ValueError(f"a seed is a whole number from 0, or several, not {seed!r}")
+    numbers = [int(part) for part in parts]
+    return numbers[0] if is_whole(seed) else numbers
+
+
+def sampled_state_of(
+    game: CompiledGame, record: Sampling, kept: Mapping[str, np.ndarray]
+) -> SampledState:
+    """A solver's state from copies of its arrays.
+
+    Raises:
+        ValueError: An array has another shape or dtype than this game and algorithm have, or
+            holds a value that is not finite; names it.
+    """
+    players = game.n_players if record.baseline > 0.0 else 0
+    expected: dict[str, tuple[tuple[int, ...], type]] = {
+        "regret": ((game.n_sequences,), np.float64),
+        "strategy": ((game.n_sequences,), np.float64),
+        "cumulative": ((game.n_sequences,), np.float64),
+        "last": ((game.n_infosets,), np.float64),
+        "baseline": ((players, game.n_sequences), np.float64),
+        "touched": ((2,), np.int64),
+        "generator": ((4,), np.uint64),
+    }
+    for name, (shape, dtype) in expected.items():
+        array = kept[name]
+        if array.shape != shape or array.dtype != dtype:
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}; for {game.name} and {record.name} it is "
+                f"{np.dtype(dtype)} {shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds a value that is not finite")
+    if not kept["generator"].any():
+        raise ValueError("generator holds zeros only, from which no random numbers come")
+    return SampledState(**{name: np.array(kept[name], order="C") for name in expected})

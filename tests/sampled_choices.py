@@ -1,0 +1,147 @@
+"""Every sample that a Monte Carlo traversal can draw, with its probability.
+
+The traversals are written here once more, over the objects of :mod:`reference`: only which nodes
+they visit, what they draw there, and from what distribution.  A traversal that is run on chosen
+choices says what the kernel must draw to make the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reference import ChanceNode, DecisionNode, Node, TerminalNode, Tree
+
+Strategy = Mapping[str, Sequence[float]]
+
+
+@dataclass
+class Sample:
+    """One way in which a traversal can go."""
+
+    probability: float = 1.0
+    draws: list[float] = field(default_factory=list)
+    """Numbers in [0, 1) that make the kernel choose so."""
+    histories: int = 0
+    decisions: int = 0
+    met: set[str] = field(default_factory=set)
+    """Infosets with several actions that were visited."""
+
+
+class Chooser:
+    """Follows a list of choices, then takes the first that is possible; notes the others."""
+
+    def __init__(self, prefix: list[int]) -> None:
+        self.prefix = prefix
+        self.made: list[int] = []
+        self.others: list[list[int]] = []
+        self.sample = Sample()
+
+    def chance(self, probabilities: Sequence[float]) -> int:
+        """A choice of chance; an outcome is drawn from its own column of the alias table."""
+        chosen = self._choose(probabilities)
+        self.sample.draws.append((chosen + 1e-9) / len(probabilities))
+        return chosen
+
+    def action(self, probabilities: Sequence[float]) -> int:
+        """A choice of a player, drawn from the cumulative probabilities."""
+        chosen = self._choose(probabilities)
+        self.sample.draws.append(sum(probabilities[:chosen]) + probabilities[chosen] / 2)
+        return chosen
+
+    def _choose(self, probabilities: Sequence[float]) -> int:
+        possible = [index for index, p in enumerate(probabilities) if p > 0]
+        if len(self.made) < len(self.prefix):
+            chosen = self.prefix[len(self.made)]
+        else:
+            chosen = possible[0]
+            self.others += [[*self.made, other] for other in possible[1:]]
+        self.made.append(chosen)
+        self.sample.probability *= probabilities[chosen]
+        return chosen
+
+
+Traversal = Callable[[Tree, Strategy, int, Chooser], None]
+
+
+def samples(traversal: Traversal, tree: Tree, strategy: Strategy, player: int) -> Iterator[Sample]:
+    """All samples of one traversal for a player."""
+    prefixes: list[list[int]] = [[]]
+    while prefixes:
+        chooser = Chooser(prefixes.pop())
+        traversal(tree, strategy, player, chooser)
+        prefixes += chooser.others
+        yield chooser.sample
+
+
+def external(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> None:
+    """Own actions are all tried, in depth-first order."""
+
+    def visit(node: Node) -> None:
+        if not isinstance(node := pass_through(node, chooser), DecisionNode):
+            return
+        sigma = strategy[node.infoset.label]
+        if node.infoset.player == player:
+            for child in node.children:
+                visit(child)
+        else:
+            visit(node.children[chooser.action(sigma)])
+
+    visit(tree.root)
+
+
+def outcome(epsilon: float) -> Traversal:
+    """A single play; the player explores."""
+
+    def traversal(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> None:
+        node = tree.root
+        while isinstance(node := pass_through(node, chooser), DecisionNode):
+            sigma = strategy[node.infoset.label]
+            if node.infoset.player == player:
+                sigma = [epsilon / len(sigma) + (1 - epsilon) * p for p in sigma]
+            node = node.children[chooser.action(sigma)]
+
+    return traversal
+
+
+def chance(*, prune: bool) -> Traversal:
+    """Every action is tried, in breadth-first order."""
+
+    def traversal(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> None:
+        queue: list[tuple[Node, float, float]] = [(tree.root, 1.0, 1.0)]
+        for above, x, y in queue:
+            if prune and x == y == 0.0:
+                continue
+            if not isinstance(node := pass_through(above, chooser), DecisionNode):
+                continue
+            for p, child in zip(strategy[node.infoset.label], node.children, strict=True):
+                own = node.infoset.player == player
+                queue.append((child, x * p if own else x, y if own else y * p))
+
+    return traversal
+
+
+def pass_through(node: Node, chooser: Chooser) -> Node:
+    """Through chance and through nodes with one action, to a terminal or a decision."""
+    sample = chooser.sample
+    while True:
+        sample.histories += 1
+        if isinstance(node, TerminalNode):
+            return node
+        if isinstance(node, ChanceNode):
+            outcomes = list(zip(node.probabilities, node.children, strict=True))
+            while all(isinstance(child, ChanceNode) for _, child in outcomes):
+                outcomes = [
+                    (p * q, grandchild)
+                    for p, child in outcomes
+                    if isinstance(child, ChanceNode)
+                    for q, grandchild in zip(child.probabilities, child.children, strict=True)
+                ]
+                sample.histories += 1
+            node = outcomes[chooser.chance([p for p, _ in outcomes])][1]
+            continue
+        sample.decisions += 1
+        if len(node.children) > 1:
+            sample.met.add(node.infoset.label)
+            return node
+        node = node.children[0]
