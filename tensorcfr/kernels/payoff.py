@@ -34,6 +34,8 @@ def payoff_product(
     """
     g[form.player_sequences[player] : form.player_sequences[player + 1]] = 0.0
     entry_product(form.payoff, player, reach, g)
+    if form.blocks.block.shape[0] == 0:
+        return  # There are no groups of a third player.
     groups = form.blocks.player_groups
     block_product(
         form.blocks, form.hand_rank, player, groups[player], groups[player + 1], reach, g, scratch

@@ -114,6 +114,8 @@ def multiply_blocks(
         reach: float (sequences,): own reach of every player's sequences.
         g: float (sequences,): modified in place.
     """
+    if form.blocks.block.shape[0] == 0:
+        return  # There are no groups of a third player.
     scratch = block_scratch(form.blocks)
     groups, blocks = form.blocks.player_groups, form.blocks
     # By turns, because neighbours are of a size.
