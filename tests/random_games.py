@@ -436,6 +436,64 @@ def with_equal_outcomes(game: RandomPublicTreeGame, times: int = 2) -> RandomPub
     return RandomPublicTreeGame(game.prior, said, game.matrices, call=call)
 
 
+class Veiled(Game):
+    """A public-tree game as histories of which the players do not see all.
+
+    With probability ``blur`` each, a player takes one hand for another until he has acted, and a
+    step of others goes unseen.  What is left is a game with perfect recall that looks much like
+    private hands and a public tree, and often is none.
+    """
+
+    def __init__(self, game: RandomPublicTreeGame, seed: int, blur: float) -> None:
+        self.game, self.seed, self.blur = game, seed, blur
+        self.n_players = game.n_players
+
+    def _hidden(self, *what: Hashable) -> bool:
+        return keyed(self.seed, "veil", *what).random() < self.blur
+
+    def root(self) -> Any:
+        return (), (), ("",) * self.n_players
+
+    def node(self, state: Any) -> Decision | Chance | Terminal:
+        deal, public, views = state
+        if len(deal) < self.n_players:
+            given = [float(np.sum(of_hand)) for of_hand in self.game.prior[deal]]
+            return Chance({hand: p / sum(given) for hand, p in enumerate(given) if p > 0})
+        node = self.game.node(public)
+        if isinstance(node, Payoff):
+            return Terminal(
+                [node.coefficient * float(own[deal]) for own in self.game.matrix(node.matrix)]
+            )
+        if isinstance(node, Chance):
+            shape = self.game.prior.shape
+            given = {o: float(np.broadcast_to(p, shape)[deal]) for o, p in node.outcomes.items()}
+            return Chance({outcome: p for outcome, p in given.items() if p > 0})
+        view = views[node.player] + f"?{len(node.actions)}"
+        return Decision(node.player, f"{node.player}|{view}", node.actions)
+
+    def next(self, state: Any, action: Any) -> Any:
+        deal, public, views = state
+        if len(deal) < self.n_players:
+            player = len(deal)
+            seen = 0 if self._hidden("hand", player, action) else action
+            view = f"{seen}"
+            return (*deal, action), public, (*views[:player], view, *views[player + 1 :])
+        node = self.game.node(public)
+        after = []
+        for player, view in enumerate(views):
+            if isinstance(node, Decision) and node.player == player:
+                # Whoever has acted looks at his hand again.
+                after.append(f"{view}?{len(node.actions)}{action}[{deal[player]}]")
+            elif self._hidden("step", len(public), player):
+                after.append(view)
+            else:
+                after.append(f"{view}.{action}")
+        return deal, (*public, action), tuple(after)
+
+    def __repr__(self) -> str:
+        return f"Veiled({self.game.call}, {self.seed}, {self.blur})"
+
+
 def public_tree_games(**fixed: Any) -> st.SearchStrategy[RandomPublicTreeGame]:
     """Random public-tree games in which somebody acts; ``fixed`` as in :func:`games`."""
     shape: dict[str, Any] = {
