@@ -518,7 +518,9 @@ def games_with_copies(draw: st.DrawFn, **fixed: Any) -> RandomPublicTreeGame:
     game = draw(public_tree_games(**({**small, "max_nodes": st.sampled_from((4, 8, 12))} | fixed)))
     for _ in range(draw(st.sampled_from((1, 1, 2)))):
         times = draw(st.sampled_from((2, 3, 5)))
-        game = repeated(game, times, draw(st.sampled_from((0, 1, None))), seed=draw(st.integers(0, 9)))
+        game = repeated(
+            game, times, draw(st.sampled_from((0, 1, None))), seed=draw(st.integers(0, 9))
+        )
     return game
 
 

@@ -26,10 +26,8 @@ ALGORITHMS: dict[str, str | Algorithm] = {
     "cfr+": "cfr+",
     "cfr simultaneous": CFR(alternating=False),
     "cfr+ simultaneous": CFR_PLUS(alternating=False),
-    "dcfr": "dcfr",
     "gradient": "pcfr+gradient",
     "gradient simultaneous": PCFR_PLUS_GRADIENT(alternating=False),
-    "hedge": "hedge",
 }
 GAMES = (
     "leduc",
@@ -78,7 +76,8 @@ def stepped(name: str, algorithm: Any, iterations: int, **options: Any) -> Solve
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("name", GAMES)
 def test_threads_change_no_bit(name: str, algorithm: str) -> None:
-    """Also more threads than hands, or than groups of blocks."""
+    """Also with more threads than hands, of which only one may count the iterations, and with more
+    than groups of blocks."""
     expected = bits(stepped(name, ALGORITHMS[algorithm], 12).state)
     for threads in (2, 3, 5):
         found = bits(stepped(name, ALGORITHMS[algorithm], 12, threads=threads).state)
@@ -113,7 +112,7 @@ def generic(spec: str, path: str) -> CompiledGame:
         return compiled(PerturbedHands(rules))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "lcfr", "pcfr+", "pcfr+gradient"])
+@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "pcfr+gradient"])
 @pytest.mark.parametrize(
     ("spec", "path"),
     [
@@ -172,7 +171,7 @@ def test_other_precisions_are_refused(precision: Any) -> None:
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("algorithm", ["cfr", "dcfr", "gradient", "cfr+ simultaneous", "hedge"])
+@pytest.mark.parametrize("algorithm", ["cfr", "gradient", "cfr+ simultaneous"])
 @pytest.mark.parametrize("name", ["leduc", "leduc, blocks"])
 def test_going_on(name: str, algorithm: str, threads: int, precision: str) -> None:
     """Seven iterations and six more, judged in between, are thirteen, bit for bit."""

@@ -131,11 +131,7 @@ def assert_not_of_the_form(rules: RandomPublicTreeGame) -> None:
     somebody has several hands and never acts, or never acts with one of them; chance right after
     the deal is a part of the deal, which nobody may learn."""
     acts = [
-        {
-            label[0]
-            for label, infoset in as_tree(rules).infosets.items()
-            if infoset.player == player
-        }
+        {label[0] for label, infoset in as_tree(rules).infosets.items() if infoset.player == player}
         for player in range(2)
     ]
     silent = any(len(acts[player]) < rules.prior.shape[player] for player in range(2))
@@ -299,9 +295,7 @@ def no_deal(history: tuple[str, ...]) -> Any:
     return Decision(len(history), f"{len(history)}", ("0", "1"))
 
 
-@pytest.mark.parametrize(
-    "node", [deeper, one_deal_ends, other_actions, deal_nobody_gets, no_deal]
-)
+@pytest.mark.parametrize("node", [deeper, one_deal_ends, other_actions, deal_nobody_gets, no_deal])
 def test_other_deals(node: Callable[[tuple[str, ...]], Any]) -> None:
     """Deals of different depth, or of none, are no private hands; the numbers are right."""
     rules = Written(node)
