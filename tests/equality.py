@@ -12,7 +12,7 @@ from reference import DealtGame, ReferenceCFR, Tree, build_tree
 
 from tensorcfr import Algorithm, CompiledGame, Game, PublicTreeGame, Solver, compile_game
 from tensorcfr.games import make_game
-from tensorcfr.rules import Terminal
+from tensorcfr.rules import Payoff, Terminal
 
 TOLERANCE = 1e-12
 MARKS = (1, 2, 3, 10, 50)
@@ -48,6 +48,30 @@ class Perturbed(Game):
     def next(self, state: Any, action: Any) -> Any:
         inner, history = state
         return self.game.next(inner, action), (*history, action)
+
+
+class PerturbedHands(PublicTreeGame):
+    """A game of private hands whose payoffs are moved and that still is one: every entry of a
+    matrix by its own amount, every coefficient by its own factor."""
+
+    def __init__(self, game: PublicTreeGame, seed: int = 0, size: float = 0.3) -> None:
+        self.game, self.seed, self.size = game, seed, size
+        self.n_players, self.states_repeat = game.n_players, game.states_repeat
+        self.hands, self.prior = game.hands, game.prior
+        self.label, self.root, self.next = game.label, game.root, game.next  # type: ignore[method-assign]
+
+    def node(self, state: Any) -> Any:
+        node = self.game.node(state)
+        if not isinstance(node, Payoff):
+            return node
+        factor = 1 + self.size * keyed(self.seed, state).uniform(-1, 1)
+        return node._replace(coefficient=node.coefficient * factor)
+
+    def matrix(self, key: Any) -> np.ndarray:
+        matrix = self.game.matrix(key)
+        shift = keyed(self.seed, key)
+        moves = [shift.uniform(-1, 1) for _ in range(matrix.size)]
+        return matrix + self.size * np.array(moves).reshape(matrix.shape)
 
 
 class Multiplied(Game):

@@ -17,7 +17,7 @@ early, an infoset can hold histories of different depths.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -186,7 +186,7 @@ class RandomPublicTreeGame(PublicTreeGame):
     ) -> None:
         self.n_players = prior.ndim
         self.prior = prior
-        self.hands = [tuple("TJQKA"[:count]) for count in prior.shape]
+        self.hands = [tuple("TJQKABCDEF"[:count]) for count in prior.shape]
         self.said = said
         self.matrices = matrices
         self.call = call
@@ -212,8 +212,13 @@ def random_public_tree_game(
     max_actions: int = 3,
     chance: float = 0.2,
     stop: float = 0.2,
+    matrices: Sequence[str] = ("generic",),
+    least_depth: int = 2,
 ) -> RandomPublicTreeGame:
     """The game of this seed and shape, with at most ``max_nodes`` public nodes.
+
+    ``matrices`` are the kinds of payoff matrices to choose from, see :func:`_random_matrix`; ends
+    are not above ``least_depth``.
 
     Each player has 1 to ``max_hands`` hands (5 at most).  About a quarter of the deals has prior
     0, yet every hand can be dealt.  Public chance may depend on nothing, on one player's hand or
@@ -224,7 +229,7 @@ def random_public_tree_game(
     """
     call = (
         f"random_public_tree_game({seed}, {n_players=}, {zero_sum=}, {max_hands=}, {max_nodes=}, "
-        f"{max_depth=}, {max_actions=}, {chance=}, {stop=})"
+        f"{max_depth=}, {max_actions=}, {chance=}, {stop=}, {matrices=}, {least_depth=})"
     )
     prior = _random_prior(keyed(seed, "prior"), n_players, max_hands)
     said: dict[tuple[Hashable, ...], Decision | Chance | Payoff] = {}
@@ -245,7 +250,7 @@ def random_public_tree_game(
         here = move(state)
         moves = tuple(here.actions if isinstance(here, Decision) else here.outcomes)
         rng = keyed(seed, "end", state)
-        stops = depth >= 2 and rng.random() < stop
+        stops = depth >= least_depth and rng.random() < stop
         if stops or depth == max_depth or nodes + len(moves) > max_nodes:
             said[state] = Payoff(rng.uniform(-2, 2), rng.choice(MATRICES))
             continue
@@ -253,11 +258,16 @@ def random_public_tree_game(
         nodes += len(moves)
         frontier.extend((*state, action) for action in moves)
 
-    matrices: dict[Hashable, np.ndarray] = {
-        key: _random_matrix(keyed(seed, "matrix", key), prior, zero_sum=zero_sum)
+    tables: dict[Hashable, np.ndarray] = {
+        key: _random_matrix(
+            keyed(seed, "matrix", key),
+            prior,
+            zero_sum=zero_sum,
+            kind=keyed(seed, "kind", key).choice(matrices),
+        )
         for key in MATRICES
     }
-    return RandomPublicTreeGame(prior, said, matrices, call=call)
+    return RandomPublicTreeGame(prior, said, tables, call=call)
 
 
 MATRICES = ("fold", "call", "showdown")
@@ -306,14 +316,182 @@ def _random_public_chance(rng: Random, prior: np.ndarray, count: int) -> dict[Ha
     return dict(enumerate(np.where(prior > 0, weights / weights.sum(axis=0), weights)))
 
 
-def _random_matrix(rng: Random, prior: np.ndarray, *, zero_sum: bool) -> np.ndarray:
-    """Every player's utility at every deal, shape (n_players, *prior.shape)."""
+def _random_matrix(
+    rng: Random, prior: np.ndarray, *, zero_sum: bool, kind: str = "generic"
+) -> np.ndarray:
+    """Every player's utility at every deal, shape (n_players, *prior.shape).
+
+    Kinds: ``generic``; ``classes``, which tells only a few classes of hands apart; ``multiples``,
+    the same but for a factor per hand; ``showdown``, the stronger hand wins and equals share;
+    ``holes``, half of it zeros; ``nothing``, all of it.
+    """
     matrix = np.full((prior.ndim, *prior.shape), NEVER)
-    for deal in np.ndindex(prior.shape):
-        utilities = payoffs(rng, prior.ndim, zero_sum=zero_sum, integers=False)
-        if prior[deal] > 0:
-            matrix[(slice(None), *deal)] = utilities
-    return matrix
+    if kind == "generic":
+        for deal in np.ndindex(prior.shape):
+            utilities = payoffs(rng, prior.ndim, zero_sum=zero_sum, integers=False)
+            if prior[deal] > 0:
+                matrix[(slice(None), *deal)] = utilities
+        return matrix
+    own = [_matrix_of_kind(rng, prior.shape, kind) for _ in range(prior.ndim)]
+    if zero_sum:
+        own[-1] = -sum(own[:-1], start=np.zeros(prior.shape))
+    return np.where(prior > 0, np.array(own), matrix)
+
+
+def _matrix_of_kind(rng: Random, shape: tuple[int, ...], kind: str) -> np.ndarray:
+    """One player's utilities; see :func:`_random_matrix`."""
+    if kind == "nothing":
+        return np.zeros(shape)
+    if kind == "holes":
+        return np.array(
+            [rng.uniform(-2, 2) if rng.random() < 0.5 else 0.0 for _ in range(int(np.prod(shape)))]
+        ).reshape(shape)
+    of_hand = [np.array([rng.randrange(3) for _ in range(hands)]) for hands in shape]
+    at = np.meshgrid(*of_hand, indexing="ij")
+    if kind == "showdown":
+        return rng.uniform(0.5, 2) * np.sign(at[0] - at[-1])
+    few = np.array([rng.uniform(-2, 2) for _ in range(3 ** len(shape))]).reshape([3] * len(shape))
+    found = few[tuple(at)]
+    if kind == "multiples":
+        for axis, hands in enumerate(shape):
+            factor = np.array([rng.choice((-1.5, 0.25, 1.0, 1.0, 3.0)) for _ in range(hands)])
+            found = found * factor.reshape([-1 if i == axis else 1 for i in range(len(shape))])
+    return found
+
+
+MATRIX_KINDS = ("generic", "classes", "multiples", "showdown", "holes", "nothing")
+
+
+def repeated(
+    game: RandomPublicTreeGame, times: int, by: int | None, *, alike: bool = False, seed: int = 0
+) -> RandomPublicTreeGame:
+    """A first move with ``times`` choices, by a player or by chance, and the game after each.
+
+    Terminals keep their matrices and get coefficients of their own (with ``alike``, they keep
+    theirs too): copies of a terminal are what the payoff operator finds blocks of.
+    """
+    said: dict[tuple[Hashable, ...], Decision | Chance | Payoff] = {}
+    steps = [f"{'cxyz'[0 if by is None else by + 1]}{index}" for index in range(times)]
+    if by is None:
+        said[()] = Chance(dict.fromkeys(steps, 1 / times))
+    else:
+        said[()] = Decision(by, "/", steps)
+    for step in steps:
+        for state, node in game.said.items():
+            after = (step, *state)
+            if isinstance(node, Decision):
+                node = node._replace(infoset="/" + "/".join(map(str, after)))
+            elif isinstance(node, Payoff) and not alike:
+                node = node._replace(coefficient=keyed(seed, after).uniform(-2, 2))
+            said[after] = node
+    call = f"repeated({game.call}, {times}, {by}, {alike=}, {seed=})"
+    return RandomPublicTreeGame(game.prior, said, game.matrices, call=call)
+
+
+def with_twin(game: RandomPublicTreeGame, player: int, hand: int) -> RandomPublicTreeGame:
+    """The game with a hand dealt half as often, and another one just like it."""
+
+    def twice(table: Any, axis: int) -> Any:
+        table = np.asarray(table)
+        if table.ndim == 0 or table.shape[axis] == 1 < game.prior.shape[player]:
+            return table
+        return np.concatenate([table, table.take([hand], axis)], axis)
+
+    half = np.ones(game.prior.shape[player])
+    half[hand] = 0.5
+    prior = game.prior * half.reshape([-1 if i == player else 1 for i in range(game.prior.ndim)])
+    said = {
+        state: Chance({outcome: twice(p, player) for outcome, p in node.outcomes.items()})
+        if isinstance(node, Chance)
+        else node
+        for state, node in game.said.items()
+    }
+    matrices = {key: twice(matrix, player + 1) for key, matrix in game.matrices.items()}
+    call = f"with_twin({game.call}, {player}, {hand})"
+    return RandomPublicTreeGame(twice(prior, player), said, matrices, call=call)
+
+
+def with_equal_outcomes(game: RandomPublicTreeGame, times: int = 2) -> RandomPublicTreeGame:
+    """The game with every public chance outcome as so many, all alike; copies of outcomes are
+    named by the first and a prime for each."""
+    said: dict[tuple[Hashable, ...], Decision | Chance | Payoff] = {}
+
+    def copy(state: tuple[Hashable, ...], after: tuple[Hashable, ...]) -> None:
+        node = game.said[state]
+        if isinstance(node, Chance):
+            shares: dict[Hashable, Any] = {}
+            for outcome, p in node.outcomes.items():
+                for primes in range(times):
+                    shares[f"{outcome}{primes * chr(39)}"] = np.asarray(p) / times
+                    copy((*state, outcome), (*after, f"{outcome}{primes * chr(39)}"))
+            node = Chance(shares)
+        elif isinstance(node, Decision):
+            node = node._replace(infoset="/" + "/".join(map(str, after)))
+            for action in node.actions:
+                copy((*state, action), (*after, action))
+        said[after] = node
+
+    copy((), ())
+    call = f"with_equal_outcomes({game.call}, {times})"
+    return RandomPublicTreeGame(game.prior, said, game.matrices, call=call)
+
+
+class Veiled(Game):
+    """A public-tree game as histories of which the players do not see all.
+
+    With probability ``blur`` each, a player takes one hand for another until he has acted, and a
+    step of others goes unseen.  What is left is a game with perfect recall that looks much like
+    private hands and a public tree, and often is none.
+    """
+
+    def __init__(self, game: RandomPublicTreeGame, seed: int, blur: float) -> None:
+        self.game, self.seed, self.blur = game, seed, blur
+        self.n_players = game.n_players
+
+    def _hidden(self, *what: Hashable) -> bool:
+        return keyed(self.seed, "veil", *what).random() < self.blur
+
+    def root(self) -> Any:
+        return (), (), ("",) * self.n_players
+
+    def node(self, state: Any) -> Decision | Chance | Terminal:
+        deal, public, views = state
+        if len(deal) < self.n_players:
+            given = [float(np.sum(of_hand)) for of_hand in self.game.prior[deal]]
+            return Chance({hand: p / sum(given) for hand, p in enumerate(given) if p > 0})
+        node = self.game.node(public)
+        if isinstance(node, Payoff):
+            return Terminal(
+                [node.coefficient * float(own[deal]) for own in self.game.matrix(node.matrix)]
+            )
+        if isinstance(node, Chance):
+            shape = self.game.prior.shape
+            given = {o: float(np.broadcast_to(p, shape)[deal]) for o, p in node.outcomes.items()}
+            return Chance({outcome: p for outcome, p in given.items() if p > 0})
+        view = views[node.player] + f"?{len(node.actions)}"
+        return Decision(node.player, f"{node.player}|{view}", node.actions)
+
+    def next(self, state: Any, action: Any) -> Any:
+        deal, public, views = state
+        if len(deal) < self.n_players:
+            player = len(deal)
+            seen = 0 if self._hidden("hand", player, action) else action
+            view = f"{seen}"
+            return (*deal, action), public, (*views[:player], view, *views[player + 1 :])
+        node = self.game.node(public)
+        after = []
+        for player, view in enumerate(views):
+            if isinstance(node, Decision) and node.player == player:
+                # Whoever has acted looks at his hand again.
+                after.append(f"{view}?{len(node.actions)}{action}[{deal[player]}]")
+            elif self._hidden("step", len(public), player):
+                after.append(view)
+            else:
+                after.append(f"{view}.{action}")
+        return deal, (*public, action), tuple(after)
+
+    def __repr__(self) -> str:
+        return f"Veiled({self.game.call}, {self.seed}, {self.blur})"
 
 
 def public_tree_games(**fixed: Any) -> st.SearchStrategy[RandomPublicTreeGame]:
@@ -327,8 +505,23 @@ def public_tree_games(**fixed: Any) -> st.SearchStrategy[RandomPublicTreeGame]:
         "max_actions": st.sampled_from((2, 3)),
         "chance": st.sampled_from((0.0, 0.2, 0.4)),
         "stop": st.sampled_from((0.0, 0.2)),
+        "matrices": st.sampled_from((("generic",), MATRIX_KINDS)),
+        "least_depth": st.sampled_from((2, 2, 1)),
     }
     return _build(random_public_tree_game, shape, fixed)
+
+
+@st.composite
+def games_with_copies(draw: st.DrawFn, **fixed: Any) -> RandomPublicTreeGame:
+    """Random public-tree games of two players in which few terminals come many times over."""
+    small = {"n_players": 2, "max_hands": st.sampled_from((1, 3, 5)), "max_depth": 4}
+    game = draw(public_tree_games(**({**small, "max_nodes": st.sampled_from((4, 8, 12))} | fixed)))
+    for _ in range(draw(st.sampled_from((1, 1, 2)))):
+        times = draw(st.sampled_from((2, 3, 5)))
+        game = repeated(
+            game, times, draw(st.sampled_from((0, 1, None))), seed=draw(st.integers(0, 9))
+        )
+    return game
 
 
 def _build(make: Any, shape: dict[str, Any], fixed: dict[str, Any]) -> st.SearchStrategy[Any]:

@@ -13,12 +13,12 @@ from tensorcfr import CFR, DCFR, CompiledGame, Solver, compile_game
 from tensorcfr.compiled import NO_PARENT
 from tensorcfr.kernels import evaluation, jit, sweeps
 from tensorcfr.kernels.jit import inlined
-from tensorcfr.kernels.payoff import payoff_product
+from tensorcfr.kernels.payoff import block_scratch, payoff_product
 
 
 @inlined
 def product(form, player, reach, g):  # type: ignore[no-untyped-def]
-    payoff_product(form, player, reach, g)
+    payoff_product(form, player, reach, g, block_scratch(form.blocks))
 
 
 def corpus() -> dict[str, CompiledGame]:

@@ -210,6 +210,9 @@ def sequences_of(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The sequences of steps: that of the first possible hand, the distance between hands, and
     the mask of possible hands; all int64, of the shape of ``step``."""
+    empty = layout["player_sequences"][player]
+    if not len(layout["bucket_lanes"]):
+        return empty, np.zeros_like(empty), np.zeros_like(empty)
     node = tree.parent[step]
     bucket = tree.bucket[node].astype(np.int64)
     action = step - tree.first_child[node]
@@ -217,5 +220,4 @@ def sequences_of(
     first = layout["bucket_sequence"][bucket] + action * layout["bucket_lanes"][bucket]
     first += tree.rank[node]
     none = step == NOBODY
-    empty = layout["player_sequences"][player]
     return np.where(none, empty, first), np.where(none, 0, stride), np.where(none, 0, mask)

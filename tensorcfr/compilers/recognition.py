@@ -20,6 +20,10 @@ from .public_tree import Weights, small
 SPARSE = 16
 """How many pairs of hands there may be per deal; beyond that, hands say more than they share."""
 
+DIGITS = 12
+"""Decimals to which payoffs must agree, relative to the largest of a terminal, to be multiples of
+one matrix: the division has rounded them."""
+
 
 @dataclass
 class Recognised:
@@ -214,7 +218,7 @@ def _public_tree(
     np.maximum.at(unit, node, np.abs(utility[after]).max(axis=1))
     unit[unit == 0] = 1.0
     matrix_of, matrix_table = _tables(
-        over, node, at, utility[after] / unit[node, None], prior.shape, nodes
+        over, node, at, utility[after] / unit[node, None], prior.shape, nodes, DIGITS
     )
     pairs, payoff = np.unique(
         np.stack([matrix_of[over], unit[over]]), axis=1, return_inverse=True
@@ -254,6 +258,7 @@ def _tables(
     value: np.ndarray,
     hands: tuple[int, ...],
     nodes: int,
+    digits: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Tables over hands of some public nodes, each distinct one once.
 
@@ -264,6 +269,7 @@ def _tables(
         value: float64 (histories, columns): what the tables say.
         hands: Hands of each player.
         nodes: Public nodes.
+        digits: Decimals to which tables must agree to be one; all bits by default.
 
     Returns:
         int64 (nodes,): the table, or -1; float64 (tables, columns, hands, hands).
@@ -277,7 +283,8 @@ def _tables(
     distinct: list[int] = []
     number = np.full(nodes, -1, dtype=np.int64)
     for index, one in enumerate(tables):
-        table = known.setdefault((one + 0.0).tobytes(), len(distinct))
+        alike = one if digits is None else np.round(one, digits)
+        table = known.setdefault((alike + 0.0).tobytes(), len(distinct))
         if table == len(distinct):
             distinct.append(index)
         number[wanted[index]] = table

@@ -115,7 +115,9 @@ class _Payoffs:
 
 
 def _root_colours(tree: PublicTree) -> Colours | None:
-    """Colours of the hands when refining changes nothing any more; None if all hands differ."""
+    """Colours of the hands when refining changes nothing any more; None if all hands differ and
+    there is no public chance whose outcomes could be alike."""
+    public_chance = bool((tree.player == CHANCE).any())
     colour = [np.zeros(hands, dtype=np.int64) for hands in tree.prior.shape]
     payoffs = _Payoffs(tree)
     # First as bags of terminals, which is quick and tells most hands apart.
@@ -145,7 +147,9 @@ def _root_colours(tree: PublicTree) -> Colours | None:
                 for own, new in zip(colour, at_root, strict=True)
             ]
             after = [int(own.max()) for own in colour]
-            if all(top + 1 == len(own) for top, own in zip(after, colour, strict=True)):
+            if not public_chance and all(
+                top + 1 == len(own) for top, own in zip(after, colour, strict=True)
+            ):
                 return None
             if after == before:
                 break
@@ -352,10 +356,10 @@ def _payoffs(tree, folded, node, kept, mass, weight):  # type: ignore[no-untyped
             _bits(tree.coefficient[payoff]).view(np.int64),
         ]
     )
-    kinds, count = np.unique(rows, axis=1, return_counts=True)
-    first = np.append(np.flatnonzero(np.diff(kinds[0], prepend=-1)), kinds.shape[1])
+    kinds, terminal, count = np.unique(rows, axis=1, return_index=True, return_counts=True)
     first = np.flatnonzero(np.diff(kinds[0], prepend=-1))
-    pots = np.ascontiguousarray(kinds[3]).view(np.float64)
+    # The bits tell coefficients apart; what is paid is the coefficient itself.
+    pots = tree.coefficient[payoff][terminal]
     unit = np.maximum.reduceat(np.abs(pots), first)
     unit[unit == 0] = 1.0
     share = pots / np.repeat(unit, np.diff(np.append(first, len(pots))))

@@ -304,7 +304,7 @@ def forward(
     """From the first level down: add the reaches that this iteration used to the average, then
     replace them by those of the new strategy."""
     strategy, reach, average, above = state.strategy, state.reach, state.cumulative, tile[0]
-    if first_hand == 0:
+    if first_hand == 0 < last_hand:
         average[form.player_sequences[player]] += weight
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
