@@ -247,7 +247,7 @@ class TestCopies:
     def test_of_games_stay_read_only(self) -> None:
         for twin in (pickle.loads(pickle.dumps(KUHN)), copy.deepcopy(KUHN)):
             assert twin.digest == KUHN.digest
-            assert not twin.form.payoff_value.flags.writeable
+            assert not twin.form.payoff.value.flags.writeable
 
     def test_of_solutions(self) -> None:
         solution = solve(KUHN, DCFR, iters=20)
