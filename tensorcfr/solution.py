@@ -141,7 +141,7 @@ class Solution:
 
     @classmethod
     def _unpack(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
-        game = storage.unpack_game(arrays)
+        game = storage.unpack_game(arrays, header["version"])
         algorithm = from_dict(header["algorithm"])
         state = None
         if isinstance(algorithm, Algorithm):

@@ -176,7 +176,7 @@ class PayoffBlocks(NamedTuple):
     """int64 (groups + 1,): a group is ``[k]`` to ``[k + 1] - 1`` of the flat ``order``; blocks of
     different groups of a player end different sequences of his."""
     player_groups: np.ndarray
-    """int64 (3,): player ``i`` owns groups ``[i]`` to ``[i + 1] - 1``."""
+    """int64 (players + 1,): player ``i`` owns groups ``[i]`` to ``[i + 1] - 1``."""
     program_offset: np.ndarray
     """int64 (programs + 1,): where the program begins in ``code``."""
     code: np.ndarray

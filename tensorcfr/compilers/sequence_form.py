@@ -53,7 +53,7 @@ def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
         sequences.reach[:, None] * walked.tree.utility,
         layout["player_sequences"],
     )
-    return SequenceForm(**layout, payoff=payoff, blocks=no_blocks()), order
+    return SequenceForm(**layout, payoff=payoff, blocks=no_blocks(walked.n_players)), order
 
 
 def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:

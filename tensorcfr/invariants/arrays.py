@@ -41,7 +41,7 @@ FORM: Declared = {
     "blocks.coefficient": (np.float64, ("block terminals",)),
     "blocks.order": (np.int64, (2, "blocks")),
     "blocks.group_offset": (np.int64, ("groups + 1",)),
-    "blocks.player_groups": (np.int64, (3,)),
+    "blocks.player_groups": (np.int64, ("players + 1",)),
     "blocks.program_offset": (np.int64, ("programs + 1",)),
     "blocks.code": (np.int64, ("code",)),
     "blocks.weight": (np.float64, ("code",)),

@@ -390,13 +390,8 @@ class _Probe:
     def of_tree(self, player: int) -> tuple[np.ndarray, np.ndarray]:
         """What the public tree gives a player's public steps, and the size of what was summed."""
         reader, tree = self.reader, self.reader.public
-        over = np.flatnonzero((tree.payoff >= 0) & reader.exists)
-        step = [self._tree_steps(who, reader.last_step[who, over]) for who in range(2)]
-        none = [reader.last_step[who, over] == 0 for who in range(2)]
-        payoff = tree.payoff[over].astype(np.int64)
-        key = tree.weight[over].astype(np.int64) * len(tree.matrix_table) + tree.matrix[payoff]
-        kinds, kind = np.unique(key, return_inverse=True)
-        value, size = np.empty((2, len(kinds), 2, 2))
+        kinds, kind = self._kinds
+        value, size = np.zeros((2, len(kinds), 4))
         own, other = (self.hand[who][:, : tree.prior.shape[who]] for who in (player, 1 - player))
         for index, one in enumerate(kinds.tolist()):
             weight, matrix = divmod(one, len(tree.matrix_table))
@@ -404,15 +399,38 @@ class _Probe:
                 table = tree.prior * tree.weight_table[weight] * tree.matrix_table[matrix, player]
             table = np.where(reader.alive[weight], table, 0.0)
             table = table if player == 0 else table.T
-            value[index] = own @ table @ other.T
-            size[index] = own @ np.abs(table) @ other.T
-        at = (kind, none[player].astype(int), none[1 - player].astype(int))
-        rest = tree.coefficient[payoff] * self.weight[step[1 - player]]
-        where, count = step[player] - self.empty[player], int(np.diff(self.empty)[player])
+            value[index] = (own @ table @ other.T).ravel()
+            size[index] = (own @ np.abs(table) @ other.T).ravel()
+        at = 4 * kind
+        for who, factor in ((player, 2), (1 - player, 1)):
+            at += factor * (reader.last_step[who, self._over] == 0)
+        rest = tree.coefficient[tree.payoff[self._over]] * self.weight[self._steps[1 - player]]
+        where, count = self._steps[player] - self.empty[player], int(np.diff(self.empty)[player])
         return (
-            np.bincount(where, value[at] * rest, count),
-            np.bincount(where, size[at] * np.abs(rest), count),
+            np.bincount(where, value.ravel()[at] * rest, count),
+            np.bincount(where, size.ravel()[at] * np.abs(rest), count),
         )
+
+    @cached_property
+    def _over(self) -> np.ndarray:
+        """int64 (terminals,): the public terminals that some deal gets to."""
+        return np.flatnonzero((self.reader.public.payoff >= 0) & self.reader.exists)
+
+    @cached_property
+    def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of weight and matrix that occur, and the pair of each public terminal."""
+        tree, over = self.reader.public, self._over
+        matrices = len(tree.matrix_table)
+        key = tree.weight[over].astype(np.int64) * matrices + tree.matrix[tree.payoff[over]]
+        used = np.zeros(len(tree.weight_table) * matrices, dtype=bool)
+        used[key] = True
+        return np.flatnonzero(used), (np.cumsum(used) - 1)[key]
+
+    @cached_property
+    def _steps(self) -> list[np.ndarray]:
+        """int64 (terminals,), for each player: the public step before each public terminal."""
+        last = self.reader.last_step
+        return [self._tree_steps(who, last[who, self._over]) for who in range(2)]
 
     def _tree_steps(self, player: int, node: np.ndarray) -> np.ndarray:
         """Public steps, from the nodes that they lead into."""
@@ -438,18 +456,17 @@ class _Probe:
         # Of nothing at all, the counts would be integers.
         found = np.bincount(own[0] - self.empty[player], term, count).astype(np.float64)
         applied: dict[int, np.ndarray] = {}
-        for block in blocks_of(form, player):
+        starts = [self.step_of(who, form.blocks.block[:, 3 + who])[0] for who in (player, other)]
+        for block, own_step, other_step in zip(
+            blocks_of(form, player), *(start.tolist() for start in starts), strict=True
+        ):
             if block.program not in applied:
                 program = self.reader.programs[block.program]
                 applied[block.program] = self.hand[player] @ program.apply(self.hand[other].T)
             # Without a stride it is the empty sequence.
             value = applied[block.program][int(block.own[1] == 0), int(block.other[1] == 0)]
-            first_step = [
-                int(self.step_of(who, np.array([place[0]]))[0][0])
-                for who, place in ((player, block.own), (other, block.other))
-            ]
             coefficient = form.blocks.coefficient[block.terminals]
-            at = first_step[0] - int(self.empty[player])
-            weight = self.weight[first_step[1] : first_step[1] + len(coefficient)]
+            at = own_step - int(self.empty[player])
+            weight = self.weight[other_step : other_step + len(coefficient)]
             found[at : at + len(coefficient)] += value * coefficient * weight
         return found
