@@ -132,7 +132,9 @@ def unpack_game(arrays: Mapping[str, np.ndarray], version: int = VERSION) -> Com
         infoset_labels=labels,
         infoset_actions=actions,
         outcome_labels=_unpack_labels(arrays, "game/outcomes"),
-        histories=HistoryTree(*_fields(arrays, "game/tree", HistoryTree)) if "tree" in views else None,
+        histories=HistoryTree(*_fields(arrays, "game/tree", HistoryTree))
+        if "tree" in views
+        else None,
         public=public,
         merged=(
             Merged(_unpack_form(arrays, "game/merged"), _get(arrays, "game/merged/sequence"))

@@ -7,6 +7,7 @@ import numpy as np
 from ..payoffs import read_program
 from .reader import Reader, first, ranges
 
+
 def find_terminal_tiles(reader: Reader) -> str | None:
     """Blocks are for two players; they follow one another over the terminals; none is empty."""
     blocks = reader.form.blocks
@@ -114,8 +115,8 @@ def find_order(reader: Reader) -> str | None:
     """``order`` lists the blocks, once for each player."""
     order = reader.form.blocks.order
     for player, own in enumerate(order):
-        if (at := first(np.sort(own) != np.arange(len(own)))) is not None:
-            return f"blocks.order[{player}] lists block {at} {np.count_nonzero(own == at)} times"
+        if (block := first(~np.isin(np.arange(len(own)), own))) is not None:
+            return f"blocks.order[{player}] does not list block {block}"
     return None
 
 

@@ -58,9 +58,9 @@ class PublicReader(Reader):
         deciding = np.flatnonzero(tree.bucket >= 0)
         bucket = tree.bucket[deciding]
         nodes = np.empty(len(deciding), dtype=np.int64)
-        nodes[(np.cumsum(form.bucket_stride) - form.bucket_stride)[bucket] + tree.rank[deciding]] = (
-            deciding
-        )
+        nodes[
+            (np.cumsum(form.bucket_stride) - form.bucket_stride)[bucket] + tree.rank[deciding]
+        ] = deciding
         return nodes
 
     def public_node(self, node: int) -> str:
@@ -78,7 +78,7 @@ def find_prior(reader: PublicReader) -> str | None:
     prior, form = reader.public.prior, reader.form
     if form.n_players != 2 or form.hand_rank.shape[1] - 1 != max(prior.shape):
         return (
-            f"hands {prior.shape} in the prior, but {form.n_players} players with up to "
+            f"it has shape {prior.shape}, but there are {form.n_players} players with up to "
             f"{form.hand_rank.shape[1] - 1} hands"
         )
     wrong = ~((prior >= 0) & (prior < np.inf))
@@ -272,7 +272,9 @@ def find_rank(reader: PublicReader) -> str | None:
         tree.rank == -1,
     )
     if (node := first(~ranked)) is not None:
-        return f"{reader.public_node(node)} has rank {tree.rank[node]} in bucket {tree.bucket[node]}"
+        return (
+            f"{reader.public_node(node)} has rank {tree.rank[node]} in bucket {tree.bucket[node]}"
+        )
     begin = np.cumsum(form.bucket_stride) - form.bucket_stride
     place = begin[tree.bucket[decided]] + tree.rank[decided]
     count = np.bincount(place, minlength=int(form.bucket_stride.sum()))
@@ -359,9 +361,7 @@ class _Probe:
         if empty.all():
             return np.full(len(sequence), self.empty[player]), np.full(len(sequence), -1)
         bucket = np.where(empty, 0, self.reader.sequence_bucket(sequence))
-        action, lane = np.divmod(
-            sequence - form.bucket_sequence[bucket], form.bucket_lanes[bucket]
-        )
+        action, lane = np.divmod(sequence - form.bucket_sequence[bucket], form.bucket_lanes[bucket])
         nth, rank = np.divmod(lane, form.bucket_stride[bucket])
         step = self.first[bucket] + action * form.bucket_stride[bucket] + rank
         return np.where(empty, self.empty[player], step), np.where(empty, -1, nth)
