@@ -119,6 +119,8 @@ def unpack_game(arrays: Mapping[str, np.ndarray], version: int = VERSION) -> Com
     views = _unpack_labels(arrays, "game/views")
     form = _unpack_form(arrays, "game/form")
     public = _unpack_public(arrays) if "public" in views else None
+    labels: Sequence[str]
+    actions: Sequence[tuple[str, ...]]
     if "labels" in views:
         labels, actions = _unpack_infosets(arrays)
     elif public is not None:

@@ -249,7 +249,9 @@ def _blocks(
     """The blocks: ``first`` end and ``length`` of each, and all their ends in order."""
     used, matrix = np.unique(ends.matrix[first], return_inverse=True)
     listed = [part for index in used.tolist() for part in programs[index]]
-    order, offset, counts = [], [], [0]
+    order: list[np.ndarray] = []
+    offset: list[np.ndarray] = []
+    counts = [0]
     for own in places:
         by_group = np.argsort(own.group[first], kind="stable")
         changes = np.flatnonzero(np.diff(own.group[first][by_group], prepend=-2))

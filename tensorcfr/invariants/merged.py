@@ -50,7 +50,7 @@ def find_action(reader: Reader) -> str | None:
     """The actions of an infoset become those of one infoset, in order."""
     small = merged_of(reader)[1].form
     for bucket, to, of in _buckets(reader):
-        actions, lanes = to.shape
+        actions = len(to)
         wrong = small.bucket_actions[of] != actions
         wrong |= to[0] - small.bucket_sequence[of] >= small.bucket_lanes[of]
         steps = np.arange(actions)[:, None] * small.bucket_lanes[of]

@@ -23,17 +23,18 @@ class PublicReader(Reader):
 
     @cached_property
     def alive(self) -> np.ndarray:
-        """bool (weights, hands, hands): the deals that chance lets get there."""
+        """The deals that chance lets get there, bool (weights, hands, hands)."""
         return self.public.alive
 
     @cached_property
     def exists(self) -> np.ndarray:
-        """bool (nodes,): whether some deal gets there."""
-        return self.alive.any(axis=(1, 2))[self.public.weight]
+        """Whether some deal gets there, bool (nodes,)."""
+        somewhere = self.alive.reshape(len(self.alive), -1).any(axis=1)
+        return np.asarray(somewhere)[self.public.weight]
 
     @cached_property
     def by_public_chance(self) -> np.ndarray:
-        """bool (nodes,): whether chance stepped into the node."""
+        """Whether chance stepped into the node, bool (nodes,)."""
         stepped = np.zeros(self.public.n_nodes, dtype=bool)
         stepped[1:] = self.public.player[self.public.parent[1:]] == CHANCE
         return stepped
@@ -128,7 +129,8 @@ def find_edge(reader: PublicReader) -> str | None:
     wrong = (tree.edge < 0) | (tree.edge >= edges)
     wrong[0] = tree.edge[0] != -1
     if (node := first(wrong)) is not None:
-        return f"public node {node} has edge {tree.edge[node]}, not {f'0 to {edges - 1}' if node else -1}"
+        wanted = f"0 to {edges - 1}" if node else "-1"
+        return f"public node {node} has edge {tree.edge[node]}, not {wanted}"
     key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
     # Mostly they ascend, where no sorting is needed.
     if (np.diff(key) > 0).all():
