@@ -417,21 +417,39 @@ def test_every_line_of_the_list_is_checked_and_has_a_row() -> None:
     assert set(written) == {row.number for row in ROWS}
 
 
-def test_the_worked_example_of_the_list_is_true() -> None:
-    """Its rows are ``| `field` | `[first values ... last values]` |``."""
+def test_the_worked_examples_of_the_list_are_true() -> None:
+    """Their rows are ``| `field` | `[first values ... last values]` |``; ``field`` may be cut."""
+    _, kuhn, dice = LIST.read_text("utf-8").split("\n## A", 2)
     game = compiled("kuhn")
-    arrays = game.tree._asdict() | game.form._asdict()
-    rows = re.findall(r"^\| `(\w+)` \| `\[(.*)\]` \|$", LIST.read_text("utf-8"), re.MULTILINE)
-    assert [name for name, _ in rows] == list(arrays)
-    for name, shown in rows:
-        begin, left_out, end = shown.partition("...")
-        values = arrays[name].ravel().tolist()
-        first, last = ([float(Fraction(value)) for value in part.split()] for part in (begin, end))
-        assert values[: len(first)] == pytest.approx(first), name
-        if left_out:
-            assert values[-len(last) :] == pytest.approx(last), name
-        else:
-            assert len(values) == len(first), name
+    arrays = [*game.arrays().items(), *game.tree._asdict().items()]
+    expected = [(name.partition("/")[2].replace("/", ".") or name, array) for name, array in arrays]
+    assert {name for name, _ in rows_of(kuhn)} == {name for name, _ in expected}
+    assert len(rows_of(kuhn)) == len(expected)
+    for name, shown in rows_of(kuhn):
+        # The trees have names in common.
+        found = [array for other, array in expected if other == name]
+        assert any(shows(shown, array) for array in found), name
+    blocks = compiled("liars_dice(faces=4)").form.blocks
+    for name, shown in rows_of(dice):
+        field, begin, end = re.fullmatch(r"(\w+)\[(\d+):?(\d*)\]", name).groups()  # type: ignore[union-attr]
+        stop = int(end or int(begin) + 1)
+        assert shows(shown, getattr(blocks, field)[int(begin) : stop]), name
+
+
+def rows_of(text: str) -> list[tuple[str, str]]:
+    return re.findall(r"^\| `([\w.:\[\]]+)` \| `\[(.*)\]` \|$", text, re.MULTILINE)
+
+
+def shows(shown: str, array: np.ndarray) -> bool:
+    begin, left_out, end = shown.partition("...")
+    values = array.ravel().tolist()
+    first, last = ([float(Fraction(value)) for value in part.split()] for part in (begin, end))
+    if not left_out:
+        return values == pytest.approx(first)
+    return (values[: len(first)], values[-len(last) :]) == (
+        pytest.approx(first),
+        pytest.approx(last),
+    )
 
 
 GAMES = (
