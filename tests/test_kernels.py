@@ -13,12 +13,12 @@ from tensorcfr import CFR, DCFR, CompiledGame, Solver, compile_game
 from tensorcfr.compiled import NO_PARENT
 from tensorcfr.kernels import evaluation, jit, sweeps
 from tensorcfr.kernels.jit import inlined
-from tensorcfr.kernels.payoff import payoff_product
+from tensorcfr.kernels.payoff import block_scratch, payoff_product
 
 
 @inlined
 def product(form, player, reach, g):  # type: ignore[no-untyped-def]
-    payoff_product(form, player, reach, g)
+    payoff_product(form, player, reach, g, block_scratch(form.blocks))
 
 
 def corpus() -> dict[str, CompiledGame]:
@@ -113,7 +113,7 @@ def naive_iteration(game: CompiledGame, state: sweeps.State, player: int) -> Non
 
 @pytest.mark.parametrize("name", [name for name in GAMES if not name.startswith("liars")])
 def test_iteration(name: str) -> None:
-    game = GAMES[name]
+    game = GAMES[name].without_merging()
     solver, twin = Solver(game, CFR), Solver(game, CFR).state
     for _ in range(3):
         solver.step()
