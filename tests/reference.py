@@ -173,7 +173,8 @@ class DealtGame(Game):
     What cannot happen, a deal with ``prior`` 0 or a public chance outcome with probability 0
     under the deal, is no history, so an infoset behind such outcomes only does not appear.
 
-    A state is (indices of the hands dealt so far, public state).
+    A state is (indices of the hands dealt so far, public state, what was done, each step after a
+    space).
     """
 
     def __init__(self, game: PublicTreeGame) -> None:
@@ -181,10 +182,10 @@ class DealtGame(Game):
         self.n_players = game.n_players
 
     def root(self) -> Any:
-        return (), self.game.root()
+        return (), self.game.root(), ""
 
     def node(self, state: Any) -> Decision | Chance | Terminal:
-        deal, public = state
+        deal, public, path = state
         if len(deal) < self.n_players:
             given_dealt = self.game.prior[deal]
             weights = [float(np.sum(of_hand)) for of_hand in given_dealt]
@@ -193,7 +194,8 @@ class DealtGame(Game):
         said = self.game.node(public)
         if isinstance(said, Decision):
             hand = self.game.hands[said.player][deal[said.player]]
-            return said._replace(infoset=self.game.label(said.player, hand, said.infoset))
+            label = path if said.infoset is None else said.infoset
+            return said._replace(infoset=self.game.label(said.player, hand, label))
         if isinstance(said, Payoff):
             matrix = self.game.matrix(said.matrix)
             return Terminal([said.coefficient * float(table[deal]) for table in matrix])
@@ -202,10 +204,10 @@ class DealtGame(Game):
         return Chance({outcome: p for outcome, p in given_deal.items() if p > 0})
 
     def next(self, state: Any, action: Any) -> Any:
-        deal, public = state
+        deal, public, path = state
         if len(deal) < self.n_players:
-            return (*deal, action), public
-        return deal, self.game.next(public, action)
+            return (*deal, action), public, path
+        return deal, self.game.next(public, action), f"{path} {action}"
 
 
 # ---------------------------------------------------------------------------------- regret rules
