@@ -155,7 +155,7 @@ class Solution:
 
     @classmethod
     def _unpack(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
-        game = storage.unpack_game(arrays)
+        game = storage.unpack_game(arrays, header["version"])
         algorithm = from_dict(header["algorithm"])
         state: State | SampledState | None = None
         if isinstance(algorithm, Sampling):

@@ -18,15 +18,26 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import CompiledGame, HistoryTree, SequenceForm
+from .compiled import (
+    CompiledGame,
+    HistoryTree,
+    Merged,
+    PayoffBlocks,
+    PayoffEntries,
+    PublicGame,
+    PublicTree,
+    SequenceForm,
+)
+from .compilers.payoff_blocks import no_blocks
 from .files import replacing
 from .invariants import check
+from .labels import InfosetActions, InfosetLabels, InfosetPlaces
 
 FORMAT = "tensorcfr"
 """``format`` in the header of every file."""
-VERSION = 1
+VERSION = 2
 """``version`` in the header: the newest layout of files that this code reads, and the one that
-it writes."""
+it writes.  Version 1 knew no hands, blocks or merged games."""
 SUFFIX = ".npz"
 """What a path without a suffix gets."""
 HEADER = "header"
@@ -54,9 +65,9 @@ def load_game(path: str | Path) -> CompiledGame:
     Raises:
         ValueError: The file is no compiled game, or of a newer version, or damaged; says which.
     """
-    _, arrays = read_arrays(path, "game")
+    header, arrays = read_arrays(path, "game")
     try:
-        return unpack_game(arrays)
+        return unpack_game(arrays, header["version"])
     except ValueError as error:
         raise ValueError(f"{with_suffix(path)} is damaged: {error}") from error
 
@@ -64,51 +75,150 @@ def load_game(path: str | Path) -> CompiledGame:
 def pack_game(game: CompiledGame) -> Arrays:
     """A game as plain arrays, whose keys begin with ``game/``.
 
-    The arrays of both views keep their names and contents; labels become text and offsets, and
-    each distinct tuple of actions is kept once.
+    The arrays of all views keep their names and contents, and ``game/views`` says which views there
+    are; labels become text and offsets, and each distinct tuple of actions is kept once.
+    Labels that are made when they are asked for are not kept.
     """
-    arrays = {
-        f"game/{view}/{name}": array
-        for view, record in (("tree", game.tree), ("form", game.form))
-        for name, array in record._asdict().items()
-    }
-    kinds = {actions: kind for kind, actions in enumerate(dict.fromkeys(game.infoset_actions))}
-    arrays["game/actions/kind"] = np.array(
-        [kinds[actions] for actions in game.infoset_actions], dtype=np.int64
-    )
-    arrays["game/actions/offset"] = _offsets(list(map(len, kinds)))
-    for key, labels in (
-        ("name", [game.name]),
-        ("infosets", game.infoset_labels),
-        ("outcomes", game.outcome_labels),
-        ("actions", list(chain.from_iterable(kinds))),
-    ):
-        arrays |= _pack_labels(f"game/{key}", labels)
+    arrays = {f"game/{name}": array for name, array in game.arrays().items()}
+    views = ["form"]
+    if game.histories is not None:
+        views.append("tree")
+    if game.merged is not None:
+        views.append("merged")
+    if game.public is not None:
+        views.append("public")
+        arrays |= _pack_public(game.public)
+    labels: dict[str, Sequence[str]] = {"name": [game.name], "outcomes": game.outcome_labels}
+    if not isinstance(game.infoset_labels, InfosetLabels):
+        views.append("labels")
+        kinds = {actions: kind for kind, actions in enumerate(dict.fromkeys(game.infoset_actions))}
+        arrays["game/actions/kind"] = np.array(
+            [kinds[actions] for actions in game.infoset_actions], dtype=np.int64
+        )
+        arrays["game/actions/offset"] = _offsets(list(map(len, kinds)))
+        labels["infosets"] = game.infoset_labels
+        labels["actions"] = list(chain.from_iterable(kinds))
+    for key, given in (labels | {"views": views}).items():
+        arrays |= _pack_labels(f"game/{key}", given)
     return arrays
 
 
-def unpack_game(arrays: Mapping[str, np.ndarray]) -> CompiledGame:
+def unpack_game(arrays: Mapping[str, np.ndarray], version: int = VERSION) -> CompiledGame:
     """The game that :func:`pack_game` packed, checked, its arrays read-only.
+
+    Args:
+        arrays: The arrays, among others maybe.
+        version: ``version`` in the header of their file.
 
     Raises:
         ValueError: An array is missing or breaks an invariant; the message names it.
     """
+    if version == 1:
+        arrays = _from_version_1(arrays)
+    views = _unpack_labels(arrays, "game/views")
+    form = _unpack_form(arrays, "game/form")
+    public = _unpack_public(arrays) if "public" in views else None
+    labels: Sequence[str]
+    actions: Sequence[tuple[str, ...]]
+    if "labels" in views:
+        labels, actions = _unpack_infosets(arrays)
+    elif public is not None:
+        places = InfosetPlaces(public, form)
+        labels, actions = InfosetLabels(places), InfosetActions(places)
+    else:
+        raise ValueError("array 'game/views/text' lists neither labels nor a public tree")
+    game = CompiledGame(
+        name="".join(_unpack_labels(arrays, "game/name")),
+        form=form,
+        infoset_labels=labels,
+        infoset_actions=actions,
+        outcome_labels=_unpack_labels(arrays, "game/outcomes"),
+        histories=HistoryTree(*_fields(arrays, "game/tree", HistoryTree))
+        if "tree" in views
+        else None,
+        public=public,
+        merged=(
+            Merged(_unpack_form(arrays, "game/merged"), _get(arrays, "game/merged/sequence"))
+            if "merged" in views
+            else None
+        ),
+    )
+    if game.histories is None and public is None:
+        raise ValueError("array 'game/views/text' lists neither a history tree nor a public one")
+    check(game)
+    game.freeze()
+    return game
+
+
+def _fields(arrays: Mapping[str, np.ndarray], key: str, view: Any) -> list[np.ndarray]:
+    """The arrays of a view, in order."""
+    return [_get(arrays, f"{key}/{name}") for name in view._fields]
+
+
+def _unpack_form(arrays: Mapping[str, np.ndarray], key: str) -> SequenceForm:
+    layout = [name for name in SequenceForm._fields if name not in ("payoff", "blocks")]
+    return SequenceForm(
+        **{name: _get(arrays, f"{key}/{name}") for name in layout},
+        payoff=PayoffEntries(*_fields(arrays, f"{key}/payoff", PayoffEntries)),
+        blocks=PayoffBlocks(*_fields(arrays, f"{key}/blocks", PayoffBlocks)),
+    )
+
+
+def _from_version_1(arrays: Mapping[str, np.ndarray]) -> Arrays:
+    """Games of version 1 had a history tree, one hand, and single payoff entries."""
+    lanes = _get(arrays, "game/form/bucket_lanes")
+    renamed = {key.replace("form/payoff_", "form/payoff/"): array for key, array in arrays.items()}
+    none = no_blocks(len(_get(arrays, "game/form/player_infosets")) - 1)
+    blocks = {f"game/form/blocks/{name}": array for name, array in none._asdict().items()}
+    return {
+        **renamed,
+        **blocks,
+        "game/form/bucket_stride": lanes,
+        "game/form/bucket_mask": np.zeros_like(lanes),
+        "game/form/hand_rank": np.array([[0, 1]]),
+        **_pack_labels("game/views", ["form", "tree", "labels"]),
+    }
+
+
+def _pack_public(public: PublicGame) -> Arrays:
+    """The labels of a public tree."""
+    nodes = public.node_labels or ()
+    return {
+        "game/hands/offset": _offsets(list(map(len, public.hands))),
+        **_pack_labels("game/hands", list(chain.from_iterable(public.hands))),
+        **_pack_labels("game/edges", public.edges),
+        # Which public nodes have labels; no entry at all where none can have one.
+        "game/nodes/given": np.array([label is not None for label in nodes], dtype=np.uint8),
+        **_pack_labels("game/nodes", [label for label in nodes if label is not None]),
+    }
+
+
+def _unpack_public(arrays: Mapping[str, np.ndarray]) -> PublicGame:
+    hands = _unpack_labels(arrays, "game/hands")
+    given = _get(arrays, "game/nodes/given", np.uint8)
+    labels = _unpack_labels(arrays, "game/nodes")
+    if np.count_nonzero(given) != len(labels):
+        raise ValueError(f"array 'game/nodes/given' does not give {len(labels)} labels")
+    following = iter(labels)
+    nodes = tuple(next(following) if one else None for one in given.tolist())
+    return PublicGame(
+        tree=PublicTree(*_fields(arrays, "game/public", PublicTree)),
+        hands=tuple(hands[a:b] for a, b in _ranges(arrays, "game/hands/offset", len(hands))),
+        edges=_unpack_labels(arrays, "game/edges"),
+        node_labels=nodes if len(nodes) else None,
+    )
+
+
+def _unpack_infosets(
+    arrays: Mapping[str, np.ndarray],
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Labels and actions of the infosets."""
     labels = _unpack_labels(arrays, "game/actions")
     kinds = [tuple(labels[a:b]) for a, b in _ranges(arrays, "game/actions/offset", len(labels))]
     kind = _get(arrays, "game/actions/kind", np.int64)
     if len(kind) and not 0 <= kind.min() <= kind.max() < len(kinds):
         raise ValueError("array 'game/actions/kind' points beyond the tuples of actions")
-    game = CompiledGame(
-        name="".join(_unpack_labels(arrays, "game/name")),
-        tree=HistoryTree(*(_get(arrays, f"game/tree/{name}") for name in HistoryTree._fields)),
-        form=SequenceForm(*(_get(arrays, f"game/form/{name}") for name in SequenceForm._fields)),
-        infoset_labels=_unpack_labels(arrays, "game/infosets"),
-        infoset_actions=tuple(map(kinds.__getitem__, kind.tolist())),
-        outcome_labels=_unpack_labels(arrays, "game/outcomes"),
-    )
-    check(game)
-    game.freeze()
-    return game
+    return _unpack_labels(arrays, "game/infosets"), tuple(map(kinds.__getitem__, kind.tolist()))
 
 
 def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> Path:

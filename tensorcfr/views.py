@@ -165,8 +165,9 @@ class PayoffBlocks(NamedTuple):
 
     block: np.ndarray
     """int64 (blocks, 9): first terminal, number of terminals, matrix (player ``i``'s program
-    is ``2 * matrix + i``), then for player 0 and for player 1: sequence; stride; row of
-    ``SequenceForm.hand_rank``, which says the hands that are possible."""
+    is ``2 * matrix + i``); then sequences, of player 0 and of player 1; strides likewise; rows of
+    ``SequenceForm.hand_rank`` likewise, which say the hands that are possible.  The stride of the
+    empty sequence is 0: it is the same for all hands."""
     coefficient: np.ndarray
     """float64 (block terminals,): by terminal."""
     order: np.ndarray

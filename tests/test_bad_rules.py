@@ -472,8 +472,8 @@ def test_values_at_deals_that_cannot_occur_are_ignored() -> None:
     ("ask", "message"),
     [
         (
-            lambda: compile_game("kuhn", memory_limit=20_000),
-            "compiling KuhnPoker (58 histories) needs at least 22.7 KiB, the limit is 19.5 KiB; "
+            lambda: compile_game("kuhn", memory_limit=5000),
+            "walking the public tree of KuhnPoker needs at least 6.8 KiB, the limit is 4.9 KiB; "
             "pass memory_limit= (bytes) to change it",
         ),
         (

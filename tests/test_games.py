@@ -74,8 +74,7 @@ def test_leduc_for_three() -> None:
 def test_bluff_is_the_tutorials_game() -> None:
     """Sixes are wild and cannot be bid; two dice against one make fifteen bids."""
     rules = make_game("bluff(dice=(2, 1))")
-    assert rules.root() == ()
-    opening = rules.node(())
+    opening = rules.node(rules.root())
     assert opening.actions == tuple(f"{n}x{face}" for n in (1, 2, 3) for face in range(1, 6))
     # Two dice have 21 unordered rolls: 6 doubles at 1/36, 15 others at 2/36.
     assert rules.prior.shape == (21, 6)  # type: ignore[union-attr]

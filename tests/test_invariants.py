@@ -3,152 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
 
+import broken_public_games
 import numpy as np
 import pytest
 from random_games import random_game, random_public_tree_game
+from spoiling import Bad, both, cast, compiled, form, labels, swap, tree, unlabelled, whole
 
-from tensorcfr.compiled import CHANCE, TERMINAL, CompiledGame
-from tensorcfr.compilers import compile_game
+from tensorcfr import compiled as compiled_game
+from tensorcfr.compiled import CHANCE, TERMINAL
+from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.errors import GameError, InvariantError
 from tensorcfr.invariants import INVARIANTS, check
+from tensorcfr.payoffs import all_entries, count_entries, product
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 
 LIST = Path(__file__).parents[1] / "docs" / "data-model.md"
 
-Spoil = Callable[[CompiledGame], CompiledGame]
-
-
-class Forked(Game):
-    """One player, who does not see the coin, has infosets of one level with 2 and 3 actions."""
-
-    n_players = 1
-
-    def node(self, history: tuple[str, ...]) -> Chance | Decision | Terminal:
-        if history == ():
-            return Chance({"heads": 0.5, "tails": 0.5})
-        if len(history) == 1:
-            return Decision(0, "top", ("l", "r"))
-        if len(history) == 2:
-            return Decision(0, history[1], ("a", "b") if history[1] == "l" else ("a", "b", "c"))
-        return Terminal((1.0,))
-
-
-@cache
-def compiled(name: str) -> CompiledGame:
-    return compile_game(Forked() if name == "forked" else name)
-
-
-def tree(field: str, *at: Any, to: Any) -> Spoil:
-    """Change one value of an array of the history tree."""
-
-    def spoil(game: CompiledGame) -> CompiledGame:
-        array = getattr(game.tree, field).copy()
-        array[at] = to
-        return replace(game, tree=game.tree._replace(**{field: array}))
-
-    return spoil
-
-
-def form(field: str, *at: Any, to: Any) -> Spoil:
-    """Change one value of an array of the sequence form."""
-
-    def spoil(game: CompiledGame) -> CompiledGame:
-        array = getattr(game.form, field).copy()
-        array[at] = to
-        return replace(game, form=game.form._replace(**{field: array}))
-
-    return spoil
-
-
-def whole(**arrays: Callable[[np.ndarray], Any]) -> Spoil:
-    """Change whole arrays of either view."""
-
-    def spoil(game: CompiledGame) -> CompiledGame:
-        for view in ("tree", "form"):
-            record: Any = getattr(game, view)
-            new = {k: f(getattr(record, k)) for k, f in arrays.items() if k in record._fields}
-            game = replace(game, **{view: record._replace(**new)})
-        return game
-
-    return spoil
-
-
-def labels(field: str, at: int, to: Any) -> Spoil:
-    """Change one label."""
-
-    def spoil(game: CompiledGame) -> CompiledGame:
-        old = getattr(game, field)
-        new: Any = {field: (*old[:at], to, *old[at + 1 :])}
-        return replace(game, **new)
-
-    return spoil
-
-
-def both(*steps: Spoil) -> Spoil:
-    """One change after the other."""
-
-    def spoil(game: CompiledGame) -> CompiledGame:
-        for step in steps:
-            game = step(game)
-        return game
-
-    return spoil
-
-
-def swap(a: int, b: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Exchange two columns (the only axis, or the last)."""
-
-    def swapped(array: np.ndarray) -> np.ndarray:
-        array = array.copy()
-        array[..., [a, b]] = array[..., [b, a]]
-        return array
-
-    return swapped
-
-
-class Bad(NamedTuple):
-    """One row: an invariant, how a game comes to break it, and the text of the error."""
-
-    number: str
-    spoil: Spoil
-    message: str
-    game: str = "kuhn"
-
-
-def cast(dtype: Any) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda array: array.astype(dtype)
-
-
-def unlabelled(game: CompiledGame) -> CompiledGame:
-    return replace(game, infoset_labels=(), infoset_actions=())
-
-
 ROWS = [
-    Bad("A1", whole(parent=lambda array: array.tolist()), "parent is of type list, not an array"),
+    Bad(
+        "A1",
+        whole("tree", parent=lambda array: array.tolist()),
+        "parent is of type list, not an array",
+    ),
     Bad("A1", whole(infoset_parent=cast(np.int64)), "infoset_parent is int64, not uint32"),
     Bad(
-        "A1", whole(player=lambda array: array[:-1]), "player has shape (57,), not (nodes,) = (58,)"
+        "A1",
+        whole("tree", player=lambda array: array[:-1]),
+        "player has shape (57,), not (nodes,) = (58,)",
     ),
     Bad(
         "A1",
-        whole(utility=lambda array: array[:, 0]),
+        whole("tree", utility=lambda array: array[:, 0]),
         "utility has shape (30,), not (terminals, players) = (30, 2)",
     ),
     Bad(
         "A1",
-        whole(payoff_column=lambda array: np.vstack([array, array])),
-        "payoff_column has shape (2, 60), not (players - 1, entries) = (1, 60)",
+        whole(payoff__column=lambda array: np.vstack([array, array])),
+        "payoff.column has shape (2, 60), not (players - 1, entries) = (1, 60)",
     ),
     Bad(
         "A1",
         whole(
+            "tree",
             first_child=lambda array: array[:1],
             **{
                 f: lambda array: array[:0]
@@ -165,11 +65,11 @@ ROWS = [
         ),
         "there are 2 players and 0 nodes",
     ),
-    Bad("A2", whole(utility=np.asfortranarray), "utility is not contiguous in C order"),
+    Bad("A2", whole("tree", utility=np.asfortranarray), "utility is not contiguous in C order"),
     Bad(
         "A2",
-        whole(payoff_value=lambda array: np.repeat(array, 2)[::2]),
-        "payoff_value is not contiguous in C order",
+        whole(payoff__value=lambda array: np.repeat(array, 2)[::2]),
+        "payoff.value is not contiguous in C order",
     ),
     Bad("T1", tree("parent", 0, to=0), "node 0 has the parent 0, not -1"),
     Bad("T1", tree("parent", 7, to=7), "node 7 has the parent 7, which does not come before it"),
@@ -248,12 +148,12 @@ ROWS = [
     ),
     Bad(
         "T9",
-        whole(terminal=lambda array: array[:-1], utility=lambda array: array[:-1]),
+        whole("tree", terminal=lambda array: array[:-1], utility=lambda array: array[:-1]),
         "terminal lists 29 of 30 terminals",
     ),
     Bad(
         "T9",
-        whole(terminal=swap(0, 1)),
+        whole("tree", terminal=swap(0, 1)),
         "terminal[0] is 24, not node 22 (history [J, Q, pass, pass])",
     ),
     Bad(
@@ -294,17 +194,17 @@ ROWS = [
     Bad(
         "S3",
         form("bucket_level", 0, to=2),
-        "bucket 0 has (level, actions) (2, 2), but bucket 1 has (1, 2)",
+        "bucket 0 has (level, actions, mask) (2, 2, 0), but bucket 1 has (1, 2, 0)",
     ),
     Bad(
         "S3",
         form("bucket_level", 1, to=0),
-        "bucket 0 has (level, actions) (0, 2), but bucket 1 has (0, 2)",
+        "bucket 0 has (level, actions, mask) (0, 2, 0), but bucket 1 has (0, 2, 0)",
     ),
     Bad(
         "S3",
         both(form("bucket_actions", 1, to=3), form("bucket_actions", 2, to=2)),
-        "bucket 1 has (level, actions) (1, 3), but bucket 2 has (1, 2)",
+        "bucket 1 has (level, actions, mask) (1, 3, 0), but bucket 2 has (1, 2, 0)",
         "forked",
     ),
     Bad("S4", form("bucket_infoset", 1, to=2), "bucket 1 begins at infoset 2, not 3"),
@@ -378,74 +278,74 @@ ROWS = [
         "infoset 0 ('J')), but the parent of infoset 3 ('Jpb') is sequence 2 ('pass' at "
         "infoset 1 ('Q'))",
     ),
-    Bad("P1", form("payoff_rows", 1, to=0), "payoff_rows[1] is 0"),
-    Bad("P1", form("payoff_entries", 1, to=0), "payoff_entries[1] is 0"),
-    Bad("P1", form("payoff_slices", 1, to=7), "payoff_slices gives player 1 the range 7 to 5"),
-    Bad("P1", form("payoff_slices", 2, to=4), "payoff_slices ends at 4, not 5"),
-    Bad("P2", form("payoff_offset", 1, to=7), "slice 1 begins at entry 7, not 6"),
-    Bad("P2", form("payoff_entries", 4, to=5), "the slices end at entry 63, but there are 60"),
+    Bad("P1", form("payoff.rows", 1, to=0), "payoff.rows[1] is 0"),
+    Bad("P1", form("payoff.entries", 1, to=0), "payoff.entries[1] is 0"),
+    Bad("P1", form("payoff.slices", 1, to=10), "payoff.slices gives player 1 the range 10 to 9"),
+    Bad("P1", form("payoff.slices", 2, to=4), "payoff.slices ends at 4, not 9"),
+    Bad("P2", form("payoff.offset", 1, to=7), "slice 1 begins at entry 7, not 6"),
+    Bad("P2", form("payoff.entries", 8, to=5), "the slices end at entry 61, but there are 60"),
     Bad(
         "P3",
-        form("payoff_row", 2, to=8),
+        form("payoff.row", 2, to=8),
         "slice 2 of player 0 has rows 8 to 13, which are not all his sequences",
     ),
     Bad(
         "P3",
-        form("payoff_row", 1, to=3),
+        form("payoff.row", 1, to=3),
         "slice 1 begins at sequence 3 ('pass' at infoset 2 ('K')), which does not come "
         "after the rows of slice 0",
     ),
     Bad(
         "P4",
-        form("payoff_column", 0, 0, to=1),
+        form("payoff.column", 0, 0, to=1),
         "entry 0, of sequence 1 ('pass' at infoset 0 ('J')), has column 1, which is no "
         "sequence of player 1",
     ),
     Bad(
         "P4",
-        form("payoff_column", 0, 59, to=26),
+        form("payoff.column", 0, 59, to=26),
         "entry 59, of sequence 25 ('bet' at infoset 11 ('Kp')), has column 26, which is no "
         "sequence of player 0",
     ),
     Bad(
         "P5",
-        both(whole(payoff_column=swap(0, 3)), whole(payoff_value=swap(0, 3))),
-        "the columns of sequence 1 ('pass' at infoset 0 ('J')) go from [19] to [18]",
+        both(whole(payoff__column=swap(0, 3)), whole(payoff__value=swap(0, 3))),
+        "the columns of sequence 1 ('pass' at infoset 0 ('J')) go from [19] to [17]",
     ),
     Bad(
         "P5",
-        form("payoff_column", 0, 3, to=18),
-        "the columns of sequence 1 ('pass' at infoset 0 ('J')) go from [18] to [18]",
+        form("payoff.column", 0, 3, to=17),
+        "the columns of sequence 1 ('pass' at infoset 0 ('J')) go from [17] to [17]",
     ),
     Bad(
         "P6",
-        form("payoff_value", 19, to=np.nan),
+        form("payoff.value", 19, to=np.nan),
         "entry 19, of sequence 8 ('pass' at infoset 4 ('Qpb')), has value nan",
     ),
     Bad(
         "P7",
-        form("payoff_value", 19, to=0.0),
+        form("payoff.value", 19, to=0.0),
         "the payoffs of sequence 8 ('pass' at infoset 4 ('Qpb')) differ",
     ),
     Bad(
         "P7",
-        whole(payoff_value=swap(0, 1)),
+        whole(payoff__value=swap(0, 1)),
         "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
     ),
     Bad(
         "P7",
-        form("payoff_column", 0, 0, to=17),
+        form("payoff.column", 0, 0, to=18),
         "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
     ),
     Bad(
         "P7",
-        whole(payoff_value=lambda array: array * (1 + 1e-8)),
+        whole(payoff__value=lambda array: array * (1 + 1e-8)),
         "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
     ),
     Bad(
         "P7",
         tree("utility", 0, 1, to=3.0),
-        "the payoffs of sequence 18 ('pass' at infoset 10 ('Qp')) differ",
+        "the payoffs of sequence 17 ('pass' at infoset 9 ('Qp')) differ",
     ),
     # Where labels are missing too, what is at fault is still named, by its number.
     Bad(
@@ -496,6 +396,7 @@ ROWS = [
     ),
     Bad("L4", labels("outcome_labels", 1, "J"), "'J' is number 0 and number 1"),
     Bad("L4", labels("outcome_labels", 1, None), "None is of type NoneType, not str"),
+    *broken_public_games.ROWS,
 ]
 
 NAMES = {invariant.number: invariant.name for invariant in INVARIANTS}
@@ -516,34 +417,109 @@ def test_every_line_of_the_list_is_checked_and_has_a_row() -> None:
     assert set(written) == {row.number for row in ROWS}
 
 
-def test_the_worked_example_of_the_list_is_true() -> None:
-    """Its rows are ``| `field` | `[first values ... last values]` |``."""
+def test_the_worked_examples_of_the_list_are_true() -> None:
+    """Their rows are ``| `field` | `[first values ... last values]` |``; ``field`` may be cut."""
+    _, kuhn, dice = LIST.read_text("utf-8").split("\n## A", 2)
     game = compiled("kuhn")
-    arrays = game.tree._asdict() | game.form._asdict()
-    rows = re.findall(r"^\| `(\w+)` \| `\[(.*)\]` \|$", LIST.read_text("utf-8"), re.MULTILINE)
-    assert [name for name, _ in rows] == list(arrays)
-    for name, shown in rows:
-        begin, left_out, end = shown.partition("...")
-        values = arrays[name].ravel().tolist()
-        first, last = ([float(Fraction(value)) for value in part.split()] for part in (begin, end))
-        assert values[: len(first)] == pytest.approx(first), name
-        if left_out:
-            assert values[-len(last) :] == pytest.approx(last), name
-        else:
-            assert len(values) == len(first), name
+    arrays = [*game.arrays().items(), *game.tree._asdict().items()]
+    expected = [(name.partition("/")[2].replace("/", ".") or name, array) for name, array in arrays]
+    assert {name for name, _ in rows_of(kuhn)} == {name for name, _ in expected}
+    assert len(rows_of(kuhn)) == len(expected)
+    for name, shown in rows_of(kuhn):
+        # The trees have names in common.
+        found = [array for other, array in expected if other == name]
+        assert any(shows(shown, array) for array in found), name
+    blocks = compiled("liars_dice(faces=4)").form.blocks
+    for name, shown in rows_of(dice):
+        field, begin, end = re.fullmatch(r"(\w+)\[(\d+):?(\d*)\]", name).groups()  # type: ignore[union-attr]
+        stop = int(end or int(begin) + 1)
+        assert shows(shown, getattr(blocks, field)[int(begin) : stop]), name
 
 
-@pytest.mark.parametrize(
-    "name", ["kuhn", "kuhn(players=3)", "leduc", "goofspiel", "matching_pennies", "forked"]
+def rows_of(text: str) -> list[tuple[str, str]]:
+    return re.findall(r"^\| `([\w.:\[\]]+)` \| `\[(.*)\]` \|$", text, re.MULTILINE)
+
+
+def shows(shown: str, array: np.ndarray) -> bool:
+    begin, left_out, end = shown.partition("...")
+    values = array.ravel().tolist()
+    first, last = ([float(Fraction(value)) for value in part.split()] for part in (begin, end))
+    if not left_out:
+        return values == pytest.approx(first)
+    return (values[: len(first)], values[-len(last) :]) == (
+        pytest.approx(first),
+        pytest.approx(last),
+    )
+
+
+GAMES = (
+    "kuhn",
+    "histories:kuhn",
+    "kuhn(players=3)",
+    "leduc",
+    "goofspiel",
+    "matching_pennies",
+    "liars_dice(faces=4)",
+    "forked",
+    "suited",
+    "blocks",
+    "histories:blocks",
+    "lazy",
 )
+
+
+@pytest.mark.parametrize("name", GAMES)
 def test_compiled_games_pass(name: str) -> None:
     check(compiled(name))
+    check(compiled(name), expand=True)
+
+
+@pytest.mark.openspiel
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+def test_recognised_games_pass(name: str) -> None:
+    pytest.importorskip("pyspiel")
+    game = compiled(f"openspiel:{name}")
+    assert game.histories is not None
+    assert game.public is not None
+    check(game, expand=True)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_games_pass(seed: int) -> None:
-    check(compile_game(random_game(seed, n_players=1 + seed % 4, max_histories=60)))
-    check(compile_game(random_public_tree_game(seed, n_players=2 + seed % 2)))
+    check(compile_game(random_game(seed, n_players=1 + seed % 4, max_histories=60)), expand=True)
+    check(compile_game(random_public_tree_game(seed, n_players=2 + seed % 2)), expand=True)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_games_in_blocks_pass(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payoff_blocks, "ENTRY_NS", 1e9)
+    game = compile_game(random_public_tree_game(seed, zero_sum=seed % 2 == 0))
+    assert game.form.blocks.n_blocks
+    check(game, expand=True)
+
+
+def test_a_large_game_is_checked_without_expanding_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = compile_game("liars_dice")
+
+    def never(*args: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(compiled_game, "expand", never)
+    check(game)
+    with pytest.raises(AssertionError):
+        check(replace(game), expand=True)
+
+
+@pytest.mark.parametrize("name", ["kuhn(players=3)", "suited", "blocks", "liars_dice(faces=4)"])
+def test_the_operator_entry_by_entry(name: str) -> None:
+    form = compiled(name).form
+    x = np.random.default_rng(1).uniform(size=form.n_sequences)
+    for player in range(form.n_players):
+        row, column, value = all_entries(form, player)
+        begin, end = form.player_sequences[player : player + 2]
+        summed = np.bincount(row - begin, value * x[column].prod(axis=0), end - begin)
+        np.testing.assert_allclose(summed, product(form, player, x), rtol=1e-12, atol=1e-15)
+        assert count_entries(form, player) == len(value)
 
 
 def test_a_game_without_decisions_passes() -> None:
@@ -554,13 +530,25 @@ def test_a_game_without_decisions_passes() -> None:
     check(compile_game(Over()))
 
 
-@pytest.mark.parametrize("name", ["kuhn", "kuhn(players=3)"])
+@pytest.mark.parametrize("name", ["kuhn", "kuhn(players=3)", "suited"])
 def test_every_change_of_the_payoffs_is_found(name: str) -> None:
     game = compiled(name)
-    for entry in range(0, len(game.form.payoff_value), 7):
-        value = game.form.payoff_value[entry]
-        with pytest.raises(InvariantError, match=r"^P7 "):
-            check(form("payoff_value", entry, to=value + 1e-7)(game))
+    for entry in range(0, len(game.form.payoff.value), 7):
+        value = game.form.payoff.value[entry]
+        with pytest.raises(InvariantError, match=r"^(P7|V12) "):
+            check(form("payoff.value", entry, to=value + 1e-7)(game))
+
+
+@pytest.mark.parametrize("name", ["blocks", "histories:blocks"])
+def test_every_change_of_a_block_is_found(name: str) -> None:
+    game = compiled(name)
+    blocks = game.form.blocks
+    for field in ("coefficient", "weight"):
+        # Beside a count there is no weight.
+        for at in np.flatnonzero(getattr(blocks, field)).tolist():
+            value = getattr(blocks, field)[at] * (1 + 1e-6)
+            with pytest.raises(InvariantError, match=r"^(P7|V12) "):
+                check(form(f"blocks.{field}", at, to=value)(game))
 
 
 def test_payoffs_that_cancel_are_no_difference() -> None:

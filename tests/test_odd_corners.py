@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import ReferenceCFR, build_tree, nash_conv
+from spoiling import compiled
 
 from tensorcfr import (
     ALGORITHMS,
@@ -224,8 +225,11 @@ class TestStates:
 
     def test_damaged(self) -> None:
         state = Solver(KUHN).state
-        with pytest.raises(ValueError, match="regret is float32"):
+        # All arrays are float64 or all are float32, as the regrets say.
+        with pytest.raises(ValueError, match=r"strategy is float64 .* it is float32 \(26,\)$"):
             Solver(KUHN, state=state._replace(regret=state.regret.astype(np.float32)))
+        with pytest.raises(ValueError, match=r"regret is float16 .* it is float64 \(26,\)$"):
+            Solver(KUHN, state=state._replace(regret=state.regret.astype(np.float16)))
         with pytest.raises(ValueError, match="regret holds a value that is not finite"):
             Solver(KUHN, state=state._replace(regret=state.regret + np.nan))
 
@@ -244,10 +248,13 @@ class TestCopies:
         assert pickle.loads(pickle.dumps(record)) == record
         assert copy.deepcopy(record) == record
 
-    def test_of_games_stay_read_only(self) -> None:
-        for twin in (pickle.loads(pickle.dumps(KUHN)), copy.deepcopy(KUHN)):
-            assert twin.digest == KUHN.digest
-            assert not twin.form.payoff_value.flags.writeable
+    @pytest.mark.parametrize("name", ["kuhn", "histories:kuhn", "suited", "blocks", "lazy"])
+    def test_of_games_stay_read_only(self, name: str) -> None:
+        game = compiled(name)
+        for twin in (pickle.loads(pickle.dumps(game)), copy.deepcopy(game)):
+            assert twin.digest == game.digest
+            assert list(twin.infoset_labels) == list(game.infoset_labels)
+            assert not any(array.flags.writeable for array in twin.arrays().values())
 
     def test_of_solutions(self) -> None:
         solution = solve(KUHN, DCFR, iters=20)

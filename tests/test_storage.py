@@ -8,14 +8,16 @@ import os
 import stat
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from random_games import random_game
+from spoiling import Suited, compiled
 
-from tensorcfr import files
+from tensorcfr import CFR, DCFR, Solution, Solver, files, solve, storage
 from tensorcfr.compiled import CompiledGame
 from tensorcfr.compilers import compile_game
 from tensorcfr.rules import Chance, Decision, Game, Terminal
@@ -60,7 +62,10 @@ GAMES: dict[str, Any] = {
     "odd labels": Odd(),
     "no decisions": Over(),
     "random": random_game(5, n_players=3),
+    "merged": Suited(),
 }
+COMPILED = ("histories:kuhn", "blocks", "histories:blocks", "lazy")
+"""Games of ``spoiling.py``, with other views."""
 
 
 @pytest.fixture
@@ -73,17 +78,104 @@ def test_what_was_saved_comes_back(source: Any, tmp_path: Path) -> None:
     game = compile_game(source)
     again = load_game(save_game(game, tmp_path / "game"))
     assert_same(again, game)
-    assert not any(array.flags.writeable for array in (*again.tree, *again.form))
+    assert not any(array.flags.writeable for array in again.arrays().values())
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_every_view_comes_back(name: str, tmp_path: Path) -> None:
+    game = compiled(name)
+    again = load_game(save_game(game, tmp_path / "game"))
+    assert_same(again, game)
+    np.testing.assert_array_equal(again.tree.infoset, game.tree.infoset)
+
+
+@pytest.mark.openspiel
+def test_a_recognised_game_comes_back(tmp_path: Path) -> None:
+    pytest.importorskip("pyspiel")
+    game = compiled("openspiel:leduc_poker")
+    again = load_game(save_game(game, tmp_path / "game"))
+    assert_same(again, game)
+    assert again.histories is not None
+    assert again.public is not None
+    assert again.merged is not None
 
 
 def assert_same(one: CompiledGame, other: CompiledGame) -> None:
-    for view in ("tree", "form"):
-        for name, array in getattr(one, view)._asdict().items():
-            expected = getattr(getattr(other, view), name)
-            assert array.dtype == expected.dtype, name
-            np.testing.assert_array_equal(array, expected, name)
-    for name in ("name", "infoset_labels", "infoset_actions", "outcome_labels"):
+    expected = other.arrays()
+    assert list(one.arrays()) == list(expected)
+    for name, array in one.arrays().items():
+        assert array.dtype == expected[name].dtype, name
+        np.testing.assert_array_equal(array, expected[name], name)
+    for name in ("name", "outcome_labels"):
         assert getattr(one, name) == getattr(other, name)
+    for name in ("infoset_labels", "infoset_actions"):
+        assert type(getattr(one, name)) is type(getattr(other, name))
+        assert list(getattr(one, name)) == list(getattr(other, name))
+    if other.public is not None:
+        assert one.public is not None
+        assert one.public[1:] == other.public[1:]
+    assert one.digest == other.digest
+
+
+def test_labels_that_are_made_on_demand_are_not_kept(tmp_path: Path) -> None:
+    arrays = pack_game(compiled("lazy"))
+    assert "game/infosets/text" not in arrays
+    assert "game/actions/kind" not in arrays
+    again = unpack_game(arrays)
+    label = again.infoset_labels[100]
+    assert again.infoset_index[label] == 100
+    del arrays["game/public/prior"]
+    with pytest.raises(ValueError, match=r"^array 'game/public/prior' is missing$"):
+        unpack_game(arrays)
+
+
+@pytest.mark.parametrize("name", ["suited", "blocks", "lazy", "histories:kuhn"])
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_a_solution_goes_on_to_the_same_bits(name: str, precision: str, tmp_path: Path) -> None:
+    game = compiled(name)
+    solver = Solver(game, DCFR, precision=precision)
+    solver.step(5)
+    kept = solver.state._make(array.copy() for array in solver.state)
+    solution = replace(solve(game, DCFR, iters=5), state=kept)
+    again = Solution.load(solution.save(tmp_path / "s"))
+    assert again.state is not None
+    assert again.state.regret.dtype == precision
+    assert again.state.regret.shape == (game.solver_form.n_sequences,)
+    assert again.policy.probabilities.shape == (game.n_sequences,)
+    on = Solver(again.game, DCFR, state=again.state, iteration=5)
+    on.step(3)
+    solver.step(3)
+    for one, other in zip(on.state, solver.state, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def of_version_1(path: Path) -> None:
+    """Rewrite a file without hands as the version before wrote it."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    header = json.loads(arrays.pop(HEADER).tobytes())
+    new = ("bucket_stride", "bucket_mask", "hand_rank", "blocks/", "game/views/")
+    arrays = {
+        key.replace("form/payoff/", "form/payoff_"): array
+        for key, array in arrays.items()
+        if not any(part in key for part in new)
+    }
+    header["version"] = 1
+    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, **arrays)
+
+
+@pytest.mark.parametrize("name", ["kuhn(players=3)", "goofspiel(cards=3)"])
+def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
+    game = compile_game(name)
+    path = save_game(game, tmp_path / "game")
+    of_version_1(path)
+    assert_same(load_game(path), game)
+    solution = solve(game, CFR, iters=5)
+    of_version_1(path := solution.save(tmp_path / "solution"))
+    again = Solution.load(path)
+    assert_same(again.game, game)
+    assert again.evaluation == solution.evaluation
 
 
 def test_the_methods_of_a_game_save_and_load(kuhn: CompiledGame, tmp_path: Path) -> None:
@@ -102,8 +194,9 @@ def test_the_suffix(kuhn: CompiledGame, tmp_path: Path, asked: str, written: str
 def test_the_file_is_plain(kuhn: CompiledGame, tmp_path: Path) -> None:
     with np.load(save_game(kuhn, tmp_path / "kuhn"), allow_pickle=False) as archive:
         header = json.loads(archive["header"].tobytes())
-        assert header == {"format": "tensorcfr", "version": 1, "kind": "game", "name": "kuhn"}
-        assert archive["game/tree/parent"].tolist() == kuhn.tree.parent.tolist()
+        assert header == {"format": "tensorcfr", "version": VERSION, "kind": "game", "name": "kuhn"}
+        assert archive["game/public/parent"].tolist() == [-1, 0, 0, 1, 1, 2, 2, 4, 4]
+        assert archive["game/form/payoff/value"].tolist() == kuhn.form.payoff.value.tolist()
         assert archive["game/infosets/text"].tobytes() == "".join(kuhn.infoset_labels).encode()
 
 
@@ -122,7 +215,7 @@ def test_a_game_can_be_packed_among_other_arrays(kuhn: CompiledGame) -> None:
 
 def spoiled(tmp_path: Path, spoil: Callable[[dict[str, Any], dict[str, Any]], None]) -> Path:
     """Kuhn on disk with a changed header or changed arrays."""
-    path = save_game(compile_game("kuhn"), tmp_path / "kuhn")
+    path = save_game(compiled("histories:kuhn"), tmp_path / "kuhn")
     with np.load(path) as archive:
         arrays = dict(archive)
     header = json.loads(arrays.pop(HEADER).tobytes())
@@ -148,8 +241,8 @@ def changed(key: str, at: Any, to: Any) -> Callable[[dict[str, Any], dict[str, A
     [
         (
             lambda header, arrays: header.update(version=VERSION + 1),
-            "{path} was written by a newer tensorcfr: its format has version 2, this one reads "
-            "up to 1",
+            "{path} was written by a newer tensorcfr: its format has version 3, this one reads "
+            "up to 2",
         ),
         (lambda header, arrays: header.update(version="1"), "{path} was not written by tensorcfr"),
         (lambda header, arrays: header.clear(), "{path} was not written by tensorcfr"),
@@ -186,6 +279,27 @@ def changed(key: str, at: Any, to: Any) -> Callable[[dict[str, Any], dict[str, A
         (
             changed("game/actions/kind", 3, 1),
             "{path} is damaged: array 'game/actions/kind' points beyond the tuples of actions",
+        ),
+        (
+            changed("game/nodes/given", 0, 0),
+            "{path} is damaged: array 'game/nodes/given' does not give 4 labels",
+        ),
+        (
+            lambda header, arrays: arrays.pop("game/form/blocks/code"),
+            "{path} is damaged: array 'game/form/blocks/code' is missing",
+        ),
+        (
+            lambda header, arrays: arrays.update(storage._pack_labels("game/views", ["form"])),
+            "{path} is damaged: array 'game/views/text' lists neither labels nor a public tree",
+        ),
+        (
+            lambda header, arrays: arrays.update(storage._pack_labels("game/views", ["labels"])),
+            "{path} is damaged: array 'game/views/text' lists neither a history tree nor a "
+            "public one",
+        ),
+        (
+            changed("game/public/prior", (0, 1), 0.5),
+            "{path} is damaged: V1 (prior): it sums to 1.3333333333333333",
         ),
         (
             changed("game/tree/probability", 4, 0.25),

@@ -249,7 +249,9 @@ def _blocks(
     """The blocks: ``first`` end and ``length`` of each, and all their ends in order."""
     used, matrix = np.unique(ends.matrix[first], return_inverse=True)
     listed = [part for index in used.tolist() for part in programs[index]]
-    order, offset, counts = [], [], [0]
+    order: list[np.ndarray] = []
+    offset: list[np.ndarray] = []
+    counts = [0]
     for own in places:
         by_group = np.argsort(own.group[first], kind="stable")
         changes = np.flatnonzero(np.diff(own.group[first][by_group], prepend=-2))
@@ -296,13 +298,13 @@ def _code(part: Program) -> tuple[list[int], list[float]]:
     return code, weight
 
 
-def no_blocks(players: int) -> PayoffBlocks:
+def no_blocks(n_players: int) -> PayoffBlocks:
     """A payoff operator without shared matrices."""
     none = np.empty(0, dtype=np.int64)
     places = Places(none, none, none, none)
     ends = Ends(np.empty((2, 0), dtype=np.int64), none, np.empty(0), np.empty((0, 2, 1, 1)))
     blocks = _blocks(none, none, none, ends, [places, places], [])
-    return blocks._replace(player_groups=np.zeros(players + 1, dtype=np.int64))
+    return blocks._replace(player_groups=np.zeros(n_players + 1, dtype=np.int64))
 
 
 def _join(parts: Iterable[np.ndarray], dtype: type) -> np.ndarray:

@@ -26,6 +26,7 @@ from ..compiled import CompiledGame, SequenceForm
 from ..errors import MemoryLimitError, MissingExtraError
 from ..kernels import evaluation as kernels
 from ..memory import free_memory
+from ..payoffs import all_entries, count_entries
 from ..policy import Policy
 from .metrics import Evaluation, evaluate_probabilities
 
@@ -84,7 +85,7 @@ def equilibrium(
 
 def bytes_needed(game: CompiledGame) -> int:
     """Bytes that the linear program takes, about: its coefficients in HiGHS and on the way."""
-    coefficients = len(game.form.payoff_value) // 2 + game.n_sequences + game.n_infosets
+    coefficients = count_entries(game.form, 0) + game.n_sequences + game.n_infosets
     return BYTES_PER_COEFFICIENT * coefficients
 
 
@@ -166,7 +167,7 @@ def _method(form: SequenceForm) -> str:
     kuhn(cards=400)          249               31 %    1.0  / 6.3
     ======================== ================= ======= =============
     """
-    entries = len(form.payoff_value) // 2
+    entries = count_entries(form, 0)
     own, other = np.diff(form.player_sequences).tolist()
     if entries > DENSE_ROWS * (own + other) and entries < DENSE_MATRIX * own * other:
         return "highs-ipm"
@@ -177,14 +178,9 @@ def _payoff_matrix(form: SequenceForm) -> Any:
     """Player 0's payoff per pair of sequences, a scipy.sparse array, own sequences x others'."""
     from scipy import sparse
 
-    slices = slice(form.payoff_slices[0], form.payoff_slices[1])
-    index, place, row = _unroll(
-        form.payoff_row[slices], form.payoff_rows[slices], form.payoff_entries[slices]
-    )
-    entry = form.payoff_offset[slices][index] + place
+    row, column, value = all_entries(form, 0)
     shape = np.diff(form.player_sequences)
-    column = form.payoff_column[0, entry].astype(np.int64) - shape[0]
-    return sparse.coo_array((form.payoff_value[entry], (row, column)), shape=tuple(shape))
+    return sparse.coo_array((value, (row, column[0] - shape[0])), shape=tuple(shape))
 
 
 def _sequence_constraints(form: SequenceForm, player: int) -> Any:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
+from ..views import named_arrays
 from .reader import Reader
 
-ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
+Declared = dict[str, tuple[type, tuple[str | int, ...]]]
+"""Dtype and shape by name; the first array with a dimension sets its size."""
+
+SMALL = np.signedinteger
+HANDS = ("hands of player 0", "hands of player 1")
+
+FORM: Declared = {
     "player_infosets": (np.int64, ("players + 1",)),
     "player_sequences": (np.int64, ("players + 1",)),
     "player_buckets": (np.int64, ("players + 1",)),
@@ -15,14 +26,28 @@ ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "bucket_lanes": (np.int64, ("buckets",)),
     "bucket_infoset": (np.int64, ("buckets",)),
     "bucket_sequence": (np.int64, ("buckets",)),
+    "bucket_stride": (np.int64, ("buckets",)),
+    "bucket_mask": (np.int64, ("buckets",)),
+    "hand_rank": (np.int64, ("masks", "most hands + 1")),
     "infoset_parent": (np.uint32, ("infosets",)),
-    "payoff_row": (np.int64, ("slices",)),
-    "payoff_rows": (np.int64, ("slices",)),
-    "payoff_entries": (np.int64, ("slices",)),
-    "payoff_offset": (np.int64, ("slices",)),
-    "payoff_slices": (np.int64, ("players + 1",)),
-    "payoff_column": (np.uint32, ("players - 1", "entries")),
-    "payoff_value": (np.float64, ("entries",)),
+    "payoff.row": (np.int64, ("slices",)),
+    "payoff.rows": (np.int64, ("slices",)),
+    "payoff.entries": (np.int64, ("slices",)),
+    "payoff.offset": (np.int64, ("slices",)),
+    "payoff.slices": (np.int64, ("players + 1",)),
+    "payoff.column": (np.uint32, ("players - 1", "entries")),
+    "payoff.value": (np.float64, ("entries",)),
+    "blocks.block": (np.int64, ("blocks", 9)),
+    "blocks.coefficient": (np.float64, ("block terminals",)),
+    "blocks.order": (np.int64, (2, "blocks")),
+    "blocks.group_offset": (np.int64, ("groups + 1",)),
+    "blocks.player_groups": (np.int64, ("players + 1",)),
+    "blocks.program_offset": (np.int64, ("programs + 1",)),
+    "blocks.code": (np.int64, ("code",)),
+    "blocks.weight": (np.float64, ("code",)),
+}
+
+TREE: Declared = {
     "parent": (np.int64, ("nodes",)),
     "first_child": (np.int64, ("nodes + 1",)),
     "player": (np.int8, ("nodes",)),
@@ -32,41 +57,94 @@ ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "terminal": (np.int64, ("terminals",)),
     "utility": (np.float64, ("terminals", "players")),
 }
-"""Dtype and shape of every array; the first one with a dimension sets its size."""
+
+PUBLIC: Declared = {
+    "prior": (np.float64, HANDS),
+    "parent": (SMALL, ("nodes",)),
+    "first_child": (SMALL, ("nodes + 1",)),
+    "player": (np.int8, ("nodes",)),
+    "edge": (SMALL, ("nodes",)),
+    "chance": (SMALL, ("nodes",)),
+    "chance_table": (np.float64, ("tables", *HANDS)),
+    "weight": (SMALL, ("nodes",)),
+    "weight_table": (np.float64, ("weights", *HANDS)),
+    "payoff": (SMALL, ("nodes",)),
+    "coefficient": (np.float64, ("payoffs",)),
+    "matrix": (np.int64, ("payoffs",)),
+    "matrix_table": (np.float64, ("matrices", 2, *HANDS)),
+    "bucket": (SMALL, ("nodes",)),
+    "rank": (SMALL, ("nodes",)),
+}
+
+
+def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
+    """What the names of a view begin with, what is declared, and the arrays."""
+    game = reader.game
+    yield "", FORM, dict(named(game.form))
+    if reader.has_tree:
+        yield "", TREE, dict(named(reader.tree))
+    if game.public is not None:
+        yield "public.", PUBLIC, dict(named(game.public.tree))
+    if game.merged is not None:
+        # Its players are those of the game.
+        declared = FORM | {"sequence": (np.uint32, ("sequences",))}
+        yield "merged.", declared, dict(named(game.merged.form), sequence=game.merged.sequence)
+
+
+def named(view: Any) -> Iterator[tuple[str, Any]]:
+    """The arrays of a view, those of a part as ``part.array``."""
+    for name, array in named_arrays(view):
+        yield name.replace("/", "."), array
 
 
 def find_array(reader: Reader) -> str | None:
     """Dtype and shape of every array."""
-    arrays = reader.form._asdict() | reader.tree._asdict()
-    sizes: dict[str, int] = {}
-    for name, (dtype, dimensions) in ARRAYS.items():
-        array = arrays[name]
-        if not isinstance(array, np.ndarray):
-            return f"{name} is of type {type(array).__name__}, not an array"
-        if array.dtype != dtype:
-            return f"{name} is {array.dtype}, not {np.dtype(dtype)}"
-        if array.ndim == len(dimensions):
-            for dimension, size in zip(dimensions, array.shape, strict=True):
-                base, offset = shifted(dimension)
-                sizes.setdefault(base, size - offset)
-        wanted = tuple(sizes.get(base, 0) + offset for base, offset in map(shifted, dimensions))
-        if array.shape != wanted:
-            said = ", ".join(dimensions) + ("," if len(dimensions) == 1 else "")
-            return f"{name} has shape {array.shape}, not ({said}) = {wanted}"
-    if sizes["players"] < 1 or sizes["nodes"] < 1:
-        return f"there are {sizes['players']} players and {sizes['nodes']} nodes"
+    players: dict[str, int] = {}
+    for prefix, declared, arrays in views(reader):
+        sizes = dict(players)
+        for name, (dtype, dimensions) in declared.items():
+            wrong = wrong_array(arrays[name], dtype, dimensions, sizes)
+            if wrong is not None:
+                return f"{prefix}{name} {wrong}"
+        players = {"players": sizes.get("players", 0)}
+        if players["players"] < 1 or sizes.get("nodes", 1) < 1:
+            return f"there are {sizes['players']} players and {sizes.get('nodes')} nodes"
     return None
 
 
-def shifted(dimension: str) -> tuple[str, int]:
-    """``"players - 1"`` as ``("players", -1)``."""
-    base, _, offset = dimension.partition(" ")
-    return base, int(offset.replace(" ", "") or 0)
+def wrong_array(
+    array: Any, dtype: type, dimensions: tuple[str | int, ...], sizes: dict[str, int]
+) -> str | None:
+    """What is wrong with one array; sizes that are not known yet are entered."""
+    if not isinstance(array, np.ndarray):
+        return f"is of type {type(array).__name__}, not an array"
+    if not np.issubdtype(array.dtype, dtype):
+        return f"is {array.dtype}, not {'a signed integer' if dtype is SMALL else np.dtype(dtype)}"
+    if array.ndim == len(dimensions):
+        for dimension, size in zip(dimensions, array.shape, strict=True):
+            base, offset = shifted(dimension)
+            sizes.setdefault(base, size - offset)
+    wanted = tuple(
+        sizes.get(base, 0) + offset if base else offset for base, offset in map(shifted, dimensions)
+    )
+    if array.shape != wanted:
+        said = ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "")
+        return f"has shape {array.shape}, not ({said}) = {wanted}"
+    return None
+
+
+def shifted(dimension: str | int) -> tuple[str, int]:
+    """``"players - 1"`` as ``("players", -1)``, and 9 as ``("", 9)``."""
+    if isinstance(dimension, int):
+        return "", dimension
+    base, offset = re.fullmatch(r"(.*?)( [+-] \d+)?", dimension).groups()  # type: ignore[union-attr]
+    return base, int((offset or "0").replace(" ", ""))
 
 
 def find_contiguous(reader: Reader) -> str | None:
     """Every array is contiguous."""
-    for name, array in (reader.form._asdict() | reader.tree._asdict()).items():
-        if not array.flags.c_contiguous:
-            return f"{name} is not contiguous in C order"
+    for prefix, _, arrays in views(reader):
+        for name, array in arrays.items():
+            if not array.flags.c_contiguous:
+                return f"{prefix}{name} is not contiguous in C order"
     return None

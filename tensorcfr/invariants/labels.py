@@ -12,7 +12,8 @@ from .reader import Reader, first
 def find_count(reader: Reader) -> str | None:
     """One label and one tuple of actions per infoset."""
     infosets = reader.form.n_infosets
-    for name, given in (("labels", reader.labels), ("action tuples", reader.actions)):
+    game = reader.game
+    for name, given in (("labels", game.infoset_labels), ("action tuples", game.infoset_actions)):
         if len(given) != infosets:
             return f"there are {len(given)} {name} for {infosets} infosets"
     return None
@@ -33,28 +34,45 @@ def repeated(labels: Sequence[object]) -> str | None:
 
 def find_label(reader: Reader) -> str | None:
     """Infoset labels are strings, no two alike."""
-    return repeated(reader.labels)
+    return repeated(reader.game.infoset_labels)
 
 
 def find_actions(reader: Reader) -> str | None:
     """As many action labels as actions, no two alike."""
-    if not set(map(type, reader.actions)) <= {tuple}:
-        bad = next(i for i, given in enumerate(reader.actions) if type(given) is not tuple)
-        wrong = type(reader.actions[bad]).__name__
+    all_actions = tuple(reader.game.infoset_actions)
+    if not set(map(type, all_actions)) <= {tuple}:
+        bad = next(i for i, given in enumerate(all_actions) if type(given) is not tuple)
+        wrong = type(all_actions[bad]).__name__
         return f"the actions of {reader.infoset(bad)} are of type {wrong}, not tuple"
-    given = np.fromiter(map(len, reader.actions), dtype=np.int64, count=len(reader.actions))
+    given = np.fromiter(map(len, all_actions), dtype=np.int64, count=len(all_actions))
     actions = reader.form.bucket_actions[reader.infoset_bucket]
     if (infoset := first(given != actions)) is not None:
         return (
             f"{reader.infoset(infoset)} has {actions[infoset]} actions, but the labels "
-            f"{list(reader.actions[infoset])}"
+            f"{list(all_actions[infoset])}"
         )
-    for labels in dict.fromkeys(reader.actions):
+    for labels in dict.fromkeys(all_actions):
         if twice := repeated(labels):
-            return f"{twice} at {reader.infoset(list(reader.actions).index(labels))}"
+            return f"{twice} at {reader.infoset(all_actions.index(labels))}"
     return None
 
 
 def find_outcome_label(reader: Reader) -> str | None:
     """Outcome labels are strings, no two alike."""
     return repeated(reader.game.outcome_labels)
+
+
+def find_public_label(reader: Reader) -> str | None:
+    """Labels of hands and public steps, none twice; labels of public nodes, if there are any."""
+    game = reader.game.public
+    assert game is not None
+    if tuple(map(len, game.hands)) != game.tree.prior.shape:
+        return f"there are {list(map(len, game.hands))} hands, not {list(game.tree.prior.shape)}"
+    for labels in (*game.hands, game.edges):
+        if wrong := repeated(labels):
+            return wrong
+    if game.node_labels is None:
+        return None
+    if len(game.node_labels) != game.tree.n_nodes:
+        return f"there are {len(game.node_labels)} labels for {game.tree.n_nodes} public nodes"
+    return repeated([label for label in game.node_labels if label is not None])

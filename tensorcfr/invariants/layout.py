@@ -28,13 +28,16 @@ def find_empty_bucket(reader: Reader) -> str | None:
 
 
 def find_bucket_order(reader: Reader) -> str | None:
-    """The buckets of a player go by level, then by number of actions."""
+    """The buckets of a player go by level, then by number of actions, then by mask."""
     form = reader.form
-    level, actions = np.diff(form.bucket_level), np.diff(form.bucket_actions)
-    falls = (level < 0) | ((level == 0) & (actions <= 0))
-    if (at := first(falls & (np.diff(reader.bucket_player) == 0))) is not None:
-        pair = [(int(form.bucket_level[b]), int(form.bucket_actions[b])) for b in (at, at + 1)]
-        return f"bucket {at} has (level, actions) {pair[0]}, but bucket {at + 1} has {pair[1]}"
+    key = np.stack([form.bucket_level, form.bucket_actions, form.bucket_mask])
+    rises = np.zeros(key.shape[1] - 1 if key.shape[1] else 0, dtype=bool)
+    for column in key[::-1]:
+        step = np.diff(column)
+        rises = (step > 0) | ((step == 0) & rises)
+    if (at := first(~rises & (np.diff(reader.bucket_player) == 0))) is not None:
+        one, other = (tuple(key[:, b].tolist()) for b in (at, at + 1))
+        return f"bucket {at} has (level, actions, mask) {one}, but bucket {at + 1} has {other}"
     return None
 
 
@@ -77,29 +80,49 @@ def find_sequence_tiles(reader: Reader) -> str | None:
 
 def find_parent_owner(reader: Reader) -> str | None:
     """An infoset's parent is a sequence of the same player."""
-    form, owner = reader.form, reader.game.infoset_player
-    parent = form.infoset_parent
-    wrong = parent < form.player_sequences[owner]
-    wrong |= parent >= form.player_sequences[owner + 1]
-    if (infoset := first(wrong)) is not None:
-        return (
-            f"{reader.infoset(infoset)} of player {owner[infoset]} has the parent "
-            f"{parent[infoset]}, which is none of his sequences"
-        )
+    form = reader.form
+    for player in range(form.n_players):
+        begin, end = form.player_infosets[player : player + 2].tolist()
+        low, high = form.player_sequences[player : player + 2].tolist()
+        if (at := outside(form.infoset_parent[begin:end], low, high)) is not None:
+            return (
+                f"{reader.infoset(begin + at)} of player {player} has the parent "
+                f"{form.infoset_parent[begin + at]}, which is none of his sequences"
+            )
     return None
+
+
+def outside(values: np.ndarray, low: int, high: int) -> int | None:
+    """Index of the first value that is not in a range; quick where all of them are."""
+    if not len(values) or (low <= values.min() and values.max() < high):
+        return None
+    return first((values < low) | (values >= high))
 
 
 def find_parent_level(reader: Reader) -> str | None:
     """An infoset is one level below its parent."""
     form = reader.form
-    level = np.repeat(form.bucket_level, form.bucket_lanes)
-    above = reader.sequence_level[form.infoset_parent]
-    if (infoset := first(level != above + 1)) is not None:
-        return (
-            f"{reader.infoset(infoset)} is at level {level[infoset]}, but its parent, "
-            f"{reader.sequence(int(form.infoset_parent[infoset]))}, puts it at level "
-            f"{above[infoset] + 1}"
-        )
+    ends = form.bucket_sequence + form.bucket_actions * form.bucket_lanes
+    for bucket, player in enumerate(reader.bucket_player.tolist()):
+        level, begin = int(form.bucket_level[bucket]), int(form.bucket_infoset[bucket])
+        # The buckets of the level above lie side by side.
+        above = (form.bucket_level == level - 1) & (reader.bucket_player == player)
+        low, high = 0, 0
+        if level == 0:
+            low = int(form.player_sequences[player])
+            high = low + 1
+        elif above.any():
+            low, high = int(form.bucket_sequence[above][0]), int(ends[above][-1])
+        parents = form.infoset_parent[begin : begin + form.bucket_lanes[bucket]]
+        if (at := outside(parents, low, high)) is not None:
+            parent = int(parents[at])
+            of = int(reader.sequence_bucket(np.array(parent)))
+            empty = parent == form.player_sequences[player]
+            return (
+                f"{reader.infoset(begin + at)} is at level {level}, but its parent, "
+                f"{reader.sequence(parent)}, puts it at level "
+                f"{0 if empty else form.bucket_level[of] + 1}"
+            )
     return None
 
 

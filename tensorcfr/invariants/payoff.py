@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..payoffs import entries_of, product
 from .reader import Reader, first, ranges
 
 PAYOFF_TOLERANCE = 1e-9
@@ -12,31 +13,31 @@ PAYOFF_TOLERANCE = 1e-9
 
 def find_slice_ranges(reader: Reader) -> str | None:
     """The slices of the players; none is empty."""
-    form = reader.form
-    for name in ("payoff_rows", "payoff_entries"):
-        column = getattr(form, name)
+    payoff = reader.form.payoff
+    for name in ("rows", "entries"):
+        column = getattr(payoff, name)
         if (at := first(column < 1)) is not None:
-            return f"{name}[{at}] is {column[at]}"
-    return ranges("payoff_slices", form.payoff_slices, len(form.payoff_row))
+            return f"payoff.{name}[{at}] is {column[at]}"
+    return ranges("payoff.slices", payoff.slices, len(payoff.row))
 
 
 def find_slice_tiles(reader: Reader) -> str | None:
     """The slices follow one another over the entries."""
-    form = reader.form
-    ends = np.cumsum(form.payoff_rows * form.payoff_entries)
+    payoff = reader.form.payoff
+    ends = np.cumsum(payoff.rows * payoff.entries)
     begins = np.append(0, ends)
-    if (at := first(form.payoff_offset != begins[:-1])) is not None:
-        return f"slice {at} begins at entry {form.payoff_offset[at]}, not {begins[at]}"
-    if begins[-1] != len(form.payoff_value):
-        return f"the slices end at entry {begins[-1]}, but there are {len(form.payoff_value)}"
+    if (at := first(payoff.offset != begins[:-1])) is not None:
+        return f"slice {at} begins at entry {payoff.offset[at]}, not {begins[at]}"
+    if begins[-1] != len(payoff.value):
+        return f"the slices end at entry {begins[-1]}, but there are {len(payoff.value)}"
     return None
 
 
 def find_row_order(reader: Reader) -> str | None:
     """The rows of a player are his sequences, each at most once, ascending."""
-    form = reader.form
-    owner = np.repeat(np.arange(form.n_players), np.diff(form.payoff_slices))
-    begin, end = form.payoff_row, form.payoff_row + form.payoff_rows
+    form, payoff = reader.form, reader.form.payoff
+    owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
+    begin, end = payoff.row, payoff.row + payoff.rows
     inside = (begin >= form.player_sequences[owner]) & (end <= form.player_sequences[owner + 1])
     if (at := first(~inside)) is not None:
         return (
@@ -53,11 +54,11 @@ def find_row_order(reader: Reader) -> str | None:
 
 def find_column(reader: Reader) -> str | None:
     """The columns are sequences of the other players."""
-    form = reader.form
+    form, payoff = reader.form, reader.form.payoff
     for player in range(form.n_players):
-        entries = reader.entries_of(player)
+        entries = entries_of(payoff, player)
         others = [other for other in range(form.n_players) if other != player]
-        for column, other in zip(form.payoff_column[:, entries], others, strict=True):
+        for column, other in zip(payoff.column[:, entries], others, strict=True):
             low, high = form.player_sequences[other], form.player_sequences[other + 1]
             if (at := first((column < low) | (column >= high))) is not None:
                 row = int(reader.entry_row[entries.start + at])
@@ -70,25 +71,26 @@ def find_column(reader: Reader) -> str | None:
 
 def find_entry_order(reader: Reader) -> str | None:
     """The entries of a row ascend, no two alike."""
-    form, of = reader.form, reader.entry_slice
+    payoff = reader.form.payoff
+    of = np.repeat(np.arange(len(payoff.row)), payoff.rows * payoff.entries)
     here = np.arange(len(of))
-    here = here[here < (form.payoff_offset + form.payoff_rows * (form.payoff_entries - 1))[of]]
-    below = here + form.payoff_rows[of[here]]
+    here = here[here < (payoff.offset + payoff.rows * (payoff.entries - 1))[of]]
+    below = here + payoff.rows[of[here]]
     rises = np.zeros(len(here), dtype=bool)
-    for column in form.payoff_column[::-1]:
+    for column in payoff.column[::-1]:
         rises = (column[here] < column[below]) | ((column[here] == column[below]) & rises)
     if (at := first(~rises)) is not None:
         return (
             f"the columns of {reader.sequence(int(reader.entry_row[here[at]]))} go from "
-            f"{form.payoff_column[:, here[at]].tolist()} to "
-            f"{form.payoff_column[:, below[at]].tolist()}"
+            f"{payoff.column[:, here[at]].tolist()} to "
+            f"{payoff.column[:, below[at]].tolist()}"
         )
     return None
 
 
 def find_value(reader: Reader) -> str | None:
     """Payoff values are finite."""
-    value = reader.form.payoff_value
+    value = reader.form.payoff.value
     if (at := first(~np.isfinite(value))) is not None:
         row = int(reader.entry_row[at])
         return f"entry {at}, of {reader.sequence(row)}, has value {value[at]}"
@@ -113,9 +115,7 @@ def find_payoff(reader: Reader) -> str | None:
         term = reach * tree.utility[:, player] * others
         row = last[player] - own.start
         in_tree = np.bincount(row, term, size)
-        entries = reader.entries_of(player)
-        product = form.payoff_value[entries] * weight[form.payoff_column[:, entries]].prod(axis=0)
-        in_form = np.bincount(reader.entry_row[entries] - own.start, product, size)
+        in_form = product(form, player, weight)
         off = np.abs(in_tree - in_form)
         if (off <= PAYOFF_TOLERANCE * np.abs(in_tree)).all():
             continue

@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from ..compiled import CHANCE, CompiledGame
+from ..compiled import CHANCE, CompiledGame, HistoryTree, PublicTree, SequenceForm
+from ..labels import InfosetLabels
+from ..payoffs import Program, entry_rows, read_program
 
 
 class Reader:
-    """A game under check: names for what is at fault, and what several invariants need."""
+    """A game under check: names for what is at fault, and what several invariants need.
 
-    def __init__(self, game: CompiledGame) -> None:
+    Args:
+        game: The game.
+        form: The sequence form that is looked at: the game's own, or the merged one.
+        expand: Whether the histories are looked at where they have to be expanded.
+    """
+
+    def __init__(self, game: CompiledGame, form: SequenceForm, *, expand: bool = False) -> None:
         self.game = game
-        self.tree = game.tree
-        self.form = game.form
-        self.labels = game.infoset_labels
-        self.actions = game.infoset_actions
+        self.form = form
+        self.has_tree = expand or game.histories is not None
+        own = form is game.form
+        # Labels that are made on demand rest on arrays that are not known to be sound yet.
+        lazy = isinstance(game.infoset_labels, InfosetLabels)
+        self.labels: Sequence[str] = game.infoset_labels if own and not lazy else ()
+        self.actions = game.infoset_actions if own and not lazy else ()
+
+    @cached_property
+    def tree(self) -> HistoryTree:
+        """The game as histories, expanded if need be."""
+        return self.game.tree
+
+    @property
+    def public(self) -> PublicTree:
+        """The public tree of a game that has one."""
+        assert self.game.public is not None
+        return self.game.public.tree
 
     def node(self, node: int) -> str:
         """``node 4 (history [J, Q])``; only once parents are known to come before children."""
@@ -84,16 +107,6 @@ class Reader:
         return np.repeat(np.arange(len(self.form.bucket_lanes)), self.form.bucket_lanes)
 
     @cached_property
-    def sequence_level(self) -> np.ndarray:
-        """int64 (sequences,): level of the infoset of each sequence; -1 for the empty ones."""
-        form = self.form
-        level = np.full(form.n_sequences, -1)
-        filled = np.ones(form.n_sequences, dtype=bool)
-        filled[form.player_sequences[:-1]] = False
-        level[filled] = np.repeat(form.bucket_level, form.bucket_lanes * form.bucket_actions)
-        return level
-
-    @cached_property
     def last_and_reach(self) -> tuple[np.ndarray, np.ndarray]:
         """Last sequences, int64 (players, nodes), and chance reaches, float64 (nodes,)."""
         tree, game = self.tree, self.game
@@ -120,27 +133,19 @@ class Reader:
         return last, reach
 
     @cached_property
-    def entry_slice(self) -> np.ndarray:
-        """int64 (entries,): the slice of each payoff entry."""
-        form = self.form
-        return np.repeat(np.arange(len(form.payoff_row)), form.payoff_rows * form.payoff_entries)
-
-    @cached_property
     def entry_row(self) -> np.ndarray:
         """int64 (entries,): the sequence whose row each payoff entry is in."""
-        form = self.form
-        # One run per slice and entry: the rows of the slice, in order.
-        length = np.repeat(form.payoff_rows, form.payoff_entries)
-        begin = np.cumsum(length) - length
-        row = np.repeat(np.repeat(form.payoff_row, form.payoff_entries) - begin, length)
-        row += np.arange(len(row))
-        return row
+        return entry_rows(self.form.payoff)
 
-    def entries_of(self, player: int) -> slice:
-        """The payoff entries of a player."""
-        slices = self.form.payoff_slices
-        ends = np.append(self.form.payoff_offset, len(self.form.payoff_value))
-        return slice(int(ends[slices[player]]), int(ends[slices[player + 1]]))
+    @cached_property
+    def programs(self) -> list[Program]:
+        """The programs of the blocks; only once they are known to be some."""
+        count = len(self.form.blocks.program_offset) - 1
+        return [read_program(self.form.blocks, index) for index in range(count)]
+
+    def sequence_bucket(self, sequence: np.ndarray) -> np.ndarray:
+        """int64: the bucket of each sequence; of an empty one, anything (-1, maybe)."""
+        return np.searchsorted(self.form.bucket_sequence, sequence, side="right") - 1
 
 
 def first(wrong: np.ndarray) -> int | None:
@@ -150,12 +155,14 @@ def first(wrong: np.ndarray) -> int | None:
     return int(wrong.argmax())
 
 
-def ranges(name: str, starts: np.ndarray, end: int | None, least: int = 0) -> str | None:
+def ranges(
+    name: str, starts: np.ndarray, end: int | None, least: int = 0, what: str = "player"
+) -> str | None:
     """What is wrong with an array of ranges, which begin at 0 and end at ``end``."""
     if starts[0] != 0:
         return f"{name} begins at {starts[0]}, not 0"
     if (at := first(np.diff(starts) < least)) is not None:
-        return f"{name} gives player {at} the range {starts[at]} to {starts[at + 1]}"
+        return f"{name} gives {what} {at} the range {starts[at]} to {starts[at + 1]}"
     if end is not None and starts[-1] != end:
         return f"{name} ends at {starts[-1]}, not {end}"
     return None

@@ -10,7 +10,11 @@ from .reader import Reader, first
 
 def find_parent(reader: Reader) -> str | None:
     """The root, and parents that come before their children."""
-    parent = reader.tree.parent
+    return wrong_parent(reader.tree.parent)
+
+
+def wrong_parent(parent: np.ndarray) -> str | None:
+    """As above, for the nodes of any tree."""
     if parent[0] != NO_PARENT:
         return f"node 0 has the parent {parent[0]}, not {NO_PARENT}"
     node = first((parent[1:] < 0) | (parent[1:] >= np.arange(1, len(parent))))
@@ -21,20 +25,28 @@ def find_parent(reader: Reader) -> str | None:
 
 def find_child_ranges(reader: Reader) -> str | None:
     """``first_child`` cuts the nodes after the root into ranges."""
-    first_child, nodes = reader.tree.first_child, reader.tree.n_nodes
+    return wrong_child_ranges(reader.tree.first_child, reader.children)
+
+
+def wrong_child_ranges(first_child: np.ndarray, children: np.ndarray) -> str | None:
+    """As above, for the nodes of any tree."""
     if first_child[0] != 1:
         return f"first_child begins at {first_child[0]}, not 1"
-    if (node := first(reader.children < 0)) is not None:
+    if (node := first(children < 0)) is not None:
         return f"first_child falls from {first_child[node]} at node {node}"
-    if first_child[-1] != nodes:
-        return f"first_child ends at {first_child[-1]}, but there are {nodes} nodes"
+    if first_child[-1] != len(children):
+        return f"first_child ends at {first_child[-1]}, but there are {len(children)} nodes"
     return None
 
 
 def find_child(reader: Reader) -> str | None:
     """``parent`` and ``first_child`` agree."""
-    parent, nodes = reader.tree.parent, reader.tree.n_nodes
-    said = np.repeat(np.arange(nodes), reader.children)
+    return wrong_child(reader.tree.parent, reader.children)
+
+
+def wrong_child(parent: np.ndarray, children: np.ndarray) -> str | None:
+    """As above, for the nodes of any tree."""
+    said = np.repeat(np.arange(len(parent)), children)
     if (at := first(parent[1:] != said)) is not None:
         return (
             f"node {at + 1} has the parent {parent[at + 1]}, but is among the children of "

@@ -1,0 +1,166 @@
+"""Invariants B: the blocks of the payoff operator and their programs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..payoffs import read_program
+from .reader import Reader, first, ranges
+
+
+def find_terminal_tiles(reader: Reader) -> str | None:
+    """Blocks are for two players; they follow one another over the terminals; none is empty."""
+    blocks = reader.form.blocks
+    if blocks.n_blocks and reader.form.n_players != 2:
+        return f"there are {blocks.n_blocks} blocks for {reader.form.n_players} players"
+    begin, count = blocks.block[:, 0], blocks.block[:, 1]
+    if (block := first(count < 1)) is not None:
+        return f"block {block} has {count[block]} terminals"
+    ends = np.append(0, np.cumsum(count))
+    if (block := first(begin != ends[:-1])) is not None:
+        return f"block {block} begins at terminal {begin[block]}, not {ends[block]}"
+    if ends[-1] != len(blocks.coefficient):
+        return (
+            f"the blocks end at terminal {ends[-1]}, but there are {len(blocks.coefficient)} "
+            "coefficients"
+        )
+    return None
+
+
+def find_matrix(reader: Reader) -> str | None:
+    """The programs follow one another over the code, two for every matrix."""
+    blocks = reader.form.blocks
+    wrong = ranges("blocks.program_offset", blocks.program_offset, len(blocks.code), what="program")
+    if wrong:
+        return wrong
+    programs, matrix = len(blocks.program_offset) - 1, blocks.block[:, 2]
+    if (block := first((matrix < 0) | (2 * matrix + 2 > programs))) is not None:
+        return f"block {block} has matrix {matrix[block]}, but there are {programs} programs"
+    return None
+
+
+def find_program(reader: Reader) -> str | None:
+    """Every program reads from its first number to its last."""
+    blocks = reader.form.blocks
+    for index in range(len(blocks.program_offset) - 1):
+        try:
+            read_program(blocks, index)
+        except ValueError as error:
+            return str(error)
+    return None
+
+
+def find_place(reader: Reader) -> str | None:
+    """The terminals of a block end one action of one bucket, or one the empty sequence."""
+    form, block = reader.form, reader.form.blocks.block
+    for player in range(2 if len(block) else 0):
+        sequence, stride, mask = block[:, [3 + player, 5 + player, 7 + player]].T
+        low, high = form.player_sequences[player : player + 2]
+        if (at := first((sequence < low) | (sequence >= high))) is not None:
+            return f"block {at} has sequence {sequence[at]}, which is not player {player}'s"
+        if (at := first((mask < 0) | (mask >= len(form.hand_rank)))) is not None:
+            return f"block {at} has mask {mask[at]} for player {player}"
+        empty = sequence == low
+        if (at := first(empty & ((stride != 0) | (block[:, 1] != 1)))) is not None:
+            return (
+                f"block {at} has {block[at, 1]} terminals at stride {stride[at]} after "
+                f"{reader.sequence(int(low))}"
+            )
+        bucket = np.where(empty, 0, reader.sequence_bucket(sequence))
+        if empty.all():
+            continue
+        for name, given, wanted in (
+            ("stride", stride, form.bucket_stride[bucket]),
+            ("mask", mask, form.bucket_mask[bucket]),
+        ):
+            if (at := first(~empty & (given != wanted))) is not None:
+                return (
+                    f"block {at} has {name} {given[at]} for player {player}, but bucket "
+                    f"{bucket[at]} has {wanted[at]}"
+                )
+        rank = (sequence - form.bucket_sequence[bucket]) % form.bucket_lanes[bucket]
+        if (at := first(~empty & (rank + block[:, 1] > stride))) is not None:
+            return (
+                f"block {at} has {block[at, 1]} terminals after "
+                f"{reader.sequence(int(sequence[at]))}, which is number {rank[at]} of the "
+                f"{stride[at]} of its hand"
+            )
+    return None
+
+
+def find_hand(reader: Reader) -> str | None:
+    """The hands of a block's programs are among those that are possible there."""
+    form, block = reader.form, reader.form.blocks.block
+    possible = np.diff(form.hand_rank, axis=1) > 0
+    hands = possible.shape[1]
+    # Matrix, strides and masks.
+    kinds, example = np.unique(block[:, [2, 5, 6, 7, 8]], axis=0, return_index=True)
+    for kind, index in zip(kinds.tolist(), example.tolist(), strict=True):
+        for player in range(2):
+            program = reader.programs[2 * kind[0] + player]
+            for who, mentioned in ((player, program.own), (1 - player, program.others)):
+                if len(mentioned) and mentioned[-1] >= hands:
+                    return f"a program of block {index} has hand {mentioned[-1]} of {hands}"
+                stride, mask = kind[1 + who], kind[3 + who]
+                impossible = mentioned[~possible[mask, mentioned]]
+                if stride and len(impossible):
+                    return (
+                        f"a program of block {index} has hand {impossible[0]} of player {who}, "
+                        f"which mask {mask} leaves out"
+                    )
+    return None
+
+
+def find_order(reader: Reader) -> str | None:
+    """``order`` lists the blocks, once for each player."""
+    order = reader.form.blocks.order
+    for player, own in enumerate(order):
+        if (block := first(~np.isin(np.arange(len(own)), own))) is not None:
+            return f"blocks.order[{player}] does not list block {block}"
+    return None
+
+
+def find_group(reader: Reader) -> str | None:
+    """The groups of a player follow one another over his blocks; none is empty."""
+    blocks = reader.form.blocks
+    offset, owners = blocks.group_offset, blocks.player_groups
+    wrong = ranges("blocks.player_groups", owners, len(offset) - 1) or ranges(
+        "blocks.group_offset", offset, 2 * blocks.n_blocks, least=1, what="group"
+    )
+    if wrong:
+        return wrong
+    if offset[owners[1]] != blocks.n_blocks:
+        return (
+            f"the groups of player 0 end at {offset[owners[1]]}, but there are {blocks.n_blocks} "
+            "blocks"
+        )
+    return None
+
+
+def find_shared_sequence(reader: Reader) -> str | None:
+    """Blocks of different groups end different sequences."""
+    blocks = reader.form.blocks
+    group_of = np.repeat(np.arange(len(blocks.group_offset) - 1), np.diff(blocks.group_offset))
+    for player, own in enumerate(blocks.order):
+        group = group_of[player * len(own) : (player + 1) * len(own)]
+        # Within an action of a bucket, hands repeat what the first hand has.
+        begin, count = blocks.block[own, 3 + player], blocks.block[own, 1]
+        by_begin = np.argsort(begin, kind="stable")
+        end = np.maximum.accumulate((begin + count)[by_begin])
+        shared = begin[by_begin][1:] < end[:-1]
+        if (at := first(shared & (np.diff(group[by_begin]) != 0))) is not None:
+            one, other = own[by_begin[at : at + 2]].tolist()
+            return (
+                f"blocks {one} and {other} of player {player} are in two groups, and both "
+                f"end {reader.sequence(int(begin[by_begin[at + 1]]))}"
+            )
+    return None
+
+
+def find_weight(reader: Reader) -> str | None:
+    """Coefficients and weights are finite."""
+    for name in ("coefficient", "weight"):
+        values = getattr(reader.form.blocks, name)
+        if (at := first(~np.isfinite(values))) is not None:
+            return f"blocks.{name}[{at}] is {values[at]}"
+    return None

@@ -1,0 +1,474 @@
+"""Invariants V: hands x public tree, and that the sequence form agrees with it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from ..compiled import CHANCE, CHANCE_TOLERANCE, TERMINAL
+from ..payoffs import blocks_of, entries_of
+from . import tree as histories
+from .payoff import PAYOFF_TOLERANCE
+from .reader import Reader, first
+
+PRIOR_TOLERANCE = 1e-8
+"""How far the prior may be from summing to 1; hands may have been dealt in several steps."""
+WEIGHT_TOLERANCE = 1e-12
+"""How far a weight may be from the product of its factors, relatively."""
+
+
+class PublicReader(Reader):
+    """A game of private hands under check."""
+
+    @cached_property
+    def alive(self) -> np.ndarray:
+        """The deals that chance lets get there, bool (weights, hands, hands)."""
+        return self.public.alive
+
+    @cached_property
+    def exists(self) -> np.ndarray:
+        """Whether some deal gets there, bool (nodes,)."""
+        somewhere = self.alive.reshape(len(self.alive), -1).any(axis=1)
+        return np.asarray(somewhere)[self.public.weight]
+
+    @cached_property
+    def by_public_chance(self) -> np.ndarray:
+        """Whether chance stepped into the node, bool (nodes,)."""
+        stepped = np.zeros(self.public.n_nodes, dtype=bool)
+        stepped[1:] = self.public.player[self.public.parent[1:]] == CHANCE
+        return stepped
+
+    @cached_property
+    def last_step(self) -> np.ndarray:
+        """int32 (2, nodes): the node that each player's last own step led into; 0 before it."""
+        tree = self.public
+        last = np.zeros((2, tree.n_nodes), dtype=np.int32)
+        begin, end = 1, int(tree.first_child[1])
+        while begin < end:
+            here, above = np.arange(begin, end), tree.parent[begin:end]
+            for player, own in enumerate(last):
+                own[begin:end] = np.where(tree.player[above] == player, here, own[above])
+            begin, end = end, int(tree.first_child[end])
+        return last
+
+    @cached_property
+    def nodes_by_place(self) -> np.ndarray:
+        """int64 (decision nodes,): by bucket, then by rank."""
+        tree, form = self.public, self.form
+        deciding = np.flatnonzero(tree.bucket >= 0)
+        bucket = tree.bucket[deciding]
+        nodes = np.empty(len(deciding), dtype=np.int64)
+        nodes[
+            (np.cumsum(form.bucket_stride) - form.bucket_stride)[bucket] + tree.rank[deciding]
+        ] = deciding
+        return nodes
+
+    def public_node(self, node: int) -> str:
+        """``public node 4 (K bet)``; only once parents are known to come before children."""
+        assert self.game.public is not None
+        try:
+            labels = [self.game.public.edges[edge] for edge in self.game.public.path(node)]
+        except (IndexError, TypeError):
+            return f"public node {node}"
+        return f"public node {node} ({' '.join(map(str, labels))})" if labels else "the public root"
+
+
+def find_prior(reader: PublicReader) -> str | None:
+    """The prior is a distribution over the hands of two players."""
+    prior, form = reader.public.prior, reader.form
+    if form.n_players != 2 or form.hand_rank.shape[1] - 1 != max(prior.shape):
+        return (
+            f"it has shape {prior.shape}, but there are {form.n_players} players with up to "
+            f"{form.hand_rank.shape[1] - 1} hands"
+        )
+    wrong = ~((prior >= 0) & (prior < np.inf))
+    if wrong.any():
+        return f"it holds {prior[wrong][0]}"
+    if abs(prior.sum() - 1.0) > PRIOR_TOLERANCE:
+        return f"it sums to {float(prior.sum())!r}"
+    return None
+
+
+def find_nesting(reader: PublicReader) -> str | None:
+    """Parents and children, as in the history tree."""
+    tree = reader.public
+    children = np.diff(tree.first_child.astype(np.int64))
+    return (
+        histories.wrong_parent(tree.parent)
+        or histories.wrong_child_ranges(tree.first_child, children)
+        or histories.wrong_child(tree.parent, children)
+    )
+
+
+def find_actor(reader: PublicReader) -> str | None:
+    """Who acts; terminals are the leaves, and have payoffs."""
+    tree = reader.public
+    leaf = np.diff(tree.first_child) == 0
+    over = tree.player == TERMINAL
+    if (node := first((tree.player < TERMINAL) | (tree.player > 1) | (over != leaf))) is not None:
+        fan = tree.first_child[node + 1] - tree.first_child[node]
+        return f"{reader.public_node(node)} has player {tree.player[node]} and {fan} children"
+    payoffs = len(tree.matrix)
+    paid = (tree.payoff >= -1) & (tree.payoff < payoffs) & ((tree.payoff >= 0) == over)
+    if (node := first(~paid)) is not None:
+        return (
+            f"{reader.public_node(node)} has payoff {tree.payoff[node]}, not "
+            f"{f'0 to {payoffs - 1}' if over[node] else -1}"
+        )
+    if (at := first((tree.matrix < 0) | (tree.matrix >= len(tree.matrix_table)))) is not None:
+        return f"payoff {at} has matrix {tree.matrix[at]} of {len(tree.matrix_table)}"
+    return None
+
+
+def find_edge(reader: PublicReader) -> str | None:
+    """Every step has a label, and siblings different ones."""
+    tree, game = reader.public, reader.game
+    assert game.public is not None
+    edges = len(game.public.edges)
+    wrong = (tree.edge < 0) | (tree.edge >= edges)
+    wrong[0] = tree.edge[0] != -1
+    if (node := first(wrong)) is not None:
+        wanted = f"0 to {edges - 1}" if node else "-1"
+        return f"public node {node} has edge {tree.edge[node]}, not {wanted}"
+    key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
+    # Mostly they ascend, where no sorting is needed.
+    if (np.diff(key) > 0).all():
+        return None
+    order = np.argsort(key, kind="stable")
+    if (at := first(np.diff(key[order]) == 0)) is not None:
+        one, other = (order[at : at + 2] + 1).tolist()
+        return f"public node {one} and {reader.public_node(other)} are siblings with one label"
+    return None
+
+
+def find_step(reader: PublicReader) -> str | None:
+    """Rows of the chance table where chance stepped, and only there; rows of the weight table."""
+    tree = reader.public
+    tables, weights = len(tree.chance_table), len(tree.weight_table)
+    drawn = reader.by_public_chance
+    wrong = (tree.chance < -1) | (tree.chance >= tables) | ((tree.chance >= 0) != drawn)
+    if (node := first(wrong)) is not None:
+        wanted = f"0 to {tables - 1}" if drawn[node] else "-1"
+        return f"{reader.public_node(node)} has chance {tree.chance[node]}, not {wanted}"
+    if (node := first((tree.weight < 0) | (tree.weight >= weights))) is not None:
+        return f"{reader.public_node(node)} has weight {tree.weight[node]}, not 0 to {weights - 1}"
+    return None
+
+
+def find_weight(reader: PublicReader) -> str | None:
+    """The weights are the products of the chance probabilities on the way."""
+    tree = reader.public
+    if not (tree.weight_table[tree.weight[0]] == 1.0).all():
+        return "the weights of the public root are not 1"
+    above = tree.weight[tree.parent[1:]]
+    drawn = tree.chance[1:] >= 0
+    if (at := first(~drawn & (tree.weight[1:] != above))) is not None:
+        return (
+            f"{reader.public_node(at + 1)} has weight {tree.weight[at + 1]}, but no chance led "
+            f"there from weight {above[at]}"
+        )
+    steps = np.stack([above[drawn], tree.chance[1:][drawn], tree.weight[1:][drawn]])
+    kinds, example = np.unique(steps, axis=1, return_index=True)
+    for (before, chance, weight), at in zip(kinds.T.tolist(), example.tolist(), strict=True):
+        # A probability that cannot occur may be anything, even no number.
+        factor = np.where(tree.weight_table[before] > 0, tree.chance_table[chance], 0.0)
+        wanted = tree.weight_table[before] * factor
+        off = np.abs(tree.weight_table[weight] - wanted)
+        if not (off <= WEIGHT_TOLERANCE * np.abs(wanted)).all():
+            node = int(np.flatnonzero(drawn)[at]) + 1
+            return f"the weights of {reader.public_node(node)} are not those products"
+    return None
+
+
+def find_chance_sum(reader: PublicReader) -> str | None:
+    """Chance probabilities are some, and sum to 1, for every deal that gets there."""
+    tree = reader.public
+    chance = np.flatnonzero(tree.player == CHANCE)
+    fans = (tree.first_child[chance + 1] - tree.first_child[chance]).astype(np.int64)
+    for fan in np.unique(fans).tolist():
+        nodes = chance[fans == fan]
+        rows = tree.chance[tree.first_child[nodes].astype(np.int64)[:, None] + np.arange(fan)]
+        kinds, example = np.unique(
+            np.column_stack([tree.weight[nodes], np.sort(rows, axis=1)]),
+            axis=0,
+            return_index=True,
+        )
+        for kind, at in zip(kinds.tolist(), example.tolist(), strict=True):
+            given = tree.chance_table[kind[1:]][:, reader.alive[kind[0]]]
+            wrong = ~((given >= 0) & (given < np.inf))
+            if wrong.any():
+                return f"{given[wrong][0]} is among them at {reader.public_node(int(nodes[at]))}"
+            sums = given.sum(axis=0)
+            if (deal := first(np.abs(sums - 1.0) > CHANCE_TOLERANCE)) is not None:
+                hands = np.argwhere(reader.alive[kind[0]])[deal].tolist()
+                return (
+                    f"they sum to {float(sums[deal])!r} at {reader.public_node(int(nodes[at]))}, "
+                    f"for hands {hands}"
+                )
+    return None
+
+
+def find_utility(reader: PublicReader) -> str | None:
+    """Utilities are finite, for every deal that gets there."""
+    tree = reader.public
+    over = np.flatnonzero(tree.payoff >= 0)
+    key = tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
+    kinds, example = np.unique(key, return_index=True)
+    for kind, at in zip(kinds.tolist(), example.tolist(), strict=True):
+        payoff, weight = divmod(kind, len(tree.weight_table))
+        paid = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]]
+        wrong = ~np.isfinite(paid).all(axis=0) & reader.alive[weight]
+        if wrong.any():
+            hands = np.argwhere(wrong)[0].tolist()
+            return (
+                f"{reader.public_node(int(over[at]))} pays "
+                f"{paid[(slice(None), *hands)].tolist()} for hands {hands}"
+            )
+    return None
+
+
+def find_bucket(reader: PublicReader) -> str | None:
+    """Decision nodes that some deal gets to have a bucket of their player, fan and hands."""
+    tree, form = reader.public, reader.form
+    buckets = len(form.bucket_lanes)
+    deciding = (tree.player >= 0) & reader.exists
+    wrong = np.where(deciding, (tree.bucket < 0) | (tree.bucket >= buckets), tree.bucket != -1)
+    if (node := first(wrong)) is not None:
+        wanted = f"0 to {buckets - 1}" if deciding[node] else "-1"
+        return f"{reader.public_node(node)} has bucket {tree.bucket[node]}, not {wanted}"
+    nodes = np.flatnonzero(deciding)
+    player, bucket = tree.player[nodes], tree.bucket[nodes]
+    fan = tree.first_child[nodes + 1] - tree.first_child[nodes]
+    alike = (player == reader.bucket_player[bucket]) & (fan == form.bucket_actions[bucket])
+    if (at := first(~alike)) is not None:
+        return (
+            f"{reader.public_node(int(nodes[at]))}, of player {player[at]} with {fan[at]} actions, "
+            f"has bucket {bucket[at]}, of player {reader.bucket_player[bucket[at]]} with "
+            f"{form.bucket_actions[bucket[at]]}"
+        )
+    key = bucket.astype(np.int64) * len(tree.weight_table) + tree.weight[nodes]
+    kinds, example = np.unique(key, return_index=True)
+    for kind, at in zip(kinds.tolist(), example.tolist(), strict=True):
+        of, weight = divmod(kind, len(tree.weight_table))
+        possible = reader.alive[weight].any(axis=1 - int(player[at]))
+        given = np.diff(form.hand_rank[form.bucket_mask[of]]) > 0
+        if not np.array_equal(np.flatnonzero(given), np.flatnonzero(possible)):
+            return (
+                f"{reader.public_node(int(nodes[at]))} has hands "
+                f"{np.flatnonzero(possible).tolist()}, but bucket {of} has "
+                f"{np.flatnonzero(given).tolist()}"
+            )
+    return None
+
+
+def find_rank(reader: PublicReader) -> str | None:
+    """The ranks number the nodes of each bucket."""
+    tree, form = reader.public, reader.form
+    decided = tree.bucket >= 0
+    ranked = np.where(
+        decided,
+        (tree.rank >= 0) & (tree.rank < form.bucket_stride[np.maximum(tree.bucket, 0)])
+        if len(form.bucket_stride)
+        else False,
+        tree.rank == -1,
+    )
+    if (node := first(~ranked)) is not None:
+        return (
+            f"{reader.public_node(node)} has rank {tree.rank[node]} in bucket {tree.bucket[node]}"
+        )
+    begin = np.cumsum(form.bucket_stride) - form.bucket_stride
+    place = begin[tree.bucket[decided]] + tree.rank[decided]
+    count = np.bincount(place, minlength=int(form.bucket_stride.sum()))
+    if (at := first(count != 1)) is not None:
+        bucket = int(np.searchsorted(begin, at, side="right")) - 1
+        return f"rank {at - begin[bucket]} of bucket {bucket} has {count[at]} public nodes"
+    return None
+
+
+def find_parent(reader: PublicReader) -> str | None:
+    """The parent of an infoset is the owner's last step with the same hand."""
+    tree, form = reader.public, reader.form
+    begin = 0
+    for bucket, stride in enumerate(form.bucket_stride.tolist()):
+        player = int(reader.bucket_player[bucket])
+        nodes = reader.nodes_by_place[begin : begin + stride]
+        begin += stride
+        step = reader.last_step[player, nodes]
+        above = tree.parent[step]
+        of = np.where(step == 0, 0, tree.bucket[above]).astype(np.int64)
+        action = step - tree.first_child[above]
+        sequence = form.bucket_sequence[of] + action * form.bucket_lanes[of] + tree.rank[above]
+        sequence[step == 0] = form.player_sequences[player]
+        between = np.where(step == 0, 0, form.bucket_stride[of])
+        mask, at = form.bucket_mask[of], int(form.bucket_infoset[bucket])
+        for hand in np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist():
+            wanted = sequence + form.hand_rank[:, hand][mask] * between
+            if (lane := first(form.infoset_parent[at : at + stride] != wanted)) is not None:
+                return (
+                    f"infoset {at + lane}, hand {hand} at {reader.public_node(int(nodes[lane]))}, "
+                    f"has the parent {form.infoset_parent[at + lane]}, not "
+                    f"{reader.sequence(int(wanted[lane]))}"
+                )
+            at += stride
+    return None
+
+
+def find_payoff(reader: PublicReader) -> str | None:
+    """The operator gives what the public tree gives.
+
+    Both sides are multiplied from both sides by a fixed random vector over the hands, and by
+    one over the other player's public steps; there is one figure for every public step of the
+    player, as a sum over the public terminals.
+    """
+    probe = _Probe(reader)
+    for player in range(2):
+        in_tree, scale = probe.of_tree(player)
+        in_form = probe.of_form(player)
+        off = np.abs(in_tree - in_form)
+        if (step := first(off > PAYOFF_TOLERANCE * scale)) is not None:
+            return (
+                f"the payoffs of {reader.sequence(probe.example(player, step))}, over all hands, "
+                f"differ: under one and the same weights the public tree gives "
+                f"{in_tree[step]:.12g}, the operator {in_form[step]:.12g}"
+            )
+    return None
+
+
+class _Probe:
+    """Random weights of hands and of public steps, and both sides of the payoffs under them.
+
+    A public step is numbered by bucket, action and rank; before the first bucket of a player
+    comes his empty sequence, at which his hand plays no part.
+    """
+
+    def __init__(self, reader: PublicReader) -> None:
+        self.reader = reader
+        form = self.form = reader.form
+        steps = form.bucket_stride * form.bucket_actions
+        self.first = np.cumsum(steps) - steps + reader.bucket_player + 1
+        players = np.arange(3)
+        self.empty = np.append(0, np.cumsum(steps))[form.player_buckets] + players
+        random = np.random.default_rng(0)
+        self.weight = random.uniform(0.5, 1.5, int(self.empty[-1]))
+        hands = form.hand_rank.shape[1] - 1
+        # By player, then by whether it is the empty sequence.
+        self.hand = random.uniform(0.5, 1.5, (2, 2, hands))
+        self.hand[:, 1] = 1.0
+
+    def step_of(self, player: int, sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Public step and hand number of sequences; the latter is -1 at the empty one."""
+        form = self.form
+        empty = sequence == form.player_sequences[player]
+        if empty.all():
+            return np.full(len(sequence), self.empty[player]), np.full(len(sequence), -1)
+        bucket = np.where(empty, 0, self.reader.sequence_bucket(sequence))
+        action, lane = np.divmod(sequence - form.bucket_sequence[bucket], form.bucket_lanes[bucket])
+        nth, rank = np.divmod(lane, form.bucket_stride[bucket])
+        step = self.first[bucket] + action * form.bucket_stride[bucket] + rank
+        return np.where(empty, self.empty[player], step), np.where(empty, -1, nth)
+
+    def hand_weight(self, player: int, sequence: np.ndarray, nth: np.ndarray) -> np.ndarray:
+        """The random weight of the hand that a sequence is for; ``nth`` as above."""
+        form = self.form
+        if (nth < 0).all():
+            return np.ones(len(nth))
+        # Per mask, the hands that are possible, in order.
+        held = np.argsort(np.diff(form.hand_rank) == 0, axis=1, kind="stable")
+        bucket = np.where(nth < 0, 0, self.reader.sequence_bucket(sequence))
+        hand = held[form.bucket_mask[bucket], np.maximum(nth, 0)]
+        return np.where(nth < 0, 1.0, self.hand[player, 0, hand])
+
+    def example(self, player: int, step: int) -> int:
+        """The first sequence of a public step of a player."""
+        form = self.form
+        if step == 0:
+            return int(form.player_sequences[player])
+        step += int(self.empty[player])
+        bucket = int(np.searchsorted(self.first, step, side="right")) - 1
+        action, rank = divmod(step - int(self.first[bucket]), int(form.bucket_stride[bucket]))
+        return int(form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket] + rank)
+
+    def of_tree(self, player: int) -> tuple[np.ndarray, np.ndarray]:
+        """What the public tree gives a player's public steps, and the size of what was summed."""
+        reader, tree = self.reader, self.reader.public
+        kinds, kind = self._kinds
+        value, size = np.zeros((2, len(kinds), 4))
+        own, other = (self.hand[who][:, : tree.prior.shape[who]] for who in (player, 1 - player))
+        for index, one in enumerate(kinds.tolist()):
+            weight, matrix = divmod(one, len(tree.matrix_table))
+            with np.errstate(invalid="ignore"):
+                table = tree.prior * tree.weight_table[weight] * tree.matrix_table[matrix, player]
+            table = np.where(reader.alive[weight], table, 0.0)
+            table = table if player == 0 else table.T
+            value[index] = (own @ table @ other.T).ravel()
+            size[index] = (own @ np.abs(table) @ other.T).ravel()
+        at = 4 * kind
+        for who, factor in ((player, 2), (1 - player, 1)):
+            at += factor * (reader.last_step[who, self._over] == 0)
+        rest = tree.coefficient[tree.payoff[self._over]] * self.weight[self._steps[1 - player]]
+        where, count = self._steps[player] - self.empty[player], int(np.diff(self.empty)[player])
+        return (
+            np.bincount(where, value.ravel()[at] * rest, count),
+            np.bincount(where, size.ravel()[at] * np.abs(rest), count),
+        )
+
+    @cached_property
+    def _over(self) -> np.ndarray:
+        """int64 (terminals,): the public terminals that some deal gets to."""
+        return np.flatnonzero((self.reader.public.payoff >= 0) & self.reader.exists)
+
+    @cached_property
+    def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of weight and matrix that occur, and the pair of each public terminal."""
+        tree, over = self.reader.public, self._over
+        matrices = len(tree.matrix_table)
+        key = tree.weight[over].astype(np.int64) * matrices + tree.matrix[tree.payoff[over]]
+        used = np.zeros(len(tree.weight_table) * matrices, dtype=bool)
+        used[key] = True
+        return np.flatnonzero(used), (np.cumsum(used) - 1)[key]
+
+    @cached_property
+    def _steps(self) -> list[np.ndarray]:
+        """int64 (terminals,), for each player: the public step before each public terminal."""
+        last = self.reader.last_step
+        return [self._tree_steps(who, last[who, self._over]) for who in range(2)]
+
+    def _tree_steps(self, player: int, node: np.ndarray) -> np.ndarray:
+        """Public steps, from the nodes that they lead into."""
+        tree, form = self.reader.public, self.form
+        above = tree.parent[node]
+        action = node - tree.first_child[above]
+        if not len(form.bucket_stride):
+            return np.full(len(node), self.empty[player])
+        bucket = np.where(node == 0, 0, tree.bucket[above])
+        step = self.first[bucket] + action * form.bucket_stride[bucket] + tree.rank[above]
+        return np.where(node == 0, self.empty[player], step)
+
+    def of_form(self, player: int) -> np.ndarray:
+        """What entries and blocks give a player's public steps."""
+        form, payoff, other = self.form, self.form.payoff, 1 - player
+        single = entries_of(payoff, player)
+        row, column = self.reader.entry_row[single], payoff.column[0, single].astype(np.int64)
+        own, others = self.step_of(player, row), self.step_of(other, column)
+        count = int(np.diff(self.empty)[player])
+        term = payoff.value[single] * self.weight[others[0]]
+        term *= self.hand_weight(player, row, own[1])
+        term *= self.hand_weight(other, column, others[1])
+        # Of nothing at all, the counts would be integers.
+        found = np.bincount(own[0] - self.empty[player], term, count).astype(np.float64)
+        applied: dict[int, np.ndarray] = {}
+        starts = [self.step_of(who, form.blocks.block[:, 3 + who])[0] for who in (player, other)]
+        for block, own_step, other_step in zip(
+            blocks_of(form, player), *(start.tolist() for start in starts), strict=True
+        ):
+            if block.program not in applied:
+                program = self.reader.programs[block.program]
+                applied[block.program] = self.hand[player] @ program.apply(self.hand[other].T)
+            # Without a stride it is the empty sequence.
+            value = applied[block.program][int(block.own[1] == 0), int(block.other[1] == 0)]
+            coefficient = form.blocks.coefficient[block.terminals]
+            at = own_step - int(self.empty[player])
+            weight = self.weight[other_step : other_step + len(coefficient)]
+            found[at : at + len(coefficient)] += value * coefficient * weight
+        return found
