@@ -6,12 +6,16 @@ for whoever needs the operator entry by entry.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from .views import PayoffBlocks, PayoffEntries, SequenceForm
+
+FEW_HANDS = 64
+"""Up to as many hands, a product takes less time with the matrix than with its program."""
 
 Terms = tuple[np.ndarray, np.ndarray]
 """int64 (terms,): hands or pools; float64 (terms,): their weights."""
@@ -28,7 +32,8 @@ class Class(NamedTuple):
     """Who gets it."""
 
 
-class Program(NamedTuple):
+@dataclass(frozen=True)
+class Program:
     """A program of :class:`PayoffBlocks`, taken apart."""
 
     pools: list[Terms]
@@ -36,12 +41,12 @@ class Program(NamedTuple):
     classes: list[Class]
     """Hands of the player."""
 
-    @property
+    @cached_property
     def own(self) -> np.ndarray:
         """int64: hands of the player that the program mentions, ascending."""
         return _mentioned([one.hands for one in self.classes])
 
-    @property
+    @cached_property
     def others(self) -> np.ndarray:
         """int64: hands of the other player that the program mentions, ascending."""
         return _mentioned(self.pools)
@@ -177,6 +182,7 @@ def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
     # Of nothing at all, the counts would be integers.
     g = np.bincount(entry_rows(payoff)[single] - begin, term, end - begin).astype(np.float64)
     program = lru_cache(maxsize=None)(lambda index: read_program(form.blocks, index))
+    matrix = lru_cache(maxsize=None)(lambda index: _matrix(form, index))
     hands = form.hand_rank.shape[1] - 1
     for block in blocks_of(form, player):
         steps = program(block.program)
@@ -185,8 +191,13 @@ def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
         terminal = np.arange(len(coefficient))
         met = np.zeros((hands, len(coefficient)))
         met[others] = x[block_sequences(form, block.other, others)[:, None] + terminal]
-        paid = steps.apply(met)[own] * coefficient
-        np.add.at(g, block_sequences(form, block.own, own)[:, None] + terminal - begin, paid)
+        paid = matrix(block.program) @ met if hands <= FEW_HANDS else steps.apply(met)
+        paid = paid[own] * coefficient
+        at = block_sequences(form, block.own, own)[:, None] + terminal - begin
+        if block.own[1]:
+            g[at] += paid
+        else:
+            g[block.own[0] - begin] += paid.sum()
     return g
 
 

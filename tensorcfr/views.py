@@ -117,7 +117,7 @@ class PublicTree(NamedTuple):
 
     @property
     def alive(self) -> np.ndarray:
-        """bool (weights, hands of player 0, ...): the deals that chance lets get there."""
+        """The deals that chance lets get there, bool (weights, hands of player 0, ...)."""
         return (self.weight_table > 0) & (self.prior > 0)
 
 

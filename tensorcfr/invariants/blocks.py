@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..payoffs import read_program
 from .reader import Reader, first, ranges
 
 
@@ -41,12 +40,10 @@ def find_matrix(reader: Reader) -> str | None:
 
 def find_program(reader: Reader) -> str | None:
     """Every program reads from its first number to its last."""
-    blocks = reader.form.blocks
-    for index in range(len(blocks.program_offset) - 1):
-        try:
-            read_program(blocks, index)
-        except ValueError as error:
-            return str(error)
+    try:
+        reader.programs  # noqa: B018 - they are read here, and kept
+    except ValueError as error:
+        return str(error)
     return None
 
 
