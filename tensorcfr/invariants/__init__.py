@@ -20,16 +20,22 @@ from .reader import Reader
 __all__ = ["INVARIANTS", "Invariant", "check"]
 
 
+MANY_SEQUENCES = 5_000_000
+"""From as many sequences on, invariants M are checked only when all are asked for."""
+
+
 def check(game: CompiledGame, *, expand: bool = False) -> None:
     """Check every invariant of a compiled game, in the order of the list.
 
     What is said of histories is checked of a game that came in as histories.  Of hands x public
     tree it follows from the rest of the list, which is checked without laying out their product.
+    What is said of merged games is left out for the largest games, where it takes longer than
+    compiling.
 
     Args:
         game: The game.
-        expand: Whether to expand hands x public tree, and to make labels that are only made when
-            they are asked for, and check these too.
+        expand: Whether to check all of the list: to expand hands x public tree, and to make labels
+            that are only made when they are asked for.
 
     Raises:
         InvariantError: One is broken; the message begins with its number and name and goes on
@@ -40,7 +46,7 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         found.add("histories")
     if game.public is not None:
         found.add("public")
-    if game.merged is not None:
+    if game.merged is not None and (expand or game.n_sequences <= MANY_SEQUENCES):
         found.add("merged")
     if not isinstance(game.infoset_labels, InfosetLabels):
         found.add("labels")
