@@ -24,7 +24,7 @@ def product(form, player, reach, g):  # type: ignore[no-untyped-def]
 def corpus() -> dict[str, CompiledGame]:
     """Games that between them take every path: narrow and wide slices, many lanes, 3 players."""
     games = {
-        name: compile_game(name)
+        name: compile_game(name, symmetry=False)
         for name in ("kuhn(cards=2)", "leduc", "liars_dice(faces=5)", "kuhn(players=3)")
     }
     games["goofspiel"] = compile_game("goofspiel(cards=4)")

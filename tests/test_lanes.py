@@ -1,8 +1,8 @@
 """The two loops written in vectors, against the sums they stand for, lane by lane.
 
 Every count from 0 to 200 takes every way through a step of 32 lanes: none, all four vectors, and a
-tail in each of them.  What lies beside the lanes is NaN, which would show if it were read into a sum,
-and must still be there afterwards.
+tail in each of them.  What lies beside the lanes is NaN, which would show if it were read into a
+sum, and must still be there afterwards.
 """
 
 from __future__ import annotations

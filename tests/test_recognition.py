@@ -107,7 +107,7 @@ def positive(game: RandomPublicTreeGame) -> RandomPublicTreeGame:
     return RandomPublicTreeGame(game.prior, said, game.matrices, call=f"positive({game.call})")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     game=games_with_copies(matrices=("generic",)),
     variant=st.sampled_from(sorted(VARIANTS)),
@@ -142,7 +142,7 @@ def as_tree(rules: RandomPublicTreeGame) -> Any:
     return ReferenceCFR(as_game(rules), average_power=0, alternating=True).tree
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=60)
 @given(
     game=public_tree_games(n_players=2, max_hands=st.sampled_from((2, 3))),
     seed=st.integers(0, 1000),

@@ -146,10 +146,11 @@ def test_alike_infosets_play_alike() -> None:
         assert spades == hearts
 
 
+@pytest.mark.compiled
 def test_exponential_weights_depend_on_the_scale() -> None:
     """Hedge is no scale-free rule: one infoset that stands for two has twice the regrets, which
-    is a larger ``eta``.  So merging changes its iterates; both get better with time, and both figures
-    are those of the whole game (see above)."""
+    is a larger ``eta``.  So merging changes its iterates; both get better with time, and both
+    figures are those of the whole game (see above)."""
     game = compile_game("leduc")
     merged, whole = Solver(game, "hedge"), Solver(game.without_merging(), "hedge")
     for solver in (merged, whole):
