@@ -147,9 +147,11 @@ class CompiledGame:
         """Per sequence of this game, what an array holds for the one that stands for it.
 
         Args:
-            merged: Array over the sequences of :attr:`solver_form`, on its last axis.
+            merged: Array over the sequences of :attr:`solver_form`, on its last axis; one over
+                those of the whole game is returned as it is.
         """
-        return merged if self.merged is None else merged[..., self.merged.sequence]
+        whole = self.merged is None or merged.shape[-1] == self.n_sequences
+        return merged if whole else merged[..., self.merged.sequence]  # type: ignore[union-attr]
 
     def without_merging(self) -> CompiledGame:
         """The same game, to be solved infoset by infoset."""

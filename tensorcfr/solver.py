@@ -73,7 +73,7 @@ class Solver:
         if (needed := bytes_needed(game, record, precision)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
         self.game = game
-        self.form = game.solver_form
+        self.form = form_for(game, record.rule)
         self.algorithm = record
         self.iteration = iteration
         self.seconds = 0.0
@@ -156,12 +156,21 @@ STATE_ARRAYS = 5
 """Regret, strategy, reach, average, values: what every rule needs."""
 
 
+def form_for(game: CompiledGame, rule: LocalRule) -> SequenceForm:
+    """The sequence form that a rule sweeps: the merged one, unless the rule is exponential.
+
+    An infoset that stands for several has the sum of their regrets, which regret matching does not
+    mind, and weights of exponents do.
+    """
+    return game.form if rule.exponential else game.solver_form
+
+
 def bytes_needed(game: CompiledGame, algorithm: Algorithm, precision: str = "float64") -> int:
     """Bytes that a solver takes beside the compiled game; what an evaluation needs is among
     them, a policy of the whole game is not."""
     rule = algorithm.rule
     arrays = STATE_ARRAYS + len(rule.memory) + rule.forecast
-    return arrays * np.dtype(precision).itemsize * game.solver_form.n_sequences
+    return arrays * np.dtype(precision).itemsize * form_for(game, rule).n_sequences
 
 
 def last_iterate(game: CompiledGame, state: sweeps.State) -> np.ndarray:
@@ -169,7 +178,9 @@ def last_iterate(game: CompiledGame, state: sweeps.State) -> np.ndarray:
     strategy = state.strategy.astype(np.float64)
     if state.strategy.dtype != np.float64:
         # Rounded probabilities sum to 1 only once they are normalised.
-        evaluation.normalise(game.solver_form, strategy.copy(), strategy)
+        whole = len(strategy) == game.n_sequences
+        form = game.form if whole else game.solver_form
+        evaluation.normalise(form, strategy.copy(), strategy)
     return game.unmerged(strategy)
 
 
@@ -196,7 +207,7 @@ def state_of(game: CompiledGame, rule: LocalRule, kept: Mapping[str, np.ndarray]
         ValueError: An array has another shape or dtype than this game and rule have, or holds a
             value that is not finite; names it.
     """
-    form = game.solver_form
+    form = form_for(game, rule)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(STATE_KEPT, (form.n_sequences,))
     shapes["memory"] = (len(rule.memory), form.n_sequences)
     single = kept["regret"].dtype == np.float32
