@@ -244,14 +244,10 @@ def main() -> None:
     points = list(measure(quick=options.quick))
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "scaling.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(
-            file, [*asdict(points[0]), "ns_per_sequence"], lineterminator="\n"
-        )
+        writer = csv.DictWriter(file, [*asdict(points[0]), "ns_per_sequence"], lineterminator="\n")
         writer.writeheader()
         for point in points:
-            writer.writerow(
-                asdict(point) | {"ns_per_sequence": point.per_sequence}
-            )
+            writer.writerow(asdict(point) | {"ns_per_sequence": point.per_sequence})
     plot(points, ROOT / "docs" / "scaling.png")
     print(machine_lines(machine()))
     print()

@@ -67,12 +67,7 @@ def main() -> None:
     print(f"compiled in {compiling:.1f} s; the solver takes {needed / GIB:.2f} GiB", flush=True)
 
     with open(FIGURES / f"{arguments.name}.csv", "w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(
-            ["game", "algorithm", "options", "iteration", "seconds", "evaluation_seconds"]
-            + ["nodes_touched", "nash_conv", "exploitability", "value", "compile_seconds"]
-            + ["peak_gib", "machine", "versions", "date"]
-        )
+        rows = None
         mark = 1
         while solver.seconds < 60.0 * arguments.minutes:
             solver.step(mark - solver.iteration)
@@ -80,12 +75,27 @@ def main() -> None:
             found = solver.evaluate()
             evaluating = time.perf_counter() - before
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
-            rows.writerow(
-                [run.game, str(solver.algorithm), options, solver.iteration]
-                + [f"{solver.seconds:.3f}", f"{evaluating:.3f}", solver.nodes_touched]
-                + [repr(found.nash_conv), repr(found.exploitability), repr(found.values[0])]
-                + [f"{compiling:.1f}", f"{peak:.2f}", machine(), versions(), date.today()]
-            )
+            row = {
+                "game": run.game,
+                "algorithm": str(solver.algorithm),
+                "options": options,
+                "iteration": solver.iteration,
+                "seconds": f"{solver.seconds:.3f}",
+                "evaluation_seconds": f"{evaluating:.3f}",
+                "nodes_touched": solver.nodes_touched,
+                "nash_conv": repr(found.nash_conv),
+                "exploitability": repr(found.exploitability),
+                "value": repr(found.values[0]),
+                "compile_seconds": f"{compiling:.1f}",
+                "peak_gib": f"{peak:.2f}",
+                "machine": machine(),
+                "versions": versions(),
+                "date": date.today(),
+            }
+            if rows is None:
+                rows = csv.DictWriter(file, list(row), lineterminator="\n")
+                rows.writeheader()
+            rows.writerow(row)
             file.flush()
             print(
                 f"{solver.iteration:7,} iterations  {solver.seconds:8.1f} s  "

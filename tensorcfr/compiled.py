@@ -151,7 +151,7 @@ class CompiledGame:
                 those of the whole game is returned as it is.
         """
         whole = self.merged is None or merged.shape[-1] == self.n_sequences
-        return merged if whole else merged[..., self.merged.sequence]  # type: ignore[union-attr]
+        return merged if whole else np.take(merged, self.merged.sequence, axis=-1)  # type: ignore[union-attr]
 
     def without_merging(self) -> CompiledGame:
         """The same game, to be solved infoset by infoset."""

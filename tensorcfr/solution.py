@@ -113,7 +113,7 @@ class Solution:
         """The last iterate: the strategy that the next iteration would use."""
         if self.state is None:
             return self.policy
-        return Policy(self.game, last_iterate(self.game, self.state))
+        return Policy(self.game, last_iterate(self.game, self.state.strategy))
 
     def save(self, path: str | Path) -> Path:
         """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).

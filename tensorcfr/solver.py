@@ -134,7 +134,7 @@ class Solver:
 
     def current_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration will use."""
-        return Policy(self.game, last_iterate(self.game, self.state))
+        return Policy(self.game, last_iterate(self.game, self.state.strategy))
 
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average strategy; allocates nothing large."""
@@ -173,10 +173,10 @@ def bytes_needed(game: CompiledGame, algorithm: Algorithm, precision: str = "flo
     return arrays * np.dtype(precision).itemsize * form_for(game, rule).n_sequences
 
 
-def last_iterate(game: CompiledGame, state: sweeps.State) -> np.ndarray:
-    """The strategy that the next iteration will use, float64 (sequences,)."""
-    strategy = state.strategy.astype(np.float64)
-    if state.strategy.dtype != np.float64:
+def last_iterate(game: CompiledGame, kept: np.ndarray) -> np.ndarray:
+    """The strategy of the next iteration, float64 (sequences,), from a solver's array."""
+    strategy = kept.astype(np.float64)
+    if kept.dtype != np.float64:
         # Rounded probabilities sum to 1 only once they are normalised.
         whole = len(strategy) == game.n_sequences
         form = game.form if whole else game.solver_form

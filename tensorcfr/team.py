@@ -72,9 +72,7 @@ class Team:
         hands = form.hand_rank.shape[1] - 1
         cut = [hands * part // self.threads for part in range(self.threads + 1)]
         self._all(
-            lambda part: sweeps.update(
-                form, player, cut[part], cut[part + 1], rule, row, state
-            )
+            lambda part: sweeps.update(form, player, cut[part], cut[part + 1], rule, row, state)
         )
 
     def _all(self, work: Callable[[int], object]) -> None:

@@ -1,8 +1,8 @@
 """The two loops written in vectors, against the sums they stand for, lane by lane.
 
-Every count from 0 to 200 takes every way through a step of 32 lanes: none, all four vectors, and a
-tail in each of them.  What lies beside the lanes is NaN, which would show if it were read into a
-sum, and must still be there afterwards.
+Every count from 0 to 200 takes every way through a step: none, all vectors, and a tail in each of
+them.  What lies beside the lanes is NaN, which would show if it were read into a sum, and must still
+be there afterwards, but for the rest of a sum's last step, which may hold anything.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tensorcfr.kernels.jit import inlined
-from tensorcfr.kernels.lanes import spread, weighted_sum
+from tensorcfr.kernels.lanes import VECTORS, WIDTH, spread, weighted_sum
 
 
 @inlined
@@ -24,10 +24,16 @@ def call_spread(code, weight, at, out, first, stride, rank, scale, scale_at, z, 
     spread(code, weight, at, out, first, stride, rank, scale, scale_at, z, z_at, count)
 
 
+STEP = WIDTH * VECTORS
 COUNTS = range(201)
 DTYPES = (np.float64, np.float32)
 AT = 2
 """Where the terms are listed; what comes before belongs to another program."""
+
+
+def whole_steps(count: int) -> int:
+    """Lanes of all steps that so many lanes take."""
+    return -(-count // STEP) * STEP
 
 
 class Case:
@@ -79,6 +85,7 @@ def test_weighted_sum(add: bool, dtype: type) -> None:
         call_sum(
             case.code, case.weight, AT, x, case.first, case.stride, case.rank, out, to, add, count
         )
+        out[to + count : to + whole_steps(count)] = np.nan
         np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-14, err_msg=str(count))
         np.testing.assert_array_equal(x, before)
 
@@ -111,9 +118,10 @@ def test_strides_of_nothing() -> None:
     """The empty sequence is one for all hands: a stride of 0 reads one place, and adds to one."""
     code, weight = np.array([3, 0, 1, 2]), np.array([0.0, 2.0, 3.0, 5.0])
     rank = np.arange(4)
-    x, out = np.array([7.0, np.nan]), np.full(3, np.nan)
+    x, out = np.array([7.0, np.nan]), np.full(2 + STEP, np.nan)
     call_sum(code, weight, 0, x, 0, 0, rank, out, 1, False, 1)
-    np.testing.assert_array_equal(out, [np.nan, 70.0, np.nan])
+    np.testing.assert_array_equal(out[:2], [np.nan, 70.0])
+    assert np.isnan(out[1 + STEP])
     one = np.array([0.5, np.nan])
     call_spread(code, weight, 0, x, 0, 0, rank, one, 0, one, 0, 1)
     np.testing.assert_array_equal(x, [7.0 + 10 * 0.25, np.nan])
@@ -123,9 +131,9 @@ def test_hands_by_rank() -> None:
     """Only possible hands have lanes: ranks skip the others."""
     rank = np.array([0, 1, 1, 2, 2])
     code, weight = np.array([2, 0, 2]), np.array([0.0, 1.0, 10.0])
-    x, out = np.arange(8.0), np.full(4, np.nan)
+    x, out = np.arange(8.0), np.full(STEP, np.nan)
     call_sum(code, weight, 0, x, 0, 4, rank, out, 0, False, 4)
-    np.testing.assert_array_equal(out, x[:4] + 10 * x[4:])
+    np.testing.assert_array_equal(out[:4], x[:4] + 10 * x[4:])
 
 
 def test_chained_in_place() -> None:
@@ -137,17 +145,18 @@ def test_chained_in_place() -> None:
         call_sum(code, weight, 0, scratch, 0, 128, np.arange(3), scratch, 256, True, count)
         expected = z.copy()
         expected[:count] += -1.5 * pools[0, :count] + 0.25 * pools[1, :count]
-        np.testing.assert_allclose(scratch[256:], expected, rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(
+            scratch[256 : 256 + count], expected[:count], rtol=1e-14, atol=1e-15
+        )
         np.testing.assert_array_equal(scratch[:256], pools.ravel())
 
 
 def test_no_terms() -> None:
     """A sum of nothing is 0, or what was there; nothing is spread to no hand."""
     code, weight, rank = np.array([0]), np.array([np.nan]), np.arange(2)
-    x, out = np.full(9, np.nan), np.full(9, np.nan)
-    call_sum(code, weight, 0, x, 0, 1, rank, out, 2, False, 5)
-    np.testing.assert_array_equal(out, [np.nan] * 2 + [0.0] * 5 + [np.nan] * 2)
-    call_sum(code, weight, 0, x, 0, 1, rank, out, 2, True, 5)
-    np.testing.assert_array_equal(out, [np.nan] * 2 + [0.0] * 5 + [np.nan] * 2)
+    x, out = np.full(9, np.nan), np.full(2 + STEP, np.nan)
+    for add in (False, True):
+        call_sum(code, weight, 0, x, 0, 1, rank, out, 2, add, 5)
+        np.testing.assert_array_equal(out[:7], [np.nan] * 2 + [0.0] * 5)
     call_spread(code, weight, 0, out, 0, 1, rank, x, 0, x, 0, 5)
-    np.testing.assert_array_equal(out, [np.nan] * 2 + [0.0] * 5 + [np.nan] * 2)
+    np.testing.assert_array_equal(out[:7], [np.nan] * 2 + [0.0] * 5)

@@ -1,5 +1,5 @@
-"""The commands: ``solve``, ``show``, ``walkthrough``, ``games``, ``algorithms``; ``sweep``, ``plot``
-and ``chart`` are in files of their own."""
+"""The commands: ``solve``, ``show``, ``walkthrough``, ``games``, ``algorithms``; those of sweeps
+and charts are in files of their own."""
 
 from __future__ import annotations
 

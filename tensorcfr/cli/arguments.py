@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..algorithms import LinearProgram, Record
+from ..algorithms import Record
 from ..sweep import read_algorithm as named_algorithm
 
 

@@ -186,8 +186,10 @@ def program(table: np.ndarray) -> Program:
     """The shortest way found to multiply by a matrix of hands, float64 (own, other's)."""
     columns, weights = _proportional(table.T)
     pools = list(zip(columns, weights, strict=True))
-    reduced = np.stack([table[:, hands[0]] / own[0] for hands, own in pools], axis=1) if pools else (
-        np.empty((len(table), 0))
+    reduced = (
+        np.stack([table[:, hands[0]] / own[0] for hands, own in pools], axis=1)
+        if pools
+        else (np.empty((len(table), 0)))
     )
     members, multiples = _proportional(reduced)
     unit = np.array(

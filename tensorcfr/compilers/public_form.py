@@ -61,10 +61,13 @@ def _trace(tree: PublicTree) -> Steps:
         acted = tree.player[above]
         for player in range(players):
             own = acted == player
-            last[player, here] = np.where(own, np.arange(here.start, here.stop), last[player, above])
+            last[player, here] = np.where(
+                own, np.arange(here.start, here.stop), last[player, above]
+            )
             level[player, here] = level[player, above] + own
         depth.append(here.stop)
-    exists = tree.alive.reshape(len(tree.weight_table), -1).any(axis=1)[tree.weight]
+    alive = tree.alive.reshape(len(tree.weight_table), -1)
+    exists = np.asarray(alive.any(axis=1))[tree.weight]
     return Steps(last, level, depth, exists)
 
 
@@ -79,7 +82,7 @@ def _possible_hands(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
     rows = []
     for player in range(tree.n_players):
         others = tuple(axis + 1 for axis in range(tree.n_players) if axis != player)
-        own = alive.any(axis=others)
+        own = np.asarray(alive.any(axis=others))
         rows.append(np.pad(own, ((0, 0), (0, most - own.shape[1]))))
     masks, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
     return which.reshape(tree.n_players, -1), masks

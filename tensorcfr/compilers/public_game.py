@@ -76,9 +76,7 @@ def _merged(tree: PublicTree, form: SequenceForm) -> Merged | None:
         hand = tuple(np.arange(hands) for hands in tree.prior.shape)
         quotient = symmetry.Quotient(shorter, np.arange(shorter.n_nodes), hand)
     merged, smaller = public_form.build(quotient.tree)
-    quotient = quotient._replace(
-        tree=smaller, node=np.where(node < 0, -1, quotient.node[node])
-    )
+    quotient = quotient._replace(tree=smaller, node=np.where(node < 0, -1, quotient.node[node]))
     return Merged(merged, symmetry.merged_sequences(tree, form, quotient, merged))
 
 
@@ -152,7 +150,9 @@ def _expanded(rules: PublicTreeGame, public: PublicGame, memory_limit: int) -> W
     tree = public.tree
     histories = count_histories(tree)
     if (needed := histories * BYTES_PER_HISTORY) > memory_limit:
-        raise MemoryLimitError(f"compiling {rules.name} ({histories:,} histories)", needed, memory_limit)
+        raise MemoryLimitError(
+            f"compiling {rules.name} ({histories:,} histories)", needed, memory_limit
+        )
     acts = tree.player >= 0
     width = np.where(acts, np.array(tree.prior.shape)[np.maximum(tree.player, 0)], 0)
     first = np.cumsum(width) - width

@@ -339,9 +339,7 @@ def small(values: Sequence[int] | np.ndarray) -> np.ndarray:
     return array
 
 
-def _check_deals(
-    game: PublicTreeGame, states: States, tree: PublicTree, state: np.ndarray
-) -> None:
+def _check_deals(game: PublicTreeGame, states: States, tree: PublicTree, state: np.ndarray) -> None:
     """What can be wrong for deals that get to a node: its chances, its utilities."""
     alive = tree.alive
     matter = (tree.player == CHANCE) | (tree.player == TERMINAL)
@@ -468,9 +466,7 @@ def _check_chance(states: States, node: Chance, index: int) -> None:
         )
 
 
-def _matrix(
-    game: PublicTreeGame, payoff: Payoff, hands: tuple[int, ...], where: str
-) -> np.ndarray:
+def _matrix(game: PublicTreeGame, payoff: Payoff, hands: tuple[int, ...], where: str) -> np.ndarray:
     """A payoff matrix, float64 (players, hands of player 0, ...)."""
     shape = (game.n_players, *hands)
     given = game.matrix(payoff.matrix)

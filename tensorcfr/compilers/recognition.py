@@ -206,23 +206,21 @@ def _public_tree(
         edge.append(labels.setdefault(label, len(labels)))
     # Per history after the deal: what a table says for its deal.
     after = np.arange(deals.first.start, tree.n_nodes)
-    node, deal = public.of_node[after], deals.of_node[after]
+    of, deal = public.of_node[after], deals.of_node[after]
     at = (hand[0][deal], hand[1][deal])
     chance, chance_table = _tables(
-        np.flatnonzero(drawn), node, at, tree.probability[after, None], prior.shape, nodes
+        np.flatnonzero(drawn), of, at, tree.probability[after, None], prior.shape, nodes
     )
     utility = np.zeros((tree.n_nodes, 2))
     utility[tree.terminal] = tree.utility
     over = np.flatnonzero(player == TERMINAL)
     unit = np.zeros(nodes)
-    np.maximum.at(unit, node, np.abs(utility[after]).max(axis=1))
+    np.maximum.at(unit, of, np.abs(utility[after]).max(axis=1))
     unit[unit == 0] = 1.0
     matrix_of, matrix_table = _tables(
-        over, node, at, utility[after] / unit[node, None], prior.shape, nodes, DIGITS
+        over, of, at, utility[after] / unit[of, None], prior.shape, nodes, DIGITS
     )
-    pairs, payoff = np.unique(
-        np.stack([matrix_of[over], unit[over]]), axis=1, return_inverse=True
-    )
+    pairs, payoff = np.unique(np.stack([matrix_of[over], unit[over]]), axis=1, return_inverse=True)
     payoff_of = np.full(nodes, -1, dtype=np.int64)
     payoff_of[over] = payoff
     weights = Weights(prior.shape, chance_table[:, 0])

@@ -15,6 +15,7 @@ from .payoff_entries import payoff_entries
 NO_SEQUENCE = -1
 """In place of an infoset's parent sequence while none of its histories has been met."""
 
+
 @dataclass(frozen=True)
 class Sequences:
     """Sequences in the order in which their infosets were met, before they get their places.

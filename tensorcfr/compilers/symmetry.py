@@ -12,7 +12,9 @@ the whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +25,10 @@ from .public_tree import small
 MIX = np.uint64(0x9E3779B97F4A7C15)
 DIGITS = 2.0**40
 """Payoffs are alike if they agree to this part of their leading binary digit."""
+
+
+Fold = Callable[[np.ndarray], np.ndarray]
+"""What sums a table over hands by merged hands."""
 
 
 class Quotient(NamedTuple):
@@ -191,8 +197,8 @@ def _signatures(
 
 
 def _live(tree: PublicTree) -> list[np.ndarray]:
-    """bool (weights, hands), for each player: the hands that he may hold."""
-    return [tree.alive.any(axis=2), tree.alive.any(axis=1)]
+    """The hands that each player may hold, bool (weights, hands)."""
+    return [np.any(tree.alive, axis=2), np.any(tree.alive, axis=1)]
 
 
 def _node_signatures(
@@ -211,9 +217,7 @@ def _node_signatures(
     return total
 
 
-def _is_uniform(
-    tree: PublicTree, colour: list[np.ndarray], signatures: list[np.ndarray]
-) -> bool:
+def _is_uniform(tree: PublicTree, colour: list[np.ndarray], signatures: list[np.ndarray]) -> bool:
     """Whether hands of one colour mean the same at every node where they are possible."""
     for own, can, hand in zip(signatures, _live(tree), colour, strict=True):
         possible = can[tree.weight]
@@ -310,11 +314,17 @@ def _quotient(
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """``above / below``, 0 where both are."""
-    return np.divide(above, below, out=np.zeros(np.broadcast_shapes(above.shape, below.shape)),
-                     where=np.broadcast_to(below, above.shape) > 0)
+    return np.divide(
+        above,
+        below,
+        out=np.zeros(np.broadcast_shapes(above.shape, below.shape)),
+        where=np.broadcast_to(below, above.shape) > 0,
+    )
 
 
-def _masses(tree, folded, node, kept):  # type: ignore[no-untyped-def]
+def _masses(
+    tree: PublicTree, folded: Fold, node: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Probability of the deals at every kept node, summed over the nodes that it stands for.
 
     Returns:
@@ -339,7 +349,14 @@ def _masses(tree, folded, node, kept):  # type: ignore[no-untyped-def]
     return np.array(masses), weight
 
 
-def _payoffs(tree, folded, node, kept, mass, weight):  # type: ignore[no-untyped-def]
+def _payoffs(
+    tree: PublicTree,
+    folded: Fold,
+    node: np.ndarray,
+    kept: np.ndarray,
+    mass: np.ndarray,
+    weight: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Payoffs of the kept terminals: over all that each stands for, by the merged deals.
 
     Returns:
@@ -414,7 +431,7 @@ def merged_sequences(
     order = np.lexsort((tree.rank[deciding], tree.bucket[deciding]))
     nodes = deciding[order]
     first = np.searchsorted(tree.bucket[nodes], np.arange(len(form.bucket_lanes) + 1))
-    for b, (begin, end) in enumerate(zip(first[:-1], first[1:], strict=True)):
+    for b, (begin, end) in enumerate(pairwise(first.tolist())):
         here = quotient.node[nodes[begin:end]]
         player = int(tree.player[nodes[begin]])
         if here[0] < 0:

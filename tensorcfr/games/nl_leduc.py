@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,8 +84,10 @@ class NoLimitLeduc(PublicTreeGame):
         self.cards = [rank + suit for rank in rank_names(ranks) for suit in SUITS[:suits]]
         self.hands = [self.cards] * 2
         self.prior = deal_without_replacement(len(self.cards), 2)
-        free = [(np.indices(self.prior.shape) != card).all(axis=0) for card in range(len(self.cards))]
-        self._board = {
+        free = [
+            (np.indices(self.prior.shape) != card).all(axis=0) for card in range(len(self.cards))
+        ]
+        self._board: dict[Hashable, Any] = {
             name: mask / (len(self.cards) - 2) for name, mask in zip(self.cards, free, strict=True)
         }
 

@@ -1,9 +1,9 @@
 """Loops over a few dozen lanes, as vector instructions.
 
 numba's own loops over arrays of unknown overlap begin with checks and end with lanes one by one,
-which for thirty lanes takes longer than the lanes themselves.  These two are written
-in vectors: eight lanes each, four at a time, the last ones under a mask.  On machines with shorter vectors
-LLVM splits them.
+which for thirty lanes takes longer than the lanes themselves.  These two are written in
+vectors of eight lanes, a few at a time, the last ones under a mask.  On machines with shorter
+vectors LLVM splits them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
@@ -104,7 +104,7 @@ def spread(
 
 @overload(weighted_sum)
 def _weighted_sum(code, weight, at, x, first, stride, rank, out, to, add, count):  # type: ignore[no-untyped-def]
-    return lambda code, weight, at, x, first, stride, rank, out, to, add, count: _emit_sum(
+    return lambda code, weight, at, x, first, stride, rank, out, to, add, count: _emit_sum(  # type: ignore[call-arg]
         code, weight, at, x, first, stride, rank, out, to, add, count
     )
 
@@ -112,7 +112,7 @@ def _weighted_sum(code, weight, at, x, first, stride, rank, out, to, add, count)
 @overload(spread)
 def _spread(code, weight, at, out, first, stride, rank, scale, scale_at, z, z_at, count):  # type: ignore[no-untyped-def]
     return lambda code, weight, at, out, first, stride, rank, scale, scale_at, z, z_at, count: (
-        _emit_spread(
+        _emit_spread(  # type: ignore[call-arg]
             code, weight, at, out, first, stride, rank, scale, scale_at, z, z_at, count
         )
     )

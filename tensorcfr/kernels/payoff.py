@@ -102,8 +102,17 @@ def block_product(
             at += 1
             for pool in range(pools):
                 weighted_sum(
-                    code, weight, at, reach, others, block[5 + other], met,
-                    scratch, pool * BLOCK_TILE, False, count,
+                    code,
+                    weight,
+                    at,
+                    reach,
+                    others,
+                    block[5 + other],
+                    met,
+                    scratch,
+                    pool * BLOCK_TILE,
+                    False,
+                    count,
                 )
                 at += code[at] + 1
             classes = code[at]
@@ -116,8 +125,18 @@ def block_product(
                 )
                 at += code[at] + 1
                 spread(
-                    code, weight, at, g, own, block[5 + player], held,
-                    blocks.coefficient, block[0] + begin, scratch, z, count,
+                    code,
+                    weight,
+                    at,
+                    g,
+                    own,
+                    block[5 + player],
+                    held,
+                    blocks.coefficient,
+                    block[0] + begin,
+                    scratch,
+                    z,
+                    count,
                 )
                 at += code[at] + 1
 

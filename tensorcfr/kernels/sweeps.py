@@ -28,8 +28,8 @@ SINGLE_ROUNDING = 2.0**-20
 
 
 class State(NamedTuple):
-    """What a solver carries from one iteration to the next; (sequences,) unless said, all float64 or
-    all float32."""
+    """What a solver carries from one iteration to the next; (sequences,) unless said, all of them
+    float64 or all float32."""
 
     regret: np.ndarray
     """Cumulative regret, as the local rule keeps it."""
@@ -206,7 +206,12 @@ def backward(
                     if abs(instant) <= rounding * scale[lane]:
                         instant = 0.0
                     new, preference = apply(
-                        rule, np.float64(cumulative[lane]), instant, memory, first + lane, parameters
+                        rule,
+                        np.float64(cumulative[lane]),
+                        instant,
+                        memory,
+                        first + lane,
+                        parameters,
                     )
                     cumulative[lane] = new
                     if has_forecast(rule):

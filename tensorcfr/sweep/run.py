@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..algorithms import LinearProgram
+from ..algorithms import LinearProgram, Record
 from ..algorithms.family import PUBLISHED
 from ..compiled import CompiledGame
 from ..compilers import compile_game
@@ -22,7 +22,7 @@ from ..driver import Progress, solve
 from ..errors import SweepError
 from ..machine import machine, versions
 from ..solution import Solution, Status, TracePoint
-from .cells import Budget, Cell, Record, cells
+from .cells import Budget, Cell, cells
 from .table import GOES_ON, Row, Table
 
 POLL_SECONDS = 0.1
