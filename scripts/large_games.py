@@ -175,8 +175,8 @@ def write_page() -> None:
     text = (
         f"{BEGIN}\n\n" + "\n".join(lines) + "\n\n"
         "Seconds of iterating, and iterations, to an exploitability (nash_conv / 2, in units of "
-        "the game: 1 for a won bluff, chips for poker); evaluations come on top.  The value is that "
-        "of the average strategies, and within nash_conv of the game's.  "
+        "the game: 1 for a won bluff, chips for poker); evaluations come on top.  The value is "
+        "that of the average strategies, and within nash_conv of the game's.  "
         f"{said['machine']}; {said['versions']}; {said['date']}.\n\n"
         "![Exploitability against nodes touched](figures/large_games.png)\n\n"
         f"{END}"
