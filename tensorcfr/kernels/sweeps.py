@@ -70,17 +70,12 @@ def iterate(
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
         parameters = parameters_of(rule, schedule[t, 1:])
-        if alternating:
-            for player in range(players):
+        # Each pass stands here once, for it is compiled as often as it stands here.
+        for turn in range(2 * players):
+            player = turn // 2 if alternating else turn % players
+            if (turn % 2 == 0) if alternating else (turn < players):
                 payoff_product(form, player, state.reach, state.value, scratch)
-                if has_forecast(rule):
-                    begin_forecast(form, player, state)
-                backward(form, player, 0, hands, rule, parameters, state, tile)
-                forward(form, player, 0, hands, weight, state, tile)
-        else:
-            for player in range(players):
-                payoff_product(form, player, state.reach, state.value, scratch)
-            for player in range(players):
+            else:
                 if has_forecast(rule):
                     begin_forecast(form, player, state)
                 backward(form, player, 0, hands, rule, parameters, state, tile)
