@@ -17,6 +17,7 @@ from .algorithms.records import is_whole
 from .compiled import CompiledGame
 from .evaluation import Evaluation
 from .kernels.random import Seed
+from .locks import LocksLike, locks_for
 from .sampled_solver import SampledSolver, SampledState
 from .solution import Solution, Status, TracePoint
 from .solver import Solver
@@ -58,6 +59,7 @@ def solve(
     nodes: int | None = None,
     checkpoints: str | int | Iterable[int] = "geometric",
     start: Solution | None = None,
+    locks: LocksLike | None = None,
     seed: Seed | None = None,
     precision: str | None = None,
     threads: int = 1,
@@ -84,6 +86,10 @@ def solve(
             always recorded.
         start: A solution of this game to go on from; the result has the same bits as one
             uninterrupted run.
+        locks: Infosets whose probabilities are given, all of them or some, by infoset label and
+            action label: ``{"K": {"bet": 1}}``.  The rest is solved, and best responses, in
+            exploitability and ``target`` too, play what is locked; see
+            :class:`tensorcfr.locks.Locks`.  A solution that is gone on from brings its own.
         seed: Of an algorithm that samples: a whole number from 0, by default 0, or several, such
             as ``(seed, stream)``; the same seed gives the same bits.  A solution that is gone on
             from brings its own random numbers.
@@ -110,10 +116,12 @@ def solve(
     record = _algorithm(game, algorithm, start)
     if seed is not None and not isinstance(record, Sampling):
         raise ValueError(f"{record.name} draws no random numbers: it takes no seed")
+    if locks is not None and not isinstance(record, Algorithm):
+        raise ValueError(f"{record.name} takes no locks: the variants that sweep the game do")
     if isinstance(record, LinearProgram):
         return _solve_exactly(game, record, (iters, target, time_limit, nodes), memory_limit)
     check_stop_rules(iters, target, time_limit, nodes)
-    solver = _solver(game, record, start, seed, precision, threads, memory_limit)
+    solver = _solver(game, record, start, locks, seed, precision, threads, memory_limit)
     run = _Run(solver, list(start.trace) if start else [], start.seconds if start else 0.0)
     last = None if iters is None else solver.iteration + int(iters)
     last_node = None if nodes is None else solver.nodes_touched + int(nodes)
@@ -142,6 +150,7 @@ def solve(
         seconds=run.seconds,
         trace=tuple(run.trace),
         state=solver.state,
+        locks=(solver.locks or None) if isinstance(solver, Solver) else None,
     )
 
 
@@ -245,6 +254,7 @@ def _solver(
     game: CompiledGame,
     record: Algorithm | Sampling,
     start: Solution | None,
+    locks: LocksLike | None,
     seed: Seed | None,
     precision: str | None,
     threads: int,
@@ -264,10 +274,16 @@ def _solver(
     begun = str(state.regret.dtype) if state else "float64"
     if state and precision not in (None, begun):
         raise ValueError(f"start was solved in {begun}, not in {precision}")
+    if start is not None:
+        kept = locks_for(game, start.locks)
+        if locks is not None and dict(locks_for(game, locks)) != dict(kept):
+            raise ValueError("start was solved with other locks")
+        locks = kept
     return Solver(
         game,
         record,
         precision=precision or begun,
+        locks=locks,
         threads=threads,
         state=state,
         iteration=iteration,
