@@ -36,6 +36,7 @@ from .evaluation import (
 )
 from .games import GAMES
 from .kernels.local_rule import LocalRule
+from .locks import Locks
 from .policy import Policy
 from .rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
 from .sampled_solver import SampledSolver
@@ -59,6 +60,7 @@ __all__ = [
     "ImperfectRecallError",
     "InvariantError",
     "LocalRule",
+    "Locks",
     "MemoryLimitError",
     "MissingExtraError",
     "Payoff",

@@ -17,9 +17,12 @@ from .algorithms.records import is_whole
 from .compiled import CompiledGame
 from .evaluation import Evaluation
 from .kernels.random import Seed
+from .kernels.sweeps import State
+from .locks import LocksLike, locks_for
 from .sampled_solver import SampledSolver, SampledState
 from .solution import Solution, Status, TracePoint
 from .solver import Solver
+from .warm import WarmStart, warm_state
 
 CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
@@ -58,6 +61,9 @@ def solve(
     nodes: int | None = None,
     checkpoints: str | int | Iterable[int] = "geometric",
     start: Solution | None = None,
+    warm_start: WarmStart | None = None,
+    warm_iterations: float = 1.0,
+    locks: LocksLike | None = None,
     seed: Seed | None = None,
     precision: str | None = None,
     threads: int = 1,
@@ -84,6 +90,15 @@ def solve(
             always recorded.
         start: A solution of this game to go on from; the result has the same bits as one
             uninterrupted run.
+        warm_start: Where to begin: a solution by any algorithm, of a game with the same infosets,
+            whose regrets are taken; or strategies.  Iterations count from 1, and the average
+            begins empty; see :func:`tensorcfr.warm.warm_state`.
+        warm_iterations: Iterations that strategies of ``warm_start`` count for: the more, the
+            longer the solver stays with them.
+        locks: Infosets whose probabilities are given, all of them or some, by infoset label and
+            action label: ``{"K": {"bet": 1}}``.  The rest is solved, and best responses, in
+            exploitability and ``target`` too, play what is locked; see
+            :class:`tensorcfr.locks.Locks`.  A solution that is gone on from brings its own.
         seed: Of an algorithm that samples: a whole number from 0, by default 0, or several, such
             as ``(seed, stream)``; the same seed gives the same bits.  A solution that is gone on
             from brings its own random numbers.
@@ -110,10 +125,26 @@ def solve(
     record = _algorithm(game, algorithm, start)
     if seed is not None and not isinstance(record, Sampling):
         raise ValueError(f"{record.name} draws no random numbers: it takes no seed")
+    if locks is not None and not isinstance(record, Algorithm):
+        raise ValueError(f"{record.name} takes no locks: the variants that sweep the game do")
+    if warm_start is not None and start is not None:
+        raise ValueError("start goes on with a solution, warm_start begins anew: give one of them")
+    if warm_start is not None and not isinstance(record, Algorithm):
+        raise ValueError(f"{record.name} takes no warm start: the variants that sweep the game do")
     if isinstance(record, LinearProgram):
         return _solve_exactly(game, record, (iters, target, time_limit, nodes), memory_limit)
     check_stop_rules(iters, target, time_limit, nodes)
-    solver = _solver(game, record, start, seed, precision, threads, memory_limit)
+    warm = None
+    if warm_start is not None:
+        warm = warm_state(
+            game,
+            record,
+            warm_start,
+            iterations=warm_iterations,
+            locks=locks,
+            precision=precision or "float64",
+        )
+    solver = _solver(game, record, start, warm, locks, seed, precision, threads, memory_limit)
     run = _Run(solver, list(start.trace) if start else [], start.seconds if start else 0.0)
     last = None if iters is None else solver.iteration + int(iters)
     last_node = None if nodes is None else solver.nodes_touched + int(nodes)
@@ -142,6 +173,7 @@ def solve(
         seconds=run.seconds,
         trace=tuple(run.trace),
         state=solver.state,
+        locks=(solver.locks or None) if isinstance(solver, Solver) else None,
     )
 
 
@@ -245,13 +277,15 @@ def _solver(
     game: CompiledGame,
     record: Algorithm | Sampling,
     start: Solution | None,
+    warm: State | None,
+    locks: LocksLike | None,
     seed: Seed | None,
     precision: str | None,
     threads: int,
     memory_limit: int | None,
 ) -> Solver | SampledSolver:
     """What runs the iterations, from where ``start`` ended."""
-    state = start.state if start else None
+    state = start.state if start else warm
     iteration = start.iterations if start else 0
     if isinstance(record, Sampling):
         if precision not in (None, "float64") or threads != 1:
@@ -264,10 +298,16 @@ def _solver(
     begun = str(state.regret.dtype) if state else "float64"
     if state and precision not in (None, begun):
         raise ValueError(f"start was solved in {begun}, not in {precision}")
+    if start is not None:
+        kept = locks_for(game, start.locks)
+        if locks is not None and dict(locks_for(game, locks)) != dict(kept):
+            raise ValueError("start was solved with other locks")
+        locks = kept
     return Solver(
         game,
         record,
         precision=precision or begun,
+        locks=locks,
         threads=threads,
         state=state,
         iteration=iteration,

@@ -67,7 +67,7 @@ class Policy(Mapping[str, dict[str, float]]):
         for label in given:
             if label not in game.infoset_index:
                 raise ValueError(
-                    f"{game.name} has no infoset {label!r}; {_suggest_label(game, label)}"
+                    f"{game.name} has no infoset {label!r}; {suggest_label(game, label)}"
                 )
         probabilities = np.ones(game.n_sequences)
         for infoset, label in enumerate(game.infoset_labels):
@@ -94,7 +94,7 @@ class Policy(Mapping[str, dict[str, float]]):
         infoset = self.game.infoset_index.get(label)
         if infoset is None:
             raise KeyError(
-                f"{self.game.name} has no infoset {label!r}; {_suggest_label(self.game, label)}"
+                f"{self.game.name} has no infoset {label!r}; {suggest_label(self.game, label)}"
             )
         row = self.probabilities[self.game.sequences(infoset)].tolist()
         return dict(zip(self.game.infoset_actions[infoset], row, strict=True))
@@ -109,7 +109,7 @@ class Policy(Mapping[str, dict[str, float]]):
         return f"<Policy for {self.game.name}: {len(self):,} infosets>"
 
 
-def _suggest_label(game: CompiledGame, label: str) -> str:
+def suggest_label(game: CompiledGame, label: str) -> str:
     """A near label, or an example of what labels look like here."""
     if game.n_infosets <= 10_000:
         return suggest(label, game.infoset_labels[:1] if not label else game.infoset_labels)

@@ -16,6 +16,7 @@ from .algorithms import Algorithm, Record, Sampling, from_dict, to_dict
 from .compiled import CompiledGame
 from .evaluation import Evaluation
 from .kernels.sweeps import State
+from .locks import Locks
 from .policy import Policy
 from .sampled_solver import SampledState, sampled_state_of
 from .solver import STATE_KEPT, last_iterate, state_of
@@ -74,6 +75,8 @@ class Solution:
     state: State | SampledState | None = field(default=None, repr=False)
     """The solver's arrays, read-only, from which ``solve(game, start=solution)`` goes on; none
     after the linear program."""
+    locks: Locks | None = None
+    """The infosets that were not solved for; the evaluation's best responses play them, too."""
 
     def __post_init__(self) -> None:
         for array in self.state or ():
@@ -133,6 +136,8 @@ class Solution:
             "best_responses": self.evaluation.best_responses,
             "trace": [asdict(point) for point in self.trace],
         }
+        if self.locks:
+            header["locks"] = {label: self.locks[label] for label in self.locks}
         arrays = storage.pack_game(self.game)
         arrays["solution/policy"] = self.policy.probabilities
         if self.state is not None:
@@ -157,13 +162,14 @@ class Solution:
     def _unpack(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         game = storage.unpack_game(arrays, header["version"])
         algorithm = from_dict(header["algorithm"])
+        locks = Locks(game, header.get("locks", {}))
         state: State | SampledState | None = None
         if isinstance(algorithm, Sampling):
             kept = {name: arrays[f"solution/{name}"] for name in SampledState._fields}
             state = sampled_state_of(game, algorithm, kept)
         elif isinstance(algorithm, Algorithm):
             kept = {name: arrays[f"solution/{name}"] for name in STATE_KEPT}
-            state = state_of(game, algorithm.rule, kept)
+            state = state_of(game, algorithm.rule, kept, locks)
         return cls(
             game=game,
             algorithm=algorithm,
@@ -174,13 +180,15 @@ class Solution:
             seconds=float(header["seconds"]),
             trace=tuple(TracePoint(**point) for point in header["trace"]),
             state=state,
+            locks=locks or None,
         )
 
     def summary(self) -> str:
         """A short text: game, algorithm, why it ended, value, exploitability."""
         values = ", ".join(f"{value:+.9g}" for value in self.value)
+        locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
         return (
-            f"{self.game.name} by {self.algorithm}\n"
+            f"{self.game.name} by {self.algorithm}{locked}\n"
             f"  {self.status.value} ({self.iterations:,} iterations, "
             f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
             f"  value {values}\n"

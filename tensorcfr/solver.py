@@ -14,6 +14,8 @@ from .errors import MemoryLimitError
 from .evaluation.metrics import Evaluation, evaluate_plan
 from .kernels import evaluation, sweeps
 from .kernels.local_rule import LocalRule
+from .kernels.locks import LockedLanes, impose
+from .locks import Locks, LocksLike, locks_for
 from .memory import free_memory
 from .policy import Policy
 from .team import Team
@@ -36,6 +38,8 @@ class Solver:
         precision: In which floats the arrays are kept, ``"float64"`` or ``"float32"``; sums are
             float64 in any case.  Single precision halves memory and traffic, and ends being of
             use at an exploitability of about 1e-5 of the stakes.
+        locks: Infosets whose probabilities are given, all of them or some, by infoset label and
+            action label; see :class:`tensorcfr.locks.Locks`.
         threads: Threads that sweep the game; the result has the same bits for any number.  Only
             games of private hands with millions of sequences gain.
         state: Arrays to go on from, after ``iteration`` iterations; copied.
@@ -53,6 +57,7 @@ class Solver:
         algorithm: str | Algorithm = "cfr+",
         *,
         precision: str = "float64",
+        locks: LocksLike | None = None,
         threads: int = 1,
         state: sweeps.State | None = None,
         iteration: int = 0,
@@ -69,20 +74,23 @@ class Solver:
             raise ValueError(f"precision must be one of {PRECISIONS}, not {precision!r}")
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise ValueError(f"threads must be a number from 1, not {threads!r}")
+        self.locks = locks_for(game, locks)
+        """The infosets that are not solved for."""
         limit = free_memory() if memory_limit is None else memory_limit
-        if (needed := bytes_needed(game, record, precision)) > limit:
+        if (needed := bytes_needed(game, record, precision, self.locks)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
         self.game = game
-        self.form = form_for(game, record.rule)
+        self.form = form_for(game, record.rule, self.locks)
+        self._lanes = self.locks.lanes(self.form)
         self.algorithm = record
         self.iteration = iteration
         self.seconds = 0.0
         """Time spent in :meth:`step`, compiling excluded."""
         if state is None:
-            self.state = _first_state(self.form, record.rule, np.dtype(precision))
+            self.state = _first_state(self.form, record.rule, np.dtype(precision), self._lanes)
         else:
             kept = {name: getattr(state, name) for name in STATE_KEPT}
-            self.state = state_of(game, record.rule, kept)
+            self.state = state_of(game, record.rule, kept, self.locks)
         self._team = Team(threads) if threads > 1 else None
         self._run(0)
 
@@ -105,11 +113,9 @@ class Solver:
 
     def _run(self, iterations: int) -> None:
         schedule = self.algorithm.schedule(self.iteration + 1, iterations)
-        alternating = self.algorithm.alternating
-        if self._team is None:
-            sweeps.iterate(self.form, self.algorithm.rule, schedule, alternating, self.state)
-        else:
-            self._team.iterate(self.form, self.algorithm.rule, schedule, alternating, self.state)
+        rule, alternating = self.algorithm.rule, self.algorithm.alternating
+        iterate = sweeps.iterate if self._team is None else self._team.iterate
+        iterate(self.form, rule, schedule, alternating, self.state, self._lanes)
         self.iteration += iterations
 
     @property
@@ -126,6 +132,8 @@ class Solver:
         """The average strategy, float64 (sequences,); uniform where nothing was reached."""
         strategy = np.empty(self.form.n_sequences)
         evaluation.normalise(self.form, self.state.cumulative, strategy)
+        if self._lanes is not None:
+            impose(self.form, self._lanes, strategy)
         return self.game.unmerged(strategy)
 
     def average_policy(self) -> Policy:
@@ -140,8 +148,13 @@ class Solver:
         """Values and best-response values of the average strategy; allocates nothing large."""
         state = self.state
         # Between iterations the reaches follow from the strategy, and the values are scratch.
-        evaluation.average_plan(self.form, state.cumulative, state.reach)
-        found = evaluate_plan(self.form, state.reach, state.value)
+        if self._lanes is None:
+            evaluation.average_plan(self.form, state.cumulative, state.reach)
+        else:
+            evaluation.normalise(self.form, state.cumulative, state.value)
+            impose(self.form, self._lanes, state.value)
+            evaluation.realization_plan(self.form, state.value, state.reach)
+        found = evaluate_plan(self.form, state.reach, state.value, self._lanes)
         evaluation.realization_plan(self.form, state.strategy, state.reach)
         return found
 
@@ -156,21 +169,28 @@ STATE_ARRAYS = 5
 """Regret, strategy, reach, average, values: what every rule needs."""
 
 
-def form_for(game: CompiledGame, rule: LocalRule) -> SequenceForm:
-    """The sequence form that a rule sweeps: the merged one, unless the rule is exponential.
+def form_for(game: CompiledGame, rule: LocalRule, locks: Locks | None = None) -> SequenceForm:
+    """The sequence form that a rule sweeps: the merged one, unless the rule is exponential or
+    locks tell infosets apart that are merged.
 
     An infoset that stands for several has the sum of their regrets, which regret matching does not
     mind, and weights of exponents do.
     """
-    return game.form if rule.exponential else game.solver_form
+    whole = rule.exponential or not (locks is None or locks.keep_symmetry)
+    return game.form if whole else game.solver_form
 
 
-def bytes_needed(game: CompiledGame, algorithm: Algorithm, precision: str = "float64") -> int:
+def bytes_needed(
+    game: CompiledGame,
+    algorithm: Algorithm,
+    precision: str = "float64",
+    locks: Locks | None = None,
+) -> int:
     """Bytes that a solver takes beside the compiled game; what an evaluation needs is among
     them, a policy of the whole game is not."""
     rule = algorithm.rule
     arrays = STATE_ARRAYS + len(rule.memory) + rule.forecast
-    return arrays * np.dtype(precision).itemsize * form_for(game, rule).n_sequences
+    return arrays * np.dtype(precision).itemsize * form_for(game, rule, locks).n_sequences
 
 
 def last_iterate(game: CompiledGame, kept: np.ndarray) -> np.ndarray:
@@ -184,10 +204,14 @@ def last_iterate(game: CompiledGame, kept: np.ndarray) -> np.ndarray:
     return game.unmerged(strategy)
 
 
-def _first_state(form: SequenceForm, rule: LocalRule, dtype: np.dtype) -> sweeps.State:
+def _first_state(
+    form: SequenceForm, rule: LocalRule, dtype: np.dtype, locks: LockedLanes | None
+) -> sweeps.State:
     """No regrets, no average, uniform strategies."""
     strategy, reach = np.zeros((2, form.n_sequences), dtype=dtype)
     evaluation.normalise(form, reach, strategy)
+    if locks is not None:
+        impose(form, locks, strategy)
     evaluation.realization_plan(form, strategy, reach)
     return _with_scratch(
         form,
@@ -200,14 +224,19 @@ def _first_state(form: SequenceForm, rule: LocalRule, dtype: np.dtype) -> sweeps
     )
 
 
-def state_of(game: CompiledGame, rule: LocalRule, kept: Mapping[str, np.ndarray]) -> sweeps.State:
+def state_of(
+    game: CompiledGame,
+    rule: LocalRule,
+    kept: Mapping[str, np.ndarray],
+    locks: Locks | None = None,
+) -> sweeps.State:
     """A solver's state from copies of the arrays that are kept, with fresh scratch.
 
     Raises:
         ValueError: An array has another shape or dtype than this game and rule have, or holds a
             value that is not finite; names it.
     """
-    form = form_for(game, rule)
+    form = form_for(game, rule, locks)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(STATE_KEPT, (form.n_sequences,))
     shapes["memory"] = (len(rule.memory), form.n_sequences)
     single = kept["regret"].dtype == np.float32

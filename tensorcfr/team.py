@@ -15,6 +15,7 @@ import numpy as np
 from .compiled import SequenceForm
 from .kernels import sweeps
 from .kernels.local_rule import LocalRule
+from .kernels.locks import LockedLanes
 
 
 class Team:
@@ -35,6 +36,7 @@ class Team:
         schedule: np.ndarray,
         alternating: bool,
         state: sweeps.State,
+        locks: LockedLanes | None,
     ) -> None:
         """As :func:`tensorcfr.kernels.sweeps.iterate`, to the same bits."""
         players = range(form.n_players)
@@ -42,10 +44,10 @@ class Team:
             for player in players:
                 self._multiply(form, player, state)
                 if alternating:
-                    self._update(form, player, rule, row, state)
+                    self._update(form, player, rule, row, state, locks)
             if not alternating:
                 for player in players:
-                    self._update(form, player, rule, row, state)
+                    self._update(form, player, rule, row, state, locks)
 
     def _multiply(self, form: SequenceForm, player: int, state: sweeps.State) -> None:
         own = slice(form.player_sequences[player], form.player_sequences[player + 1])
@@ -65,6 +67,7 @@ class Team:
         rule: LocalRule,
         row: np.ndarray,
         state: sweeps.State,
+        locks: LockedLanes | None,
     ) -> None:
         if rule.forecast:
             own = slice(form.player_sequences[player], form.player_sequences[player + 1])
@@ -72,7 +75,9 @@ class Team:
         hands = form.hand_rank.shape[1] - 1
         cut = [hands * part // self.threads for part in range(self.threads + 1)]
         self._all(
-            lambda part: sweeps.update(form, player, cut[part], cut[part + 1], rule, row, state)
+            lambda part: sweeps.update(
+                form, player, cut[part], cut[part + 1], rule, row, state, locks
+            )
         )
 
     def _all(self, work: Callable[[int], object]) -> None:

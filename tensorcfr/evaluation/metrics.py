@@ -9,6 +9,8 @@ import numpy as np
 
 from ..compiled import CompiledGame, SequenceForm
 from ..kernels import evaluation as kernels
+from ..kernels.locks import LockedLanes, impose
+from ..locks import LocksLike, locks_for
 from ..policy import Policy
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]]
@@ -51,68 +53,100 @@ class BestResponse:
     """The others' strategies, with the player's own replaced by a pure best response."""
 
 
-def evaluate(game: CompiledGame, policy: PolicyLike) -> Evaluation:
+def evaluate(
+    game: CompiledGame, policy: PolicyLike, *, locks: LocksLike | None = None
+) -> Evaluation:
     """Expected values and best-response values of a policy; costs about one iteration.
 
+    Args:
+        game: The game.
+        policy: The strategies.
+        locks: Probabilities that nobody chooses, by infoset label and action label: best
+            responses play them, and so does the policy, whatever it says there (its other actions
+            share what is left in proportion); see :class:`tensorcfr.locks.Locks`.
+
     Raises:
-        ValueError: The policy is not one for this game; names the infoset.
+        ValueError: The policy or a lock is not one for this game; names the infoset.
     """
-    return evaluate_probabilities(game, _probabilities(game, policy))
+    strategy, lanes = _locked(game, policy, locks)
+    return evaluate_probabilities(game, strategy, lanes)
 
 
-def evaluate_probabilities(game: CompiledGame, probabilities: np.ndarray) -> Evaluation:
+def evaluate_probabilities(
+    game: CompiledGame, probabilities: np.ndarray, locks: LockedLanes | None = None
+) -> Evaluation:
     """As :func:`evaluate`, from float64 (sequences,) behaviour probabilities."""
     reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
     kernels.realization_plan(game.form, probabilities, reach)
-    return evaluate_plan(game.form, reach, scratch)
+    return evaluate_plan(game.form, reach, scratch, locks)
 
 
-def evaluate_plan(form: SequenceForm, reach: np.ndarray, scratch: np.ndarray) -> Evaluation:
+def evaluate_plan(
+    form: SequenceForm, reach: np.ndarray, scratch: np.ndarray, locks: LockedLanes | None = None
+) -> Evaluation:
     """As :func:`evaluate`, from own reaches.
 
     Args:
         form: The game, or what stands for it.
         reach: float (sequences,): own reach of every player's sequences.
         scratch: float (sequences,): modified.
+        locks: Locked infosets, which the reaches play already.
     """
     players = form.n_players
     expected, best = np.empty(players), np.empty(players)
-    kernels.evaluate(form, reach, scratch, expected, best)
+    kernels.evaluate(form, reach, scratch, expected, best, locks)
     return Evaluation(tuple(expected.tolist()), tuple(best.tolist()))
 
 
-def expected_values(game: CompiledGame, policy: PolicyLike) -> tuple[float, ...]:
+def expected_values(
+    game: CompiledGame, policy: PolicyLike, *, locks: LocksLike | None = None
+) -> tuple[float, ...]:
     """Expected value of each player when all play the policy."""
-    return evaluate(game, policy).values
+    return evaluate(game, policy, locks=locks).values
 
 
-def nash_conv(game: CompiledGame, policy: PolicyLike) -> float:
+def nash_conv(game: CompiledGame, policy: PolicyLike, *, locks: LocksLike | None = None) -> float:
     """Sum over players of best-response value minus value."""
-    return evaluate(game, policy).nash_conv
+    return evaluate(game, policy, locks=locks).nash_conv
 
 
-def exploitability(game: CompiledGame, policy: PolicyLike) -> float:
+def exploitability(
+    game: CompiledGame, policy: PolicyLike, *, locks: LocksLike | None = None
+) -> float:
     """:func:`nash_conv` divided by the number of players."""
-    return evaluate(game, policy).exploitability
+    return evaluate(game, policy, locks=locks).exploitability
 
 
-def best_response(game: CompiledGame, policy: PolicyLike, player: int) -> BestResponse:
+def best_response(
+    game: CompiledGame, policy: PolicyLike, player: int, *, locks: LocksLike | None = None
+) -> BestResponse:
     """A pure best response of one player to the others' strategies.
 
     Where several actions are best, the first of them is taken; infosets that the others or
-    chance never let happen have all values 0, so they take their first action.
+    chance never let happen have all values 0, so they take their first action.  With ``locks``,
+    as in :func:`evaluate`, what is locked stays, and the best free action has the rest.
 
     Raises:
         ValueError: There is no such player, or the policy is not one for this game.
     """
     if isinstance(player, bool) or player not in range(game.n_players):
         raise ValueError(f"{game.name} has players 0 to {game.n_players - 1}, not {player!r}")
-    strategy = _probabilities(game, policy).copy()
+    strategy, lanes = _locked(game, policy, locks)
     reach, value = np.empty(game.n_sequences), np.empty(game.n_sequences)
     kernels.realization_plan(game.form, strategy, reach)
-    kernels.best_response(game.form, player, reach, value, strategy)
+    kernels.best_response(game.form, player, reach, value, strategy, lanes)
     empty = int(game.form.player_sequences[player])
     return BestResponse(float(value[empty]), Policy(game, strategy))
+
+
+def _locked(
+    game: CompiledGame, policy: PolicyLike, locks: LocksLike | None
+) -> tuple[np.ndarray, LockedLanes | None]:
+    """A copy of a policy's probabilities that plays the locks, and the locks."""
+    strategy, lanes = _probabilities(game, policy).copy(), locks_for(game, locks).lanes(game.form)
+    if lanes is not None:
+        impose(game.form, lanes, strategy)
+    return strategy, lanes
 
 
 def _probabilities(game: CompiledGame, policy: PolicyLike) -> np.ndarray:

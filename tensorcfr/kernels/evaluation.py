@@ -6,6 +6,7 @@ import numpy as np
 
 from ..compiled import SequenceForm
 from .jit import inlined, kernel
+from .locks import LockedLanes, locked_best, of_lock, share_out
 from .payoff import block_scratch, payoff_product
 
 
@@ -87,6 +88,7 @@ def evaluate(
     value: np.ndarray,
     expected: np.ndarray,
     best: np.ndarray,
+    locks: LockedLanes | None,
 ) -> None:
     """Expected values, and what each player's best response to the others earns.
 
@@ -96,6 +98,7 @@ def evaluate(
         value: float (sequences,): scratch, modified in place.
         expected: float64 (players,): modified in place.
         best: float64 (players,): modified in place.
+        locks: Locked infosets, which best responses play as they are locked; or None.
     """
     for player in range(form.player_sequences.shape[0] - 1):
         payoff_product(form, player, reach, value, block_scratch(form.blocks))
@@ -103,13 +106,18 @@ def evaluate(
         for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
             total += reach[s] * value[s]
         expected[player] = total
-        maximise(form, player, value)
+        maximise(form, player, value, locks)
         best[player] = value[form.player_sequences[player]]
 
 
 @kernel
 def best_response(
-    form: SequenceForm, player: int, reach: np.ndarray, value: np.ndarray, strategy: np.ndarray
+    form: SequenceForm,
+    player: int,
+    reach: np.ndarray,
+    value: np.ndarray,
+    strategy: np.ndarray,
+    locks: LockedLanes | None,
 ) -> None:
     """A pure best response of one player, and the values behind it.
 
@@ -122,9 +130,11 @@ def best_response(
             value.
         strategy: float (sequences,): the player's part is modified in place: 1 for the first
             of the best actions, 0 for the others.
+        locks: Locked infosets, or None: locked probabilities stay, and the first of the best
+            free actions has the rest.
     """
     payoff_product(form, player, reach, value, block_scratch(form.blocks))
-    maximise(form, player, value)
+    maximise(form, player, value, locks)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes, first = (
             form.bucket_actions[b],
@@ -138,10 +148,22 @@ def best_response(
                     chosen = a
             for a in range(actions):
                 strategy[lane + a * lanes] = 1.0 if a == chosen else 0.0
+        if locks is not None:
+            for lock in range(locks.bucket[b], locks.bucket[b + 1]):
+                probability = of_lock(locks, lock, actions)
+                lane = first + locks.lane[lock]
+                chosen = -1
+                for a in range(actions):
+                    q = value[lane + a * lanes]
+                    if probability[a] < 0.0 and (chosen < 0 or q > value[lane + chosen * lanes]):
+                        chosen = a
+                for a in range(actions):
+                    strategy[lane + a * lanes] = 1.0 if a == chosen else 0.0
+                share_out(strategy[lane:], lanes, probability)
 
 
 @inlined
-def maximise(form: SequenceForm, player: int, value: np.ndarray) -> None:
+def maximise(form: SequenceForm, player: int, value: np.ndarray, locks: LockedLanes | None) -> None:
     """The backward pass with a maximum in place of the strategy's mean."""
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes, first = (
@@ -150,7 +172,15 @@ def maximise(form: SequenceForm, player: int, value: np.ndarray) -> None:
             form.bucket_sequence[b],
         )
         infoset = form.bucket_infoset[b]
+        if locks is not None:
+            lock, last_lock = locks.bucket[b], locks.bucket[b + 1]
         for lane in range(lanes):
+            if locks is not None and lock < last_lock and locks.lane[lock] == lane:
+                probability = of_lock(locks, lock, actions)
+                worth = locked_best(value[first + lane :], lanes, probability)
+                value[form.infoset_parent[infoset + lane]] += worth
+                lock += 1
+                continue
             best = value[first + lane]
             for a in range(1, actions):
                 best = max(best, value[first + a * lanes + lane])

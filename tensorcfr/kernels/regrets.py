@@ -64,5 +64,5 @@ def best_total(form: SequenceForm, gradient: np.ndarray, best: np.ndarray) -> No
         best: float64 (players,): modified in place.
     """
     for player in range(form.player_sequences.shape[0] - 1):
-        maximise(form, player, gradient)
+        maximise(form, player, gradient, None)
         best[player] = gradient[form.player_sequences[player]]

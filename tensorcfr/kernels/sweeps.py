@@ -14,6 +14,7 @@ import numpy as np
 from ..compiled import SequenceForm
 from .jit import inlined, kernel
 from .local_rule import LocalRule, apply, has_forecast, is_exponential, parameters_of
+from .locks import LockedLanes, first_lock, free_share, of_lock, share_out
 from .payoff import block_product, block_scratch, entry_product, payoff_product
 
 TILE = 256
@@ -51,7 +52,12 @@ class State(NamedTuple):
 
 @kernel
 def iterate(
-    form: SequenceForm, rule: LocalRule, schedule: np.ndarray, alternating: bool, state: State
+    form: SequenceForm,
+    rule: LocalRule,
+    schedule: np.ndarray,
+    alternating: bool,
+    state: State,
+    locks: LockedLanes | None,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
 
@@ -62,6 +68,7 @@ def iterate(
             the rule, iteration by iteration.
         alternating: Whether each player's update sees those before it in the same iteration.
         state: Modified in place.
+        locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
     players = form.player_sequences.shape[0] - 1
     hands = form.hand_rank.shape[1] - 1
@@ -78,7 +85,7 @@ def iterate(
             else:
                 if has_forecast(rule):
                     begin_forecast(form, player, state)
-                backward(form, player, 0, hands, rule, parameters, state, tile)
+                backward(form, player, 0, hands, rule, parameters, state, tile, locks)
                 forward(form, player, 0, hands, weight, state, tile)
 
 
@@ -125,6 +132,7 @@ def update(
     rule: LocalRule,
     row: np.ndarray,
     state: State,
+    locks: LockedLanes | None,
 ) -> None:
     """Both passes of one iteration over the infosets of some hands of a player.
 
@@ -139,9 +147,11 @@ def update(
         rule: The local rule.
         row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
         state: Modified in place.
+        locks: Locked infosets, or None.
     """
     tile = np.empty((4, TILE))
-    backward(form, player, first_hand, last_hand, rule, parameters_of(rule, row[1:]), state, tile)
+    parameters = parameters_of(rule, row[1:])
+    backward(form, player, first_hand, last_hand, rule, parameters, state, tile, locks)
     forward(form, player, first_hand, last_hand, row[0], state, tile)
 
 
@@ -155,6 +165,7 @@ def backward(
     parameters: tuple[float, ...],
     state: State,
     tile: np.ndarray,
+    locks: LockedLanes | None,
 ) -> None:
     """From the deepest level up: values, regrets and the next strategy, infoset by infoset.
 
@@ -174,67 +185,149 @@ def backward(
                 _pass_up(form, b, first_lane, last_lane, state.forecast)
             continue
         uniform = 1.0 / actions
-        for begin in range(first_lane, last_lane, TILE):
-            length = min(TILE, last_lane - begin)
-            at = form.bucket_sequence[b] + begin
-            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
-            v[:length] = 0.0
-            scale[:length] = 0.0
-            total[:length] = 0.0
-            # The value of each infoset, and the size of the numbers that it is made of.
-            for a in range(actions):
-                sigma = strategy[at + a * lanes :]
-                q = value[at + a * lanes :]
+        run = first_lane
+        while run < last_lane:
+            # Up to the next locked lane, which is updated by itself.
+            if locks is None:
+                end = last_lane
+            else:
+                lock = first_lock(locks, b, run)
+                end = last_lane
+                if lock < locks.bucket[b + 1]:
+                    end = min(end, locks.lane[lock])
+            for begin in range(run, end, TILE):
+                length = min(TILE, end - begin)
+                at = form.bucket_sequence[b] + begin
+                parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+                v[:length] = 0.0
+                scale[:length] = 0.0
+                total[:length] = 0.0
+                # The value of each infoset, and the size of the numbers that it is made of.
+                for a in range(actions):
+                    sigma = strategy[at + a * lanes :]
+                    q = value[at + a * lanes :]
+                    for lane in range(length):
+                        v[lane] += sigma[lane] * q[lane]
+                        scale[lane] = max(scale[lane], abs(q[lane]))
+                if has_forecast(rule):
+                    _mean(strategy[at:], state.forecast[at:], actions, lanes, length, expected)
+                # The local rule: new regrets, and preferences in place of the strategy.
+                for a in range(actions):
+                    first = at + a * lanes
+                    sigma = strategy[first:]
+                    q = value[first:]
+                    cumulative = regret[first:]
+                    for lane in range(length):
+                        instant = q[lane] - v[lane]
+                        if abs(instant) <= rounding * scale[lane]:
+                            instant = 0.0
+                        new, preference = apply(
+                            rule,
+                            np.float64(cumulative[lane]),
+                            instant,
+                            memory,
+                            first + lane,
+                            parameters,
+                        )
+                        cumulative[lane] = new
+                        if has_forecast(rule):
+                            forecast = state.forecast[first + lane]
+                            lean = forecast - expected[lane]
+                            if abs(lean) > rounding * max(scale[lane], abs(forecast)):
+                                preference += lean
+                        if not is_exponential(rule):
+                            preference = max(preference, 0.0)
+                            total[lane] += preference
+                        sigma[lane] = preference
+                # The next strategy.
+                if is_exponential(rule):
+                    _exponentiate(strategy[at:], actions, lanes, length, total)
                 for lane in range(length):
-                    v[lane] += sigma[lane] * q[lane]
-                    scale[lane] = max(scale[lane], abs(q[lane]))
+                    idle = total[lane] <= 0.0
+                    expected[lane] = uniform if idle else 0.0
+                    total[lane] = 0.0 if idle else 1.0 / total[lane]
+                for a in range(actions):
+                    sigma = strategy[at + a * lanes :]
+                    for lane in range(length):
+                        sigma[lane] = sigma[lane] * total[lane] + expected[lane]
+                for lane in range(length):
+                    value[parent[lane]] += v[lane]
+                if has_forecast(rule):
+                    _mean(strategy[at:], state.forecast[at:], actions, lanes, length, expected)
+                    for lane in range(length):
+                        state.forecast[parent[lane]] += expected[lane]
+            if locks is not None and end < last_lane:
+                update_locked(form, b, end, rule, parameters, state, of_lock(locks, lock, actions))
+            run = end + 1
+
+
+@inlined
+def update_locked(
+    form: SequenceForm,
+    b: int,
+    lane: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    state: State,
+    probability: np.ndarray,
+) -> None:
+    """What :func:`backward` does at an infoset, at one that is locked.
+
+    Its free actions are a decision of their own: their regrets are against what they are worth
+    together, and the rule's strategy for them is scaled to what the lock leaves.
+
+    Args:
+        form: The game.
+        b: Bucket of the infoset.
+        lane: Lane of the infoset.
+        rule: The local rule.
+        parameters: The rule's parameters.
+        state: Modified in place.
+        probability: float64 (actions,): those of the lock.
+    """
+    actions, lanes = len(probability), form.bucket_lanes[b]
+    at = form.bucket_sequence[b] + lane
+    parent = form.infoset_parent[form.bucket_infoset[b] + lane]
+    strategy, value, share = state.strategy, state.value, free_share(probability)
+    rounding = ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING
+    v, mean, expected, scale, largest = 0.0, 0.0, 0.0, 0.0, -np.inf
+    for a in range(actions):
+        s = at + a * lanes
+        v += strategy[s] * value[s]
+        if probability[a] < 0.0:
+            mean += strategy[s] * value[s] / share
+            scale = max(scale, abs(value[s]))
             if has_forecast(rule):
-                _mean(strategy[at:], state.forecast[at:], actions, lanes, length, expected)
-            # The local rule: new regrets, and preferences in place of the strategy.
-            for a in range(actions):
-                first = at + a * lanes
-                sigma = strategy[first:]
-                q = value[first:]
-                cumulative = regret[first:]
-                for lane in range(length):
-                    instant = q[lane] - v[lane]
-                    if abs(instant) <= rounding * scale[lane]:
-                        instant = 0.0
-                    new, preference = apply(
-                        rule,
-                        np.float64(cumulative[lane]),
-                        instant,
-                        memory,
-                        first + lane,
-                        parameters,
-                    )
-                    cumulative[lane] = new
-                    if has_forecast(rule):
-                        forecast = state.forecast[first + lane]
-                        lean = forecast - expected[lane]
-                        if abs(lean) > rounding * max(scale[lane], abs(forecast)):
-                            preference += lean
-                    if not is_exponential(rule):
-                        preference = max(preference, 0.0)
-                        total[lane] += preference
-                    sigma[lane] = preference
-            # The next strategy.
-            if is_exponential(rule):
-                _exponentiate(strategy[at:], actions, lanes, length, total)
-            for lane in range(length):
-                idle = total[lane] <= 0.0
-                expected[lane] = uniform if idle else 0.0
-                total[lane] = 0.0 if idle else 1.0 / total[lane]
-            for a in range(actions):
-                sigma = strategy[at + a * lanes :]
-                for lane in range(length):
-                    sigma[lane] = sigma[lane] * total[lane] + expected[lane]
-            for lane in range(length):
-                value[parent[lane]] += v[lane]
+                expected += strategy[s] * state.forecast[s] / share
+    for a in range(actions):
+        s = at + a * lanes
+        if probability[a] < 0.0:
+            instant = value[s] - mean
+            if abs(instant) <= rounding * scale:
+                instant = 0.0
+            new, preference = apply(
+                rule, np.float64(state.regret[s]), instant, state.memory, s, parameters
+            )
+            state.regret[s] = new
             if has_forecast(rule):
-                _mean(strategy[at:], state.forecast[at:], actions, lanes, length, expected)
-                for lane in range(length):
-                    state.forecast[parent[lane]] += expected[lane]
+                lean = state.forecast[s] - expected
+                if abs(lean) > rounding * max(scale, abs(state.forecast[s])):
+                    preference += lean
+            if not is_exponential(rule):
+                preference = max(preference, 0.0)
+            largest = max(largest, preference)
+            strategy[s] = preference
+    if is_exponential(rule):
+        for a in range(actions):
+            s = at + a * lanes
+            if probability[a] < 0.0:
+                strategy[s] = np.exp(strategy[s] - largest)
+    share_out(strategy[at:], lanes, probability)
+    value[parent] += v
+    if has_forecast(rule):
+        for a in range(actions):
+            s = at + a * lanes
+            state.forecast[parent] += strategy[s] * state.forecast[s]
 
 
 @inlined

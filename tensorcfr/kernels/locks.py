@@ -1,0 +1,119 @@
+"""Locked infosets, as the kernels see them: few lanes, which have a loop of their own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import SequenceForm
+from .jit import inlined, kernel
+
+FREE = -1.0
+"""In place of a probability: the action is not locked."""
+
+
+class LockedLanes(NamedTuple):
+    """The lanes that are locked, bucket by bucket."""
+
+    bucket: np.ndarray
+    """int64 (buckets + 1,): bucket ``b`` has the locks ``[b]`` to ``[b + 1] - 1``."""
+    lane: np.ndarray
+    """int64 (locks,): lane of each lock, ascending within a bucket."""
+    offset: np.ndarray
+    """int64 (locks,): action ``a`` of a lock has the probability ``[offset + a]``."""
+    probability: np.ndarray
+    """float64: probabilities; :data:`FREE` where the action is not locked.  An infoset has none
+    or at least two free actions."""
+
+
+@inlined
+def first_lock(locks: LockedLanes, b: int, lane: int) -> int:
+    """The first lock of a bucket at ``lane`` or beyond; the first of the next bucket if there is
+    none."""
+    lock = locks.bucket[b]
+    while lock < locks.bucket[b + 1] and locks.lane[lock] < lane:
+        lock += 1
+    return lock
+
+
+@inlined
+def free_share(probability: np.ndarray) -> float:
+    """What the locked actions of an infoset leave to the others; 0 if all are locked.
+
+    Args:
+        probability: float64 (at least actions,): those of the lock.
+    """
+    share, free = 1.0, 0
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            free += 1
+        else:
+            share -= probability[a]
+    return share if free else 0.0
+
+
+@inlined
+def of_lock(locks: LockedLanes, lock: int, actions: int) -> np.ndarray:
+    """The probabilities of a lock, one per action."""
+    return locks.probability[locks.offset[lock] : locks.offset[lock] + actions]
+
+
+@inlined
+def locked_best(value: np.ndarray, lanes: int, probability: np.ndarray) -> float:
+    """What an infoset is worth to who plays its lock, and the best of the free actions besides.
+
+    Args:
+        value: Values, action ``a`` at ``a * lanes``.
+        lanes: Distance between consecutive actions.
+        probability: float64 (actions,): those of the lock.
+    """
+    total, best = 0.0, -np.inf
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            best = max(best, value[a * lanes])
+        else:
+            total += probability[a] * value[a * lanes]
+    share = free_share(probability)
+    return total + share * best if share > 0.0 else total
+
+
+@kernel
+def impose(form: SequenceForm, locks: LockedLanes, strategy: np.ndarray) -> None:
+    """Make a behaviour strategy one that plays the locks; free actions share what is left in
+    proportion, evenly where they had nothing.
+
+    Args:
+        form: The game.
+        locks: The locks.
+        strategy: float (sequences,): modified in place.
+    """
+    for b in range(form.bucket_lanes.shape[0]):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        for lock in range(locks.bucket[b], locks.bucket[b + 1]):
+            probability = of_lock(locks, lock, actions)
+            share_out(strategy[form.bucket_sequence[b] + locks.lane[lock] :], lanes, probability)
+
+
+@inlined
+def share_out(weight: np.ndarray, lanes: int, probability: np.ndarray) -> None:
+    """The strategy of a locked infoset from non-negative weights of its free actions.
+
+    Args:
+        weight: float: action ``a`` at ``a * lanes``; modified in place.
+        lanes: Distance between consecutive actions.
+        probability: float64 (actions,): those of the lock.
+    """
+    total, free = 0.0, 0
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            total += weight[a * lanes]
+            free += 1
+    share = free_share(probability)
+    for a in range(len(probability)):
+        if probability[a] >= 0.0:
+            weight[a * lanes] = probability[a]
+        elif total > 0.0:
+            weight[a * lanes] = share * (weight[a * lanes] / total)
+        else:
+            weight[a * lanes] = share / free

@@ -1,0 +1,154 @@
+"""Node locks: infosets whose strategy, or a part of it, is given and not solved for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from .compiled import CompiledGame, SequenceForm
+from .errors import suggest
+from .kernels.locks import FREE, LockedLanes
+from .policy import SUM_TOLERANCE, suggest_label
+
+LocksLike = Mapping[str, Mapping[str, float]]
+"""Probabilities by infoset label and action label."""
+
+
+class Locks(Mapping[str, dict[str, float]]):
+    """The locks of a game: infoset label to action to probability.
+
+    An action that is not among those of its infoset is free: the free actions of an infoset
+    share what is left, in proportion to what the rule says for them alone.
+
+    >>> from tensorcfr import compile_game
+    >>> Locks(compile_game("kuhn"), {"K": {"bet": 1}})["K"]
+    {'check': 0.0, 'bet': 1.0}
+
+    Args:
+        game: The game.
+        given: For some infoset labels, probabilities of some or all actions.  Where they sum to 1
+            the other actions have probability 0; where one action is left it has the rest.
+
+    Raises:
+        ValueError: An infoset or an action is unknown, or the probabilities of an infoset cannot
+            be part of a distribution; names the infoset.
+    """
+
+    def __init__(self, game: CompiledGame, given: LocksLike) -> None:
+        self.game = game
+        self._rows: dict[str, np.ndarray] = {}
+        for label in given:
+            if label not in game.infoset_index:
+                raise ValueError(
+                    f"{game.name} has no infoset {label!r} to lock; {suggest_label(game, label)}"
+                )
+            actions = game.infoset_actions[game.infoset_index[label]]
+            row = _row(label, actions, given[label])
+            if (row != FREE).any() and len(actions) > 1:
+                self._rows[label] = row
+
+    def __getitem__(self, label: str) -> dict[str, float]:
+        row = self._rows[label]
+        actions = self.game.infoset_actions[self.game.infoset_index[label]]
+        return {a: p for a, p in zip(actions, row.tolist(), strict=True) if p != FREE}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<Locks of {len(self):,} infosets of {self.game.name}>"
+
+    def probabilities(self) -> np.ndarray:
+        """float64 (sequences,): the locked probabilities, ``FREE`` elsewhere."""
+        found = np.full(self.game.n_sequences, FREE)
+        for label, row in self._rows.items():
+            found[self.game.sequences(self.game.infoset_index[label])] = row
+        return found
+
+    @property
+    def keep_symmetry(self) -> bool:
+        """Whether infosets that a merged game takes for one are locked alike."""
+        return self._merged() is not None
+
+    def lanes(self, form: SequenceForm) -> LockedLanes | None:
+        """The locks as kernels take them; None without any.
+
+        Args:
+            form: The sequence form of the game, or of its merged game where the locks keep the
+                symmetry.
+        """
+        if not self:
+            return None
+        merged = None if form is self.game.form else self._merged()
+        return locked_lanes(form, self.probabilities() if merged is None else merged)
+
+    def _merged(self) -> np.ndarray | None:
+        """The locked probabilities by merged sequences; None if one stands for several."""
+        whole, merged = self.probabilities(), self.game.merged
+        if merged is None:
+            return whole
+        found = np.full(merged.form.n_sequences, FREE)
+        found[merged.sequence] = whole
+        return found if np.array_equal(found[merged.sequence], whole) else None
+
+
+def locks_for(game: CompiledGame, given: LocksLike | None) -> Locks:
+    """The locks of a game; none if nothing is given."""
+    if isinstance(given, Locks) and given.game is game:
+        return given
+    return Locks(game, given or {})
+
+
+def locked_lanes(form: SequenceForm, probabilities: np.ndarray) -> LockedLanes:
+    """Locks as kernels take them.
+
+    Args:
+        form: The sequence form that is swept.
+        probabilities: float64 (sequences,): the locked probabilities, ``FREE`` elsewhere.
+    """
+    bucket, lane, rows = [0], [], []
+    shapes = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
+    for first, actions, lanes in zip(*(shape.tolist() for shape in shapes), strict=True):
+        table = probabilities[first : first + actions * lanes].reshape(actions, lanes)
+        here = np.flatnonzero((table != FREE).any(axis=0))
+        lane.append(here)
+        rows.append(table[:, here].T)
+        bucket.append(bucket[-1] + len(here))
+    ends = np.cumsum([0, *(part.shape[1] for part in rows for _ in part)])
+    return LockedLanes(
+        bucket=np.array(bucket, dtype=np.int64),
+        lane=np.concatenate(lane).astype(np.int64),
+        offset=ends[:-1].astype(np.int64),
+        probability=np.concatenate([part.ravel() for part in rows]),
+    )
+
+
+def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np.ndarray:
+    """The locked probabilities of an infoset, ``FREE`` where an action is free."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"a lock of {label!r} says action: probability, not {given!r}")
+    for action in given:
+        if action not in actions:
+            raise ValueError(
+                f"infoset {label!r} has no action {action!r}; {suggest(action, actions)}"
+            )
+    if len(given) < len(actions) == 1:
+        return np.ones(1)
+    row = np.array([float(given.get(action, FREE)) for action in actions])
+    locked = np.array([action in given for action in actions])
+    total = float(row[locked].sum())
+    if not ((row[locked] >= 0).all() and total <= 1 + SUM_TOLERANCE):
+        raise ValueError(f"infoset {label!r} cannot be locked to {dict(given)}: no distribution")
+    if locked.all() and total < 1 - SUM_TOLERANCE:
+        raise ValueError(
+            f"all actions of infoset {label!r} are locked, to {total:g} in sum and not to 1"
+        )
+    if total >= 1 - SUM_TOLERANCE:
+        row[~locked] = 0.0
+    elif np.count_nonzero(~locked) == 1:
+        row[~locked] = 1.0 - total
+    return row

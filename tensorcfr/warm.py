@@ -1,0 +1,202 @@
+"""Warm starts: the regrets and strategies that a solver begins with, from what is known already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .algorithms import Algorithm, Record, find_algorithm
+from .compiled import CompiledGame, SequenceForm
+from .kernels import evaluation
+from .kernels.local_rule import LocalRule
+from .kernels.locks import impose
+from .kernels.regrets import add_regrets
+from .kernels.sweeps import State
+from .locks import LocksLike, locks_for
+from .policy import Policy
+from .solution import Solution
+from .solver import form_for, state_of
+
+WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]]
+"""A solution, whose regrets are taken if it has any, or strategies."""
+
+
+def warm_state(
+    game: CompiledGame,
+    algorithm: str | Record,
+    given: WarmStart,
+    *,
+    iterations: float = 1.0,
+    locks: LocksLike | None = None,
+    precision: str = "float64",
+) -> State:
+    """What ``Solver(game, algorithm, state=...)`` begins with; nothing in the average yet.
+
+    Args:
+        game: The game that will be solved.
+        algorithm: What will solve it: a variant that sweeps the game.
+        given: A solution of a game with the same infosets, by any algorithm: its regrets as they
+            are, and the strategy that it would have played next.  Or strategies, which a solution
+            without regrets gives too: regrets of which regret matching makes them.
+        iterations: How many iterations of regret matching given strategies count for; see
+            :func:`regrets_for`.
+        locks: The locks that the solver will have.
+        precision: Of the solver's arrays.
+
+    Raises:
+        ValueError: ``given`` is of a game with other infosets, strategies are given to a rule that
+            does not match regrets, or the algorithm does not sweep the game.
+    """
+    record = find_algorithm(algorithm)
+    if not isinstance(record, Algorithm):
+        raise ValueError(f"{record.name} takes no warm start: the variants that sweep the game do")
+    if not 0 < iterations < np.inf:
+        raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
+    locked = locks_for(game, locks)
+    form = form_for(game, record.rule, locked)
+    regret, strategy = _begin(game, form, record.rule, given, iterations)
+    lanes = locked.lanes(form)
+    if lanes is not None:
+        impose(form, lanes, strategy)
+    reach = np.empty(form.n_sequences)
+    evaluation.realization_plan(form, strategy, reach)
+    kept = {
+        "regret": regret,
+        "strategy": strategy,
+        "reach": reach,
+        "cumulative": np.zeros(form.n_sequences),
+        "memory": np.zeros((len(record.rule.memory), form.n_sequences)),
+    }
+    dtype = np.dtype(precision)
+    kept = {name: array.astype(dtype) for name, array in kept.items()}
+    return state_of(game, record.rule, kept, locked)
+
+
+def _begin(
+    game: CompiledGame, form: SequenceForm, rule: LocalRule, given: WarmStart, iterations: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cumulative regrets and behaviour strategy, float64 (sequences of ``form``,)."""
+    if isinstance(given, Solution):
+        check_shape(game, given.game)
+        if given.state is not None:
+            return _regrets_of(game, form, given)
+        given = given.policy
+    if rule.exponential:
+        raise ValueError(
+            f"{rule.name} does not match regrets: a warm start from strategies is for rules that "
+            "do; start from the regrets of a solution"
+        )
+    if isinstance(given, Policy):
+        check_shape(game, given.game)
+    else:
+        given = Policy.from_mapping(game, given)
+    return regrets_for(game, form, given.probabilities, iterations)
+
+
+def check_shape(game: CompiledGame, other: CompiledGame) -> None:
+    """Whether two games have the same infosets, whatever they pay.
+
+    Raises:
+        ValueError: They have not.
+    """
+    if game is other:
+        return
+    layout = ("player_sequences", "bucket_sequence", "bucket_actions", "infoset_parent")
+    same = all(np.array_equal(getattr(game.form, n), getattr(other.form, n)) for n in layout)
+    same = same and all(
+        label == there and actions == those
+        for label, there, actions, those in zip(
+            game.infoset_labels,
+            other.infoset_labels,
+            game.infoset_actions,
+            other.infoset_actions,
+            strict=True,
+        )
+    )
+    if not same:
+        raise ValueError(
+            f"a warm start of {game.name} needs strategies or a solution of a game with the same "
+            f"infosets and actions, which {other.name} has not"
+        )
+
+
+def _regrets_of(
+    game: CompiledGame, form: SequenceForm, solution: Solution
+) -> tuple[np.ndarray, np.ndarray]:
+    """Those that a solution ended with."""
+    state, there = solution.state, solution.game
+    assert state is not None
+    regret = state.regret.astype(np.float64)
+    strategy = solution.last_policy.probabilities
+    merged = regret.shape[-1] != game.n_sequences
+    if merged and form is not game.form:
+        assert there.merged is not None
+        assert game.merged is not None
+        if np.array_equal(there.merged.sequence, game.merged.sequence):
+            return regret, averaged(game, form, strategy)
+    if merged:
+        # One that stands for several has the sum of their regrets.
+        assert there.merged is not None
+        counted = np.bincount(there.merged.sequence, minlength=len(regret))
+        regret = there.unmerged(regret / np.maximum(counted, 1))
+    return _summed(game, form, regret), averaged(game, form, strategy)
+
+
+def regrets_for(
+    game: CompiledGame, form: SequenceForm, probabilities: np.ndarray, iterations: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Regrets of which regret matching makes given strategies, and the strategies.
+
+    Regret matching bounds the squares of an infoset's positive regrets: after ``T`` iterations
+    their sum is at most ``T |A|`` times the square of the counterfactual range.  As in N. Brown,
+    T. Sandholm, "Strategy-based warm starting for regret minimization in games", AAAI 2016, the
+    substitute regrets meet that bound for a ``T`` that is chosen, here with the largest
+    counterfactual value under the strategies in place of the range.  The paper takes the given
+    strategies for an average and asks what regrets it would leave; here they are the strategies of
+    the first iteration.
+
+    Args:
+        game: The game.
+        form: The form of it that will be swept.
+        probabilities: float64 (sequences of the game,): the strategies.
+        iterations: ``T``.
+    """
+    strategy = averaged(game, form, probabilities)
+    reach, value, scratch, unused = np.zeros((4, form.n_sequences))
+    evaluation.realization_plan(form, strategy, reach)
+    for player in range(form.n_players):
+        add_regrets(form, player, strategy, reach, value, scratch, unused)
+    regret = np.zeros(form.n_sequences)
+    shapes = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
+    for first, actions, lanes in zip(*(shape.tolist() for shape in shapes), strict=True):
+        own = slice(first, first + actions * lanes)
+        sigma, q = strategy[own].reshape(actions, lanes), value[own].reshape(actions, lanes)
+        length = np.sqrt(iterations * actions) * np.abs(q).max(axis=0)
+        regret[own] = (sigma * (length / np.linalg.norm(sigma, axis=0))).ravel()
+    return regret, strategy
+
+
+def _summed(game: CompiledGame, form: SequenceForm, whole: np.ndarray) -> np.ndarray:
+    """Regrets of the whole game, summed where one infoset of the form stands for several."""
+    if form is game.form:
+        return whole.copy()
+    assert game.merged is not None
+    found = np.bincount(game.merged.sequence, weights=whole, minlength=form.n_sequences)
+    found[form.player_sequences[:-1]] = 0.0
+    return found
+
+
+def averaged(game: CompiledGame, form: SequenceForm, whole: np.ndarray) -> np.ndarray:
+    """Strategies of the whole game, averaged where one infoset of the form stands for several."""
+    if form is game.form:
+        return whole.copy()
+    assert game.merged is not None
+    found = np.empty(form.n_sequences)
+    found[game.merged.sequence] = whole
+    if np.array_equal(found[game.merged.sequence], whole):
+        return found
+    weight = np.bincount(game.merged.sequence, weights=whole, minlength=form.n_sequences)
+    strategy = np.empty(form.n_sequences)
+    evaluation.normalise(form, weight, strategy)
+    return strategy
