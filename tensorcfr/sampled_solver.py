@@ -34,8 +34,9 @@ from .walked_tree import (
     walked_tree,
 )
 
-EVALUATION_ARRAYS = 3
-"""Average strategy, its reaches, values: what an evaluation allocates."""
+KEPT_ARRAYS = 4
+"""Average strategy, and with it a state's regrets, strategy and sums: what a solution keeps, which
+is more than an evaluation allocates (average strategy, its reaches, values)."""
 AVERAGING_CODES = {"simple": SIMPLE, "stochastic": STOCHASTIC, "optimistic": OPTIMISTIC}
 
 
@@ -208,7 +209,7 @@ class SampledSolver:
         )
 
     def _take(self, state: SampledState) -> None:
-        """The reverse of :attr:`state`."""
+        """The reverse of :attr:`state`, whose arrays are copied."""
         layout, table = self._layout, np.zeros(self._layout.size)
         layout.set_group(table, REGRETS, state.regret)
         layout.set_group(table, STRATEGY, state.strategy)
@@ -216,8 +217,8 @@ class SampledSolver:
         layout.set_last(table, state.last)
         for player, baseline in enumerate(state.baseline):
             layout.set_group(table, BASELINE + player, baseline)
-        self._tally = Tally(table, state.cumulative[:1].copy(), state.touched)
-        self._generator = state.generator
+        self._tally = Tally(table, state.cumulative[:1].copy(), state.touched.copy())
+        self._generator = state.generator.copy()
 
     def _cumulative(self) -> np.ndarray:
         return self._layout.group(self._tally.table, CUMULATIVE)
@@ -264,7 +265,7 @@ def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> Layout:
 
 def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = None) -> int:
     """Bytes that a solver takes beside the compiled game: its table and the tree that it walks,
-    and what an evaluation allocates.
+    and what a solution of it keeps.
 
     Args:
         game: The game.
@@ -274,7 +275,9 @@ def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = 
     public = walks_public_tree(game, record) if public is None else public
     queue = record.scheme in ("whole", "chance")
     walked = bytes_of(layout_of(game, record, public=public), queue=queue, public=public)
-    return walked + EVALUATION_ARRAYS * 8 * game.n_sequences
+    baselines = game.n_players if record.baseline > 0.0 else 0
+    kept = (KEPT_ARRAYS + baselines) * game.n_sequences + game.n_infosets
+    return walked + 8 * kept
 
 
 def check_seed(seed: Any) -> Seed:
@@ -295,7 +298,7 @@ def check_seed(seed: Any) -> Seed:
 def sampled_state_of(
     game: CompiledGame, record: Sampling, kept: Mapping[str, np.ndarray]
 ) -> SampledState:
-    """A solver's state from copies of its arrays.
+    """A solver's state from its arrays, checked; they are not copied if they are contiguous.
 
     Raises:
         ValueError: An array has another shape or dtype than this game and algorithm have, or
@@ -322,4 +325,4 @@ def sampled_state_of(
             raise ValueError(f"{name} holds a value that is not finite")
     if not kept["generator"].any():
         raise ValueError("generator holds zeros only, from which no random numbers come")
-    return SampledState(**{name: np.array(kept[name], order="C") for name in expected})
+    return SampledState(**{name: np.ascontiguousarray(kept[name]) for name in expected})

@@ -141,8 +141,8 @@ REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
 """Groups of numbers in a block of the table."""
 TREE_BYTES, QUEUE_BYTES = 16, 44
 """Per history: a node of the tree; what a traversal that tries every action may note of it."""
-PUBLIC_BYTES = 24
-"""Per public node: a node of the tree, and its row of chance."""
+PUBLIC_BYTES, DEAL_BYTES = 24, 32
+"""Per public node: a node of the tree, and its row of chance.  Per deal: its alias table."""
 
 
 def bytes_of(layout: Layout, *, queue: bool, public: bool = False) -> int:
@@ -158,7 +158,9 @@ def bytes_of(layout: Layout, *, queue: bool, public: bool = False) -> int:
     if not public:
         return table + (TREE_BYTES + QUEUE_BYTES * queue) * game.n_histories
     assert game.public is not None
-    return table + (PUBLIC_BYTES + QUEUE_BYTES * queue) * game.public.tree.n_nodes
+    tree = game.public.tree
+    walked = (PUBLIC_BYTES + QUEUE_BYTES * queue) * tree.n_nodes + DEAL_BYTES * tree.prior.size
+    return table + walked
 
 
 def walked_tree(

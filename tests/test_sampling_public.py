@@ -3,6 +3,7 @@ expanded; what comes out is what comes out of the histories."""
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -225,14 +226,19 @@ def test_blocks_have_what_is_needed(record: Sampling) -> None:
 @pytest.mark.compiled
 @pytest.mark.slow
 def test_bluff_with_two_dice_each() -> None:
-    """22 million infosets, a billion histories."""
+    """22 million infosets, a billion histories; in the memory that was said."""
     game = compile_game("bluff", dice=(2, 2))
     assert game.n_histories > 900_000_000
-    assert bytes_needed(game, EXTERNAL_SAMPLING) < 2.5 * 2**30
+    needed = bytes_needed(game, EXTERNAL_SAMPLING)
+    assert needed < 2.5 * 2**30
+    tracemalloc.start()
     solver = SampledSolver(game, EXTERNAL_SAMPLING, seed=1)
     before = solver.evaluate().exploitability
     solver.step(5_000)
     assert solver.nodes_touched > 5_000 * 500
     after = solver.evaluate()
     assert after.exploitability < 0.85 * before
+    assert np.isfinite(solver.state.regret).all()
+    assert tracemalloc.get_traced_memory()[1] < needed
+    tracemalloc.stop()
     assert never_expanded(game)
