@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import io
+import itertools
 import os
 import platform
 import shutil
@@ -25,6 +26,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 import tensorcfr
 from tensorcfr.machine import cpu_model
@@ -390,6 +393,25 @@ def traffic(game: tensorcfr.CompiledGame) -> Traffic:
     backward = sequences * (1 + 2 + 2) + 2 * infosets + parents
     forward = sequences * (1 + 2 + 2) + infosets + parents
     return Traffic(working_set=payoff + parents + 5 * sequences, moved=product + backward + forward)
+
+
+PASS_OPERATIONS = 16
+"""Of both passes per sequence: value, size, regret, clipping, sum, division, average, reach."""
+
+
+def operations(game: tensorcfr.CompiledGame) -> int:
+    """Multiplications, additions and comparisons of one alternating iteration."""
+    form, blocks = game.solver_form, game.solver_form.blocks
+    listed = [
+        int(np.count_nonzero(blocks.weight[begin:end]))
+        for begin, end in itertools.pairwise(blocks.program_offset.tolist())
+    ]
+    in_blocks = sum(
+        2 * length * (listed[2 * matrix] + listed[2 * matrix + 1])
+        for length, matrix in blocks.block[:, 1:3].tolist()
+    )
+    entries = 2 * len(form.payoff.value) * max(form.n_players - 1, 1)
+    return in_blocks + entries + PASS_OPERATIONS * form.n_sequences
 
 
 # Words

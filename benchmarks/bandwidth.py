@@ -47,6 +47,29 @@ def _measure(n_bytes: int) -> float:
     return statistics.median(rates)
 
 
+@numba.njit(fastmath=True)
+def _multiply_add(a: np.ndarray, repeats: int) -> None:
+    """A chain of fused multiplications and additions for every element, some times over."""
+    for _ in range(repeats):
+        for i in range(a.shape[0]):
+            x = a[i]
+            for _ in range(16):
+                x = x * 0.999 + 0.001
+            a[i] = x
+
+
+def peak_operations() -> float:
+    """Multiplications and additions per second of one core, on data in the first cache level."""
+    a = np.ones(1024)
+    _multiply_add(a, 1)
+    rates = []
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        _multiply_add(a, 20_000)
+        rates.append(2 * 16 * len(a) * 20_000 / (time.process_time() - started))
+    return max(rates)
+
+
 def bound(moved: int, working_set: int, bandwidths: dict[str, float]) -> dict[str, Any]:
     """The least seconds that an iteration can take, were it nothing but moving bytes."""
     level = cache_level(working_set)

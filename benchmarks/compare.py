@@ -34,13 +34,14 @@ from ._common import (
     machine,
     machine_lines,
     megabytes,
+    operations,
     progress,
     ratio,
     significant,
     table,
     traffic,
 )
-from .bandwidth import bound, triad_bandwidth
+from .bandwidth import bound, peak_operations, triad_bandwidth
 from .first_contact import first_contact
 from .first_contact import markdown as first_contact_markdown
 from .footprint import footprint
@@ -69,9 +70,18 @@ def compare_iterations(contest: Contest) -> dict[str, Any]:
     ours = timings["tensorcfr"]
     own = runners["tensorcfr"]
     assert isinstance(own, TensorCFR)
+    imported = {}
+    if available("OpenSpiel"):
+        import pyspiel
+
+        solver = tensorcfr.Solver(
+            tensorcfr.compile_game(pyspiel.load_game(contest.openspiel)), "cfr"
+        )
+        imported["imported"] = solver.step
     extra = interleaved(
         {
             "iteration": own.step,
+            **imported,
             "evaluation": _repeated(own.exploitability),
             "single step": _repeated(lambda: own.step(1)),
             "CFR+ iteration": TensorCFR(contest, "cfr+").step,
@@ -89,6 +99,7 @@ def compare_iterations(contest: Contest) -> dict[str, Any]:
         "block_terminals": len(own.game.solver_form.blocks.coefficient),
         "moved_bytes": moved.moved,
         "working_set_bytes": moved.working_set,
+        "operations": operations(own.game),
         "tools": {
             tool: timing.to_dict()
             | {
@@ -104,6 +115,9 @@ def compare_iterations(contest: Contest) -> dict[str, Any]:
             "evaluation_in_single_steps": ratio(extra["evaluation"], extra["single step"]),
             "single_step_seconds": extra["single step"].seconds,
             "cfr_plus_seconds": extra["CFR+ iteration"].seconds,
+            "imported_in_iterations": (
+                ratio(extra["imported"], extra["iteration"]) if imported else None
+            ),
         },
     }
 
@@ -224,6 +238,7 @@ def measure(*, quick: bool) -> dict[str, Any]:
         found["games"][contest.name] = game
     progress("memory bandwidth …")
     found["bandwidth"] = triad_bandwidth()
+    found["peak"] = peak_operations()
     for game in found["games"].values():
         game["roofline"] = bound(game["moved_bytes"], game["working_set_bytes"], found["bandwidth"])
     progress("fresh processes …")
@@ -412,6 +427,7 @@ def _inside_section(found: dict[str, Any]) -> str:
             rates.append("")
         return [
             *rates,
+            f"{own['imported_in_iterations']:.2f}" if own["imported_in_iterations"] else "",
             duration(own["cfr_plus_seconds"]),
             duration(own["single_step_seconds"]),
             duration(own["evaluation_seconds"]),
@@ -420,7 +436,8 @@ def _inside_section(found: dict[str, Any]) -> str:
 
     return (
         "## Inside tensorcfr\n\n"
-        "Histories compiled per second, from the built-in rules and from the OpenSpiel game; a "
+        "Histories compiled per second, from the built-in rules and from the OpenSpiel game; an "
+        "iteration of the imported game in those of the built-in one; a "
         "CFR+ iteration within a longer run; one call of `Solver.step(1)` with CFR, for those who "
         "own their loop; one call of `Solver.evaluate()` (values, best responses, "
         "exploitability), also in such steps.\n\n"
@@ -429,6 +446,7 @@ def _inside_section(found: dict[str, Any]) -> str:
                 "game",
                 "compile",
                 "from OpenSpiel",
+                "imported",
                 "CFR+ iteration",
                 "`step(1)`",
                 "`evaluate()`",
@@ -454,6 +472,8 @@ def _roofline_section(found: dict[str, Any]) -> str:
             duration(roof["bound_seconds"]),
             duration(seconds),
             f"{seconds / roof['bound_seconds']:.1f}{TIMES}",
+            f"{game['operations'] / 1e3:,.0f} k",
+            duration(game["operations"] / found["peak"]),
         ]
 
     return (
@@ -462,9 +482,22 @@ def _roofline_section(found: dict[str, Any]) -> str:
         "is the bytes that an iteration streams (payoff values and columns, and every pass over "
         "reaches, strategies, regrets, values and averages) at the bandwidth of the level that "
         "holds the working set; gathers count as free.  Where the data sit in the first or second "
-        "level, arithmetic and short loops cost more than bytes.\n\n"
+        "level, arithmetic and short loops cost more than bytes.  The operations of an iteration "
+        "(multiplications, additions and comparisons of float64), at the "
+        f"{found['peak'] / 1e9:.0f} G/s that a loop of fused multiplications and additions in the "
+        "first level reaches, bound it less.\n\n"
         + table(
-            ["game", "working set", "level", "moved", "bound", "measured", "distance"],
+            [
+                "game",
+                "working set",
+                "level",
+                "moved",
+                "bound",
+                "measured",
+                "distance",
+                "operations",
+                "their bound",
+            ],
             _rows(found, cells),
         )
     )
@@ -503,6 +536,9 @@ def goals(found: dict[str, Any]) -> str:
                 timed = game["tools"][peer]
                 judge(f"{name}, times faster than {peer}", timed["ratio"], goal)
                 judge(f"{name}, the same, first round", timed["first_ratio"], goal)
+                inside = game["tensorcfr"]["imported_in_iterations"]
+                if peer == "OpenSpiel" and inside:
+                    judge(f"{name}, the same, imported", timed["ratio"] / inside, goal / 2)
         for source, goal in (("built_in", 1e6), ("from_openspiel", 5e5)):
             if source in game["compile"] and name != "kuhn":
                 rate = game["compile"][source]["histories_per_second"]

@@ -78,17 +78,16 @@ COMPARISONS = {
         "Bluff(2,2): CFR, CFR+ and chance sampling",
         ("bluff(dice=(2, 2))",),
         ("cfr", "cfr+", "chance_sampling"),
-        full={"time_limit": 300.0},
+        full={"time_limit": 120.0},
         quick={"time_limit": 5.0},
-        seeds=3,
     ),
     "nl_leduc": Comparison(
         "No-limit Leduc: external sampling against exact CFR+",
         ("nl_leduc",),
         ("external_sampling", "cfr+"),
-        full={"time_limit": 300.0},
+        full={"time_limit": 60.0},
         quick={"time_limit": 5.0},
-        seeds=5,
+        seeds=3,
     ),
 }
 """The figures by name."""

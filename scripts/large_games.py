@@ -6,11 +6,14 @@ python scripts/large_games.py full_bluff_2_2   all six faces can be bid: 352 mil
 
 Each writes docs/figures/<name>.csv, a row per evaluation, as it goes; ``--minutes`` says how long.
 The exploitability is that of an exact best response in the whole game.
+
+python scripts/large_games.py page             the table and the picture of docs/large-games.md
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import csv
 import resource
 import time
@@ -23,8 +26,21 @@ from tensorcfr import Solver, compile_game
 from tensorcfr.machine import machine, versions
 from tensorcfr.solver import bytes_needed
 
-FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+FIGURES = DOCS / "figures"
+PAGE = DOCS / "large-games.md"
+BEGIN = "<!-- results: written by scripts/large_games.py page -->"
+END = "<!-- end of results -->"
 GIB = 2**30
+TARGETS = (1e-2, 1e-3, 1e-4)
+"""Exploitabilities whose times the table says."""
+TITLES = {
+    "bluff_2_2": "Bluff(2,2)",
+    "nl_leduc": "no-limit Leduc",
+    "full_bluff_2_2": "Bluff(2,2), sixes biddable",
+}
+TUTORIAL = {"CFR": (2.5e10, 0.15), "chance sampling": (1.2e10, 0.06)}
+"""Bluff(2,2) in the tutorials: nodes touched, and exploitability there, read off their charts."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +66,14 @@ RUNS = {
 def main() -> None:
     """Solve one of the games for a time."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("name", choices=RUNS)
+    parser.add_argument("name", choices=[*RUNS, "page"])
     parser.add_argument("--minutes", type=float, default=10.0, help="of iterating")
     parser.add_argument("--algorithm", help="instead of the one that is set")
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
+    if arguments.name == "page":
+        write_page()
+        return
     run = RUNS[arguments.name]
     options = run.options | ({"threads": arguments.threads} if arguments.threads else {})
 
@@ -104,6 +123,113 @@ def main() -> None:
                 flush=True,
             )
             mark = max(mark + 1, round(mark * run.every))
+
+
+def curve(name: str) -> list[dict[str, str]]:
+    """The rows that were measured, oldest first; none if there is no file."""
+    path = FIGURES / f"{name}.csv"
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_page() -> None:
+    """The table and the picture, from what was measured."""
+    curves = {name: rows for name in RUNS if (rows := curve(name))}
+    draw(curves)
+    lines = [
+        "| | solved as | compile | peak memory | iteration | evaluation | "
+        + " | ".join(f"to {target:g}" for target in TARGETS)
+        + " | best | value of player 0 |",
+        "| --- |" + " ---: |" * (7 + len(TARGETS)),
+    ]
+    for name, rows in curves.items():
+        last, middle = rows[-1], rows[len(rows) // 2]
+        each = (float(last["seconds"]) - float(middle["seconds"])) / (
+            int(last["iteration"]) - int(middle["iteration"])
+        )
+        best = min(rows, key=lambda row: float(row["exploitability"]))
+        reached = [
+            next((row for row in rows if float(row["exploitability"]) <= target), None)
+            for target in TARGETS
+        ]
+        cells = [
+            TITLES[name],
+            f"{last['algorithm'].partition('(')[0]}, {_options(last['options'])}",
+            f"{float(last['compile_seconds']):.0f} s",
+            f"{max(float(row['peak_gib']) for row in rows):.2f} GiB",
+            f"{each:.3g} s",
+            f"{float(middle['evaluation_seconds']):.2g} s",
+            *(
+                "not reached"
+                if row is None
+                else f"{float(row['seconds']):.0f} s ({row['iteration']})"
+                for row in reached
+            ),
+            f"{float(best['exploitability']):.2g} after {float(best['seconds']):.0f} s",
+            f"{float(best['value']):+.5f} ± {float(best['nash_conv']):.1g}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    said = next(iter(curves.values()))[-1]
+    text = (
+        f"{BEGIN}\n\n" + "\n".join(lines) + "\n\n"
+        "Seconds of iterating, and iterations, to an exploitability (nash_conv / 2, in units of "
+        "the game: 1 for a won bluff, chips for poker); evaluations come on top.  The value is "
+        "that of the average strategies, and within nash_conv of the game's.  "
+        f"{said['machine']}; {said['versions']}; {said['date']}.\n\n"
+        "![Exploitability against nodes touched](figures/large_games.png)\n\n"
+        f"{END}"
+    )
+    page = PAGE.read_text()
+    before, begin, rest = page.partition(BEGIN)
+    after = rest.partition(END)[2] if begin else "\n"
+    PAGE.write_text(f"{before}{text}{after}")
+
+
+def _options(options: str) -> str:
+    """``float64, 1 thread``."""
+    given = ast.literal_eval(options)
+    threads = given.get("threads", 1)
+    return f"{given.get('precision', 'float64')}, {threads} thread{'s' if threads > 1 else ''}"
+
+
+def draw(curves: dict[str, list[dict[str, str]]]) -> None:
+    """Exploitability against nodes touched, and against seconds."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), sharey=True, layout="constrained")
+    styles = ("-", "--", ":")
+    for axis, (key, label) in zip(
+        axes, (("nodes_touched", "nodes touched"), ("seconds", "seconds of iterating")), strict=True
+    ):
+        for k, (name, rows) in enumerate(curves.items()):
+            x = [float(row[key]) for row in rows]
+            y = [float(row["exploitability"]) for row in rows]
+            axis.plot(x, y, styles[k], color=f"C{k}", label=TITLES[name])
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_xlabel(label)
+        axis.grid(alpha=0.25)
+    for what, (nodes, exploitability) in TUTORIAL.items():
+        axes[0].plot(nodes, exploitability, "k+")
+        axes[0].annotate(
+            f"tutorial, {what}",
+            (nodes, exploitability),
+            xytext=(-6, -4),
+            ha="right",
+            textcoords="offset points",
+            fontsize=8,
+        )
+    axes[0].set_ylabel("exploitability (nash_conv / 2)")
+    axes[1].legend(frameon=False)
+    rows = next(iter(curves.values()))
+    figure.suptitle(f"Large games, solved exactly ({rows[-1]['machine']})", fontsize=11)
+    figure.savefig(FIGURES / "large_games.png", dpi=150, metadata={"Software": None})
+    plt.close(figure)
 
 
 if __name__ == "__main__":

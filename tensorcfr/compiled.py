@@ -261,9 +261,11 @@ class CompiledGame:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of all arrays and labels, the game's name apart."""
+        """A fingerprint of arrays and labels; name and merging are not of the game itself."""
         digest = hashlib.sha256()
         for name, array in self.arrays().items():
+            if name.startswith("merged/"):
+                continue
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         if isinstance(self.infoset_labels, InfosetLabels):

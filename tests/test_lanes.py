@@ -1,8 +1,8 @@
 """The two loops written in vectors, against the sums they stand for, lane by lane.
 
 Every count from 0 to 200 takes every way through a step: none, all vectors, and a tail in each of
-them.  What lies beside the lanes is NaN, which would show if it were read into a sum, and must still
-be there afterwards, but for the rest of a sum's last step, which may hold anything.
+them.  What lies beside the lanes is NaN, which would show if it were read into a sum, and must
+still be there afterwards, but for the rest of a sum's last step, which may hold anything.
 """
 
 from __future__ import annotations
