@@ -23,13 +23,21 @@ from .kernels.sampling_outcome import outcome_sampling
 from .memory import free_memory
 from .policy import Policy
 from .solver import SCHEDULE_ROWS
-from .walked_tree import Layout, bytes_of, walked_tree
+from .walked_tree import (
+    BASELINE,
+    CUMULATIVE,
+    REGRETS,
+    STRATEGY,
+    Layout,
+    bytes_of,
+    walked_public_tree,
+    walked_tree,
+)
 
-EVALUATION_ARRAYS = 3
-"""Average strategy, its reaches, values: what an evaluation allocates."""
+KEPT_ARRAYS = 4
+"""Average strategy, and with it a state's regrets, strategy and sums: what a solution keeps, which
+is more than an evaluation allocates (average strategy, its reaches, values)."""
 AVERAGING_CODES = {"simple": SIMPLE, "stochastic": STOCHASTIC, "optimistic": OPTIMISTIC}
-REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
-"""Groups of numbers in a block of the table."""
 
 
 class SampledState(NamedTuple):
@@ -99,18 +107,21 @@ class SampledSolver:
             raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
         if state is not None and seed is not None:
             raise ValueError("a state brings its own random numbers: give no seed with it")
-        extra = game.n_players if record.baseline > 0.0 else record.extra
+        public = deal is None and walks_public_tree(game, record)
         limit = free_memory() if memory_limit is None else memory_limit
-        if (needed := bytes_needed(game, record)) > limit:
+        if (needed := bytes_needed(game, record, public=public)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
         self.game = game
         self.algorithm = record
         self.iteration = iteration
         self.seconds = 0.0
         """Time spent in :meth:`step`, compiling excluded."""
-        self._layout = Layout(game, extra)
-        joined = record.scheme != "whole"
-        self._tree = walked_tree(game, self._layout, deal=deal, joined=joined)
+        self._layout = layout_of(game, record, public=public)
+        if public:
+            self._tree = walked_public_tree(game, self._layout)
+        else:
+            joined = record.scheme != "whole"
+            self._tree = walked_tree(game, self._layout, deal=deal, joined=joined)
         self._players = np.arange(game.n_players, dtype=np.uint64)
         if state is None:
             self._tally = Tally(np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64))
@@ -165,9 +176,7 @@ class SampledSolver:
 
     def _forget_average(self) -> None:
         """Begin the average anew."""
-        nothing = np.zeros(self.game.n_sequences)
-        self._layout.set_group(self._tally.table, CUMULATIVE, nothing)
-        self._tally.table[self._layout.last] = 0.0
+        self._layout.forget_average(self._tally.table)
         self._tally.clock[0] = 0.0
 
     @property
@@ -185,34 +194,31 @@ class SampledSolver:
         """A copy of what the solver keeps, by sequences and infosets."""
         layout, table = self._layout, self._tally.table
         empty = self.game.form.player_sequences[:-1]
-        strategy, cumulative = Policy.uniform(self.game).probabilities.copy(), self._cumulative()
-        strategy[layout.sequence] = layout.group(table, STRATEGY)[layout.sequence]
+        cumulative = self._cumulative()
         cumulative[empty] = self._tally.clock[0]
-        last = np.zeros(self.game.n_infosets)
-        last[layout.block >= 0] = table[layout.last]
         players = range(self.game.n_players if self.algorithm.baseline > 0.0 else 0)
         baseline = [layout.group(table, BASELINE + player) for player in players]
         return SampledState(
             regret=layout.group(table, REGRETS),
-            strategy=strategy,
+            strategy=layout.group(table, STRATEGY, np.ones(self.game.n_sequences)),
             cumulative=cumulative,
-            last=last,
+            last=layout.last(table),
             baseline=np.array(baseline).reshape(-1, self.game.n_sequences),
             touched=self._tally.touched.copy(),
             generator=self._generator.copy(),
         )
 
     def _take(self, state: SampledState) -> None:
-        """The reverse of :attr:`state`."""
+        """The reverse of :attr:`state`, whose arrays are copied."""
         layout, table = self._layout, np.zeros(self._layout.size)
         layout.set_group(table, REGRETS, state.regret)
         layout.set_group(table, STRATEGY, state.strategy)
         layout.set_group(table, CUMULATIVE, state.cumulative)
-        table[layout.last] = state.last[layout.block >= 0]
+        layout.set_last(table, state.last)
         for player, baseline in enumerate(state.baseline):
             layout.set_group(table, BASELINE + player, baseline)
-        self._tally = Tally(table, state.cumulative[:1].copy(), state.touched)
-        self._generator = state.generator
+        self._tally = Tally(table, state.cumulative[:1].copy(), state.touched.copy())
+        self._generator = state.generator.copy()
 
     def _cumulative(self) -> np.ndarray:
         return self._layout.group(self._tally.table, CUMULATIVE)
@@ -236,12 +242,42 @@ class SampledSolver:
         return evaluate_probabilities(self.game, self.average_probabilities())
 
 
-def bytes_needed(game: CompiledGame, record: Sampling) -> int:
-    """Bytes that a solver takes beside the compiled game: its table and the tree that it walks,
-    and what an evaluation allocates."""
+def walks_public_tree(game: CompiledGame, record: Sampling) -> bool:
+    """Whether a traversal draws the hands and walks the public tree: it does where there are no
+    histories to be walked, unless it goes through all of them."""
+    return game.histories is None and record.scheme != "whole"
+
+
+def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> Layout:
+    """What the table of a solver holds, and where.
+
+    A traversal of a public tree under one deal comes to an infoset once.  Blocks have no more
+    than they need there: games that have nothing but a public tree are the large ones.
+    """
     extra = game.n_players if record.baseline > 0.0 else record.extra
+    if not public:
+        return Layout(game, extra)
+    together = record.scheme == "chance" and not record.variant.alternating
+    if record.scheme == "chance":
+        extra = int(together)
+    return Layout(game, extra, marked=together or record.averaging == "optimistic")
+
+
+def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = None) -> int:
+    """Bytes that a solver takes beside the compiled game: its table and the tree that it walks,
+    and what a solution of it keeps.
+
+    Args:
+        game: The game.
+        record: The algorithm.
+        public: Whether it walks the public tree; without it, as a solver would.
+    """
+    public = walks_public_tree(game, record) if public is None else public
     queue = record.scheme in ("whole", "chance")
-    return bytes_of(game, extra, queue=queue) + EVALUATION_ARRAYS * 8 * game.n_sequences
+    walked = bytes_of(layout_of(game, record, public=public), queue=queue, public=public)
+    baselines = game.n_players if record.baseline > 0.0 else 0
+    kept = (KEPT_ARRAYS + baselines) * game.n_sequences + game.n_infosets
+    return walked + 8 * kept
 
 
 def check_seed(seed: Any) -> Seed:
@@ -262,7 +298,7 @@ def check_seed(seed: Any) -> Seed:
 def sampled_state_of(
     game: CompiledGame, record: Sampling, kept: Mapping[str, np.ndarray]
 ) -> SampledState:
-    """A solver's state from copies of its arrays.
+    """A solver's state from its arrays, checked; they are not copied if they are contiguous.
 
     Raises:
         ValueError: An array has another shape or dtype than this game and algorithm have, or
@@ -289,4 +325,4 @@ def sampled_state_of(
             raise ValueError(f"{name} holds a value that is not finite")
     if not kept["generator"].any():
         raise ValueError("generator holds zeros only, from which no random numbers come")
-    return SampledState(**{name: np.array(kept[name], order="C") for name in expected})
+    return SampledState(**{name: np.ascontiguousarray(kept[name]) for name in expected})

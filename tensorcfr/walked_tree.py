@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from .compiled import CHANCE, NO_PARENT, CompiledGame, HistoryTree
+from .compiled import CHANCE, NO_PARENT, TERMINAL, CompiledGame, HistoryTree
 from .errors import GameError
 from .kernels.jit import kernel
 from .kernels.sampling import (
     ACTOR,
     BLOCK,
+    BUCKET,
     CHANCE_NODE,
     COUNT,
     FIRST,
@@ -40,82 +41,126 @@ class Layout:
 
     game: CompiledGame
     extra: int
+    marked: bool = True
+    """Whether blocks have the last visit and the mark.  Otherwise the numbers of the infoset
+    before lie where they would be, and no kernel may touch them."""
 
     @cached_property
-    def actions(self) -> np.ndarray:
-        """int64 (infosets,): how many there are."""
-        return np.fromiter(map(len, self.game.infoset_actions), np.int64, self.game.n_infosets)
+    def step(self) -> np.ndarray:
+        """int64 (buckets,): how far it is from one block of a bucket to the next; 0 if its
+        infosets have one action, and so no block."""
+        actions = self.game.form.bucket_actions
+        return np.where(actions > 1, REGRET_AT * self.marked + (3 + self.extra) * actions, 0)
 
     @cached_property
+    def first(self) -> np.ndarray:
+        """int64 (buckets,): where the first block of each bucket begins."""
+        sizes = self.step * self.game.form.bucket_lanes
+        return np.cumsum(sizes) - sizes
+
+    @property
     def block(self) -> np.ndarray:
         """int64 (infosets,): where the infoset's block begins; -1 if it has one action."""
-        size = np.where(self.actions > 1, REGRET_AT + (3 + self.extra) * self.actions, 0)
-        end = np.cumsum(size)
-        return np.where(self.actions > 1, end - size, -1)
+        form = self.game.form
+        lane = np.arange(form.n_infosets) - np.repeat(form.bucket_infoset, form.bucket_lanes)
+        first, step = (np.repeat(array, form.bucket_lanes) for array in (self.first, self.step))
+        return np.where(step > 0, first + lane * step, -1)
 
     @property
     def size(self) -> int:
         """Numbers in the table."""
-        several = self.actions > 1
-        return int(REGRET_AT * several.sum() + (3 + self.extra) * self.actions[several].sum())
-
-    @cached_property
-    def sequence(self) -> np.ndarray:
-        """int64 (k,): the sequences whose infoset has a block, by infoset and action."""
-        first, stride = self.game.infoset_sequence, self.game.infoset_stride
-        return np.repeat(first, self._kept) + self._action * np.repeat(stride, self._kept)
-
-    @cached_property
-    def regret(self) -> np.ndarray:
-        """int64 (k,): where the regret of each of them is in the table."""
-        return np.repeat(self.block, self._kept) + REGRET_AT + self._action
-
-    @cached_property
-    def count(self) -> np.ndarray:
-        """int64 (k,): actions of the infoset of each of them, which is how far it is from one
-        group of numbers to the next."""
-        return np.repeat(self._kept, self._kept)
+        return int(self.step @ self.game.form.bucket_lanes) + REGRET_AT * (not self.marked)
 
     @property
-    def last(self) -> np.ndarray:
-        """int64 (infosets with a block,): where the last visit is in the table."""
-        return self.block[self.block >= 0] + LAST_AT
+    def sequence(self) -> np.ndarray:
+        """int64 (k,): the sequences whose infoset has a block, ascending."""
+        return np.flatnonzero(self.group(np.ones(self.size), 0))
 
-    @cached_property
-    def _kept(self) -> np.ndarray:
-        """int64 (infosets,): actions, 0 where there is no block."""
-        return np.where(self.actions > 1, self.actions, 0)
-
-    @cached_property
-    def _action(self) -> np.ndarray:
-        begin = np.cumsum(self._kept) - self._kept
-        return np.arange(self._kept.sum()) - np.repeat(begin, self._kept)
-
-    def group(self, table: np.ndarray, index: int) -> np.ndarray:
+    def group(self, table: np.ndarray, index: int, values: np.ndarray | None = None) -> np.ndarray:
         """float64 (sequences,): a copy of one group of numbers: regrets, strategy, cumulative
-        strategy, and so on; 0 for sequences whose infoset has no block.
+        strategy, and so on.
 
         Args:
             table: float64: the traversal's table.
             index: Which group, from 0.
+            values: What the sequences have whose infoset has no block, 0 by default; modified in
+                place and returned.
         """
-        values = np.zeros(self.game.n_sequences)
-        values[self.sequence] = table[self.regret + index * self.count]
+        values = np.zeros(self.game.n_sequences) if values is None else values
+        for sequences, here in self._groups(table, index):
+            values[sequences].reshape(here.shape)[:] = here
         return values
 
     def set_group(self, table: np.ndarray, index: int, values: np.ndarray) -> None:
         """The reverse of :meth:`group`: ``table`` is modified in place."""
-        table[self.regret + index * self.count] = values[self.sequence]
+        for sequences, here in self._groups(table, index):
+            here[:] = values[sequences].reshape(here.shape)
+
+    def last(self, table: np.ndarray) -> np.ndarray:
+        """float64 (infosets,): a copy of the last visits; 0 where none is noted."""
+        values = np.zeros(self.game.n_infosets)
+        for infosets, here in self._visits(table):
+            values[infosets] = here
+        return values
+
+    def set_last(self, table: np.ndarray, values: np.ndarray) -> None:
+        """The reverse of :meth:`last`: ``table`` is modified in place."""
+        for infosets, here in self._visits(table):
+            here[:] = values[infosets]
+
+    def forget_average(self, table: np.ndarray) -> None:
+        """Set cumulative strategies and last visits to 0: ``table`` is modified in place."""
+        for _, here in (*self._groups(table, CUMULATIVE), *self._visits(table)):
+            here[:] = 0.0
+
+    def _groups(self, table: np.ndarray, index: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """For every bucket that has blocks its sequences, and one group of them: a view of the
+        table, (actions, lanes)."""
+        form = self.game.form
+        for bucket, rows in self._rows(table):
+            actions = int(form.bucket_actions[bucket])
+            at = REGRET_AT * self.marked + index * actions
+            first = int(form.bucket_sequence[bucket])
+            yield slice(first, first + actions * len(rows)), rows[:, at : at + actions].T
+
+    def _visits(self, table: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """For every bucket that has marked blocks its infosets, and their last visits: a view."""
+        for bucket, rows in self._rows(table) if self.marked else ():
+            first = int(self.game.form.bucket_infoset[bucket])
+            yield slice(first, first + len(rows)), rows[:, LAST_AT]
+
+    def _rows(self, table: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Buckets that have blocks, and the numbers of each block in a row: a view."""
+        for bucket in np.flatnonzero(self.step).tolist():
+            begin = int(self.first[bucket]) + REGRET_AT * (not self.marked)
+            step, lanes = int(self.step[bucket]), int(self.game.form.bucket_lanes[bucket])
+            yield bucket, table[begin : begin + lanes * step].reshape(lanes, step)
 
 
+REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
+"""Groups of numbers in a block of the table."""
 TREE_BYTES, QUEUE_BYTES = 16, 44
 """Per history: a node of the tree; what a traversal that tries every action may note of it."""
+PUBLIC_BYTES, DEAL_BYTES = 24, 32
+"""Per public node: a node of the tree, and its row of chance.  Per deal: its alias table."""
 
 
-def bytes_of(game: CompiledGame, extra: int, *, queue: bool) -> int:
-    """Bytes of the table and of the tree for a game, and of a traversal's queue if it has one."""
-    sequences = game.n_sequences * (3 + extra) + REGRET_AT * game.n_infosets
-    return 8 * sequences + (TREE_BYTES + QUEUE_BYTES * queue) * game.n_histories
+def bytes_of(layout: Layout, *, queue: bool, public: bool = False) -> int:
+    """Bytes of the table and of the tree, and of a traversal's queue if it has one.
+
+    Args:
+        layout: The game, and what its table holds.
+        queue: Whether a traversal has a queue.
+        public: Whether the tree is the public one.
+    """
+    game = layout.game
+    table = 8 * layout.size
+    if not public:
+        return table + (TREE_BYTES + QUEUE_BYTES * queue) * game.n_histories
+    assert game.public is not None
+    tree = game.public.tree
+    walked = (PUBLIC_BYTES + QUEUE_BYTES * queue) * tree.n_nodes + DEAL_BYTES * tree.prior.size
+    return table + walked
 
 
 def walked_tree(
@@ -164,13 +209,69 @@ def walked_tree(
         threshold=threshold,
         probability=outcomes[1],
         utility=np.ascontiguousarray(tree.utility),
-        depth=_depth(tree),
+        depth=_depth(tree.first_child),
         width=int(children.max(initial=1))
         if not len(chance)
         else max(int(children.max()), int(node[chance, COUNT].max())),
         blocks=int((layout.block >= 0).sum()),
         entries=tree.n_nodes,
         once=_meets_once(game),
+    )
+
+
+def walked_public_tree(game: CompiledGame, layout: Layout) -> WalkedTree:
+    """The public tree of a game of private hands, as a traversal walks it that draws the hands
+    first; nothing is expanded.
+
+    Args:
+        game: The game; it has two players.
+        layout: Where its infosets' blocks are.
+
+    Raises:
+        GameError: The table is too large for indices of 32 bits.
+    """
+    assert game.public is not None
+    tree, form = game.public.tree, game.form
+    if max(tree.n_nodes, layout.size) > INDEX_LIMIT:
+        raise GameError(f"{game.name} is too large to be walked: {layout.size:,} numbers are kept")
+    children = np.diff(tree.first_child)
+    decides, over = tree.player >= 0, tree.player == TERMINAL
+    node = np.zeros((tree.n_nodes, 5), np.uint32)
+    node[decides, ACTOR] = tree.player[decides]
+    node[tree.player == CHANCE, ACTOR] = CHANCE_NODE
+    node[over, ACTOR] = TERMINAL_NODE
+    node[:, FIRST] = np.where(over, tree.payoff, tree.first_child[:-1])
+    node[:, COUNT] = children
+    bucket = tree.bucket[decides]
+    block = layout.first[bucket] + tree.rank[decides] * layout.step[bucket]
+    node[decides, BLOCK] = np.where(layout.step[bucket] > 0, block, int(NO_BLOCK))
+    node[decides, BUCKET] = bucket
+    node[over, BLOCK] = tree.matrix[tree.payoff[over]]
+    rank = form.hand_rank[form.bucket_mask, :-1]
+    hands = tree.prior.size
+    deals = np.flatnonzero(tree.prior)
+    probability = tree.prior.ravel()[deals] / tree.prior.sum()
+    threshold, alias = np.empty(len(deals)), np.empty(len(deals), np.uint32)
+    only = np.zeros(1, np.uint32), np.full(1, len(deals), np.uint32)
+    _alias(*only, probability, threshold, alias)
+    drawn = (tree.player == CHANCE).any()
+    return WalkedTree(
+        node=node,
+        outcome=np.stack([deals, deals[alias]], axis=1).astype(np.uint32),
+        threshold=threshold,
+        probability=probability,
+        utility=tree.matrix_table.reshape(-1, game.n_players, hands),
+        depth=_depth(tree.first_child),
+        width=int(children.max(initial=1)),
+        blocks=int((layout.step[bucket] > 0).sum()),
+        entries=tree.n_nodes,
+        once=True,
+        dealt=game.n_players,
+        hands=tree.prior.shape[1],
+        offset=(rank * (form.bucket_stride * layout.step)[:, None]).astype(np.uint32),
+        chance=tree.chance.astype(np.int32) if drawn else np.empty(0, np.int32),
+        chance_table=tree.chance_table.reshape(-1, hands),
+        coefficient=tree.coefficient,
     )
 
 
@@ -334,11 +435,11 @@ def _meets_once(game: CompiledGame) -> bool:
     return True
 
 
-def _depth(tree: HistoryTree) -> int:
+def _depth(first_child: np.ndarray) -> int:
     """The most decisions and chance nodes on the way to a terminal, at least 1."""
     depth, begin, end = 0, 0, 1
     while begin < end:
         # Nodes are in breadth-first order: a generation is a range.
-        begin, end = int(tree.first_child[begin]), int(tree.first_child[end])
+        begin, end = int(first_child[begin]), int(first_child[end])
         depth += 1
     return depth

@@ -22,6 +22,8 @@ class Sample:
     probability: float = 1.0
     draws: list[float] = field(default_factory=list)
     """Numbers in [0, 1) that make the kernel choose so."""
+    of_histories: list[float] = field(default_factory=list)
+    """Where the kernel walks a public tree: those with which one that walks histories does."""
     histories: int = 0
     decisions: int = 0
     met: set[str] = field(default_factory=set)
@@ -49,6 +51,12 @@ class Chooser:
         self.sample.draws.append(sum(probabilities[:chosen]) + probabilities[chosen] / 2)
         return chosen
 
+    def through_chance(self, node: ChanceNode) -> Node:
+        """Where chance leads; what comes after another is drawn together."""
+        outcomes, passed = joined(node)
+        self.sample.histories += passed
+        return outcomes[self.chance([p for p, _ in outcomes])][1]
+
     def _choose(self, probabilities: Sequence[float]) -> int:
         possible = [index for index, p in enumerate(probabilities) if p > 0]
         if len(self.made) < len(self.prefix):
@@ -61,14 +69,75 @@ class Chooser:
         return chosen
 
 
+class HandsChooser(Chooser):
+    """Chooses for a traversal that draws the hands, and then walks the public tree; notes what
+    one that walks histories must draw to go the same way."""
+
+    def __init__(self, prefix: list[int]) -> None:
+        super().__init__(prefix)
+        self.dealt = False
+        self.of_histories: list[float] = self.sample.of_histories
+
+    def action(self, probabilities: Sequence[float]) -> int:
+        chosen = super().action(probabilities)
+        self.of_histories.append(self.sample.draws[-1])
+        return chosen
+
+    def through_chance(self, node: ChanceNode) -> Node:
+        together = [outcome for _, outcome in joined(node)[0]]
+        found: Node = node
+        while not any(found is outcome for outcome in together):
+            assert isinstance(found, ChanceNode)
+            if not self.dealt:
+                # Every hand of player 0, then those of player 1 that can be with it.
+                self.dealt = True
+                deals = [
+                    (p * q, after)
+                    for p, child in zip(found.probabilities, found.children, strict=True)
+                    if isinstance(child, ChanceNode)
+                    for q, after in zip(child.probabilities, child.children, strict=True)
+                ]
+                self.sample.histories += 1
+                found = deals[self.chance([p for p, _ in deals])][1]
+            else:
+                if found is not node:
+                    self.sample.histories += 1
+                found = found.children[super().action(found.probabilities)]
+        place = next(i for i, outcome in enumerate(together) if outcome is found)
+        self.of_histories.append((place + 1e-9) / len(together))
+        return found
+
+
+def joined(node: ChanceNode) -> tuple[list[tuple[float, Node]], int]:
+    """The outcomes of chance nodes that come directly after each other, and how many come after
+    the first one."""
+    outcomes = list(zip(node.probabilities, node.children, strict=True))
+    passed = 0
+    while all(isinstance(child, ChanceNode) for _, child in outcomes):
+        outcomes = [
+            (p * q, grandchild)
+            for p, child in outcomes
+            if isinstance(child, ChanceNode)
+            for q, grandchild in zip(child.probabilities, child.children, strict=True)
+        ]
+        passed += 1
+    return outcomes, passed
+
+
 Traversal = Callable[[Tree, Strategy, int, Chooser], None]
 
 
-def samples(traversal: Traversal, tree: Tree, strategy: Strategy, player: int) -> Iterator[Sample]:
+def samples(
+    traversal: Traversal,
+    tree: Tree,
+    strategy: Strategy,
+    player: int,
+    make: type[Chooser] = Chooser,
+) -> Iterator[Sample]:
     """All samples of one traversal for a player."""
     prefixes: list[list[int]] = [[]]
     while prefixes:
-        chooser = Chooser(prefixes.pop())
+        chooser = make(prefixes.pop())
         traversal(tree, strategy, player, chooser)
         prefixes += chooser.others
         yield chooser.sample
@@ -129,16 +198,7 @@ def pass_through(node: Node, chooser: Chooser) -> Node:
         if isinstance(node, TerminalNode):
             return node
         if isinstance(node, ChanceNode):
-            outcomes = list(zip(node.probabilities, node.children, strict=True))
-            while all(isinstance(child, ChanceNode) for _, child in outcomes):
-                outcomes = [
-                    (p * q, grandchild)
-                    for p, child in outcomes
-                    if isinstance(child, ChanceNode)
-                    for q, grandchild in zip(child.probabilities, child.children, strict=True)
-                ]
-                sample.histories += 1
-            node = outcomes[chooser.chance([p for p, _ in outcomes])][1]
+            node = chooser.through_chance(node)
             continue
         sample.decisions += 1
         if len(node.children) > 1:

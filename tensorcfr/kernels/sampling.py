@@ -3,6 +3,11 @@
 A traversal goes through histories, one at a time, and reads and writes one *block* of numbers
 per infoset, so that what it needs at a node lies together, mostly in one cache line.
 
+There are two kinds of trees.  One has every history of the game.  The other is a public tree: a
+traversal draws the hands first, and a history is what it has drawn and the public node where it
+is.  The parts of :class:`WalkedTree` that only the second kind has are None in the first; for a
+kernel, that is a difference of types, so it is compiled for each kind, without any branches.
+
 The kernels take arrays out of their records before their loops begin, and pass arrays and indices
 to the functions below, never records or slices: each of these would count a reference, which
 costs more than the arithmetic at a node.
@@ -25,7 +30,7 @@ U = np.uint64
 ZERO, ONE = U(0), U(1)
 CHANCE_NODE, TERMINAL_NODE, NO_BLOCK = U(2**32 - 2), U(2**32 - 1), U(2**32 - 1)
 """In ``WalkedTree.node``: who acts, if nobody does; the block of an infoset with one action."""
-ACTOR, FIRST, BLOCK, COUNT = 0, 1, 2, 3
+ACTOR, FIRST, BLOCK, COUNT, BUCKET = 0, 1, 2, 3, 4
 """Columns of ``WalkedTree.node``."""
 LAST, PENDING, REGRET = U(0), U(1), U(2)
 """Where in a block the last visit, the mark and the regrets are; then come the current strategy
@@ -45,27 +50,48 @@ class WalkedTree(NamedTuple):
     """uint32 (nodes, 4): who acts, ``CHANCE_NODE`` or ``TERMINAL_NODE``; the first child, for a
     chance node its first outcome, for a terminal which one it is; the infoset's block or
     ``NO_BLOCK``, for a chance node the chance nodes that are passed after it; how many children
-    or outcomes."""
+    or outcomes.
+
+    Public trees: uint32 (nodes, 5): the first child also for a chance node, for a terminal which
+    payoff it has; the block of the first of the node's infosets, for a chance node 0, for a
+    terminal the row of ``utility``; and the bucket."""
     outcome: np.ndarray
     """uint32 (outcomes, 2): the node to which an outcome of chance leads; and the one of the
-    outcome's alias (Walker's method)."""
+    outcome's alias (Walker's method).  Public trees: (deals, 2), the deals, each as the hand of
+    player 0 times the hands of player 1 plus the hand of player 1."""
     threshold: np.ndarray
     """float64 (outcomes,): with which probability a draw that falls on an outcome stays there and
     does not go to its alias."""
     probability: np.ndarray
     """float64 (outcomes,): the outcome's probability."""
     utility: np.ndarray
-    """float64 (terminals, players): what each terminal pays."""
+    """float64 (terminals, players): what each terminal pays.  Public trees: (matrices, players,
+    hands of player 0 times hands of player 1)."""
     depth: int
     """The most decisions and chance nodes on the way to a terminal."""
     width: int
     """The most children of a decision node or chance node."""
     blocks: int
-    """Infosets with a block."""
+    """Infosets with a block that one traversal can meet."""
     entries: int
     """The most nodes that a traversal of the whole tree has in its queue."""
     once: bool
     """Whether a traversal that samples chance meets every infoset once at most."""
+    dealt: int = 0
+    """Public trees: the chance nodes by which the hands are dealt."""
+    hands: int = 0
+    """Public trees: hands of player 1."""
+    offset: np.ndarray | None = None
+    """Public trees: uint32 (buckets, most hands): how far the block of each hand is from that of
+    the first one."""
+    chance: np.ndarray | None = None
+    """Public trees: int32 (nodes,): row of ``chance_table`` for the step into the node; without
+    chance nodes, empty."""
+    chance_table: np.ndarray | None = None
+    """Public trees: float64 (tables, hands of player 0 times hands of player 1): probability of
+    the step."""
+    coefficient: np.ndarray | None = None
+    """Public trees: float64 (payoffs,): multiple of what ``utility`` has."""
 
 
 class Tally(NamedTuple):

@@ -33,10 +33,10 @@ from .sampling import (
     U,
     WalkedTree,
     add_to_average,
-    sample_chance,
     update,
     weight_at_own,
 )
+from .sampling_kinds import deal_hands, find_block, pay, sample_step
 
 
 @kernel
@@ -71,7 +71,11 @@ def chance_sampling(
         generator: uint64 (4,), or a script; modified in place.
     """
     node, utility, table = tree.node, tree.utility, tally.table
-    outcome, threshold, probability = tree.outcome, tree.threshold, tree.probability
+    probability = tree.probability
+    outcome, threshold, offset = tree.outcome, tree.threshold, tree.offset
+    chance, chance_table, coefficient = tree.chance, tree.chance_table, tree.coefficient
+    dealt, hands = U(tree.dealt), U(tree.hands)
+    held = np.zeros(utility.shape[1], np.uint64)
     # What a traversal comes to: how the player and the others reach it, what it is worth.
     own, others = np.empty(tree.entries), np.empty(tree.entries)
     value = np.empty(tree.entries)
@@ -95,6 +99,8 @@ def chance_sampling(
             if not alternating:
                 rewind(generator, before)
             # Down: open one node after the other.
+            deal = deal_hands(outcome, threshold, offset, hands, held, generator)
+            histories += dealt
             own[0], others[0] = 1.0, 1.0
             queue[0, 0], queue[0, 1] = 0, 0
             opened, queued, entries, forks = ZERO, ONE, ONE, ZERO
@@ -105,16 +111,26 @@ def chance_sampling(
                     histories += ONE
                     actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
                     if actor == TERMINAL_NODE:
-                        value[entry] = utility[first, player]
+                        value[entry] = pay(node, utility, coefficient, at, deal, player)
                         break
                     block, count = U(node[at, BLOCK]), U(node[at, COUNT])
                     if actor == CHANCE_NODE:
                         histories += block
                         if sampled:
-                            at = sample_chance(outcome, threshold, first, count, generator)
+                            at = sample_step(
+                                outcome,
+                                threshold,
+                                chance,
+                                chance_table,
+                                deal,
+                                first,
+                                count,
+                                generator,
+                            )
                             continue
                     else:
                         decisions += ONE
+                        block = find_block(node, offset, held, at, actor)
                         if block == NO_BLOCK:
                             at = first
                             continue
@@ -143,7 +159,7 @@ def chance_sampling(
                         elif node[below, ACTOR] == TERMINAL_NODE:
                             # Most of what there is: worth its own line.
                             histories += ONE
-                            value[child] = utility[node[below, FIRST], player]
+                            value[child] = pay(node, utility, coefficient, below, deal, player)
                         else:
                             own[child], others[child] = x, y
                             queue[queued, 0] = child
@@ -156,14 +172,15 @@ def chance_sampling(
                 forks -= ONE
                 entry, child, at = U(fork[forks, 0]), U(fork[forks, 1]), U(fork[forks, 2])
                 actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
-                block, count = U(node[at, BLOCK]), U(node[at, COUNT])
-                strategy = block + REGRET + count
+                count = U(node[at, COUNT])
                 found = 0.0
                 if actor == CHANCE_NODE:
                     for a in range(count):
                         found += probability[first + a] * value[child + a]
                     value[entry] = found
                     continue
+                block = find_block(node, offset, held, at, actor)
+                strategy = block + REGRET + count
                 for a in range(count):
                     found += table[strategy + a] * value[child + a]
                 value[entry] = found

@@ -35,10 +35,10 @@ from .sampling import (
     add_to_average,
     product_of_others,
     sample_action,
-    sample_chance,
     update,
     weight_at_own,
 )
+from .sampling_kinds import deal_hands, find_block, pay, sample_step
 
 
 @kernel
@@ -64,7 +64,10 @@ def external_sampling(
         generator: uint64 (4,), or a script; modified in place.
     """
     node, utility, table = tree.node, tree.utility, tally.table
-    outcome, threshold = tree.outcome, tree.threshold
+    outcome, threshold, offset = tree.outcome, tree.threshold, tree.offset
+    chance, chance_table, coefficient = tree.chance, tree.chance_table, tree.coefficient
+    dealt, hands = U(tree.dealt), U(tree.hands)
+    held = np.zeros(utility.shape[1], np.uint64)
     width, n_players = U(tree.width), U(utility.shape[1])
     # A frame for every decision of the player on the way to where the traversal is.
     place = np.empty((tree.depth, 4), np.uint32)
@@ -81,6 +84,8 @@ def external_sampling(
         clock += weight
         for player in players:
             at, depth, x = ZERO, ZERO, 1.0
+            deal = deal_hands(outcome, threshold, offset, hands, held, generator)
+            histories += dealt
             if tracked:
                 for k in range(n_players):
                     reach[k] = 1.0
@@ -91,12 +96,15 @@ def external_sampling(
                     actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
                     if actor == TERMINAL_NODE:
                         break
-                    block, count = U(node[at, BLOCK]), U(node[at, COUNT])
+                    count = U(node[at, COUNT])
                     if actor == CHANCE_NODE:
-                        histories += block
-                        at = sample_chance(outcome, threshold, first, count, generator)
+                        histories += U(node[at, BLOCK])
+                        at = sample_step(
+                            outcome, threshold, chance, chance_table, deal, first, count, generator
+                        )
                         continue
                     decisions += ONE
+                    block = find_block(node, offset, held, at, actor)
                     if block == NO_BLOCK:
                         at = first
                         continue
@@ -124,7 +132,7 @@ def external_sampling(
                             reach[depth * n_players + actor] *= table[strategy + action]
                         at = first + action
                 # Up to the next action that was not tried.
-                found = utility[first, player]
+                found = pay(node, utility, coefficient, at, deal, player)
                 while depth > ZERO:
                     d = depth - ONE
                     block, count, action = U(place[d, 1]), U(place[d, 2]), U(place[d, 3])

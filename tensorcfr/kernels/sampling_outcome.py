@@ -40,10 +40,10 @@ from .sampling import (
     add_to_average,
     product_of_others,
     sample_action,
-    sample_chance,
     update,
     weight_at_own,
 )
+from .sampling_kinds import deal_hands, find_block, pay, sample_step
 
 
 @kernel
@@ -74,7 +74,10 @@ def outcome_sampling(
         generator: uint64 (4,), or a script; modified in place.
     """
     node, utility, table = tree.node, tree.utility, tally.table
-    outcome, threshold = tree.outcome, tree.threshold
+    outcome, threshold, offset = tree.outcome, tree.threshold, tree.offset
+    chance, chance_table, coefficient = tree.chance, tree.chance_table, tree.coefficient
+    dealt, hands = U(tree.dealt), U(tree.hands)
+    held = np.zeros(utility.shape[1], np.uint64)
     n_players = U(utility.shape[1])
     has_baseline = baseline > 0.0
     place = np.empty((tree.depth, 4), np.uint32)
@@ -90,6 +93,8 @@ def outcome_sampling(
         for player in players:
             # Down: play the game, and add to the average.
             at, depth = ZERO, ZERO
+            deal = deal_hands(outcome, threshold, offset, hands, held, generator)
+            histories += dealt
             q = 1.0  # how likely the player's own choices so far were, exploring
             for k in range(n_players):
                 reach[k] = 1.0
@@ -98,12 +103,15 @@ def outcome_sampling(
                 actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
                 if actor == TERMINAL_NODE:
                     break
-                block, count = U(node[at, BLOCK]), U(node[at, COUNT])
+                count = U(node[at, COUNT])
                 if actor == CHANCE_NODE:
-                    histories += block
-                    at = sample_chance(outcome, threshold, first, count, generator)
+                    histories += U(node[at, BLOCK])
+                    at = sample_step(
+                        outcome, threshold, chance, chance_table, deal, first, count, generator
+                    )
                     continue
                 decisions += ONE
+                block = find_block(node, offset, held, at, actor)
                 if block == NO_BLOCK:
                     at = first
                     continue
@@ -133,7 +141,7 @@ def outcome_sampling(
                 depth += ONE
                 at = first + action
             # Up: values, and regrets at the player's own infosets.
-            found = utility[first, player]
+            found = pay(node, utility, coefficient, at, deal, player)
             while depth > ZERO:
                 depth -= ONE
                 block, count, action = U(place[depth, 1]), U(place[depth, 2]), U(place[depth, 3])
