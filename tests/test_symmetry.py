@@ -36,6 +36,7 @@ from tensorcfr import (
     compile_game,
     evaluate,
 )
+from tensorcfr.invariants import check
 
 SCALE_FREE = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "pcfr+gradient")
 SUITED = ("leduc", "leduc(suits=3)", "leduc(ranks=4)", "leduc(ranks=5)")
@@ -408,3 +409,64 @@ def test_matrix_kinds_with_twins() -> None:
         for path in PATHS:
             with forced(path):
                 check_random(rules, VARIANTS["cfr+"])
+
+
+class Dead(PublicTreeGame):
+    """Outcomes that never come, alike to nobody, with different games behind them."""
+
+    hands = [("a", "b"), ("x", "y")]
+    prior = np.full((2, 2), 0.25)
+
+    def node(self, state: tuple[str, ...]) -> Decision | Chance | Payoff:
+        if len(state) == 0:
+            return Chance({"1": 0.5, "2": 0.5})
+        if len(state) == 1:
+            return Decision(0, None, ("l", "r"))
+        if len(state) == 2:
+            return Chance({"u": 1.0, "v": 0.0, "w": 0.0})
+        if state[2] == "v" and len(state) == 3:
+            return Decision(1, None, ("p", "q"))
+        return Payoff(1.0 + (state[1] == "r"), "k")
+
+    def matrix(self, key: str) -> np.ndarray:
+        paid = np.array([[1.0, 2.0], [3.0, -4.0]])
+        return np.stack([paid, -paid])
+
+
+def test_what_never_comes_is_like_nothing() -> None:
+    game = compile_game(Dead())
+    assert not is_left_alone(game)
+    check(game, expand=True)
+    assert_one_answer(game, "cfr+", 20)
+
+
+class Forced(PublicTreeGame):
+    """Decisions without a choice: the first one, one in the middle, and one before the end."""
+
+    hands = [("a", "b"), ("x", "y")]
+    prior = np.array([[0.1, 0.2], [0.3, 0.4]])
+
+    def node(self, state: tuple[str, ...]) -> Decision | Payoff:
+        if len(state) in (0, 4):
+            return Decision(0, None, ("go",))
+        if len(state) == 1:
+            return Decision(1, None, ("l", "r"))
+        if len(state) == 2:
+            return Decision(0, None, ("only",) if state[1] == "l" else ("u", "v"))
+        if len(state) == 3:
+            return Decision(1, None, ("p", "q"))
+        return Payoff(1.0 + 3 * (state[3] == "p") + (state[2] == "v"), "k")
+
+    def matrix(self, key: str) -> np.ndarray:
+        paid = np.array([[1.0, -2.0], [3.0, -4.0]])
+        return np.stack([paid, -paid])
+
+
+def test_decisions_without_a_choice_are_left_out() -> None:
+    """Wherever they stand; the answer has them all the same."""
+    game = compile_game(Forced())
+    check(game, expand=True)
+    assert game.merged is not None
+    assert (game.merged.form.bucket_actions > 1).all()
+    assert_one_answer(game, "cfr+", 20)
+    assert Solver(game).average_policy()["a"] == {"go": 1.0}

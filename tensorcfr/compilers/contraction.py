@@ -22,7 +22,6 @@ def contract(tree: PublicTree) -> tuple[PublicTree, np.ndarray] | None:
     """
     fan = np.diff(tree.first_child)
     left_out = (tree.player >= 0) & (fan == 1)
-    left_out[0] = False
     if not left_out.any():
         return None
     # For every node the first step after the last node before it that stays.

@@ -37,7 +37,7 @@ class Quotient(NamedTuple):
     tree: PublicTree
     """The merged public tree; buckets and ranks are not set yet."""
     node: np.ndarray
-    """int64 (nodes,): the merged node that stands for each public node."""
+    """int64 (nodes,): the merged node that stands for each public node; -1 where no deal gets."""
     hand: tuple[np.ndarray, ...]
     """int64 (hands,), for each player: the merged hand that stands for each hand."""
 
@@ -51,9 +51,11 @@ def merge(tree: PublicTree) -> Quotient | None:
     signatures, outcome = colours.signatures, _outcome_classes(tree, colours)
     if not _is_uniform(tree, colours.hand, signatures):
         return None
-    stands_for = _representatives(tree, outcome)
+    exists = tree.alive.reshape(len(tree.weight_table), -1).any(axis=1)[tree.weight]
+    # No deal gets to the others, whatever they look like: nothing stands for them.
+    stands_for = np.where(exists, _representatives(tree, outcome, exists), -1)
     kept = np.flatnonzero(stands_for == np.arange(tree.n_nodes))
-    if len(kept) == tree.n_nodes and all(len(set(own)) == len(own) for own in colours.hand):
+    if len(kept) == np.count_nonzero(exists) and all(len(set(own)) == len(own) for own in colours.hand):
         return None
     return _quotient(tree, colours.hand, stands_for, kept)
 
@@ -244,12 +246,13 @@ def _outcome_classes(tree: PublicTree, colours: Colours) -> np.ndarray:
     return found
 
 
-def _representatives(tree: PublicTree, outcome: np.ndarray) -> np.ndarray:
-    """The public node that stands for each, int64 (nodes,): the first of those alike."""
+def _representatives(tree: PublicTree, outcome: np.ndarray, exists: np.ndarray) -> np.ndarray:
+    """The public node that stands for each that exists, int64 (nodes,): the first of those
+    alike."""
     stands_for = np.zeros(tree.n_nodes, dtype=np.int64)
     start, stop = 1, int(tree.first_child[1])
     while start < stop:
-        nodes = np.arange(start, stop)
+        nodes = start + np.flatnonzero(exists[start:stop])
         above = tree.parent[nodes]
         action = nodes - tree.first_child[above]
         stands_for[nodes] = tree.first_child[stands_for[above]] + action
@@ -279,7 +282,7 @@ def _quotient(
 
     place = np.full(tree.n_nodes, -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
-    node = place[stands_for]
+    node = np.where(stands_for >= 0, place[stands_for], -1)
     prior = folded(tree.prior)
     mass, weight = _masses(tree, folded, node, kept)
     children = np.bincount(place[tree.parent[kept[1:]]], minlength=len(kept))
@@ -330,8 +333,10 @@ def _masses(
     Returns:
         float64 (masses, merged hands, merged hands), and int64 (kept,): the mass of each node.
     """
+    some = node >= 0
     pairs, count = np.unique(
-        node * len(tree.weight_table) + tree.weight.astype(np.int64), return_counts=True
+        node[some] * len(tree.weight_table) + tree.weight[some].astype(np.int64),
+        return_counts=True,
     )
     owner, given = np.divmod(pairs, len(tree.weight_table))
     first = np.searchsorted(owner, np.arange(len(kept) + 1))
@@ -362,7 +367,7 @@ def _payoffs(
     Returns:
         int64 (kept,): the payoff; then coefficient, matrix and matrix table.
     """
-    over = np.flatnonzero(tree.payoff >= 0)
+    over = np.flatnonzero((tree.payoff >= 0) & (node >= 0))
     payoff = tree.payoff[over].astype(np.int64)
     alive = tree.alive
     rows = np.stack(
