@@ -113,9 +113,10 @@ class Solver:
 
     def _run(self, iterations: int) -> None:
         schedule = self.algorithm.schedule(self.iteration + 1, iterations)
+        floors = self.algorithm.floors(self.iteration + 1, iterations)
         rule, alternating = self.algorithm.rule, self.algorithm.alternating
         iterate = sweeps.iterate if self._team is None else self._team.iterate
-        iterate(self.form, rule, schedule, alternating, self.state, self._lanes)
+        iterate(self.form, rule, schedule, alternating, self.state, floors, self._lanes)
         self.iteration += iterations
 
     @property

@@ -36,18 +36,19 @@ class Team:
         schedule: np.ndarray,
         alternating: bool,
         state: sweeps.State,
+        floors: np.ndarray,
         locks: LockedLanes | None,
     ) -> None:
         """As :func:`tensorcfr.kernels.sweeps.iterate`, to the same bits."""
         players = range(form.n_players)
-        for row in schedule:
+        for row, floor in zip(schedule, floors.tolist(), strict=True):
             for player in players:
                 self._multiply(form, player, state)
                 if alternating:
-                    self._update(form, player, rule, row, state, locks)
+                    self._update(form, player, rule, row, floor, state, locks)
             if not alternating:
                 for player in players:
-                    self._update(form, player, rule, row, state, locks)
+                    self._update(form, player, rule, row, floor, state, locks)
 
     def _multiply(self, form: SequenceForm, player: int, state: sweeps.State) -> None:
         own = slice(form.player_sequences[player], form.player_sequences[player + 1])
@@ -66,6 +67,7 @@ class Team:
         player: int,
         rule: LocalRule,
         row: np.ndarray,
+        floor: float,
         state: sweeps.State,
         locks: LockedLanes | None,
     ) -> None:
@@ -76,7 +78,7 @@ class Team:
         cut = [hands * part // self.threads for part in range(self.threads + 1)]
         self._all(
             lambda part: sweeps.update(
-                form, player, cut[part], cut[part + 1], rule, row, state, locks
+                form, player, cut[part], cut[part + 1], rule, row, floor, state, locks
             )
         )
 

@@ -336,6 +336,13 @@ def to_dict(record: Record) -> dict[str, Any]:
         return sampling_to_dict(record, to_dict(record.variant))
     registered = ALGORITHMS.get(record.name)
     functions = [key for key, value in record.parameters.items() if callable(value)]
+    if callable(record.floor) and not (
+        isinstance(registered, Algorithm) and registered.floor is record.floor
+    ):
+        raise ValueError(
+            f"the floor of {record.name} is a function, which cannot be saved; give the algorithm "
+            "a name of its own and register() it"
+        )
     for key in functions:
         if (
             not isinstance(registered, Algorithm)
@@ -345,7 +352,9 @@ def to_dict(record: Record) -> dict[str, Any]:
                 f"parameter {key!r} of {record.name} is a function, which cannot be saved; give "
                 "the algorithm a name of its own and register() it"
             )
+    floor = {} if callable(record.floor) else {"floor": float(record.floor)}
     return {
+        **floor,
         "name": record.name,
         "rule": record.rule.name,
         "digest": record.rule.digest,
@@ -387,4 +396,7 @@ def from_dict(values: Mapping[str, Any]) -> Record:
         if not callable(record.parameters.get(key)):
             raise ValueError(f"parameter {key!r} of {record.name} was a function when written")
     options = ("average_power", "delay", "restart_base", "alternating")
-    return record(**values["parameters"], **{key: values[key] for key in options})
+    changes = {key: values[key] for key in options}
+    if "floor" in values or not callable(record.floor):
+        changes["floor"] = values.get("floor", 0.0)
+    return record(**values["parameters"], **changes)

@@ -45,6 +45,10 @@ class Algorithm:
     alternating: bool = True
     """Whether a player's update sees those before it in the same iteration.  Otherwise all
     players update from the strategies of the iteration before."""
+    floor: Parameter = 0.0
+    """``e``: a strategy is a mixture, ``1 - e`` of what the rule says and ``e`` of the uniform one,
+    so that every action has at least the probability ``e / |A|``; a number, or a function of the
+    iterations that play it."""
 
     def __post_init__(self) -> None:
         given = MappingProxyType(
@@ -68,6 +72,8 @@ class Algorithm:
             raise ValueError(
                 f"{self.name}: restart_base must be 0 or at least 2, not {self.restart_base!r}"
             )
+        if not callable(self.floor) and not 0.0 <= self.floor <= 1.0:
+            raise ValueError(f"{self.name}: floor must be from 0 to 1, not {self.floor!r}")
         if not isinstance(self.alternating, bool):
             raise ValueError(
                 f"{self.name}: alternating must be True or False, not {self.alternating!r}"
@@ -115,6 +121,20 @@ class Algorithm:
             raise ValueError(f"{self}: its weight or a parameter is not finite at iteration {bad}")
         return table
 
+    def floors(self, first: int, count: int) -> np.ndarray:
+        """Floors of the strategies that iterations ``first`` to ``first + count - 1`` end with,
+        which the iterations after them play; float64 (count,).
+
+        Raises:
+            ValueError: One of them is not from 0 to 1.
+        """
+        t = np.arange(first, first + count, dtype=np.float64) + 1.0
+        given = self.floor(t) if callable(self.floor) else self.floor
+        floors = np.broadcast_to(np.asarray(given, dtype=np.float64), t.shape).copy()
+        if not ((floors >= 0.0) & (floors <= 1.0)).all():
+            raise ValueError(f"{self}: its floor is not always from 0 to 1")
+        return floors
+
     def spans(self, first: int, count: int) -> Iterator[int]:
         """Lengths of the runs, from iteration ``first`` on, that begin with a restart of the
         average or go on without one; ``count`` in all."""
@@ -148,10 +168,11 @@ class Algorithm:
             "delay": self.delay,
             "restart_base": self.restart_base,
             "alternating": self.alternating,
+            "floor": self.floor,
         }
 
     def __str__(self) -> str:
-        unsaid = {"delay": 0, "restart_base": 0}
+        unsaid = {"delay": 0, "restart_base": 0, "floor": 0.0}
         said = [
             describe(key, value)
             for key, value in self.options.items()

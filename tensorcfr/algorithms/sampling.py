@@ -140,7 +140,7 @@ class Sampling:
         return {"variant": self.variant.name, **own, **self.variant.options}
 
     def __str__(self) -> str:
-        unsaid = {"delay": 0, "restart_base": 0, "baseline": 0.0, "prune": True}
+        unsaid = {"delay": 0, "restart_base": 0, "floor": 0.0, "baseline": 0.0, "prune": True}
         said = [
             describe(key, value)
             for key, value in self.options.items()
@@ -188,6 +188,8 @@ PROBES = ((0.0, -2.0), (0.0, 0.5), (1.5, -0.5), (3.0, 1.0), (0.5, -3.0))
 def _why_not(variant: Algorithm) -> str:
     """Why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
+    if callable(variant.floor) or variant.floor > 0:
+        return "its strategy has a floor; what is sampled plays by regret matching"
     if rule.memory:
         return f"its rule keeps more than a regret ({', '.join(rule.memory)})"
     if rule.forecast:

@@ -159,7 +159,7 @@ def best_response(
                         chosen = a
                 for a in range(actions):
                     strategy[lane + a * lanes] = 1.0 if a == chosen else 0.0
-                share_out(strategy[lane:], lanes, probability)
+                share_out(strategy[lane:], lanes, probability, 0.0)
 
 
 @inlined

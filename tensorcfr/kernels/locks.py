@@ -92,17 +92,19 @@ def impose(form: SequenceForm, locks: LockedLanes, strategy: np.ndarray) -> None
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         for lock in range(locks.bucket[b], locks.bucket[b + 1]):
             probability = of_lock(locks, lock, actions)
-            share_out(strategy[form.bucket_sequence[b] + locks.lane[lock] :], lanes, probability)
+            first = form.bucket_sequence[b] + locks.lane[lock]
+            share_out(strategy[first:], lanes, probability, 0.0)
 
 
 @inlined
-def share_out(weight: np.ndarray, lanes: int, probability: np.ndarray) -> None:
+def share_out(weight: np.ndarray, lanes: int, probability: np.ndarray, floor: float) -> None:
     """The strategy of a locked infoset from non-negative weights of its free actions.
 
     Args:
         weight: float: action ``a`` at ``a * lanes``; modified in place.
         lanes: Distance between consecutive actions.
         probability: float64 (actions,): those of the lock.
+        floor: Share of what the free actions get that is uniform.
     """
     total, free = 0.0, 0
     for a in range(len(probability)):
@@ -114,6 +116,6 @@ def share_out(weight: np.ndarray, lanes: int, probability: np.ndarray) -> None:
         if probability[a] >= 0.0:
             weight[a * lanes] = probability[a]
         elif total > 0.0:
-            weight[a * lanes] = share * (weight[a * lanes] / total)
+            weight[a * lanes] = share * ((1.0 - floor) * (weight[a * lanes] / total) + floor / free)
         else:
             weight[a * lanes] = share / free

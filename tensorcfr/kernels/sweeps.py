@@ -57,6 +57,7 @@ def iterate(
     schedule: np.ndarray,
     alternating: bool,
     state: State,
+    floors: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
@@ -68,6 +69,7 @@ def iterate(
             the rule, iteration by iteration.
         alternating: Whether each player's update sees those before it in the same iteration.
         state: Modified in place.
+        floors: float64 (iterations,): share of the next strategy that is uniform.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
     players = form.player_sequences.shape[0] - 1
@@ -75,7 +77,7 @@ def iterate(
     tile = np.empty((4, TILE))
     scratch = block_scratch(form.blocks)
     for t in range(schedule.shape[0]):
-        weight = schedule[t, 0]
+        weight, floor = schedule[t, 0], floors[t]
         parameters = parameters_of(rule, schedule[t, 1:])
         # Each pass stands here once, for it is compiled as often as it stands here.
         for turn in range(2 * players):
@@ -85,7 +87,7 @@ def iterate(
             else:
                 if has_forecast(rule):
                     begin_forecast(form, player, state)
-                backward(form, player, 0, hands, rule, parameters, state, tile, locks)
+                backward(form, player, 0, hands, rule, parameters, floor, state, tile, locks)
                 forward(form, player, 0, hands, weight, state, tile)
 
 
@@ -131,6 +133,7 @@ def update(
     last_hand: int,
     rule: LocalRule,
     row: np.ndarray,
+    floor: float,
     state: State,
     locks: LockedLanes | None,
 ) -> None:
@@ -146,12 +149,13 @@ def update(
         last_hand: The one after the last.
         rule: The local rule.
         row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
+        floor: Share of the next strategy that is uniform.
         state: Modified in place.
         locks: Locked infosets, or None.
     """
     tile = np.empty((4, TILE))
     parameters = parameters_of(rule, row[1:])
-    backward(form, player, first_hand, last_hand, rule, parameters, state, tile, locks)
+    backward(form, player, first_hand, last_hand, rule, parameters, floor, state, tile, locks)
     forward(form, player, first_hand, last_hand, row[0], state, tile)
 
 
@@ -163,6 +167,7 @@ def backward(
     last_hand: int,
     rule: LocalRule,
     parameters: tuple[float, ...],
+    floor: float,
     state: State,
     tile: np.ndarray,
     locks: LockedLanes | None,
@@ -244,8 +249,8 @@ def backward(
                     _exponentiate(strategy[at:], actions, lanes, length, total)
                 for lane in range(length):
                     idle = total[lane] <= 0.0
-                    expected[lane] = uniform if idle else 0.0
-                    total[lane] = 0.0 if idle else 1.0 / total[lane]
+                    expected[lane] = uniform if idle else floor * uniform
+                    total[lane] = 0.0 if idle else (1.0 - floor) / total[lane]
                 for a in range(actions):
                     sigma = strategy[at + a * lanes :]
                     for lane in range(length):
@@ -257,7 +262,8 @@ def backward(
                     for lane in range(length):
                         state.forecast[parent[lane]] += expected[lane]
             if locks is not None and end < last_lane:
-                update_locked(form, b, end, rule, parameters, state, of_lock(locks, lock, actions))
+                probability = of_lock(locks, lock, actions)
+                update_locked(form, b, end, rule, parameters, floor, state, probability)
             run = end + 1
 
 
@@ -268,6 +274,7 @@ def update_locked(
     lane: int,
     rule: LocalRule,
     parameters: tuple[float, ...],
+    floor: float,
     state: State,
     probability: np.ndarray,
 ) -> None:
@@ -282,6 +289,7 @@ def update_locked(
         lane: Lane of the infoset.
         rule: The local rule.
         parameters: The rule's parameters.
+        floor: Share of the free actions' next strategy that is uniform.
         state: Modified in place.
         probability: float64 (actions,): those of the lock.
     """
@@ -322,7 +330,7 @@ def update_locked(
             s = at + a * lanes
             if probability[a] < 0.0:
                 strategy[s] = np.exp(strategy[s] - largest)
-    share_out(strategy[at:], lanes, probability)
+    share_out(strategy[at:], lanes, probability, floor)
     value[parent] += v
     if has_forecast(rule):
         for a in range(actions):

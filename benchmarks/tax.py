@@ -1,0 +1,87 @@
+"""What each variant's iteration costs, as a multiple of an iteration of CFR+.
+
+``python -m benchmarks.tax``: all variants take turns, many times over, and the clock counts CPU
+seconds, so that other programs on the machine slow all of them alike.  What is printed is the
+median over the turns of the ratio to the CFR+ of the same turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Sequence
+
+from tensorcfr import ALGORITHMS, CFR, Algorithm, LocalRule, Solver, compile_game
+
+GAMES = {"kuhn": 4000, "leduc": 500, "liars_dice": 12}
+"""Games, and iterations per turn."""
+GOAL = 1.3
+"""What DCFR, predictive CFR+ and a rule of one's own may cost."""
+HELD_TO_IT = ("dcfr", "pcfr+", "a rule of one's own")
+
+
+def fading(regret, instant, parameters):
+    regret = max(parameters[0] * regret + instant, 0.0)
+    return regret, regret
+
+
+OWN = Algorithm(
+    "a rule of one's own",
+    LocalRule("fading", fading, at=lambda t: (1 - 1 / (4 * t),)),
+    formula="R <- [(1 - 1/(4 t)) R + r]+; average weighted by t^2",
+    source="docs/your-own-algorithm.md",
+    average_power=2.0,
+)
+
+
+def variants() -> dict[str, Algorithm]:
+    """Those that sweep, CFR+ first."""
+    found = {name: record for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)}
+    own = {OWN.name: OWN, "cfr(floor=0.1)": CFR(floor=0.1)}
+    return {"cfr+": found.pop("cfr+")} | found | own
+
+
+def multiples(game: str, iterations: int, turns: int) -> tuple[float, dict[str, float]]:
+    """Seconds of a CFR+ iteration, and every variant as a multiple of it."""
+    compiled = compile_game(game)
+    solvers = {name: Solver(compiled, record) for name, record in variants().items()}
+    for solver in solvers.values():
+        solver.step(iterations)
+    taken: dict[str, list[float]] = {name: [] for name in solvers}
+    for _ in range(turns):
+        for name, solver in solvers.items():
+            started = time.process_time()
+            solver.step(iterations)
+            taken[name].append(time.process_time() - started)
+    ratios = {
+        name: statistics.median(s / c for s, c in zip(own, taken["cfr+"], strict=True))
+        for name, own in taken.items()
+    }
+    return min(taken["cfr+"]) / iterations, ratios
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=40)
+    options = parser.parse_args(arguments)
+    table = {game: multiples(game, count, options.turns) for game, count in GAMES.items()}
+    print(f"| variant | {' | '.join(table)} |")
+    print(f"| --- |{' ---: |' * len(table)}")
+    missed = []
+    for name in variants():
+        row = {game: ratios[name] for game, (_, ratios) in table.items()}
+        print(f"| {name} | {' | '.join(f'{ratio:.2f}' for ratio in row.values())} |")
+        missed += [
+            f"{name} on {game}: {ratio:.2f}"
+            for game, ratio in row.items()
+            if name in HELD_TO_IT and ratio > GOAL
+        ]
+    each = " | ".join(f"{seconds * 1e6:.3g}" for seconds, _ in table.values())
+    print(f"| cfr+, microseconds | {each} |")
+    print(f"Above {GOAL}: {', '.join(missed) or 'none of ' + ', '.join(HELD_TO_IT)}.")
+    return bool(missed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
