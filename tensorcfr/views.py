@@ -116,6 +116,12 @@ class PublicTree(NamedTuple):
         return self.prior.ndim
 
     @property
+    def exists(self) -> np.ndarray:
+        """Whether some deal gets to each public node, bool (nodes,)."""
+        by_weight: np.ndarray = np.any(self.alive.reshape(len(self.weight_table), -1), axis=1)
+        return by_weight[self.weight]
+
+    @property
     def alive(self) -> np.ndarray:
         """The deals that chance lets get there, bool (weights, hands of player 0, ...)."""
         return (self.weight_table > 0) & (self.prior > 0)

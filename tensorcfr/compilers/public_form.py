@@ -66,9 +66,7 @@ def _trace(tree: PublicTree) -> Steps:
             )
             level[player, here] = level[player, above] + own
         depth.append(here.stop)
-    alive = tree.alive.reshape(len(tree.weight_table), -1)
-    exists = np.asarray(alive.any(axis=1))[tree.weight]
-    return Steps(last, level, depth, exists)
+    return Steps(last, level, depth, tree.exists)
 
 
 def _possible_hands(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:

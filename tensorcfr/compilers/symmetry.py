@@ -51,11 +51,12 @@ def merge(tree: PublicTree) -> Quotient | None:
     signatures, outcome = colours.signatures, _outcome_classes(tree, colours)
     if not _is_uniform(tree, colours.hand, signatures):
         return None
-    exists = tree.alive.reshape(len(tree.weight_table), -1).any(axis=1)[tree.weight]
+    exists = tree.exists
     # No deal gets to the others, whatever they look like: nothing stands for them.
     stands_for = np.where(exists, _representatives(tree, outcome, exists), -1)
     kept = np.flatnonzero(stands_for == np.arange(tree.n_nodes))
-    if len(kept) == np.count_nonzero(exists) and all(len(set(own)) == len(own) for own in colours.hand):
+    all_hands_differ = all(len(set(own)) == len(own) for own in colours.hand)
+    if all_hands_differ and len(kept) == np.count_nonzero(exists):
         return None
     return _quotient(tree, colours.hand, stands_for, kept)
 
