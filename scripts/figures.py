@@ -48,7 +48,7 @@ COMPARISONS = {
         ("cfr", "cfr+", "chance_sampling", "external_sampling"),
         full={"nodes": 4_000_000_000},
         quick={"nodes": 4_000_000},
-        seeds=5,
+        seeds=3,
     ),
     "kuhn_time": Comparison(
         "Kuhn poker: CFR against CFR+ in time",
@@ -64,7 +64,7 @@ COMPARISONS = {
         ("external_sampling", "cfr", "cfr+"),
         full={"nodes": 4_000_000_000},
         quick={"nodes": 10_000_000},
-        seeds=5,
+        seeds=3,
     ),
     "bluff_1_1": Comparison(
         "Bluff(1,1): CFR, CFR+ and chance sampling",
@@ -72,7 +72,7 @@ COMPARISONS = {
         ("cfr", "cfr+", "chance_sampling"),
         full={"nodes": 4_000_000_000},
         quick={"nodes": 200_000_000},
-        seeds=5,
+        seeds=3,
     ),
     "bluff_2_2": Comparison(
         "Bluff(2,2): CFR, CFR+ and chance sampling",
