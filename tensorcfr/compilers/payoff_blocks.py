@@ -10,6 +10,8 @@ import numpy as np
 from ..compiled import PayoffBlocks, PayoffEntries, PublicTree
 from .payoff_entries import payoff_entries
 
+NOBODY = -1
+"""In place of a last own step where the player has not acted."""
 ENTRY_NS = 1.2
 """Nanoseconds per entry of the sparse part; see ``docs/benchmarks.md``."""
 LOOP_NS = 6.0
@@ -102,8 +104,6 @@ class Places:
 def _places(
     tree: PublicTree, layout: dict[str, np.ndarray], player: int, step: np.ndarray
 ) -> Places:
-    from .public_form import sequences_of
-
     owner = np.full(len(step), player)
     sequence, stride, mask = sequences_of(tree, layout, owner, step)
     node = tree.parent[step]
@@ -111,6 +111,24 @@ def _places(
     fans = int(layout["bucket_actions"].max(initial=1))
     group = np.where(step < 0, -1, tree.bucket[node].astype(np.int64) * fans + action)
     return Places(group, sequence, stride, mask)
+
+
+def sequences_of(
+    tree: PublicTree, layout: dict[str, np.ndarray], player: np.ndarray, step: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The sequences of steps: that of the first possible hand, the distance between hands, and
+    the mask of possible hands; all int64, of the shape of ``step``."""
+    empty = layout["player_sequences"][player]
+    if not len(layout["bucket_lanes"]):
+        return empty, np.zeros_like(empty), np.zeros_like(empty)
+    node = tree.parent[step]
+    bucket = tree.bucket[node].astype(np.int64)
+    action = step - tree.first_child[node]
+    mask, stride = layout["bucket_mask"][bucket], layout["bucket_stride"][bucket]
+    first = layout["bucket_sequence"][bucket] + action * layout["bucket_lanes"][bucket]
+    first += tree.rank[node]
+    none = step == NOBODY
+    return np.where(none, empty, first), np.where(none, 0, stride), np.where(none, 0, mask)
 
 
 def _ends(tree: PublicTree, last: np.ndarray, exists: np.ndarray) -> Ends:

@@ -13,10 +13,8 @@ import numpy as np
 
 from ..compiled import PublicTree, SequenceForm
 from . import payoff_blocks
+from .payoff_blocks import NOBODY, sequences_of
 from .public_tree import small
-
-NOBODY = -1
-"""In place of a last own step where the player has not acted."""
 
 
 @dataclass
@@ -204,21 +202,3 @@ def _parents(tree: PublicTree, steps: Steps, layout: dict[str, np.ndarray]) -> n
             at += nodes
         begin = end
     return parent
-
-
-def sequences_of(
-    tree: PublicTree, layout: dict[str, np.ndarray], player: np.ndarray, step: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The sequences of steps: that of the first possible hand, the distance between hands, and
-    the mask of possible hands; all int64, of the shape of ``step``."""
-    empty = layout["player_sequences"][player]
-    if not len(layout["bucket_lanes"]):
-        return empty, np.zeros_like(empty), np.zeros_like(empty)
-    node = tree.parent[step]
-    bucket = tree.bucket[node].astype(np.int64)
-    action = step - tree.first_child[node]
-    mask, stride = layout["bucket_mask"][bucket], layout["bucket_stride"][bucket]
-    first = layout["bucket_sequence"][bucket] + action * layout["bucket_lanes"][bucket]
-    first += tree.rank[node]
-    none = step == NOBODY
-    return np.where(none, empty, first), np.where(none, 0, stride), np.where(none, 0, mask)
