@@ -23,7 +23,7 @@ class Locks(Mapping[str, dict[str, float]]):
 
     >>> from tensorcfr import compile_game
     >>> Locks(compile_game("kuhn"), {"K": {"bet": 1}})["K"]
-    {'check': 0.0, 'bet': 1.0}
+    {'pass': 0.0, 'bet': 1.0}
 
     Args:
         game: The game.
