@@ -143,15 +143,18 @@ class CompiledGame:
         """What a solver sweeps: the merged form, if there is one."""
         return self.form if self.merged is None else self.merged.form
 
-    def unmerged(self, merged: np.ndarray) -> np.ndarray:
+    def unmerged(self, array: np.ndarray, form: SequenceForm) -> np.ndarray:
         """Per sequence of this game, what an array holds for the one that stands for it.
 
         Args:
-            merged: Array over the sequences of :attr:`solver_form`, on its last axis; one over
-                those of the whole game is returned as it is.
+            array: An array over the sequences of ``form``, on its last axis.
+            form: :attr:`solver_form`; or :attr:`form`, whose arrays are returned as they are.
         """
-        whole = self.merged is None or merged.shape[-1] == self.n_sequences
-        return merged if whole else np.take(merged, self.merged.sequence, axis=-1)  # type: ignore[union-attr]
+        if form is self.form:
+            return array
+        assert self.merged is not None
+        assert form is self.merged.form
+        return np.take(array, self.merged.sequence, axis=-1)
 
     def without_merging(self) -> CompiledGame:
         """The same game, to be solved infoset by infoset."""

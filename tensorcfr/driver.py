@@ -12,6 +12,8 @@ from itertools import count
 from types import FrameType
 from typing import cast
 
+import numpy as np
+
 from .algorithms import Algorithm, LinearProgram, Record, Sampling, find_algorithm
 from .algorithms.records import is_whole
 from .compiled import CompiledGame
@@ -21,7 +23,7 @@ from .kernels.sweeps import State
 from .locks import LocksLike, locks_for
 from .sampled_solver import SampledSolver, SampledState
 from .solution import Solution, Status, TracePoint
-from .solver import Solver
+from .solver import Solver, form_for
 from .warm import WarmStart, warm_state
 
 CHUNK_SECONDS = 0.05
@@ -266,11 +268,26 @@ def _algorithm(
         raise ValueError(f"cannot go on from a solution by {start.algorithm}: it has no state")
     if start.game is not game and start.game.digest != game.digest:
         raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
+    if not _merged_alike(start, game):
+        raise ValueError(
+            f"start was solved with other infosets of {game.name} merged; "
+            "solve(game, warm_start=start) begins with its regrets and a new average"
+        )
     if algorithm is not None and find_algorithm(algorithm) != start.algorithm:
         raise ValueError(
             f"start was solved by {start.algorithm}, not by {find_algorithm(algorithm)}"
         )
     return start.algorithm
+
+
+def _merged_alike(start: Solution, game: CompiledGame) -> bool:
+    """Whether the arrays of a solution are over the sequences that a solver of the game sweeps."""
+    form = form_for(game, start.algorithm, start.locks)
+    if start.form is start.game.form or form is game.form:
+        return start.form is start.game.form and form is game.form
+    assert start.game.merged is not None
+    assert game.merged is not None
+    return np.array_equal(start.game.merged.sequence, game.merged.sequence)
 
 
 def _solver(

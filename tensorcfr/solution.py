@@ -13,13 +13,13 @@ import numpy as np
 
 from . import storage
 from .algorithms import Algorithm, Record, Sampling, from_dict, to_dict
-from .compiled import CompiledGame
+from .compiled import CompiledGame, SequenceForm
 from .evaluation import Evaluation
 from .kernels.sweeps import State
 from .locks import Locks
 from .policy import Policy
 from .sampled_solver import SampledState, sampled_state_of
-from .solver import STATE_KEPT, last_iterate, state_of
+from .solver import STATE_KEPT, form_for, last_iterate, state_of
 
 
 class Status(enum.Enum):
@@ -83,6 +83,11 @@ class Solution:
             array.flags.writeable = False
 
     @property
+    def form(self) -> SequenceForm:
+        """The sequence form of the game that the arrays of :attr:`state` are over."""
+        return form_for(self.game, self.algorithm, self.locks)
+
+    @property
     def value(self) -> tuple[float, ...]:
         """Expected value of each player under ``policy``, in the game's own unit."""
         return self.evaluation.values
@@ -116,7 +121,7 @@ class Solution:
         """The last iterate: the strategy that the next iteration would use."""
         if self.state is None:
             return self.policy
-        return Policy(self.game, last_iterate(self.game, self.state.strategy))
+        return Policy(self.game, last_iterate(self.game, self.form, self.state.strategy))
 
     def save(self, path: str | Path) -> Path:
         """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).
@@ -169,7 +174,7 @@ class Solution:
             state = sampled_state_of(game, algorithm, kept)
         elif isinstance(algorithm, Algorithm):
             kept = {name: arrays[f"solution/{name}"] for name in STATE_KEPT}
-            state = state_of(game, algorithm.rule, kept, locks)
+            state = state_of(game, algorithm, kept, locks)
         return cls(
             game=game,
             algorithm=algorithm,

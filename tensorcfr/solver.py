@@ -8,7 +8,7 @@ from operator import index
 
 import numpy as np
 
-from .algorithms import Algorithm, Sampling, find_algorithm
+from .algorithms import Algorithm, Record, Sampling, find_algorithm
 from .compiled import CompiledGame, SequenceForm
 from .errors import MemoryLimitError
 from .evaluation.metrics import Evaluation, evaluate_plan
@@ -80,7 +80,7 @@ class Solver:
         if (needed := bytes_needed(game, record, precision, self.locks)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
         self.game = game
-        self.form = form_for(game, record.rule, self.locks)
+        self.form = form_for(game, record, self.locks)
         self._lanes = self.locks.lanes(self.form)
         self.algorithm = record
         self.iteration = iteration
@@ -90,7 +90,7 @@ class Solver:
             self.state = _first_state(self.form, record.rule, np.dtype(precision), self._lanes)
         else:
             kept = {name: getattr(state, name) for name in STATE_KEPT}
-            self.state = state_of(game, record.rule, kept, self.locks)
+            self.state = state_of(game, record, kept, self.locks)
         self._team = Team(threads) if threads > 1 else None
         self._run(0)
 
@@ -135,7 +135,7 @@ class Solver:
         evaluation.normalise(self.form, self.state.cumulative, strategy)
         if self._lanes is not None:
             impose(self.form, self._lanes, strategy)
-        return self.game.unmerged(strategy)
+        return self.game.unmerged(strategy, self.form)
 
     def average_policy(self) -> Policy:
         """The average strategy."""
@@ -143,7 +143,7 @@ class Solver:
 
     def current_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration will use."""
-        return Policy(self.game, last_iterate(self.game, self.state.strategy))
+        return Policy(self.game, last_iterate(self.game, self.form, self.state.strategy))
 
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average strategy; allocates nothing large."""
@@ -170,15 +170,16 @@ STATE_ARRAYS = 5
 """Regret, strategy, reach, average, values: what every rule needs."""
 
 
-def form_for(game: CompiledGame, rule: LocalRule, locks: Locks | None = None) -> SequenceForm:
-    """The sequence form that a rule sweeps: the merged one, unless the rule is exponential or
-    locks tell infosets apart that are merged.
+def form_for(game: CompiledGame, record: Record, locks: Locks | None = None) -> SequenceForm:
+    """The sequence form that an algorithm's arrays are over: the merged one of those that sweep,
+    unless the rule is exponential or locks tell infosets apart that are merged.
 
     An infoset that stands for several has the sum of their regrets, which regret matching does not
     mind, and weights of exponents do.
     """
-    whole = rule.exponential or not (locks is None or locks.keep_symmetry)
-    return game.form if whole else game.solver_form
+    if not isinstance(record, Algorithm) or record.rule.exponential:
+        return game.form
+    return game.solver_form if locks is None or locks.keep_symmetry else game.form
 
 
 def bytes_needed(
@@ -189,20 +190,18 @@ def bytes_needed(
 ) -> int:
     """Bytes that a solver takes beside the compiled game; what an evaluation needs is among
     them, a policy of the whole game is not."""
-    rule = algorithm.rule
-    arrays = STATE_ARRAYS + len(rule.memory) + rule.forecast
-    return arrays * np.dtype(precision).itemsize * form_for(game, rule, locks).n_sequences
+    arrays = STATE_ARRAYS + len(algorithm.rule.memory) + algorithm.rule.forecast
+    return arrays * np.dtype(precision).itemsize * form_for(game, algorithm, locks).n_sequences
 
 
-def last_iterate(game: CompiledGame, kept: np.ndarray) -> np.ndarray:
-    """The strategy of the next iteration, float64 (sequences,), from a solver's array."""
+def last_iterate(game: CompiledGame, form: SequenceForm, kept: np.ndarray) -> np.ndarray:
+    """The strategy of the next iteration, float64 (sequences,), from a solver's array over the
+    sequences of ``form``."""
     strategy = kept.astype(np.float64)
     if kept.dtype != np.float64:
         # Rounded probabilities sum to 1 only once they are normalised.
-        whole = len(strategy) == game.n_sequences
-        form = game.form if whole else game.solver_form
         evaluation.normalise(form, strategy.copy(), strategy)
-    return game.unmerged(strategy)
+    return game.unmerged(strategy, form)
 
 
 def _first_state(
@@ -227,7 +226,7 @@ def _first_state(
 
 def state_of(
     game: CompiledGame,
-    rule: LocalRule,
+    algorithm: Algorithm,
     kept: Mapping[str, np.ndarray],
     locks: Locks | None = None,
 ) -> sweeps.State:
@@ -237,7 +236,7 @@ def state_of(
         ValueError: An array has another shape or dtype than this game and rule have, or holds a
             value that is not finite; names it.
     """
-    form = form_for(game, rule, locks)
+    form, rule = form_for(game, algorithm, locks), algorithm.rule
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(STATE_KEPT, (form.n_sequences,))
     shapes["memory"] = (len(rule.memory), form.n_sequences)
     single = kept["regret"].dtype == np.float32

@@ -54,7 +54,7 @@ def warm_state(
     if not 0 < iterations < np.inf:
         raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
     locked = locks_for(game, locks)
-    form = form_for(game, record.rule, locked)
+    form = form_for(game, record, locked)
     regret, strategy = _begin(game, form, record.rule, given, iterations)
     lanes = locked.lanes(form)
     if lanes is not None:
@@ -70,7 +70,7 @@ def warm_state(
     }
     dtype = np.dtype(precision)
     kept = {name: array.astype(dtype) for name, array in kept.items()}
-    return state_of(game, record.rule, kept, locked)
+    return state_of(game, record, kept, locked)
 
 
 def _begin(
@@ -129,17 +129,15 @@ def _regrets_of(
     assert state is not None
     regret = state.regret.astype(np.float64)
     strategy = solution.last_policy.probabilities
-    merged = regret.shape[-1] != game.n_sequences
-    if merged and form is not game.form:
+    if solution.form is not there.form:
         assert there.merged is not None
-        assert game.merged is not None
-        if np.array_equal(there.merged.sequence, game.merged.sequence):
-            return regret, averaged(game, form, strategy)
-    if merged:
+        if form is not game.form:
+            assert game.merged is not None
+            if np.array_equal(there.merged.sequence, game.merged.sequence):
+                return regret, averaged(game, form, strategy)
         # One that stands for several has the sum of their regrets.
-        assert there.merged is not None
         counted = np.bincount(there.merged.sequence, minlength=len(regret))
-        regret = there.unmerged(regret / np.maximum(counted, 1))
+        regret = there.unmerged(regret / np.maximum(counted, 1), solution.form)
     return _summed(game, form, regret), averaged(game, form, strategy)
 
 

@@ -35,8 +35,10 @@ from tensorcfr import (
     Solver,
     compile_game,
     evaluate,
+    solve,
 )
 from tensorcfr.invariants import check
+from tensorcfr.warm import warm_state
 
 SCALE_FREE = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "pcfr+gradient")
 SUITED = ("leduc", "leduc(suits=3)", "leduc(ranks=4)", "leduc(ranks=5)")
@@ -218,6 +220,49 @@ def test_equal_outcomes_are_merged(game: RandomPublicTreeGame, variant: str, pat
     solver = Solver(doubled, VARIANTS[variant][0])
     solver.step(10)
     assert_solves_the_whole(solver)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_as_many_sequences_in_another_order(precision: str) -> None:
+    """Nothing but outcomes is merged, and the infosets that are left lie differently: arrays of
+    either form have the same size, and are not to be taken for each other."""
+    rules = random_public_tree_game(
+        693,
+        n_players=2,
+        zero_sum=False,
+        max_hands=1,
+        max_nodes=10,
+        max_depth=3,
+        max_actions=2,
+        chance=0.4,
+        stop=0.0,
+        matrices=("generic",),
+        least_depth=2,
+    )
+    game = compile_game(with_equal_outcomes(rules))
+    assert game.merged is not None
+    assert game.merged.form.n_sequences == game.n_sequences
+    assert np.any(np.diff(game.merged.sequence.astype(int)) < 0)
+    merged, whole = Solver(game, precision=precision), Solver(game.without_merging())
+    for solver in (merged, whole):
+        solver.step(3)
+    for found, expected in (
+        (merged.average_probabilities(), whole.average_probabilities()),
+        (merged.current_policy().probabilities, whole.current_policy().probabilities),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    if precision == "float64":
+        assert_solves_the_whole(merged)
+    solution = solve(game, iters=3)
+    assert dict(solution.last_policy) == dict(Solver(game, state=solution.state).current_policy())
+    begun = Solver(
+        game.without_merging(), state=warm_state(game.without_merging(), "cfr+", solution)
+    )
+    np.testing.assert_allclose(begun.state.regret, whole.state.regret, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match=r"other infosets .* merged"):
+        solve(game.without_merging(), start=solution, iters=1)
+    with pytest.raises(ValueError, match=r"other infosets .* merged"):
+        solve(game, start=solve(game.without_merging(), iters=3), iters=1)
 
 
 @settings(deadline=None, max_examples=25)

@@ -12,6 +12,7 @@ from test_kernels import naive_product
 
 from tensorcfr import CFR_PLUS, Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.games import make_game
+from tensorcfr.solver import form_for
 from tensorcfr.warm import regrets_for, warm_state
 
 OTHERS = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pcfr+gradient", "pdcfr+")
@@ -84,7 +85,7 @@ def test_equal_to_the_reference_from_there(alternating: bool) -> None:
     record = CFR_PLUS(alternating=alternating)
     policy = random_policy(game, 2)
     state = warm_state(game, record, policy)
-    regret = game.unmerged(state.regret)
+    regret = game.unmerged(state.regret, form_for(game, record))
     assert len(state.regret) == game.n_sequences
     solver = Solver(game, record, state=state)
     twin = ReferenceCFR(tree, regret_matching_plus=True, average_power=1, alternating=alternating)
