@@ -110,12 +110,16 @@ class Algorithm:
             ValueError: One of them is not finite.
         """
         t = np.arange(first, first + count, dtype=np.float64)
-        counted = np.maximum(t - self.delay, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            weight = np.where(counted > 0, counted**self.average_power, 0.0)
+            weight = np.maximum(t - self.delay, 0.0) ** self.average_power
             given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
             columns = self.rule.at(t, **given) if self.rule.at else ()
-        table = np.stack([weight, *np.broadcast_arrays(*columns, t)[:-1]], axis=1)
+        # Filled column by column: this is most of what a single iteration of a small game costs.
+        table = np.empty((count, 1 + len(columns)))
+        table[:, 0] = weight
+        table[: max(self.delay + 1 - first, 0), 0] = 0.0
+        for index, column in enumerate(columns, start=1):
+            table[:, index] = column
         if not np.isfinite(table).all():
             bad = int(t[~np.isfinite(table).all(axis=1)][0])
             raise ValueError(f"{self}: its weight or a parameter is not finite at iteration {bad}")
@@ -128,9 +132,10 @@ class Algorithm:
         Raises:
             ValueError: One of them is not from 0 to 1.
         """
+        if not callable(self.floor):
+            return np.full(count, float(self.floor))
         t = np.arange(first, first + count, dtype=np.float64) + 1.0
-        given = self.floor(t) if callable(self.floor) else self.floor
-        floors = np.broadcast_to(np.asarray(given, dtype=np.float64), t.shape).copy()
+        floors = np.broadcast_to(np.asarray(self.floor(t), dtype=np.float64), t.shape).copy()
         if not ((floors >= 0.0) & (floors <= 1.0)).all():
             raise ValueError(f"{self}: its floor is not always from 0 to 1")
         return floors
