@@ -48,12 +48,12 @@ class Contest:
     """What ``tensorcfr.compile_game`` takes."""
     openspiel: str
     """What ``pyspiel.load_game`` takes, and LiteEFG through it."""
-    goal_openspiel: float | None
+    goal_openspiel: float | None = None
     """How many times faster than OpenSpiel's CFR tensorcfr wants to be."""
-    goal_liteefg: float | None
-    iterations: int
+    goal_liteefg: float | None = None
+    iterations: int = 1
     """Iterations of a peer per round; in the pytest suite, of every tool."""
-    agree_after: int
+    agree_after: int = 1
     """Iterations after which tensorcfr and OpenSpiel must agree to 1e-9; in games with exact
     ties rounding parts any two programs after the first."""
 

@@ -74,14 +74,15 @@ COMPARISONS = {
         quick={"nodes": 200_000_000},
         seeds=3,
     ),
-    "bluff_2_2": Comparison(
+    "bluff_2_2_nodes": Comparison(
         "Bluff(2,2): CFR, CFR+ and chance sampling",
         ("bluff(dice=(2, 2))",),
         ("cfr", "cfr+", "chance_sampling"),
         full={"time_limit": 120.0},
         quick={"time_limit": 5.0},
+        seeds=3,
     ),
-    "nl_leduc": Comparison(
+    "nl_leduc_nodes": Comparison(
         "No-limit Leduc: external sampling against exact CFR+",
         ("nl_leduc",),
         ("external_sampling", "cfr+"),

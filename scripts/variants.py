@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks._common import CONTESTS, TIMES, TOOLS, available, duration, progress, table
+from benchmarks._common import CONTESTS, TIMES, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
 from tensorcfr import ALGORITHMS, Algorithm
 from tensorcfr.machine import machine, versions
@@ -54,6 +54,23 @@ NOT_REACHED = "\N{EN DASH}"
 PEERS = (("OpenSpiel", "cfr+"), ("LiteEFG", "cfr+"), ("LiteEFG", "dcfr"), ("LiteEFG", "pcfr+"))
 """The variants that the peers have in C++ and that are candidates for their best one."""
 
+PEERS_GAMES = (
+    *CONTESTS.values(),
+    Contest(
+        "goofspiel_4",
+        "goofspiel, 4 cards",
+        "goofspiel(cards=4)",
+        CONTESTS["goofspiel"].openspiel.replace("num_cards=5", "num_cards=4"),
+    ),
+    Contest(
+        "liars_dice_4",
+        "liar's dice, 4 faces",
+        "liars_dice(faces=4)",
+        "liars_dice(dice_sides=4)",
+    ),
+)
+"""Those of our games that the peers have."""
+
 SECONDS = 30.0
 """Seconds of iterating that each solve gets, unless told otherwise."""
 PEERS_MORE = 2.0
@@ -89,7 +106,7 @@ def measure_peers(seconds: float) -> dict[str, Any]:
             progress(f"{tool} is not installed")
             continue
         rows = found.setdefault(f"{tool} {algorithm}", {})
-        for contest in CONTESTS.values():
+        for contest in PEERS_GAMES:
             if contest.spec in rows:
                 continue
             progress(f"{tool} {algorithm} on {contest.spec}")
@@ -121,8 +138,8 @@ def markdown(rows: Sequence[Row], peers: dict[str, Any], pictures: Sequence[str]
         "iterations) at which the exploitability of the average strategy, nash_conv / 2 in units "
         "of utility, was at or below the target; evaluation, compiling and set-up are not "
         "counted, for the peers CPU time.  Bold: the first of the iterative ones, the peers' "
-        "included; italic: the LP, where it is before all of them.  An empty cell was not "
-        "measured, a dash not reached.",
+        "included; italic: the LP, where it is before all of them.  An empty cell is a game "
+        "that OpenSpiel, and LiteEFG through it, does not have, a dash not reached.",
     ]
     for target in TARGETS:
         text += ["", f"### To exploitability {target:g}", "", _table(marks, names, peers, target)]
