@@ -149,12 +149,10 @@ class Solver:
         """Values and best-response values of the average strategy; allocates nothing large."""
         state = self.state
         # Between iterations the reaches follow from the strategy, and the values are scratch.
-        if self._lanes is None:
-            evaluation.average_plan(self.form, state.cumulative, state.reach)
-        else:
-            evaluation.normalise(self.form, state.cumulative, state.value)
+        evaluation.normalise(self.form, state.cumulative, state.value)
+        if self._lanes is not None:
             impose(self.form, self._lanes, state.value)
-            evaluation.realization_plan(self.form, state.value, state.reach)
+        evaluation.realization_plan(self.form, state.value, state.reach)
         found = evaluate_plan(self.form, state.reach, state.value, self._lanes)
         evaluation.realization_plan(self.form, state.strategy, state.reach)
         return found
