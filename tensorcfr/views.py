@@ -126,6 +126,24 @@ class PublicTree(NamedTuple):
         """The deals that chance lets get there, bool (weights, hands of player 0, ...)."""
         return (self.weight_table > 0) & (self.prior > 0)
 
+    def expected_utility(self, weight: np.ndarray | int, matrix: np.ndarray | int) -> np.ndarray:
+        """Probability times utility of every deal at terminals, their coefficients left out.
+
+        Args:
+            weight: int, or int (terminals,): row of ``weight_table``.
+            matrix: Likewise: row of ``matrix_table``.
+
+        Returns:
+            float64 (..., players, hands of player 0, ...), of the shape of ``weight`` before that;
+            0 for the deals that chance does not let get there, whatever they would pay.
+        """
+        before_hands = -1 - self.n_players
+        given = self.weight_table[weight]
+        alive = np.expand_dims((given > 0) & (self.prior > 0), before_hands)
+        probability = np.expand_dims(self.prior * given, before_hands)
+        with np.errstate(invalid="ignore"):
+            return np.where(alive, probability * self.matrix_table[matrix], 0.0)
+
 
 class PayoffEntries(NamedTuple):
     """The sparse part of the payoff operator: single entries, in slices of equal rows."""
