@@ -110,12 +110,10 @@ class CompiledGame:
             raise MemoryLimitError(
                 f"expanding {self.name} ({self.n_histories:,} histories)", needed, limit
             )
-        number = {label: index for index, label in enumerate(self.outcome_labels)}
         tree = expand(
             self.public.tree,
             InfosetPlaces(self.public, self.form).infosets,
-            [np.array([number[hand] for hand in own]) for own in self.public.hands],
-            np.array([number.get(edge, NO_OUTCOME) for edge in self.public.edges]),
+            *self.public.outcome_codes(self.outcome_labels),
         )
         for array in tree:
             array.flags.writeable = False

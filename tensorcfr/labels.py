@@ -11,7 +11,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from .views import PublicTree, SequenceForm
+from .views import NO_OUTCOME, PublicTree, SequenceForm
 
 
 class PublicGame(NamedTuple):
@@ -41,6 +41,20 @@ class PublicGame(NamedTuple):
             edges.append(int(self.tree.edge[node]))
             node = int(self.tree.parent[node])
         return edges[::-1]
+
+    def outcome_codes(self, outcome_labels: Sequence[str]) -> tuple[list[np.ndarray], np.ndarray]:
+        """Which chance outcomes stand for hands and for public labels.
+
+        Args:
+            outcome_labels: The labels of all chance outcomes.
+
+        Returns:
+            For each player int64 (hands,): number of the outcome that deals each hand; int64
+            (edges,): number of the outcome of each public label, ``NO_OUTCOME`` of an action.
+        """
+        number = {label: index for index, label in enumerate(outcome_labels)}
+        dealt = [np.array([number[hand] for hand in own]) for own in self.hands]
+        return dealt, np.array([number.get(edge, NO_OUTCOME) for edge in self.edges])
 
     def actions(self, node: int) -> tuple[str, ...]:
         """The labels of a node's actions."""

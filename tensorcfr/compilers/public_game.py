@@ -157,13 +157,7 @@ def _expanded(rules: PublicTreeGame, public: PublicGame, memory_limit: int) -> W
     width = np.where(acts, np.array(tree.prior.shape)[np.maximum(tree.player, 0)], 0)
     first = np.cumsum(width) - width
     outcomes = _outcomes(public)
-    number = {label: index for index, label in enumerate(outcomes)}
-    expanded = expand(
-        tree,
-        lambda node, hand: first[node] + hand,
-        [np.array([number[hand] for hand in own]) for own in public.hands],
-        np.array([number.get(edge, -1) for edge in public.edges]),
-    )
+    expanded = expand(tree, lambda node, hand: first[node] + hand, *public.outcome_codes(outcomes))
     decided = expanded.infoset >= 0
     used, infoset = np.unique(expanded.infoset[decided], return_inverse=True)
     expanded.infoset[decided] = infoset
