@@ -266,6 +266,23 @@ class SequenceForm(NamedTuple):
         return int(self.player_sequences[-1])
 
 
+def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``parent`` and ``first_child`` of a :class:`HistoryTree`.
+
+    Args:
+        children: int64 (nodes,): how many children each node has, in breadth-first order.
+    """
+    nodes = len(children)
+    first_child = np.empty(nodes + 1, dtype=np.int64)
+    first_child[0] = 1
+    np.cumsum(children, out=first_child[1:])
+    first_child[1:] += 1
+    parent = np.empty(nodes, dtype=np.int64)
+    parent[0] = NO_PARENT
+    parent[1:] = np.repeat(np.arange(nodes), children)
+    return parent, first_child
+
+
 def named_arrays(view: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
     """Every array of a view by name; those of a part are named ``"part/array"``."""
     for name, value in view._asdict().items():
