@@ -61,22 +61,6 @@ class PublicGame(NamedTuple):
         children = slice(self.tree.first_child[node], self.tree.first_child[node + 1])
         return tuple(self.edges[edge] for edge in self.tree.edge[children].tolist())
 
-    def find_node(self, label: str) -> int | None:
-        """The decision node with a public label, or None."""
-        if self.node_labels is not None:
-            found = [node for node, given in enumerate(self.node_labels) if given == label]
-            if found:
-                return found[0]
-        node, steps = 0, label.split(" ")
-        if steps[0]:
-            return None
-        for step in steps[1:]:
-            children = range(int(self.tree.first_child[node]), int(self.tree.first_child[node + 1]))
-            node = next((c for c in children if self.edges[self.tree.edge[c]] == step), 0)
-            if not node:
-                return None
-        return node if self.tree.player[node] >= 0 else None
-
 
 class InfosetPlaces:
     """Which public node and hand an infoset stands for, and back.
@@ -103,6 +87,12 @@ class InfosetPlaces:
         nodes = self.form.bucket_stride
         return np.cumsum(nodes) - nodes
 
+    @cached_property
+    def named(self) -> dict[str, int]:
+        """The public nodes that have labels of their own, by label."""
+        labels = self.game.node_labels or ()
+        return {label: node for node, label in enumerate(labels) if label is not None}
+
     def infosets(self, node: np.ndarray, hand: np.ndarray) -> np.ndarray:
         """Infosets, int64, of hands at public decision nodes."""
         form, tree = self.form, self.game.tree
@@ -120,6 +110,21 @@ class InfosetPlaces:
         held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]]))
         return int(self.nodes[self.first[bucket] + rank]), int(held[nth])
 
+    def find_node(self, label: str) -> int | None:
+        """The decision node with a public label, or None."""
+        if label in self.named:
+            return self.named[label]
+        tree, edges = self.game.tree, self.game.edges
+        node, steps = 0, label.split(" ")
+        if steps[0]:
+            return None
+        for step in steps[1:]:
+            children = range(int(tree.first_child[node]), int(tree.first_child[node + 1]))
+            node = next((c for c in children if edges[tree.edge[c]] == step), 0)
+            if not node:
+                return None
+        return node if tree.player[node] >= 0 else None
+
     def find(self, label: str) -> int | None:
         """The infoset with a label, or None."""
         tree = self.game.tree
@@ -127,7 +132,7 @@ class InfosetPlaces:
             for index, hand in enumerate(hands):
                 if not label.startswith(hand):
                     continue
-                node = self.game.find_node(label[len(hand) :])
+                node = self.find_node(label[len(hand) :])
                 if node is None or tree.player[node] != player or tree.bucket[node] < 0:
                     continue
                 mask = self.form.hand_rank[self.form.bucket_mask[tree.bucket[node]]]
