@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -55,6 +56,31 @@ class PublicGame(NamedTuple):
         number = {label: index for index, label in enumerate(outcome_labels)}
         dealt = [np.array([number[hand] for hand in own]) for own in self.hands]
         return dealt, np.array([number.get(edge, NO_OUTCOME) for edge in self.edges])
+
+    def ambiguity(self) -> str | None:
+        """What might give two infosets one label, hand and public label run together.
+
+        Returns:
+            None where every label can be taken apart in one way only, which is said without
+            making any; otherwise a step, public label or hand that may be in the way.
+        """
+        labels = self.node_labels or (None,) * self.tree.n_nodes
+        given = [label for label in labels if label is not None]
+        acts = np.flatnonzero(self.tree.player >= 0).tolist()
+        if any(labels[node] is None for node in acts):
+            # Where steps are labels, each begins with a space, and no other label does.
+            for edge in self.edges:
+                if " " in edge:
+                    return f"the public step {edge!r} has a space"
+            for label in given:
+                if not label or label[0] == " ":
+                    return f"the public label {label!r} is like one of steps"
+        hands = dict.fromkeys(chain(*self.hands))
+        for hand in hands:
+            for end, following in enumerate(hand):
+                if hand[:end] in hands and (given or following == " "):
+                    return f"the hand {hand!r} begins with the hand {hand[:end]!r}"
+        return None
 
     def actions(self, node: int) -> tuple[str, ...]:
         """The labels of a node's actions."""

@@ -8,7 +8,7 @@ the deal, and matrices with equal rows, proportional rows, ranks and nothing in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from itertools import product as product_of
 
@@ -505,6 +505,40 @@ def test_lazy_labels_of_random_games(game: RandomPublicTreeGame) -> None:
     publics = {label[1:] for label in eager.infoset_labels}
     every = {hand + public for own in hands for hand in own for public in publics}
     assert {label for label in every if label in lazy.infoset_index} == set(eager.infoset_labels)
+
+
+class Worded(PublicTreeGame):
+    """Two hands each, one step each, nothing to win: a game of labels."""
+
+    states_repeat = True
+
+    def __init__(self, hands: Sequence[str], steps: Sequence[str]) -> None:
+        self.hands = [hands, hands]
+        self.prior = np.full((2, 2), 0.25)
+        self.steps = steps
+
+    def node(self, state: tuple[str, ...]) -> Decision | Payoff:
+        if len(state) < 2:
+            return Decision(len(state), None, self.steps)
+        return Payoff(1.0, "end")
+
+    def matrix(self, key: Hashable) -> np.ndarray:
+        return np.zeros((2, 2, 2))
+
+
+def test_labels_that_may_be_alike_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that two infosets with one label are an error of large games, too."""
+    monkeypatch.setattr(public_game, "MANY_LABELS", 0)
+    assert isinstance(compile_game(Worded(("1", "11"), ("a", "b"))).infoset_labels, InfosetLabels)
+    for hands, steps in ((("1", "1 2"), ("a", "b")), (("1", "2"), ("a", "b c"))):
+        game = compile_game(Worded(hands, steps))
+        assert isinstance(game.infoset_labels, tuple)
+        assert set(game.infoset_labels) == {
+            f"{hand}{public}" for hand in hands for public in ("", *(f" {step}" for step in steps))
+        }
+    said = "infoset label '1 a' is used twice: by player 0 with '1 a' at the public root, and by "
+    with pytest.raises(GameError, match=said + r"player 1 with '1' at public history \[a\]"):
+        compile_game(Worded(("1", "1 a"), ("a", "b")))
 
 
 # ------------------------------------------------------------------------------ three players

@@ -34,7 +34,9 @@ def compile_rules(rules: PublicTreeGame, name: str, memory_limit: int) -> Compil
     form, tree = public_form.build(public.tree)
     public = public._replace(tree=tree)
     places = InfosetPlaces(public, form)
+    # Labels that are all made are all compared; of the others it must be certain that they differ.
     lazy = form.n_infosets >= MANY_LABELS and type(rules).label is PublicTreeGame.label
+    lazy = lazy and public.ambiguity() is None
     game = CompiledGame(
         name=name,
         form=form,
