@@ -25,6 +25,7 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.algorithms import DCFR_POSTFLOP, HEDGE, LP, PCFR_PLUS_GRADIENT, from_dict, to_dict
+from tensorcfr.algorithms.records import SCHEDULE_ROWS
 
 GAMES = {
     name: compile_game(name) for name in ("kuhn(cards=4)", "kuhn(players=3)", "goofspiel(cards=3)")
@@ -232,6 +233,13 @@ class TestRestarts:
         assert list(DCFR_POSTFLOP.spans(5, 11)) == [11]
         assert list(CFR.spans(7, 5)) == [5]
         assert list(DCFR_POSTFLOP.spans(4, 0)) == []
+
+    def test_runs_begin_at_powers_and_have_a_table_each(self) -> None:
+        assert list(DCFR_POSTFLOP.runs(3, 14)) == [(False, 1), (True, 12), (True, 1)]
+        assert list(DCFR_POSTFLOP.runs(5, 11)) == [(False, 11)]
+        long = list(DCFR_POSTFLOP.runs(4**8, SCHEDULE_ROWS + 7))
+        assert long == [(True, SCHEDULE_ROWS), (False, 7)]
+        assert list(CFR.runs(7, 0)) == []
 
     def test_the_average_holds_what_came_since(self) -> None:
         game = GAMES["kuhn(cards=4)"]
