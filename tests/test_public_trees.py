@@ -38,8 +38,8 @@ from random_games import (
     repeated,
 )
 from reference import ReferenceCFR, Tree, build_tree
-from test_equality import VARIANTS
 from test_kernels import naive_product, product, random_reach
+from variants import PLAIN
 
 from tensorcfr import (
     CompiledGame,
@@ -82,7 +82,7 @@ def reference_tree(spec: str) -> Tree:
 def check_every_path(rules: PublicTreeGame, variant: str, marks: Sequence[int]) -> None:
     """One run of the reference, and a solver for each way to lay out the payoffs, with symmetries
     merged and not."""
-    algorithm, options = VARIANTS[variant]
+    algorithm, options = PLAIN[variant]
     solvers: dict[str, Solver] = {}
     for path in PATHS:
         with forced(path):
@@ -126,24 +126,24 @@ def test_leduc(spec: str, variant: str) -> None:
 @settings(deadline=None, max_examples=40)
 @given(
     game=public_tree_games(n_players=2, max_hands=st.sampled_from((1, 3, 5))),
-    variant=st.sampled_from(sorted(VARIANTS)),
+    variant=st.sampled_from(sorted(PLAIN)),
     path=st.sampled_from(sorted(PATHS)),
 )
 def test_random_games(game: RandomPublicTreeGame, variant: str, path: str) -> None:
     with forced(path):
-        check_random(game, VARIANTS[variant])
+        check_random(game, PLAIN[variant])
 
 
 @settings(deadline=None, max_examples=40)
 @given(
     game=games_with_copies(),
-    variant=st.sampled_from(sorted(VARIANTS)),
+    variant=st.sampled_from(sorted(PLAIN)),
     path=st.sampled_from(sorted(PATHS)),
 )
 def test_random_games_with_copies(game: RandomPublicTreeGame, variant: str, path: str) -> None:
     """Terminals that come many times over, so that blocks are longer than one."""
     with forced(path):
-        check_random(game, VARIANTS[variant])
+        check_random(game, PLAIN[variant])
 
 
 def test_what_cannot_occur_may_be_no_number() -> None:
@@ -342,7 +342,7 @@ def test_odd_shapes(name: str, path: str) -> None:
     with forced(path):
         game = compile_game(rules)
     for variant in ("cfr simultaneous", "cfr+"):
-        algorithm, options = VARIANTS[variant]
+        algorithm, options = PLAIN[variant]
         assert_equal(Solver(game, algorithm), ReferenceCFR(as_game(rules), **options), MARKS)
 
 
@@ -551,7 +551,7 @@ def test_three_players_have_no_blocks(threads: int) -> None:
     game, tree = built("kuhn, 3 players, perturbed")
     assert isinstance(game.form.blocks, PayoffBlocks)
     assert not game.form.blocks.n_blocks
-    algorithm, options = VARIANTS["cfr"]
+    algorithm, options = PLAIN["cfr"]
     assert_equal(Solver(game, algorithm, threads=threads), ReferenceCFR(tree, **options), MARKS)
 
 
@@ -561,4 +561,4 @@ def test_three_players_are_expanded(game: RandomPublicTreeGame) -> None:
     compiled_game = compile_game(game)
     assert compiled_game.public is None
     assert compiled_game.merged is None
-    check_random(game, VARIANTS["cfr+"])
+    check_random(game, PLAIN["cfr+"])
