@@ -215,6 +215,22 @@ class PayoffBlocks(NamedTuple):
         return len(self.block)
 
 
+def no_blocks(n_players: int) -> PayoffBlocks:
+    """A payoff operator without shared matrices."""
+    none = np.empty(0, dtype=np.int64)
+    begin = np.zeros(1, dtype=np.int64)
+    return PayoffBlocks(
+        block=none.reshape(0, 9),
+        coefficient=np.empty(0),
+        order=none.reshape(2, 0),
+        group_offset=begin,
+        player_groups=np.zeros(n_players + 1, dtype=np.int64),
+        program_offset=begin,
+        code=none,
+        weight=np.empty(0),
+    )
+
+
 class SequenceForm(NamedTuple):
     """The game as the solver sweeps it."""
 

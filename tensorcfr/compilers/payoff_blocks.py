@@ -313,15 +313,6 @@ def _code(part: Program) -> tuple[list[int], list[float]]:
     return code, weight
 
 
-def no_blocks(n_players: int) -> PayoffBlocks:
-    """A payoff operator without shared matrices."""
-    none = np.empty(0, dtype=np.int64)
-    places = Places(none, none, none, none)
-    ends = Ends(np.empty((2, 0), dtype=np.int64), none, np.empty(0), np.empty((0, 2, 1, 1)))
-    blocks = _blocks(none, none, none, ends, [places, places], [])
-    return blocks._replace(player_groups=np.zeros(n_players + 1, dtype=np.int64))
-
-
 def _join(parts: Iterable[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate([np.empty(0, dtype=dtype), *parts]).astype(dtype)
 
