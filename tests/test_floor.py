@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -105,14 +105,6 @@ def test_threads() -> None:
     record = CFR(floor=fading)
     one, two = solve(game, record, iters=9), solve(game, record, iters=9, threads=2)
     np.testing.assert_array_equal(one.policy.probabilities, two.policy.probabilities)
-
-
-@pytest.fixture
-def registry() -> Iterator[None]:
-    before = dict(ALGORITHMS)
-    yield
-    ALGORITHMS.clear()
-    ALGORITHMS.update(before)
 
 
 def test_round_trip(registry: None, tmp_path: Any) -> None:

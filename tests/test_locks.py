@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_games import games, keyed, public_tree_games
 from reference import ReferenceCFR, best_response_value, build_tree, expected_values, nash_conv
-from test_rules import REMEMBERING, GradientTwin, HedgeTwin, RememberingTwin, without_rounding
+from test_rules import HedgeTwin, each_twin, without_rounding
 from variants import VARIANTS
 
 from tensorcfr import (
@@ -29,7 +29,6 @@ from tensorcfr import (
     evaluate,
     solve,
 )
-from tensorcfr.algorithms import HEDGE, PCFR_PLUS_GRADIENT
 from tensorcfr.games import make_game
 from tensorcfr.locks import Locks
 from tensorcfr.rules import Chance, Decision
@@ -235,15 +234,7 @@ def policy_actions(game: CompiledGame, label: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("name", ["kuhn(cards=4)", "kuhn(players=3)", "goofspiel(cards=3)"])
-@pytest.mark.parametrize(
-    ("algorithm", "twin"),
-    [
-        (REMEMBERING, RememberingTwin),
-        (HEDGE(eta=3), HedgeTwin),
-        (PCFR_PLUS_GRADIENT, GradientTwin),
-    ],
-    ids=["memory", "hedge", "gradient"],
-)
+@each_twin
 def test_other_rules(name: str, algorithm: Any, twin: Any) -> None:
     game = compile_game(name)
     locks = random_locks(game, 5)

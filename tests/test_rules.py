@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,15 +29,6 @@ from tensorcfr.algorithms.records import SCHEDULE_ROWS
 GAMES = {
     name: compile_game(name) for name in ("kuhn(cards=4)", "kuhn(players=3)", "goofspiel(cards=3)")
 } | {f"random {seed}": compile_game(random_game(seed, n_players=2 + seed % 2)) for seed in (3, 4)}
-
-
-@pytest.fixture
-def registry() -> Iterator[None]:
-    """Leave the table of algorithms as it was."""
-    before = dict(ALGORITHMS)
-    yield
-    ALGORITHMS.clear()
-    ALGORITHMS.update(before)
 
 
 def remembering(regret, instant, last, parameters):  # type: ignore[no-untyped-def]
@@ -134,8 +124,7 @@ class GradientTwin(Twin):
         return matched(self.regret[own] + without_rounding(forecast - sigma @ forecast, forecast))
 
 
-@pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize(
+each_twin = pytest.mark.parametrize(
     ("algorithm", "twin"),
     [
         (REMEMBERING, RememberingTwin),
@@ -144,6 +133,10 @@ class GradientTwin(Twin):
     ],
     ids=["memory", "hedge", "gradient"],
 )
+
+
+@pytest.mark.parametrize("name", GAMES)
+@each_twin
 def test_equals_its_twin(name: str, algorithm: Algorithm, twin: type[Twin]) -> None:
     solver, slow = Solver(GAMES[name], algorithm), twin(GAMES[name])
     for _ in range(12):
