@@ -287,6 +287,9 @@ def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Args:
         children: int64 (nodes,): how many children each node has, in breadth-first order.
+
+    Returns:
+        int64 (nodes,) and int64 (nodes + 1,).
     """
     nodes = len(children)
     first_child = np.empty(nodes + 1, dtype=np.int64)
