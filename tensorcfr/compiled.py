@@ -6,6 +6,7 @@ The arrays themselves are declared in :mod:`tensorcfr.views`.
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -110,12 +111,10 @@ class CompiledGame:
             raise MemoryLimitError(
                 f"expanding {self.name} ({self.n_histories:,} histories)", needed, limit
             )
-        number = {label: index for index, label in enumerate(self.outcome_labels)}
         tree = expand(
             self.public.tree,
             InfosetPlaces(self.public, self.form).infosets,
-            [np.array([number[hand] for hand in own]) for own in self.public.hands],
-            np.array([number.get(edge, NO_OUTCOME) for edge in self.public.edges]),
+            *self.public.outcome_codes(self.outcome_labels),
         )
         for array in tree:
             array.flags.writeable = False
@@ -254,9 +253,24 @@ class CompiledGame:
         return {label: index for index, label in enumerate(self.infoset_labels)}
 
     def sequences(self, infoset: int) -> slice:
-        """The sequences of an infoset, in the order of its actions, as a slice."""
-        first, stride = int(self.infoset_sequence[infoset]), int(self.infoset_stride[infoset])
-        return slice(first, first + stride * len(self.infoset_actions[infoset]), stride)
+        """The sequences of an infoset, in the order of its actions, as a slice.
+
+        Raises:
+            IndexError: There is no such infoset.
+        """
+        infoset = range(self.n_infosets)[infoset]
+        begin, sequence, lanes, actions = self._buckets
+        bucket = bisect_right(begin, infoset) - 1
+        first, stride = sequence[bucket] + infoset - begin[bucket], lanes[bucket]
+        return slice(first, first + stride * actions[bucket], stride)
+
+    @cached_property
+    def _buckets(self) -> list[list[int]]:
+        """First infoset, first sequence, lanes and actions of the buckets, of which there are few:
+        as lists, which are quicker to look into one by one."""
+        form = self.form
+        arrays = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
+        return [array.tolist() for array in arrays]
 
     def history(self, node: int) -> tuple[str, ...]:
         """The labels of the actions and chance outcomes that lead to a node."""

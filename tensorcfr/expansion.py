@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .views import CHANCE, NO_OUTCOME, NO_PARENT, TERMINAL, HistoryTree, PublicTree
+from .views import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, PublicTree, tree_links
 
 BYTES_PER_HISTORY = 130
 """What an expansion takes per history at its peak."""
@@ -129,15 +129,8 @@ class _Levels:
 
     def assemble(self) -> HistoryTree:
         """The tree of all levels."""
-        player, children = np.concatenate(self.player), np.concatenate(self.children)
-        nodes = len(player)
-        first_child = np.empty(nodes + 1, dtype=np.int64)
-        first_child[0] = 1
-        np.cumsum(children, out=first_child[1:])
-        first_child[1:] += 1
-        parent = np.empty(nodes, dtype=np.int64)
-        parent[0] = NO_PARENT
-        parent[1:] = np.repeat(np.arange(nodes), children)
+        player = np.concatenate(self.player)
+        parent, first_child = tree_links(np.concatenate(self.children))
         return HistoryTree(
             parent=parent,
             first_child=first_child,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, overload
 
 import numpy as np
 
-from .views import PublicTree, SequenceForm
+from .views import NO_OUTCOME, PublicTree, SequenceForm
 
 
 class PublicGame(NamedTuple):
@@ -42,26 +43,49 @@ class PublicGame(NamedTuple):
             node = int(self.tree.parent[node])
         return edges[::-1]
 
+    def outcome_codes(self, outcome_labels: Sequence[str]) -> tuple[list[np.ndarray], np.ndarray]:
+        """Which chance outcomes stand for hands and for public labels.
+
+        Args:
+            outcome_labels: The labels of all chance outcomes.
+
+        Returns:
+            For each player int64 (hands,): number of the outcome that deals each hand; int64
+            (edges,): number of the outcome of each public label, ``NO_OUTCOME`` of an action.
+        """
+        number = {label: index for index, label in enumerate(outcome_labels)}
+        dealt = [np.array([number[hand] for hand in own]) for own in self.hands]
+        return dealt, np.array([number.get(edge, NO_OUTCOME) for edge in self.edges])
+
+    def ambiguity(self) -> str | None:
+        """What might give two infosets one label, hand and public label run together.
+
+        Returns:
+            None where every label can be taken apart in one way only, which is said without
+            making any; otherwise a step, public label or hand that may be in the way.
+        """
+        labels = self.node_labels or (None,) * self.tree.n_nodes
+        given = [label for label in labels if label is not None]
+        acts = np.flatnonzero(self.tree.player >= 0).tolist()
+        if any(labels[node] is None for node in acts):
+            # Where steps are labels, each begins with a space, and no other label does.
+            for edge in self.edges:
+                if " " in edge:
+                    return f"the public step {edge!r} has a space"
+            for label in given:
+                if not label or label[0] == " ":
+                    return f"the public label {label!r} is like one of steps"
+        hands = dict.fromkeys(chain(*self.hands))
+        for hand in hands:
+            for end, following in enumerate(hand):
+                if hand[:end] in hands and (given or following == " "):
+                    return f"the hand {hand!r} begins with the hand {hand[:end]!r}"
+        return None
+
     def actions(self, node: int) -> tuple[str, ...]:
         """The labels of a node's actions."""
         children = slice(self.tree.first_child[node], self.tree.first_child[node + 1])
         return tuple(self.edges[edge] for edge in self.tree.edge[children].tolist())
-
-    def find_node(self, label: str) -> int | None:
-        """The decision node with a public label, or None."""
-        if self.node_labels is not None:
-            found = [node for node, given in enumerate(self.node_labels) if given == label]
-            if found:
-                return found[0]
-        node, steps = 0, label.split(" ")
-        if steps[0]:
-            return None
-        for step in steps[1:]:
-            children = range(int(self.tree.first_child[node]), int(self.tree.first_child[node + 1]))
-            node = next((c for c in children if self.edges[self.tree.edge[c]] == step), 0)
-            if not node:
-                return None
-        return node if self.tree.player[node] >= 0 else None
 
 
 class InfosetPlaces:
@@ -89,6 +113,12 @@ class InfosetPlaces:
         nodes = self.form.bucket_stride
         return np.cumsum(nodes) - nodes
 
+    @cached_property
+    def named(self) -> dict[str, int]:
+        """The public nodes that have labels of their own, by label."""
+        labels = self.game.node_labels or ()
+        return {label: node for node, label in enumerate(labels) if label is not None}
+
     def infosets(self, node: np.ndarray, hand: np.ndarray) -> np.ndarray:
         """Infosets, int64, of hands at public decision nodes."""
         form, tree = self.form, self.game.tree
@@ -106,6 +136,21 @@ class InfosetPlaces:
         held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]]))
         return int(self.nodes[self.first[bucket] + rank]), int(held[nth])
 
+    def find_node(self, label: str) -> int | None:
+        """The decision node with a public label, or None."""
+        if label in self.named:
+            return self.named[label]
+        tree, edges = self.game.tree, self.game.edges
+        node, steps = 0, label.split(" ")
+        if steps[0]:
+            return None
+        for step in steps[1:]:
+            children = range(int(tree.first_child[node]), int(tree.first_child[node + 1]))
+            node = next((c for c in children if edges[tree.edge[c]] == step), 0)
+            if not node:
+                return None
+        return node if tree.player[node] >= 0 else None
+
     def find(self, label: str) -> int | None:
         """The infoset with a label, or None."""
         tree = self.game.tree
@@ -113,7 +158,7 @@ class InfosetPlaces:
             for index, hand in enumerate(hands):
                 if not label.startswith(hand):
                     continue
-                node = self.game.find_node(label[len(hand) :])
+                node = self.find_node(label[len(hand) :])
                 if node is None or tree.player[node] != player or tree.bucket[node] < 0:
                     continue
                 mask = self.form.hand_rank[self.form.bucket_mask[tree.bucket[node]]]

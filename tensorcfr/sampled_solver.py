@@ -22,7 +22,6 @@ from .kernels.sampling_external import external_sampling
 from .kernels.sampling_outcome import outcome_sampling
 from .memory import free_memory
 from .policy import Policy
-from .solver import SCHEDULE_ROWS
 from .walked_tree import (
     BASELINE,
     CUMULATIVE,
@@ -141,13 +140,11 @@ class SampledSolver:
         """
         if index(iterations) < 0:
             raise ValueError(f"iterations must not be negative, not {iterations!r}")
-        variant = self.algorithm.variant
         started = time.perf_counter()
-        for count in variant.spans(self.iteration + 1, index(iterations)):
-            if variant.restarts_at(self.iteration + 1):
+        for restarts, count in self.algorithm.variant.runs(self.iteration + 1, index(iterations)):
+            if restarts:
                 self._forget_average()
-            for begin in range(0, count, SCHEDULE_ROWS):
-                self._run(min(SCHEDULE_ROWS, count - begin), self._generator)
+            self._run(count, self._generator)
         self.seconds += time.perf_counter() - started
 
     def _run(

@@ -104,11 +104,10 @@ class Solver:
         if index(iterations) < 0:
             raise ValueError(f"iterations must not be negative, not {iterations!r}")
         started = time.perf_counter()
-        for count in self.algorithm.spans(self.iteration + 1, index(iterations)):
-            if self.algorithm.restarts_at(self.iteration + 1):
+        for restarts, count in self.algorithm.runs(self.iteration + 1, index(iterations)):
+            if restarts:
                 self.state.cumulative[:] = 0.0
-            for begin in range(0, count, SCHEDULE_ROWS):
-                self._run(min(SCHEDULE_ROWS, count - begin))
+            self._run(count)
         self.seconds += time.perf_counter() - started
 
     def _run(self, iterations: int) -> None:
@@ -149,12 +148,10 @@ class Solver:
         """Values and best-response values of the average strategy; allocates nothing large."""
         state = self.state
         # Between iterations the reaches follow from the strategy, and the values are scratch.
-        if self._lanes is None:
-            evaluation.average_plan(self.form, state.cumulative, state.reach)
-        else:
-            evaluation.normalise(self.form, state.cumulative, state.value)
+        evaluation.normalise(self.form, state.cumulative, state.value)
+        if self._lanes is not None:
             impose(self.form, self._lanes, state.value)
-            evaluation.realization_plan(self.form, state.value, state.reach)
+        evaluation.realization_plan(self.form, state.value, state.reach)
         found = evaluate_plan(self.form, state.reach, state.value, self._lanes)
         evaluation.realization_plan(self.form, state.strategy, state.reach)
         return found
@@ -164,8 +161,6 @@ PRECISIONS = ("float64", "float32")
 """Floats that a solver's arrays may be kept in."""
 STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
 """The arrays that a solver carries from one iteration to the next; the others are scratch."""
-SCHEDULE_ROWS = 1 << 16
-"""Iterations whose weights and parameters are worked out at a time."""
 STATE_ARRAYS = 5
 """Regret, strategy, reach, average, values: what every rule needs."""
 

@@ -28,10 +28,10 @@ from .compiled import (
     PublicTree,
     SequenceForm,
 )
-from .compilers.payoff_blocks import no_blocks
 from .files import replacing
 from .invariants import check
 from .labels import InfosetActions, InfosetLabels, InfosetPlaces
+from .views import no_blocks
 
 FORMAT = "tensorcfr"
 """``format`` in the header of every file."""

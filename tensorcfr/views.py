@@ -126,6 +126,24 @@ class PublicTree(NamedTuple):
         """The deals that chance lets get there, bool (weights, hands of player 0, ...)."""
         return (self.weight_table > 0) & (self.prior > 0)
 
+    def expected_utility(self, weight: np.ndarray | int, matrix: np.ndarray | int) -> np.ndarray:
+        """Probability times utility of every deal at terminals, their coefficients left out.
+
+        Args:
+            weight: int, or int (terminals,): row of ``weight_table``.
+            matrix: Likewise: row of ``matrix_table``.
+
+        Returns:
+            float64 (..., players, hands of player 0, ...), of the shape of ``weight`` before that;
+            0 for the deals that chance does not let get there, whatever they would pay.
+        """
+        before_hands = -1 - self.n_players
+        given = self.weight_table[weight]
+        alive = np.expand_dims((given > 0) & (self.prior > 0), before_hands)
+        probability = np.expand_dims(self.prior * given, before_hands)
+        with np.errstate(invalid="ignore"):
+            return np.where(alive, probability * self.matrix_table[matrix], 0.0)
+
 
 class PayoffEntries(NamedTuple):
     """The sparse part of the payoff operator: single entries, in slices of equal rows."""
@@ -197,6 +215,22 @@ class PayoffBlocks(NamedTuple):
         return len(self.block)
 
 
+def no_blocks(n_players: int) -> PayoffBlocks:
+    """A payoff operator without shared matrices."""
+    none = np.empty(0, dtype=np.int64)
+    begin = np.zeros(1, dtype=np.int64)
+    return PayoffBlocks(
+        block=none.reshape(0, 9),
+        coefficient=np.empty(0),
+        order=none.reshape(2, 0),
+        group_offset=begin,
+        player_groups=np.zeros(n_players + 1, dtype=np.int64),
+        program_offset=begin,
+        code=none,
+        weight=np.empty(0),
+    )
+
+
 class SequenceForm(NamedTuple):
     """The game as the solver sweeps it."""
 
@@ -246,6 +280,26 @@ class SequenceForm(NamedTuple):
     def n_sequences(self) -> int:
         """Sequences of all players, the empty ones included."""
         return int(self.player_sequences[-1])
+
+
+def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``parent`` and ``first_child`` of a :class:`HistoryTree`.
+
+    Args:
+        children: int64 (nodes,): how many children each node has, in breadth-first order.
+
+    Returns:
+        int64 (nodes,) and int64 (nodes + 1,).
+    """
+    nodes = len(children)
+    first_child = np.empty(nodes + 1, dtype=np.int64)
+    first_child[0] = 1
+    np.cumsum(children, out=first_child[1:])
+    first_child[1:] += 1
+    parent = np.empty(nodes, dtype=np.int64)
+    parent[0] = NO_PARENT
+    parent[1:] = np.repeat(np.arange(nodes), children)
+    return parent, first_child
 
 
 def named_arrays(view: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:

@@ -534,5 +534,32 @@ ROWS = [
     Bad("L5", names(edges=("pass", 3)), "3 is of type int, not str", "kuhn"),
     Bad("L5", names(node_labels=("", "p")), "there are 2 labels for 9 public nodes", "kuhn"),
     Bad("L5", names(node_labels=("p", "p") + (None,) * 7), "'p' is number 0 and number 1", "kuhn"),
+    Bad(
+        "L5",
+        names(hands=(("1", "2", "3", "4"), ("1", "2", "3 1x1", "4"))),
+        "infoset labels may be alike: the hand '3 1x1' begins with the hand '3'",
+        "lazy",
+    ),
+    Bad(
+        "L5",
+        names(edges=(*map(str, range(8)), "liar 8")),
+        "infoset labels may be alike: the public step 'liar 8' has a space",
+        "lazy",
+    ),
+    Bad(
+        "L5",
+        names(node_labels=("root", " 1x1") + (None,) * 509),
+        "infoset labels may be alike: the public label ' 1x1' is like one of steps",
+        "lazy",
+    ),
+    Bad(
+        "L5",
+        names(
+            hands=(("1", "2", "3", "4"), ("1", "2", "3", "41")),
+            node_labels=tuple(map(str, range(511))),
+        ),
+        "infoset labels may be alike: the hand '41' begins with the hand '4'",
+        "lazy",
+    ),
 ]
 """Their games are without a history tree, unless their names say so."""

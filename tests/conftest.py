@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numba
 import pytest
+
+from tensorcfr import ALGORITHMS
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """Leave the table of algorithms as it was."""
+    before = dict(ALGORITHMS)
+    yield
+    ALGORITHMS.clear()
+    ALGORITHMS.update(before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,7 +1,6 @@
-"""The younger variants equal their twins written from the papers, and the papers' own numbers.
+"""The variants discount once per infoset, and reach the papers' own numbers.
 
-The twins are rules and matchings of :mod:`reference`.  The numbers are exploitabilities that
-other people's programs reached.
+The numbers are exploitabilities that other people's programs reached.
 """
 
 from __future__ import annotations
@@ -13,34 +12,20 @@ from typing import Any
 
 import pytest
 from equality import (
-    GAMES,
     Multiplied,
-    Variant,
     as_game,
-    check_built_in,
-    check_last_iterate,
-    check_random,
     difference,
     perturbed,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from random_games import games, public_tree_games
 from reference import (
     ReferenceCFR,
     Rule,
     build_tree,
-    cfr_plus_rule,
     cfr_rule,
-    dcfr_plus_rule,
-    dcfr_rule,
-    fading_predictive_matching,
-    lcfr_rule,
     nash_conv,
-    pdcfr_plus_rule,
-    predictive_matching,
     uniform_policy,
 )
+from variants import VARIANTS
 
 from tensorcfr import (
     CFR,
@@ -49,107 +34,12 @@ from tensorcfr import (
     Algorithm,
     CompiledGame,
     Game,
-    PublicTreeGame,
     Solver,
     compile_game,
     solve,
 )
 from tensorcfr.algorithms import DCFR_PLUS, LCFR, PCFR_PLUS, PDCFR_PLUS
 from tensorcfr.games import make_game
-
-# ------------------------------------------------------------------------------ equal to the twin
-
-DEFAULTS: dict[str, Variant] = {
-    "lcfr": (LCFR, {"rule": lcfr_rule, "average_power": 1}),
-    "dcfr": (DCFR, {"rule": dcfr_rule(1.5, 0), "average_power": 2}),
-    "dcfr+": (DCFR_PLUS, {"rule": dcfr_plus_rule(1.5), "average_power": 4}),
-    "pcfr+": (
-        PCFR_PLUS,
-        {"rule": cfr_plus_rule, "matching": predictive_matching, "average_power": 2},
-    ),
-    "pdcfr+": (
-        PDCFR_PLUS,
-        {
-            "rule": pdcfr_plus_rule(2.3),
-            "matching": fading_predictive_matching(2.3),
-            "average_power": 5,
-        },
-    ),
-}
-CHANGED: dict[str, Variant] = {
-    "lcfr, quadratic": (LCFR(average_power=2), {"rule": lcfr_rule, "average_power": 2}),
-    "dcfr, other parameters": (
-        DCFR(alpha=1, beta=-0.5, average_power=1, delay=2),
-        {"rule": dcfr_rule(1, -0.5), "average_power": 1, "delay": 2},
-    ),
-    "dcfr+, other parameters": (
-        DCFR_PLUS(alpha=2, average_power=1.5),
-        {"rule": dcfr_plus_rule(2), "average_power": 1.5},
-    ),
-    "pcfr+, quintic": (
-        PCFR_PLUS(average_power=5, delay=1),
-        {"rule": cfr_plus_rule, "matching": predictive_matching, "average_power": 5, "delay": 1},
-    ),
-    "pdcfr+, other parameters": (
-        PDCFR_PLUS(alpha=1, average_power=2),
-        {
-            "rule": pdcfr_plus_rule(1),
-            "matching": fading_predictive_matching(1),
-            "average_power": 2,
-        },
-    ),
-}
-
-
-def alternating(variant: Variant) -> Variant:
-    algorithm, options = variant
-    return algorithm(alternating=True), options | {"alternating": True}
-
-
-def simultaneous(variant: Variant) -> Variant:
-    algorithm, options = variant
-    return algorithm(alternating=False), options | {"alternating": False}
-
-
-VARIANTS: dict[str, Variant] = {
-    name: alternating(variant) for name, variant in (DEFAULTS | CHANGED).items()
-} | {f"{name} simultaneous": simultaneous(variant) for name, variant in DEFAULTS.items()}
-LARGEST = ("bluff, 2 dice against 1, 3 faces, perturbed", "leduc, 1 suit, perturbed")
-
-
-@pytest.mark.parametrize("variant", DEFAULTS)
-@pytest.mark.parametrize("name", GAMES)
-def test_built_in_games(name: str, variant: str) -> None:
-    check_built_in(name, VARIANTS[variant])
-
-
-@pytest.mark.parametrize("variant", DEFAULTS)
-@pytest.mark.parametrize("name", [name for name in GAMES if name not in LARGEST])
-def test_built_in_games_simultaneous(name: str, variant: str) -> None:
-    check_built_in(name, VARIANTS[f"{variant} simultaneous"])
-
-
-@pytest.mark.parametrize("variant", CHANGED)
-def test_other_parameters(variant: str) -> None:
-    check_built_in("kuhn, 5 cards, perturbed", VARIANTS[variant])
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_last_iterate(variant: str) -> None:
-    check_last_iterate(VARIANTS[variant])
-
-
-@settings(deadline=None, max_examples=60)
-@given(game=games(), variant=st.sampled_from(sorted(VARIANTS)))
-def test_random_games(game: Game, variant: str) -> None:
-    check_random(game, VARIANTS[variant])
-
-
-@settings(deadline=None, max_examples=40)
-@given(game=public_tree_games(), variant=st.sampled_from(sorted(VARIANTS)))
-def test_random_public_tree_games(game: PublicTreeGame, variant: str) -> None:
-    check_random(game, VARIANTS[variant])
-
 
 # ------------------------------------------------------------------------------ once per infoset
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from equality import GAMES, Variant, check_last_iterate, check_random
 from reference import Matching, regret_matching
-from test_family import DEFAULTS, VARIANTS
+from variants import VARIANTS, YOUNGER
 
 from tensorcfr import (
     ALGORITHMS,
     CFR,
-    CFR_PLUS,
     Algorithm,
     Solution,
     Solver,
@@ -48,35 +47,24 @@ def floored(variant: Variant, floor: Floor) -> Variant:
     return algorithm(floor=floor), options | {"matching": mixed(matching, floor)}
 
 
-PLAIN: dict[str, Variant] = {
-    "cfr": (CFR, {"average_power": 0, "alternating": True}),
-    "cfr+": (
-        CFR_PLUS,
-        {"regret_matching_plus": True, "average_power": 1, "alternating": True},
-    ),
-}
-ALL = (
-    PLAIN
-    | {name: VARIANTS[name] for name in DEFAULTS}
-    | {f"{name} simultaneous": VARIANTS[f"{name} simultaneous"] for name in ("dcfr", "pcfr+")}
-)
+SOME = ("cfr", "cfr+", *YOUNGER, "dcfr simultaneous", "pcfr+ simultaneous")
 
 
 @pytest.mark.parametrize("floor", [0.05, fading], ids=["number", "function"])
-@pytest.mark.parametrize("variant", ALL)
+@pytest.mark.parametrize("variant", SOME)
 @pytest.mark.parametrize("name", ["kuhn, 4 cards", "kuhn, 3 players, perturbed"])
 def test_equal_to_the_twin(name: str, variant: str, floor: Floor) -> None:
-    check_random(GAMES[name](), floored(ALL[variant], floor))
+    check_random(GAMES[name](), floored(VARIANTS[variant], floor))
 
 
 @pytest.mark.parametrize("variant", ["cfr", "pdcfr+"])
 @pytest.mark.parametrize("name", ["goofspiel, 4 cards, perturbed", "one-card poker, perturbed"])
 def test_other_games(name: str, variant: str) -> None:
-    check_random(GAMES[name](), floored(ALL[variant], 0.1))
+    check_random(GAMES[name](), floored(VARIANTS[variant], 0.1))
 
 
 def test_last_iterate() -> None:
-    check_last_iterate(floored(ALL["cfr"], fading))
+    check_last_iterate(floored(VARIANTS["cfr"], fading))
 
 
 @pytest.mark.parametrize("record", [CFR, HEDGE(eta=50)])
@@ -117,14 +105,6 @@ def test_threads() -> None:
     record = CFR(floor=fading)
     one, two = solve(game, record, iters=9), solve(game, record, iters=9, threads=2)
     np.testing.assert_array_equal(one.policy.probabilities, two.policy.probabilities)
-
-
-@pytest.fixture
-def registry() -> Iterator[None]:
-    before = dict(ALGORITHMS)
-    yield
-    ALGORITHMS.clear()
-    ALGORITHMS.update(before)
 
 
 def test_round_trip(registry: None, tmp_path: Any) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from tensorcfr import GAMES, GameError, compile_game
 from tensorcfr.compiled import CHANCE
-from tensorcfr.games import make_game, parse_spec
+from tensorcfr.games import make_game
+from tensorcfr.specs import parse_spec
 
 
 class Counts(NamedTuple):
@@ -122,6 +123,7 @@ def test_matrix_from_the_command_line() -> None:
         ("leduc", ("leduc", {})),
         ("leduc()", ("leduc", {})),
         ("leduc(ranks=4, bets=(1, 2))", ("leduc", {"ranks": 4, "bets": (1, 2)})),
+        (" cfr+ (delay=2) ", ("cfr+", {"delay": 2})),
     ],
 )
 def test_specs(spec: str, parsed: object) -> None:

@@ -14,12 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_games import games, keyed, public_tree_games
 from reference import ReferenceCFR, best_response_value, build_tree, expected_values, nash_conv
-from test_family import VARIANTS
-from test_rules import REMEMBERING, GradientTwin, HedgeTwin, RememberingTwin, without_rounding
+from test_rules import HedgeTwin, each_twin, without_rounding
+from variants import VARIANTS
 
 from tensorcfr import (
-    CFR,
-    CFR_PLUS,
     CompiledGame,
     Game,
     Policy,
@@ -31,24 +29,11 @@ from tensorcfr import (
     evaluate,
     solve,
 )
-from tensorcfr.algorithms import HEDGE, PCFR_PLUS_GRADIENT
 from tensorcfr.games import make_game
 from tensorcfr.locks import Locks
 from tensorcfr.rules import Chance, Decision
 
 Given = Mapping[str, Mapping[str, float]]
-PLAIN: dict[str, Any] = {
-    "cfr": (CFR, {"average_power": 0, "alternating": True}),
-    "cfr+": (
-        CFR_PLUS,
-        {"regret_matching_plus": True, "average_power": 1, "alternating": True},
-    ),
-    "cfr+ simultaneous": (
-        CFR_PLUS(alternating=False),
-        {"regret_matching_plus": True, "average_power": 1, "alternating": False},
-    ),
-}
-TWINS = PLAIN | VARIANTS
 
 
 class ChanceLocked(Game):
@@ -117,7 +102,7 @@ def random_locks(game: CompiledGame, seed: int, share: float = 0.5) -> Locks:
 
 
 def check(game: CompiledGame, rules: Game, variant: str, locks: Given, marks: Any) -> None:
-    algorithm, options = TWINS[variant]
+    algorithm, options = VARIANTS[variant]
     solver = Solver(game, algorithm, locks=locks)
     locked = ChanceLocked(rules, solver.locks)
     reference = ReferenceCFR(locked, **options)
@@ -140,7 +125,7 @@ def check(game: CompiledGame, rules: Game, variant: str, locks: Given, marks: An
         assert evaluate(game, average, locks=locks).nash_conv == pytest.approx(brute, abs=1e-12)
 
 
-@pytest.mark.parametrize("variant", TWINS)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", ["kuhn, 4 cards", "kuhn, 3 players, perturbed"])
 def test_equal_to_a_game_where_chance_plays_the_locks(name: str, variant: str) -> None:
     game, _ = built(name)
@@ -182,7 +167,7 @@ def test_leduc(symmetric: bool) -> None:
 @settings(deadline=None, max_examples=60)
 @given(
     game=games(),
-    variant=st.sampled_from(sorted(TWINS)),
+    variant=st.sampled_from(sorted(VARIANTS)),
     seed=st.integers(0, 99),
 )
 def test_random_games(game: Game, variant: str, seed: int) -> None:
@@ -193,7 +178,7 @@ def test_random_games(game: Game, variant: str, seed: int) -> None:
 @settings(deadline=None, max_examples=30)
 @given(
     game=public_tree_games(),
-    variant=st.sampled_from(sorted(TWINS)),
+    variant=st.sampled_from(sorted(VARIANTS)),
     seed=st.integers(0, 99),
 )
 def test_random_public_tree_games(game: PublicTreeGame, variant: str, seed: int) -> None:
@@ -249,15 +234,7 @@ def policy_actions(game: CompiledGame, label: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("name", ["kuhn(cards=4)", "kuhn(players=3)", "goofspiel(cards=3)"])
-@pytest.mark.parametrize(
-    ("algorithm", "twin"),
-    [
-        (REMEMBERING, RememberingTwin),
-        (HEDGE(eta=3), HedgeTwin),
-        (PCFR_PLUS_GRADIENT, GradientTwin),
-    ],
-    ids=["memory", "hedge", "gradient"],
-)
+@each_twin
 def test_other_rules(name: str, algorithm: Any, twin: Any) -> None:
     game = compile_game(name)
     locks = random_locks(game, 5)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from walks import counts, play
 
 from tensorcfr.games import matrix
 from tensorcfr.games.matrix import MatrixGame
@@ -23,48 +24,14 @@ CLASSICS = [
 ]
 
 
-def counts(game):
-    """Histories, decision nodes, terminals, infosets and sequences, by walking."""
-    level, nodes = [game.root()], []
-    while level:
-        here = [(state, game.node(state)) for state in level]
-        nodes += [node for _, node in here]
-        level = [
-            game.next(state, action)
-            for state, node in here
-            if isinstance(node, Decision)
-            for action in node.actions
-        ]
-    decisions = [
-        [node for node in nodes if isinstance(node, Decision) and node.player == player]
-        for player in range(game.n_players)
-    ]
-    infosets = [{node.infoset: node.actions for node in own} for own in decisions]
-    return (
-        len(nodes),
-        [len(own) for own in decisions],
-        sum(isinstance(node, Terminal) for node in nodes),
-        [len(own) for own in infosets],
-        [1 + sum(map(len, own.values())) for own in infosets],
-    )
-
-
-def play(game, *actions):
-    """The node after these actions."""
-    state = game.root()
-    for action in actions:
-        state = game.next(state, action)
-    return game.node(state)
-
-
 # OpenSpiel 2.0.2, turn_based_simultaneous_game(game=...), walked history by history
 # (reference/games.json: tb_matrix_mp, tb_matrix_rps, tb_matching_pennies_3p).
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
-        (matrix.matching_pennies, (7, [1, 2], 4, [1, 1], [3, 3])),
-        (matrix.rock_paper_scissors, (13, [1, 3], 9, [1, 1], [4, 4])),
-        (matrix.matching_pennies_3p, (15, [1, 2, 4], 8, [1, 1, 1], [3, 3, 3])),
+        (matrix.matching_pennies, (7, 0, [1, 2], 4, [1, 1], [3, 3])),
+        (matrix.rock_paper_scissors, (13, 0, [1, 3], 9, [1, 1], [4, 4])),
+        (matrix.matching_pennies_3p, (15, 0, [1, 2, 4], 8, [1, 1, 1], [3, 3, 3])),
     ],
 )
 def test_counts(make, expected):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from equality import as_game, assert_equal
 from reference import ReferenceCFR
-from test_equality import VARIANTS
+from variants import PLAIN
 
 from tensorcfr import Chance, Decision, GameError, Payoff, Solver, compile_game, evaluate, solve
 from tensorcfr.games.nl_leduc import NoLimitLeduc
@@ -95,7 +95,7 @@ def test_size_of_the_betting_tree() -> None:
 @pytest.mark.parametrize("variant", ["cfr", "cfr+"])
 def test_equals_the_recursion(variant: str) -> None:
     rules = NoLimitLeduc(stack=4, cap=3)
-    algorithm, options = VARIANTS[variant]
+    algorithm, options = PLAIN[variant]
     reference = ReferenceCFR(as_game(rules), **options)
     assert_equal(Solver(compile_game(rules), algorithm), reference, (1, 2, 3))
 

@@ -8,7 +8,7 @@ the deal, and matrices with equal rows, proportional rows, ranks and nothing in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from itertools import product as product_of
 
@@ -38,8 +38,8 @@ from random_games import (
     repeated,
 )
 from reference import ReferenceCFR, Tree, build_tree
-from test_equality import VARIANTS
 from test_kernels import naive_product, product, random_reach
+from variants import PLAIN
 
 from tensorcfr import (
     CompiledGame,
@@ -82,7 +82,7 @@ def reference_tree(spec: str) -> Tree:
 def check_every_path(rules: PublicTreeGame, variant: str, marks: Sequence[int]) -> None:
     """One run of the reference, and a solver for each way to lay out the payoffs, with symmetries
     merged and not."""
-    algorithm, options = VARIANTS[variant]
+    algorithm, options = PLAIN[variant]
     solvers: dict[str, Solver] = {}
     for path in PATHS:
         with forced(path):
@@ -126,24 +126,24 @@ def test_leduc(spec: str, variant: str) -> None:
 @settings(deadline=None, max_examples=40)
 @given(
     game=public_tree_games(n_players=2, max_hands=st.sampled_from((1, 3, 5))),
-    variant=st.sampled_from(sorted(VARIANTS)),
+    variant=st.sampled_from(sorted(PLAIN)),
     path=st.sampled_from(sorted(PATHS)),
 )
 def test_random_games(game: RandomPublicTreeGame, variant: str, path: str) -> None:
     with forced(path):
-        check_random(game, VARIANTS[variant])
+        check_random(game, PLAIN[variant])
 
 
 @settings(deadline=None, max_examples=40)
 @given(
     game=games_with_copies(),
-    variant=st.sampled_from(sorted(VARIANTS)),
+    variant=st.sampled_from(sorted(PLAIN)),
     path=st.sampled_from(sorted(PATHS)),
 )
 def test_random_games_with_copies(game: RandomPublicTreeGame, variant: str, path: str) -> None:
     """Terminals that come many times over, so that blocks are longer than one."""
     with forced(path):
-        check_random(game, VARIANTS[variant])
+        check_random(game, PLAIN[variant])
 
 
 def test_what_cannot_occur_may_be_no_number() -> None:
@@ -342,7 +342,7 @@ def test_odd_shapes(name: str, path: str) -> None:
     with forced(path):
         game = compile_game(rules)
     for variant in ("cfr simultaneous", "cfr+"):
-        algorithm, options = VARIANTS[variant]
+        algorithm, options = PLAIN[variant]
         assert_equal(Solver(game, algorithm), ReferenceCFR(as_game(rules), **options), MARKS)
 
 
@@ -507,6 +507,40 @@ def test_lazy_labels_of_random_games(game: RandomPublicTreeGame) -> None:
     assert {label for label in every if label in lazy.infoset_index} == set(eager.infoset_labels)
 
 
+class Worded(PublicTreeGame):
+    """Two hands each, one step each, nothing to win: a game of labels."""
+
+    states_repeat = True
+
+    def __init__(self, hands: Sequence[str], steps: Sequence[str]) -> None:
+        self.hands = [hands, hands]
+        self.prior = np.full((2, 2), 0.25)
+        self.steps = steps
+
+    def node(self, state: tuple[str, ...]) -> Decision | Payoff:
+        if len(state) < 2:
+            return Decision(len(state), None, self.steps)
+        return Payoff(1.0, "end")
+
+    def matrix(self, key: Hashable) -> np.ndarray:
+        return np.zeros((2, 2, 2))
+
+
+def test_labels_that_may_be_alike_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that two infosets with one label are an error of large games, too."""
+    monkeypatch.setattr(public_game, "MANY_LABELS", 0)
+    assert isinstance(compile_game(Worded(("1", "11"), ("a", "b"))).infoset_labels, InfosetLabels)
+    for hands, steps in ((("1", "1 2"), ("a", "b")), (("1", "2"), ("a", "b c"))):
+        game = compile_game(Worded(hands, steps))
+        assert isinstance(game.infoset_labels, tuple)
+        assert set(game.infoset_labels) == {
+            f"{hand}{public}" for hand in hands for public in ("", *(f" {step}" for step in steps))
+        }
+    said = "infoset label '1 a' is used twice: by player 0 with '1 a' at the public root, and by "
+    with pytest.raises(GameError, match=said + r"player 1 with '1' at public history \[a\]"):
+        compile_game(Worded(("1", "1 a"), ("a", "b")))
+
+
 # ------------------------------------------------------------------------------ three players
 
 
@@ -517,7 +551,7 @@ def test_three_players_have_no_blocks(threads: int) -> None:
     game, tree = built("kuhn, 3 players, perturbed")
     assert isinstance(game.form.blocks, PayoffBlocks)
     assert not game.form.blocks.n_blocks
-    algorithm, options = VARIANTS["cfr"]
+    algorithm, options = PLAIN["cfr"]
     assert_equal(Solver(game, algorithm, threads=threads), ReferenceCFR(tree, **options), MARKS)
 
 
@@ -527,4 +561,4 @@ def test_three_players_are_expanded(game: RandomPublicTreeGame) -> None:
     compiled_game = compile_game(game)
     assert compiled_game.public is None
     assert compiled_game.merged is None
-    check_random(game, VARIANTS["cfr+"])
+    check_random(game, PLAIN["cfr+"])

@@ -22,7 +22,7 @@ from random_games import (
     public_tree_games,
 )
 from reference import DealtGame, ReferenceCFR, forgetful_infosets
-from test_equality import VARIANTS
+from variants import PLAIN
 
 from tensorcfr import (
     Chance,
@@ -110,7 +110,7 @@ def positive(game: RandomPublicTreeGame) -> RandomPublicTreeGame:
 @settings(deadline=None, max_examples=40)
 @given(
     game=games_with_copies(matrices=("generic",)),
-    variant=st.sampled_from(sorted(VARIANTS)),
+    variant=st.sampled_from(sorted(PLAIN)),
     path=st.sampled_from(("as measured", "blocks", "chained blocks")),
 )
 def test_random_games_are_recognised(game: RandomPublicTreeGame, variant: str, path: str) -> None:
@@ -118,7 +118,7 @@ def test_random_games_are_recognised(game: RandomPublicTreeGame, variant: str, p
     rules = positive(game)
     with forced(path):
         said, found = compile_game(rules), compile_game(as_game(rules))
-        check_random(as_game(rules), VARIANTS[variant])
+        check_random(as_game(rules), PLAIN[variant])
     if found.public is None:
         assert_not_of_the_form(rules)
     elif isinstance(rules.said[()], Decision):
@@ -147,7 +147,7 @@ def as_tree(rules: RandomPublicTreeGame) -> Any:
     game=public_tree_games(n_players=2, max_hands=st.sampled_from((2, 3))),
     seed=st.integers(0, 1000),
     blur=st.sampled_from((0.1, 0.25, 0.5)),
-    variant=st.sampled_from(sorted(VARIANTS)),
+    variant=st.sampled_from(sorted(PLAIN)),
     path=st.sampled_from(sorted(PATHS)),
 )
 def test_games_that_look_like_it(
@@ -157,7 +157,7 @@ def test_games_that_look_like_it(
     veiled = Veiled(game, seed, blur)
     assert not forgetful_infosets(ReferenceCFR(veiled, average_power=0, alternating=True).tree)
     with forced(path):
-        check_random(veiled, VARIANTS[variant])
+        check_random(veiled, PLAIN[variant])
 
 
 # ------------------------------------------------------------------------------- what is refused
@@ -219,7 +219,7 @@ def test_refused(name: str) -> None:
             game = compile_game(REFUSED[name])
         assert game.public is None, path
     for variant in ("cfr", "cfr+ simultaneous"):
-        algorithm, options = VARIANTS[variant]
+        algorithm, options = PLAIN[variant]
         assert_equal(
             Solver(game, algorithm), ReferenceCFR(REFUSED[name], **options), (1, 2, 10, 50)
         )
@@ -302,7 +302,7 @@ def test_other_deals(node: Callable[[tuple[str, ...]], Any]) -> None:
     game = compile_game(rules)
     assert game.public is None
     for variant in ("cfr simultaneous", "cfr+"):
-        algorithm, options = VARIANTS[variant]
+        algorithm, options = PLAIN[variant]
         assert_equal(Solver(game, algorithm), ReferenceCFR(rules, **options), (1, 2, 10, 50))
 
 

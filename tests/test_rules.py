@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,19 +24,11 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.algorithms import DCFR_POSTFLOP, HEDGE, LP, PCFR_PLUS_GRADIENT, from_dict, to_dict
+from tensorcfr.algorithms.records import SCHEDULE_ROWS
 
 GAMES = {
     name: compile_game(name) for name in ("kuhn(cards=4)", "kuhn(players=3)", "goofspiel(cards=3)")
 } | {f"random {seed}": compile_game(random_game(seed, n_players=2 + seed % 2)) for seed in (3, 4)}
-
-
-@pytest.fixture
-def registry() -> Iterator[None]:
-    """Leave the table of algorithms as it was."""
-    before = dict(ALGORITHMS)
-    yield
-    ALGORITHMS.clear()
-    ALGORITHMS.update(before)
 
 
 def remembering(regret, instant, last, parameters):  # type: ignore[no-untyped-def]
@@ -133,8 +124,7 @@ class GradientTwin(Twin):
         return matched(self.regret[own] + without_rounding(forecast - sigma @ forecast, forecast))
 
 
-@pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize(
+each_twin = pytest.mark.parametrize(
     ("algorithm", "twin"),
     [
         (REMEMBERING, RememberingTwin),
@@ -143,6 +133,10 @@ class GradientTwin(Twin):
     ],
     ids=["memory", "hedge", "gradient"],
 )
+
+
+@pytest.mark.parametrize("name", GAMES)
+@each_twin
 def test_equals_its_twin(name: str, algorithm: Algorithm, twin: type[Twin]) -> None:
     solver, slow = Solver(GAMES[name], algorithm), twin(GAMES[name])
     for _ in range(12):
@@ -232,6 +226,13 @@ class TestRestarts:
         assert list(DCFR_POSTFLOP.spans(5, 11)) == [11]
         assert list(CFR.spans(7, 5)) == [5]
         assert list(DCFR_POSTFLOP.spans(4, 0)) == []
+
+    def test_runs_begin_at_powers_and_have_a_table_each(self) -> None:
+        assert list(DCFR_POSTFLOP.runs(3, 14)) == [(False, 1), (True, 12), (True, 1)]
+        assert list(DCFR_POSTFLOP.runs(5, 11)) == [(False, 11)]
+        long = list(DCFR_POSTFLOP.runs(4**8, SCHEDULE_ROWS + 7))
+        assert long == [(True, SCHEDULE_ROWS), (False, 7)]
+        assert list(CFR.runs(7, 0)) == []
 
     def test_the_average_holds_what_came_since(self) -> None:
         game = GAMES["kuhn(cards=4)"]

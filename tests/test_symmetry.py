@@ -24,7 +24,7 @@ from random_games import (
     with_twin,
 )
 from reference import ReferenceCFR
-from test_equality import VARIANTS
+from variants import PLAIN
 
 from tensorcfr import (
     Chance,
@@ -182,7 +182,7 @@ def two_player_games(**fixed: object) -> st.SearchStrategy[RandomPublicTreeGame]
 @settings(deadline=None, max_examples=40)
 @given(
     game=two_player_games(),
-    variant=st.sampled_from(sorted(VARIANTS)),
+    variant=st.sampled_from(sorted(PLAIN)),
     path=st.sampled_from(sorted(PATHS)),
     data=st.data(),
 )
@@ -196,8 +196,8 @@ def test_twins_are_merged(
         doubled, single = compile_game(twins), compile_game(game)
         assert doubled.merged is not None
         assert doubled.merged.form.n_sequences <= single.n_sequences
-        check_random(twins, VARIANTS[variant])
-    solver = Solver(doubled, VARIANTS[variant][0])
+        check_random(twins, PLAIN[variant])
+    solver = Solver(doubled, PLAIN[variant][0])
     solver.step(10)
     assert_solves_the_whole(solver)
 
@@ -205,7 +205,7 @@ def test_twins_are_merged(
 @settings(deadline=None, max_examples=30)
 @given(
     game=two_player_games(chance=0.4, max_nodes=st.sampled_from((6, 10))),
-    variant=st.sampled_from(sorted(VARIANTS)),
+    variant=st.sampled_from(sorted(PLAIN)),
     path=st.sampled_from(sorted(PATHS)),
 )
 def test_equal_outcomes_are_merged(game: RandomPublicTreeGame, variant: str, path: str) -> None:
@@ -216,8 +216,8 @@ def test_equal_outcomes_are_merged(game: RandomPublicTreeGame, variant: str, pat
         if any(isinstance(node, Chance) for node in game.said.values()):
             assert doubled.merged is not None
             assert doubled.merged.form.n_sequences <= single.n_sequences
-        check_random(many, VARIANTS[variant])
-    solver = Solver(doubled, VARIANTS[variant][0])
+        check_random(many, PLAIN[variant])
+    solver = Solver(doubled, PLAIN[variant][0])
     solver.step(10)
     assert_solves_the_whole(solver)
 
@@ -294,7 +294,7 @@ def test_one_payoff_apart_is_no_symmetry(seed: int) -> None:
     deal[1 - player] = int(np.argmax(twins.prior.take(deal[player], player) > 0))
     matrix[(player, *deal)] += 1e-6
     assert is_left_alone(compile_game(twins))
-    check_random(twins, VARIANTS["cfr+"])
+    check_random(twins, PLAIN["cfr+"])
 
 
 def test_a_deal_more_likely_is_no_symmetry() -> None:
@@ -353,7 +353,7 @@ def test_hands_that_later_chance_tells_apart(path: str) -> None:
     """Two hands that are one before the board and two after it are not merged wrongly."""
     with forced(path):
         game = compile_game(Flush())
-        check_random(Flush(), VARIANTS["cfr+"])
+        check_random(Flush(), PLAIN["cfr+"])
     assert game.merged is None
     solver = Solver(game, "cfr+")
     solver.step(50)
@@ -453,7 +453,7 @@ def test_matrix_kinds_with_twins() -> None:
         rules = repeated(with_twin(with_twin(game, 0, 0), 1, 0), 3, 0)
         for path in PATHS:
             with forced(path):
-                check_random(rules, VARIANTS["cfr+"])
+                check_random(rules, PLAIN["cfr+"])
 
 
 class Dead(PublicTreeGame):

@@ -12,6 +12,9 @@ import numpy as np
 from ..errors import suggest
 from ..kernels.local_rule import LocalRule
 
+SCHEDULE_ROWS = 1 << 16
+"""Iterations whose weights and parameters are worked out at a time."""
+
 Parameter = float | Callable[[np.ndarray], np.ndarray]
 """A number, or a function of the iterations."""
 
@@ -140,24 +143,36 @@ class Algorithm:
             raise ValueError(f"{self}: its floor is not always from 0 to 1")
         return floors
 
+    def runs(self, first: int, count: int) -> Iterator[tuple[bool, int]]:
+        """The iterations from ``first`` on, ``count`` in all, in runs that one table of
+        :meth:`schedule` is for: whether the average begins anew with a run, and its length."""
+        for span in self.spans(first, count):
+            restarts = self.restarts_at(first)
+            for begin in range(0, span, SCHEDULE_ROWS):
+                yield restarts and begin == 0, min(SCHEDULE_ROWS, span - begin)
+            first += span
+
     def spans(self, first: int, count: int) -> Iterator[int]:
-        """Lengths of the runs, from iteration ``first`` on, that begin with a restart of the
+        """Lengths of the spans, from iteration ``first`` on, that begin with a restart of the
         average or go on without one; ``count`` in all."""
-        end, power = first + count, self.restart_base
-        while 0 < power < end:
-            if power > first:
-                yield power - first
-                first = power
-            power *= self.restart_base
+        end = first + count
+        for restart in self._restarts(end):
+            if restart > first:
+                yield restart - first
+                first = restart
         if first < end:
             yield end - first
 
     def restarts_at(self, iteration: int) -> bool:
         """Whether the average begins anew at an iteration."""
-        power = base = self.restart_base
-        while 0 < power < iteration:
-            power *= base
-        return power == iteration
+        return iteration in self._restarts(iteration + 1)
+
+    def _restarts(self, end: int) -> Iterator[int]:
+        """The iterations before ``end`` at which the average begins anew, ascending."""
+        power = self.restart_base
+        while 0 < power < end:
+            yield power
+            power *= self.restart_base
 
     def __reduce__(self) -> tuple[Any, ...]:
         from .family import from_dict, to_dict

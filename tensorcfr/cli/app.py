@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as ProgressBar
 
 from .. import __version__
 from ..algorithms import LinearProgram, Record
@@ -21,7 +19,7 @@ from ..driver import solve as run
 from ..solution import Solution
 from ..walkthrough import walkthrough as walk
 from . import arguments, charts, report, sweeps
-from .console import errors_in_one_line, plain_console
+from .console import errors_in_one_line, plain_console, progress_bar
 
 DEFAULT_ALGORITHM = "cfr+"
 """What solves where nothing else is asked for."""
@@ -277,18 +275,8 @@ def _written(
 
 @contextmanager
 def _progress_bar(first: int, time_limit: float | None) -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal's standard error, nothing elsewhere; yields the hook that moves it."""
-    console = plain_console(stderr=True)
-    with ProgressBar(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[figures]}", markup=False),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("compiling", total=None, figures="")
+    """A bar on a terminal; yields the hook that moves it."""
+    with progress_bar() as move:
 
         def show(progress: Progress) -> None:
             done = [progress.seconds / time_limit] if time_limit else []
@@ -297,8 +285,7 @@ def _progress_bar(first: int, time_limit: float | None) -> Iterator[Callable[[Pr
             figures = f"{progress.iteration:,} iterations"
             if progress.latest:
                 figures += f", exploitability {progress.latest.exploitability:.3g}"
-            bar.update(
-                task,
+            move(
                 description="solving",
                 total=1.0 if done else None,
                 completed=min(1.0, max(done, default=0.0)),

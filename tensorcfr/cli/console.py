@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..errors import MemoryLimitError, MissingExtraError, SweepError
 
@@ -18,6 +20,30 @@ USAGE, FAILURE = 2, 1
 def plain_console(*, stderr: bool = False) -> Console:
     """Where to print; labels and actions are text, never markup."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+@contextmanager
+def progress_bar(total: float | None = None) -> Iterator[Callable[..., None]]:
+    """A bar on a terminal's standard error, nothing elsewhere.
+
+    Args:
+        total: What is complete; None while that is not known.
+
+    Yields:
+        What moves the bar: it takes ``description``, ``total``, ``completed`` and ``figures``, the
+        text behind it, by name.
+    """
+    console = plain_console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[figures]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        yield partial(bar.update, bar.add_task("compiling", total=total, figures=""))
 
 
 @contextmanager

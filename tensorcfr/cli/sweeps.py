@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as ProgressBar
 
 from ..errors import suggest
 from ..sweep import LEVELS, Row, SweepProgress, read_sweep
 from ..sweep import sweep as run
 from . import arguments, report
-from .console import end, errors_in_one_line, plain_console
+from .console import end, errors_in_one_line, plain_console, progress_bar
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -166,25 +164,14 @@ def _interrupt_told(table: Path) -> Iterator[None]:
 
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[SweepProgress], None]]:
-    """A bar on a terminal's standard error, nothing elsewhere; yields the hook that moves it."""
-    console = plain_console(stderr=True)
-    with ProgressBar(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[figures]}", markup=False),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("compiling", total=1.0, figures="")
+    """A bar on a terminal; yields the hook that moves it."""
+    with progress_bar(total=1.0) as move:
 
         def show(progress: SweepProgress) -> None:
             figures = str(progress.cell)
             if progress.latest:
                 figures += f": exploitability {progress.latest.exploitability:.3g}"
-            bar.update(
-                task,
+            move(
                 description=f"{progress.finished} of {progress.total}",
                 completed=progress.share,
                 figures=figures,

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..compiled import CompiledGame
-from ..games import make_game, parse_spec
+from ..games import make_game
 from ..memory import free_memory
 from ..rules import Game, PublicTreeGame
+from ..specs import parse_spec
 from . import histories, public_game
 from .from_histories import compile_histories
 

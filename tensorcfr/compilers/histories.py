@@ -13,13 +13,13 @@ from ..compiled import (
     CHANCE,
     CHANCE_TOLERANCE,
     NO_OUTCOME,
-    NO_PARENT,
     TERMINAL,
     HistoryTree,
     history_labels,
 )
 from ..errors import GameError, MemoryLimitError
 from ..rules import Chance, Decision, Game, Terminal
+from ..views import tree_links
 
 BYTES_PER_HISTORY = 400
 """What a compile is taken to need per history, walk and both views. The built-in games take 180 to
@@ -134,22 +134,15 @@ def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray)
     ``kind`` is the infoset, ``CHANCE`` or ``TERMINAL``.  Chance probabilities are 1, outcomes
     unset and utilities missing: the caller fills them in.
     """
-    nodes = len(kind)
-    first_child = np.empty(nodes + 1, dtype=np.int64)
-    first_child[0] = 1
-    np.cumsum(children, out=first_child[1:])
-    first_child[1:] += 1
-    parent = np.empty(nodes, dtype=np.int64)
-    parent[0] = NO_PARENT
-    parent[1:] = np.repeat(np.arange(nodes), children)
+    parent, first_child = tree_links(children)
     player = np.where(kind >= 0, infoset_player[np.maximum(kind, 0)], kind).astype(np.int8)
     return HistoryTree(
         parent=parent,
         first_child=first_child,
         player=player,
         infoset=kind,
-        probability=np.ones(nodes),
-        outcome=np.full(nodes, NO_OUTCOME, dtype=np.int32),
+        probability=np.ones(len(kind)),
+        outcome=np.full(len(kind), NO_OUTCOME, dtype=np.int32),
         terminal=np.flatnonzero(kind == TERMINAL),
         utility=np.empty((0, 0)),
     )

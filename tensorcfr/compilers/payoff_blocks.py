@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compiled import PayoffBlocks, PayoffEntries, PublicTree
-from .payoff_entries import payoff_entries
+from .payoff_entries import ROUNDING, payoff_entries
 
 NOBODY = -1
 """In place of a last own step where the player has not acted."""
@@ -18,8 +18,6 @@ LOOP_NS = 6.0
 """Nanoseconds that a loop over the terminals of a block costs before it begins."""
 LANE_NS = 0.1
 """Nanoseconds per terminal of such a loop."""
-SAME = 2.0**-50
-"""Rows that are multiples of each other to this, relative to their largest value, are one."""
 LONG = 64
 """Programs of as many terms are tried as prefix sums."""
 
@@ -138,13 +136,10 @@ def _ends(tree: PublicTree, last: np.ndarray, exists: np.ndarray) -> Ends:
     step = last[:, over].astype(np.int64)
     pair = weight * len(tree.matrix_table) + tree.matrix[payoff]
     met, matrix = np.unique(pair, return_inverse=True)
-    alive = tree.alive
+    # One by one: large games have tables of gigabytes, which temporary ones would double.
     tables = np.empty((len(met), 2, *tree.prior.shape))
     for table, one in zip(tables, met.tolist(), strict=True):
-        w, m = divmod(one, len(tree.matrix_table))
-        with np.errstate(invalid="ignore"):
-            product = tree.prior * tree.weight_table[w] * tree.matrix_table[m]
-        table[:] = np.where(alive[w], product, 0.0)
+        table[:] = tree.expected_utility(*divmod(one, len(tree.matrix_table)))
     ends = Ends(step, matrix, tree.coefficient[payoff], tables)
     order = np.lexsort((matrix, *step))
     new = np.ones(len(order), dtype=bool)
@@ -170,7 +165,7 @@ def _merged(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
             summed = ends.tables[ends.matrix[same]] * share[:, None, None, None]
             total, size = summed.sum(axis=0), np.abs(summed).sum(axis=0)
             # Payoffs that cancel leave the rounding of their sum, which would decide ties.
-            tables.append(np.where(np.abs(total) <= SAME * size, 0.0, total))
+            tables.append(np.where(np.abs(total) <= ROUNDING * size, 0.0, total))
         matrix[at], coefficient[at] = known[key], unit
     used, matrix = np.unique(matrix, return_inverse=True)
     return Ends(ends.step[:, keep], matrix, coefficient, np.array(tables)[used])
@@ -219,7 +214,7 @@ def program(table: np.ndarray) -> Program:
         by_strength = np.argsort(unit.sum(axis=1), kind="stable")
         step = unit[by_strength]
         change = np.diff(step, axis=0, prepend=0.0)
-        change[np.abs(change) <= SAME * np.abs(step).max()] = 0.0
+        change[np.abs(change) <= ROUNDING * np.abs(step).max()] = 0.0
         if 2 * np.count_nonzero(change) <= count:
             return Program(
                 pools,
@@ -248,7 +243,7 @@ def _proportional(rows: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]
         alike = classes.setdefault((np.round(unit, 9) + 0.0).tobytes(), [])
         for members in alike:
             first = rows[members[0]] / size[members[0]]
-            if (np.abs(unit - first) <= SAME).all():
+            if (np.abs(unit - first) <= ROUNDING).all():
                 members.append(index)
                 break
         else:
@@ -316,15 +311,6 @@ def _code(part: Program) -> tuple[list[int], list[float]]:
         listed(*term)
         listed(*row)
     return code, weight
-
-
-def no_blocks(n_players: int) -> PayoffBlocks:
-    """A payoff operator without shared matrices."""
-    none = np.empty(0, dtype=np.int64)
-    places = Places(none, none, none, none)
-    ends = Ends(np.empty((2, 0), dtype=np.int64), none, np.empty(0), np.empty((0, 2, 1, 1)))
-    blocks = _blocks(none, none, none, ends, [places, places], [])
-    return blocks._replace(player_groups=np.zeros(n_players + 1, dtype=np.int64))
 
 
 def _join(parts: Iterable[np.ndarray], dtype: type) -> np.ndarray:

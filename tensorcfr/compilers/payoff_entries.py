@@ -6,8 +6,9 @@ import numpy as np
 
 from ..compiled import PayoffEntries
 
-CANCELLED = 2.0**-50
-"""A sum of payoffs that is smaller than this, relative to its terms, is 0."""
+ROUNDING = 2.0**-50
+"""What is rounding, relative to what is added or compared: a smaller sum of payoffs is 0, and rows
+of payoffs that differ by less are alike."""
 
 
 def payoff_entries(
@@ -51,7 +52,7 @@ def _merge(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarray, np.ndarray
     total = np.add.reduceat(payoff, first, axis=0)
     # Payoffs that cancel leave the rounding of their sum, which would decide ties.
     size = np.add.reduceat(np.abs(payoff), first, axis=0)
-    return last[:, new], np.where(np.abs(total) <= CANCELLED * size, 0.0, total)
+    return last[:, new], np.where(np.abs(total) <= ROUNDING * size, 0.0, total)
 
 
 def _slices(

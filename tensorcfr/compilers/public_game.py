@@ -34,7 +34,9 @@ def compile_rules(rules: PublicTreeGame, name: str, memory_limit: int) -> Compil
     form, tree = public_form.build(public.tree)
     public = public._replace(tree=tree)
     places = InfosetPlaces(public, form)
+    # Labels that are all made are all compared; of the others it must be certain that they differ.
     lazy = form.n_infosets >= MANY_LABELS and type(rules).label is PublicTreeGame.label
+    lazy = lazy and public.ambiguity() is None
     game = CompiledGame(
         name=name,
         form=form,
@@ -157,13 +159,7 @@ def _expanded(rules: PublicTreeGame, public: PublicGame, memory_limit: int) -> W
     width = np.where(acts, np.array(tree.prior.shape)[np.maximum(tree.player, 0)], 0)
     first = np.cumsum(width) - width
     outcomes = _outcomes(public)
-    number = {label: index for index, label in enumerate(outcomes)}
-    expanded = expand(
-        tree,
-        lambda node, hand: first[node] + hand,
-        [np.array([number[hand] for hand in own]) for own in public.hands],
-        np.array([number.get(edge, -1) for edge in public.edges]),
-    )
+    expanded = expand(tree, lambda node, hand: first[node] + hand, *public.outcome_codes(outcomes))
     decided = expanded.infoset >= 0
     used, infoset = np.unique(expanded.infoset[decided], return_inverse=True)
     expanded.infoset[decided] = infoset

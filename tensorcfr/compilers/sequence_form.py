@@ -8,8 +8,8 @@ import numpy as np
 
 from ..compiled import SequenceForm
 from ..errors import ImperfectRecallError
+from ..views import no_blocks
 from .histories import WalkedGame
-from .payoff_blocks import no_blocks
 from .payoff_entries import payoff_entries
 
 NO_SEQUENCE = -1

@@ -104,9 +104,7 @@ class _Payoffs:
         self.coefficient = _bits(tree.coefficient[payoff])
         weights, matrices = np.divmod(met, len(tree.matrix_table))
         self.alive = tree.alive[weights]
-        with np.errstate(invalid="ignore"):
-            value = (tree.prior * tree.weight_table[weights])[:, None] * tree.matrix_table[matrices]
-        bits = _bits(np.where(self.alive[:, None], value, 0.0))
+        bits = _bits(tree.expected_utility(weights, matrices))
         mass = _bits(np.where(self.alive, tree.prior * tree.weight_table[weights], 0.0))
         self.cell = _pair(_pair(bits[:, 0], bits[:, 1]), mass)
 
@@ -370,7 +368,6 @@ def _payoffs(
     """
     over = np.flatnonzero((tree.payoff >= 0) & (node >= 0))
     payoff = tree.payoff[over].astype(np.int64)
-    alive = tree.alive
     rows = np.stack(
         [
             node[over],
@@ -402,10 +399,7 @@ def _payoffs(
         for w, m, part, times in zip(
             kinds[1, members], kinds[2, members], share[members], count[members], strict=True
         ):
-            with np.errstate(invalid="ignore"):
-                utility = tree.prior * tree.weight_table[w] * tree.matrix_table[m]
-            utility = np.where(alive[w], utility, 0.0)
-            paid += part * times * np.array([folded(utility[0]), folded(utility[1])])
+            paid += part * times * np.array([folded(own) for own in tree.expected_utility(w, m)])
         table[:] = _ratio(paid, np.broadcast_to(mass[weight[at[group]]], paid.shape))
     pairs, payoff_of = np.unique(
         np.stack([unit, row.astype(np.float64)]), axis=1, return_inverse=True

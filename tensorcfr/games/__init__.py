@@ -5,7 +5,6 @@ A game file says rules and nothing else; this registry gives them names.
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 from ..errors import GameError, suggest
 from ..rules import Game, PublicTreeGame
+from ..specs import parse_spec
 from . import matrix
 from .goofspiel import Goofspiel
 from .kuhn import KuhnPoker, OneCardPoker
@@ -81,7 +81,12 @@ def make_game(spec: str, **parameters: Any) -> Rules:
     Raises:
         GameError: There is no such game, no such parameter, or no such value.
     """
-    name, given = parse_spec(spec)
+    try:
+        name, given = parse_spec(spec)
+    except ValueError:
+        raise GameError(
+            f"cannot read the game {spec!r}; write it as name(parameter=value, ...)"
+        ) from None
     entry = GAMES.get(name)
     if entry is None:
         raise GameError(f"there is no game {name!r}; {suggest(name, GAMES)}")
@@ -102,26 +107,3 @@ def make_game(spec: str, **parameters: Any) -> Rules:
         raise GameError(str(error)) from error
     except TypeError as error:
         raise GameError(f"{name} cannot take {given}: {error}") from error
-
-
-def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
-    """Split ``"leduc(ranks=4)"`` into ``("leduc", {"ranks": 4})``.
-
-    Raises:
-        GameError: The text has another form.
-    """
-    if "(" not in spec:
-        return spec.strip(), {}
-    try:
-        call = ast.parse(spec.strip(), mode="eval").body
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
-            raise ValueError
-        names = [str(keyword.arg) for keyword in call.keywords]
-        if len(set(names)) < len(names):
-            raise ValueError
-        values = [ast.literal_eval(keyword.value) for keyword in call.keywords]
-        return call.func.id, dict(zip(names, values, strict=True))
-    except (SyntaxError, ValueError):
-        raise GameError(
-            f"cannot read the game {spec!r}; write it as name(parameter=value, ...)"
-        ) from None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..labels import InfosetLabels
 from .reader import Reader, first
 
 
@@ -63,7 +64,8 @@ def find_outcome_label(reader: Reader) -> str | None:
 
 
 def find_public_label(reader: Reader) -> str | None:
-    """Labels of hands and public steps, none twice; labels of public nodes, if there are any."""
+    """Labels of hands and public steps, none twice; labels of public nodes, if there are any; and
+    no two infoset labels alike that are made of them."""
     game = reader.game.public
     assert game is not None
     if tuple(map(len, game.hands)) != game.tree.prior.shape:
@@ -71,8 +73,11 @@ def find_public_label(reader: Reader) -> str | None:
     for labels in (*game.hands, game.edges):
         if wrong := repeated(labels):
             return wrong
-    if game.node_labels is None:
-        return None
-    if len(game.node_labels) != game.tree.n_nodes:
-        return f"there are {len(game.node_labels)} labels for {game.tree.n_nodes} public nodes"
-    return repeated([label for label in game.node_labels if label is not None])
+    if game.node_labels is not None:
+        if len(game.node_labels) != game.tree.n_nodes:
+            return f"there are {len(game.node_labels)} labels for {game.tree.n_nodes} public nodes"
+        if wrong := repeated([label for label in game.node_labels if label is not None]):
+            return wrong
+    if isinstance(reader.game.infoset_labels, InfosetLabels) and (doubt := game.ambiguity()):
+        return f"infoset labels may be alike: {doubt}"
+    return None

@@ -57,31 +57,6 @@ def realization_plan(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray
 
 
 @kernel
-def average_plan(form: SequenceForm, weight: np.ndarray, reach: np.ndarray) -> None:
-    """Own reach of every sequence under the behaviour strategy that non-negative weights say:
-    :func:`normalise` and :func:`realization_plan` at once, without the strategy.
-
-    Args:
-        form: The game.
-        weight: float (sequences,).
-        reach: float (sequences,): modified in place; 1 for the empty sequences.
-    """
-    for player in range(form.player_sequences.shape[0] - 1):
-        reach[form.player_sequences[player]] = 1.0
-    for b in range(form.bucket_lanes.shape[0]):
-        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        first, infoset = form.bucket_sequence[b], form.bucket_infoset[b]
-        for lane in range(lanes):
-            above = reach[form.infoset_parent[infoset + lane]]
-            total = 0.0
-            for a in range(actions):
-                total += weight[first + lane + a * lanes]
-            for a in range(actions):
-                s = first + lane + a * lanes
-                reach[s] = above * (weight[s] / total if total > 0.0 else 1.0 / actions)
-
-
-@kernel
 def evaluate(
     form: SequenceForm,
     reach: np.ndarray,

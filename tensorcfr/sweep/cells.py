@@ -12,8 +12,8 @@ from ..algorithms.records import is_whole
 from ..compiled import CompiledGame
 from ..compilers import OPENSPIEL_PREFIX
 from ..driver import check_stop_rules
-from ..errors import GameError
-from ..games import make_game, parse_spec
+from ..games import make_game
+from ..specs import parse_spec
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,9 @@ def read_algorithm(spec: str | Record, **options: Any) -> Record:
         ValueError: There is no such algorithm or option, or the text has another form.
     """
     if isinstance(spec, str):
-        name, bracket, rest = spec.strip().partition("(")
         try:
-            # The name apart: "cfr+" is none in Python's grammar.
-            given = parse_spec(f"options({rest}")[1] if bracket else {}
-        except GameError:
+            name, given = parse_spec(spec)
+        except ValueError:
             raise ValueError(
                 f"cannot read the algorithm {spec!r}; write it as name(option=value, ...)"
             ) from None
