@@ -54,7 +54,7 @@ from tensorcfr import (
     compile_game,
     solve,
 )
-from tensorcfr.algorithms import DCFR_PLUS, LCFR, PCFR_PLUS, PDCFR_PLUS
+from tensorcfr.algorithms import CFR_AVG, DCFR_PLUS, LCFR, PCFR_PLUS, PDCFR_PLUS
 from tensorcfr.games import make_game
 
 # ------------------------------------------------------------------------------ equal to the twin
@@ -75,6 +75,7 @@ DEFAULTS: dict[str, Variant] = {
             "average_power": 5,
         },
     ),
+    "cfr-avg": (CFR_AVG, {"rule": cfr_rule, "average_power": 0, "against_averages": True}),
 }
 CHANGED: dict[str, Variant] = {
     "lcfr, quadratic": (LCFR(average_power=2), {"rule": lcfr_rule, "average_power": 2}),
@@ -96,6 +97,15 @@ CHANGED: dict[str, Variant] = {
             "rule": pdcfr_plus_rule(1),
             "matching": fading_predictive_matching(1),
             "average_power": 2,
+        },
+    ),
+    "dcfr against averages, delayed": (
+        DCFR(against="average", delay=2),
+        {
+            "rule": dcfr_rule(1.5, 0),
+            "average_power": 2,
+            "delay": 2,
+            "against_averages": True,
         },
     ),
 }

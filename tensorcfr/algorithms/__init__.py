@@ -11,6 +11,7 @@ from __future__ import annotations
 from .family import (
     ALGORITHMS,
     CFR,
+    CFR_AVG,
     CFR_PLUS,
     CHANCE_SAMPLING,
     DCFR,
@@ -37,6 +38,7 @@ from .sampling import Sampling
 __all__ = [
     "ALGORITHMS",
     "CFR",
+    "CFR_AVG",
     "CFR_PLUS",
     "CHANCE_SAMPLING",
     "DCFR",

@@ -209,6 +209,26 @@ HEDGE = Algorithm(
 over the range of the counterfactual values, which are often much smaller than the payoffs: larger
 values of ``eta`` are worth trying."""
 
+CFR_AVG = Algorithm(
+    "cfr-avg",
+    REGRET_MATCHING,
+    formula="R <- R + r, where r are the regrets against the others' average strategies; strategy "
+    "from [R]+; uniform average",
+    source="N. Brown, A. Bakhtin, A. Lerer, Q. Gong, 'Combining deep reinforcement learning and "
+    "search for imperfect-information games', NeurIPS 2020 (appendix on CFR-AVG)",
+    against="average",
+)
+"""CFR-AVG on a whole tree: the average strategies drive the reaches.
+
+The paper searches a few moves deep, and values what lies below for the average strategies instead
+of those of the iteration; on the way there, reaches are those of the iteration.  On a tree that is
+not cut there is nothing below, and its CFR-AVG is CFR.  So is its modified form, which adds ``t``
+times the value under the average of ``t`` iterations less ``t - 1`` times that of the iteration
+before: payoffs are linear in an opponent's reach, so that this is the value under strategy ``t``.
+What is here takes the name at its word, at every terminal, as OpenSpiel's value function solver
+does with ``beliefs_for_average``.  It is there to be studied: it has no guarantee, and comes to no
+equilibrium of Kuhn or Leduc poker."""
+
 LP = LinearProgram()
 """The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
 
@@ -278,6 +298,7 @@ ALGORITHMS: dict[str, Record] = {
         PCFR_PLUS_GRADIENT,
         PDCFR_PLUS,
         HEDGE,
+        CFR_AVG,
         WHOLE_TRAVERSAL,
         CHANCE_SAMPLING,
         EXTERNAL_SAMPLING,
@@ -364,6 +385,7 @@ def to_dict(record: Record) -> dict[str, Any]:
         "delay": int(record.delay),
         "restart_base": int(record.restart_base),
         "alternating": record.alternating,
+        "against": record.against,
     }
 
 
@@ -397,6 +419,7 @@ def from_dict(values: Mapping[str, Any]) -> Record:
             raise ValueError(f"parameter {key!r} of {record.name} was a function when written")
     options = ("average_power", "delay", "restart_base", "alternating")
     changes = {key: values[key] for key in options}
+    changes["against"] = values.get("against", "current")
     if "floor" in values or not callable(record.floor):
         changes["floor"] = values.get("floor", 0.0)
     return record(**values["parameters"], **changes)

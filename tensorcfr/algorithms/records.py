@@ -14,6 +14,10 @@ from ..kernels.local_rule import LocalRule
 
 Parameter = float | Callable[[np.ndarray], np.ndarray]
 """A number, or a function of the iterations."""
+AGAINST = ("current", "average")
+"""Which strategies of the others a player may face."""
+UNSAID: Mapping[str, Any] = {"delay": 0, "restart_base": 0, "floor": 0.0, "against": "current"}
+"""Options that a description leaves out where they have these values."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,11 @@ class Algorithm:
     """``e``: a strategy is a mixture, ``1 - e`` of what the rule says and ``e`` of the uniform one,
     so that every action has at least the probability ``e / |A|``; a number, or a function of the
     iterations that play it."""
+    against: str = "current"
+    """Which strategies of the others a player's values and regrets are taken against: those that
+    they play now (``"current"``), or their average so far, the strategies that they play now
+    included with the weight that they will have in it (``"average"``).  As long as nothing has a
+    weight there is no average, and the current strategies stand for it."""
 
     def __post_init__(self) -> None:
         given = MappingProxyType(
@@ -74,6 +83,10 @@ class Algorithm:
             )
         if not callable(self.floor) and not 0.0 <= self.floor <= 1.0:
             raise ValueError(f"{self.name}: floor must be from 0 to 1, not {self.floor!r}")
+        if self.against not in AGAINST:
+            raise ValueError(
+                f"{self.name}: against must be one of {', '.join(AGAINST)}, not {self.against!r}"
+            )
         if not isinstance(self.alternating, bool):
             raise ValueError(
                 f"{self.name}: alternating must be True or False, not {self.alternating!r}"
@@ -110,9 +123,8 @@ class Algorithm:
             ValueError: One of them is not finite.
         """
         t = np.arange(first, first + count, dtype=np.float64)
-        counted = np.maximum(t - self.delay, 0.0)
+        weight = self.weights(t)
         with np.errstate(over="ignore", invalid="ignore"):
-            weight = np.where(counted > 0, counted**self.average_power, 0.0)
             given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
             columns = self.rule.at(t, **given) if self.rule.at else ()
         table = np.stack([weight, *np.broadcast_arrays(*columns, t)[:-1]], axis=1)
@@ -120,6 +132,12 @@ class Algorithm:
             bad = int(t[~np.isfinite(table).all(axis=1)][0])
             raise ValueError(f"{self}: its weight or a parameter is not finite at iteration {bad}")
         return table
+
+    def weights(self, t: np.ndarray) -> np.ndarray:
+        """With which iterations ``t`` (float64, from 1) enter the average; float64, alike."""
+        counted = np.maximum(t - self.delay, 0.0)
+        with np.errstate(over="ignore"):
+            return np.where(counted > 0, counted**self.average_power, 0.0)
 
     def floors(self, first: int, count: int) -> np.ndarray:
         """Floors of the strategies that iterations ``first`` to ``first + count - 1`` end with,
@@ -169,14 +187,14 @@ class Algorithm:
             "restart_base": self.restart_base,
             "alternating": self.alternating,
             "floor": self.floor,
+            "against": self.against,
         }
 
     def __str__(self) -> str:
-        unsaid = {"delay": 0, "restart_base": 0, "floor": 0.0}
         said = [
             describe(key, value)
             for key, value in self.options.items()
-            if value != unsaid.get(key, object())
+            if value != UNSAID.get(key, object())
         ]
         return f"{self.name}({', '.join(said)})"
 
