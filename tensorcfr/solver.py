@@ -169,6 +169,10 @@ class Solver:
         evaluation.realization_plan(self.form, state.strategy, state.reach)
         return found
 
+    def evaluate_current(self) -> Evaluation:
+        """Values and best-response values of the last iterate."""
+        return evaluate_plan(self.form, self.state.reach, self.state.value, self._lanes)
+
 
 PRECISIONS = ("float64", "float32")
 """Floats that a solver's arrays may be kept in."""
