@@ -14,8 +14,16 @@ from typing import cast
 
 import numpy as np
 
-from .algorithms import Algorithm, LinearProgram, Record, Sampling, find_algorithm
+from .algorithms import (
+    AUTOMATIC,
+    Algorithm,
+    LinearProgram,
+    Record,
+    Sampling,
+    find_algorithm,
+)
 from .algorithms.records import is_whole
+from .automatic import automatic
 from .compiled import CompiledGame
 from .evaluation import Evaluation
 from .kernels.random import Seed
@@ -82,8 +90,9 @@ def solve(
     Args:
         game: A compiled game.
         algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
-            exact linear program, which takes no stop rule.  By default CFR+, or the algorithm
-            of ``start``.
+            exact linear program, which takes no stop rule; ``"auto"`` for what the game and the
+            target call for, see :func:`tensorcfr.automatic.automatic` (the solution says what ran).
+            By default CFR+, or the algorithm of ``start``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players, in the game's own unit) at which to end.
         time_limit: Seconds of iterating after which to end.
@@ -130,6 +139,12 @@ def solve(
     """
     if not isinstance(game, CompiledGame):
         raise TypeError(f"solve takes a compiled game: compile_game({game!r}) makes one")
+    if algorithm == AUTOMATIC:
+        other_rules = (iters, time_limit, nodes, locks, warm_start)
+        exact = other_rules == (None,) * len(other_rules) and not keep_best
+        algorithm = start.algorithm if start else automatic(game, target=target, exact=exact)
+        if isinstance(algorithm, LinearProgram):
+            target = None  # Which it will meet.
     record = _algorithm(game, algorithm, start)
     if seed is not None and not isinstance(record, Sampling):
         raise ValueError(f"{record.name} draws no random numbers: it takes no seed")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from .family import (
     ALGORITHMS,
+    AUTOMATIC,
     CFR,
     CFR_AVG,
     CFR_PLUS,
@@ -37,6 +38,7 @@ from .sampling import Sampling
 
 __all__ = [
     "ALGORITHMS",
+    "AUTOMATIC",
     "CFR",
     "CFR_AVG",
     "CFR_PLUS",

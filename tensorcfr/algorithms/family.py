@@ -307,7 +307,9 @@ ALGORITHMS: dict[str, Record] = {
     )
 }
 """The variants by name, those that were registered included."""
-PUBLISHED = frozenset(ALGORITHMS)
+AUTOMATIC = "auto"
+"""In place of a name, where a game is at hand to choose an algorithm by."""
+PUBLISHED = frozenset({*ALGORITHMS, AUTOMATIC})
 """The names that come with the library."""
 
 
@@ -320,8 +322,7 @@ def register(algorithm: Algorithm | Sampling) -> None:
     Raises:
         ValueError: The name belongs to a published algorithm.
     """
-    known = ALGORITHMS.get(algorithm.name)
-    if known is not None and known != algorithm and algorithm.name in PUBLISHED:
+    if algorithm.name in PUBLISHED and ALGORITHMS.get(algorithm.name) != algorithm:
         raise ValueError(f"the name {algorithm.name!r} belongs to a published algorithm")
     ALGORITHMS[algorithm.name] = algorithm
 
@@ -337,6 +338,11 @@ def find_algorithm(algorithm: str | Record) -> Record:
         return algorithm
     if not isinstance(algorithm, str):
         raise TypeError(f"an algorithm is a name or an Algorithm, not {algorithm!r}")
+    if algorithm == AUTOMATIC:
+        raise ValueError(
+            f"{AUTOMATIC!r} chooses by the game and the target; only solve(game, {AUTOMATIC!r}) "
+            "takes it"
+        )
     found = ALGORITHMS.get(algorithm)
     if found is None:
         meant = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
