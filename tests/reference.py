@@ -371,7 +371,8 @@ class ReferenceCFR:
         """Regrets, average, then regret matching; all from the strategies as they stand now."""
         instant = {label: [0.0] * len(i.actions) for label, i in self.tree.infosets.items()}
         own_reach: dict[str, float] = {}
-        self.met = self._averages_met() if self.against_averages else self.strategy
+        if self.against_averages:
+            self.met = self._averages_met()
         for player in players:
             self._value(self.tree.root, player, 1.0, 1.0, instant, own_reach)
         weight = self._average_weight(self.t)
@@ -444,9 +445,10 @@ class ReferenceCFR:
         label = node.infoset.label
         sigma = self.strategy[label]
         if node.infoset.player != player:
+            met = self.met[label] if self.against_averages else sigma
             return sum(
                 p * self._value(child, player, own, others * p, instant, own_reach)
-                for p, child in zip(self.met[label], node.children, strict=True)
+                for p, child in zip(met, node.children, strict=True)
             )
         own_reach[label] = own
         values = [
