@@ -40,7 +40,7 @@ from .locks import Locks
 from .policy import Policy
 from .rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
 from .sampled_solver import SampledSolver
-from .solution import Solution, Status, TracePoint
+from .solution import BestIterate, Solution, Status, TracePoint
 from .solver import Solver
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "DCFR",
     "GAMES",
     "Algorithm",
+    "BestIterate",
     "BestResponse",
     "Chance",
     "CompiledGame",

@@ -7,22 +7,31 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from types import FrameType
 from typing import cast
 
 import numpy as np
 
-from .algorithms import Algorithm, LinearProgram, Record, Sampling, find_algorithm
+from .algorithms import (
+    AUTOMATIC,
+    Algorithm,
+    LinearProgram,
+    Record,
+    Sampling,
+    find_algorithm,
+)
 from .algorithms.records import is_whole
+from .automatic import automatic
 from .compiled import CompiledGame
 from .evaluation import Evaluation
 from .kernels.random import Seed
 from .kernels.sweeps import State
 from .locks import LocksLike, locks_for
+from .policy import Policy
 from .sampled_solver import SampledSolver, SampledState
-from .solution import Solution, Status, TracePoint
+from .solution import BestIterate, Solution, Status, TracePoint
 from .solver import Solver, form_for
 from .warm import WarmStart, warm_state
 
@@ -69,6 +78,7 @@ def solve(
     seed: Seed | None = None,
     precision: str | None = None,
     threads: int = 1,
+    keep_best: bool = False,
     progress: Callable[[Progress], object] | None = None,
     memory_limit: int | None = None,
 ) -> Solution:
@@ -80,8 +90,9 @@ def solve(
     Args:
         game: A compiled game.
         algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
-            exact linear program, which takes no stop rule.  By default CFR+, or the algorithm
-            of ``start``.
+            exact linear program, which takes no stop rule; ``"auto"`` for what the game and the
+            target call for, see :func:`tensorcfr.automatic.automatic` (the solution says what ran).
+            By default CFR+, or the algorithm of ``start``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players, in the game's own unit) at which to end.
         time_limit: Seconds of iterating after which to end.
@@ -108,6 +119,10 @@ def solve(
             half the memory; see :class:`Solver`.
         threads: Threads that sweep the game, for large games of private hands; the result has the
             same bits for any number.
+        keep_best: At every checkpoint evaluate the last iterate too, note it in the trace, and keep
+            the least exploitable strategy so far, average or last iterate: ``solution.best``.  A
+            ``target`` is that of the average strategy all the same.  A solution that is gone on
+            from and has a best one keeps it up.
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
 
@@ -124,6 +139,12 @@ def solve(
     """
     if not isinstance(game, CompiledGame):
         raise TypeError(f"solve takes a compiled game: compile_game({game!r}) makes one")
+    if algorithm == AUTOMATIC:
+        other_rules = (iters, time_limit, nodes, locks, warm_start)
+        exact = other_rules == (None,) * len(other_rules) and not keep_best
+        algorithm = start.algorithm if start else automatic(game, target=target, exact=exact)
+        if isinstance(algorithm, LinearProgram):
+            target = None  # Which it will meet.
     record = _algorithm(game, algorithm, start)
     if seed is not None and not isinstance(record, Sampling):
         raise ValueError(f"{record.name} draws no random numbers: it takes no seed")
@@ -133,6 +154,8 @@ def solve(
         raise ValueError("start goes on with a solution, warm_start begins anew: give one of them")
     if warm_start is not None and not isinstance(record, Algorithm):
         raise ValueError(f"{record.name} takes no warm start: the variants that sweep the game do")
+    if keep_best and isinstance(record, LinearProgram):
+        raise ValueError(f"{record.name} is exact: there are no iterates to keep the best of")
     if isinstance(record, LinearProgram):
         return _solve_exactly(game, record, (iters, target, time_limit, nodes), memory_limit)
     check_stop_rules(iters, target, time_limit, nodes)
@@ -147,7 +170,10 @@ def solve(
             precision=precision or "float64",
         )
     solver = _solver(game, record, start, warm, locks, seed, precision, threads, memory_limit)
-    run = _Run(solver, list(start.trace) if start else [], start.seconds if start else 0.0)
+    run = _Run(solver)
+    if start is not None:
+        run.trace, run.seconds_before, run.best = list(start.trace), start.seconds, start.best
+    run.keep_best = keep_best or run.best is not None
     last = None if iters is None else solver.iteration + int(iters)
     last_node = None if nodes is None else solver.nodes_touched + int(nodes)
     marks = _marks(checkpoints, solver.iteration, to_target=target is not None)
@@ -176,6 +202,7 @@ def solve(
         trace=tuple(run.trace),
         state=solver.state,
         locks=(solver.locks or None) if isinstance(solver, Solver) else None,
+        best=run.best,
     )
 
 
@@ -184,8 +211,10 @@ class _Run:
     """A solver at work, and the record of it."""
 
     solver: Solver | SampledSolver
-    trace: list[TracePoint]
-    seconds_before: float
+    trace: list[TracePoint] = field(default_factory=list)
+    seconds_before: float = 0.0
+    keep_best: bool = False
+    best: BestIterate | None = None
 
     @property
     def seconds(self) -> float:
@@ -238,9 +267,11 @@ class _Run:
         return self.trace[-1] if self.trace else None
 
     def record(self) -> Evaluation:
-        """Evaluate the average strategy, and note it in the trace."""
+        """Evaluate the average strategy, and note it in the trace; the last iterate, too, where
+        the best one is kept."""
         evaluation = self.solver.evaluate()
         if not self._is_recorded:
+            last = self.solver.evaluate_current() if self.keep_best else None
             self.trace.append(
                 TracePoint(
                     iteration=self.solver.iteration,
@@ -249,9 +280,19 @@ class _Run:
                     nash_conv=evaluation.nash_conv,
                     exploitability=evaluation.exploitability,
                     decision_nodes_touched=self.solver.decision_nodes_touched,
+                    last_nash_conv=last.nash_conv if last else None,
+                    last_exploitability=last.exploitability if last else None,
                 )
             )
+            if last:
+                self._keep("average", evaluation, self.solver.average_policy)
+                self._keep("last", last, self.solver.current_policy)
         return evaluation
+
+    def _keep(self, kind: str, found: Evaluation, policy: Callable[[], Policy]) -> None:
+        """Keep a strategy if none was better so far."""
+        if self.best is None or found.exploitability < self.best.exploitability:
+            self.best = BestIterate(policy(), found, self.solver.iteration, kind)
 
     @property
     def _is_recorded(self) -> bool:

@@ -27,8 +27,10 @@ from .algorithms import Algorithm, Sampling, find_algorithm
 from .algorithms.records import is_whole
 from .compiled import CompiledGame
 from .kernels.evaluation import realization_plan
+from .kernels.locks import FREE
 from .kernels.random import Seed
 from .kernels.regrets import add_regrets, best_total
+from .locks import Locks, LocksLike, locks_for
 from .sampled_solver import SampledSolver
 from .solver import Solver
 
@@ -41,12 +43,14 @@ class RegretPoint:
     """Iterations done, ``T``."""
     infoset: np.ndarray
     """float64 (infosets,): the cumulative counterfactual regret of each infoset for its best
-    action; negative where every action would have been worse."""
+    action; negative where every action would have been worse.  Of an infoset that is locked in
+    part, that of the best free action against what the free ones are worth together; of one that
+    is locked, 0."""
     overall: tuple[float, ...]
     """Per player: what the best fixed strategy would have earned more than the strategies that
     were played, against the opponents' of each iteration, summed over the iterations."""
     infoset_bound: np.ndarray
-    """float64 (infosets,): ``Delta sqrt(|A| T)``."""
+    """float64 (infosets,): ``Delta sqrt(|A| T)``; 0 where all actions are locked."""
     overall_bound: tuple[float, ...]
     """Per player: ``|I| Delta sqrt(|A| T)``."""
 
@@ -69,12 +73,15 @@ def regrets(
     *,
     checkpoints: Iterable[int],
     seed: Seed | None = None,
+    locks: LocksLike | None = None,
 ) -> tuple[RegretPoint, ...]:
     """Run an algorithm, and sum what its strategies regret.
 
     A player's regrets are taken against the strategies that he met in his update: where players
     alternate, those before him have their new ones already.  Every iteration is followed by a
     sweep of the whole game for each player, in two-player games about as much work as CFR itself.
+    Of an algorithm that plays against averages they are taken against the strategies that were
+    played, too; what it keeps is something else, and the theorems promise it nothing.
 
     >>> from tensorcfr import compile_game
     >>> (point,) = regrets(compile_game("kuhn"), "cfr", checkpoints=[100])
@@ -86,29 +93,36 @@ def regrets(
         algorithm: A name or a record; any that iterates.
         checkpoints: The iterations after which to record, from 1.
         seed: Of an algorithm that samples; see :func:`tensorcfr.solve`.
+        locks: Probabilities that nobody chooses, by infoset label and action label; see
+            :class:`tensorcfr.locks.Locks`.  What the others might have played plays them, too, and
+            the theorems are about the free actions: ``|A|`` and ``|I|`` count those, and the
+            infosets that have some.
 
     Returns:
         A point for each checkpoint, in ascending order.
 
     Raises:
         ValueError: A checkpoint is no iteration; the algorithm is unknown or does not iterate; a
-            seed for what does not sample.
+            seed for what does not sample, locks for what does; a lock is none of this game.
     """
     record = find_algorithm(algorithm)
     solver: Solver | SampledSolver
+    locked = locks_for(game, locks)
     if isinstance(record, Sampling):
+        if locked:
+            raise ValueError(f"{record.name} takes no locks: the variants that sweep the game do")
         solver, alternating = SampledSolver(game, record, seed=seed), record.variant.alternating
     elif isinstance(record, Algorithm):
         if seed is not None:
             raise ValueError(f"{record.name} draws no random numbers: it takes no seed")
-        solver, alternating = Solver(game, record), record.alternating
+        solver, alternating = Solver(game, record, locks=locked), record.alternating
     else:
         raise ValueError(f"{record.name} does not iterate: it has no regrets")
     marks = sorted(set(checkpoints))
     for mark in marks:
         if not is_whole(mark) or mark < 1:
             raise ValueError(f"checkpoints must be iterations from 1, not {mark!r}")
-    sums = _Sums(game)
+    sums = _Sums(game, locked)
     points = []
     strategy = solver.current_policy().probabilities
     for begin, end in pairwise([0, *marks]):
@@ -124,9 +138,12 @@ def regrets(
 class _Sums:
     """The sums over iterations from which regrets are read."""
 
-    def __init__(self, game: CompiledGame) -> None:
+    def __init__(self, game: CompiledGame, locks: Locks) -> None:
         n = game.n_sequences
         self.game = game
+        self.lanes = locks.lanes(game.form)
+        self.free = locks.probabilities() == FREE
+        """bool (sequences,): which actions are not locked."""
         self.regret = np.zeros(n)
         """Counterfactual regrets, by sequence."""
         self.gradient = np.zeros(n)
@@ -149,7 +166,7 @@ class _Sums:
         value = np.empty(len(strategy))
         for player in range(self.game.n_players):
             self.earned[player] += add_regrets(
-                form, player, strategy, reach, value, self.gradient, self.regret
+                form, player, strategy, reach, value, self.gradient, self.regret, self.lanes
             )
             if alternating:
                 own = slice(form.player_sequences[player], form.player_sequences[player + 1])
@@ -158,21 +175,24 @@ class _Sums:
     def point(self, iteration: int) -> RegretPoint:
         """What the sums say."""
         game, form = self.game, self.game.form
-        infoset = np.array(
-            [self.regret[game.sequences(index)].max() for index in range(game.n_infosets)]
-        )
+        infoset, actions = np.zeros(game.n_infosets), np.zeros(game.n_infosets, np.int64)
+        for index in range(game.n_infosets):
+            rows = game.sequences(index)
+            actions[index] = np.count_nonzero(self.free[rows])
+            if actions[index]:
+                infoset[index] = self.regret[rows][self.free[rows]].max()
         best = np.empty(game.n_players)
-        best_total(form, self.gradient.copy(), best)
-        actions = np.fromiter(map(len, game.infoset_actions), np.int64, game.n_infosets)
-        infoset_bound = np.empty(game.n_infosets)
+        best_total(form, self.gradient.copy(), best, self.lanes)
+        infoset_bound = np.zeros(game.n_infosets)
         overall_bound = []
         for player in range(game.n_players):
             own = slice(form.player_infosets[player], form.player_infosets[player + 1])
             utilities = game.utilities[:, player]
             spread = float(utilities.max() - utilities.min())
             bound = spread * float(np.sqrt(actions[own].max(initial=1) * iteration))
-            infoset_bound[own] = bound
-            overall_bound.append((own.stop - own.start) * bound)
+            has_choice = actions[own] > 0
+            infoset_bound[own][has_choice] = bound
+            overall_bound.append(np.count_nonzero(has_choice) * bound)
         return RegretPoint(
             iteration=iteration,
             infoset=infoset,

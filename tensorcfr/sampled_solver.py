@@ -238,6 +238,10 @@ class SampledSolver:
         """Values and best-response values of the average strategy."""
         return evaluate_probabilities(self.game, self.average_probabilities())
 
+    def evaluate_current(self) -> Evaluation:
+        """Values and best-response values of the last iterate."""
+        return evaluate_probabilities(self.game, self.current_policy().probabilities)
+
 
 def walks_public_tree(game: CompiledGame, record: Sampling) -> bool:
     """Whether a traversal draws the hands and walks the public tree: it does where there are no

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from operator import index
@@ -50,6 +51,40 @@ class TracePoint:
     """``nash_conv`` divided by the number of players."""
     decision_nodes_touched: int = 0
     """Decision nodes among the histories visited."""
+    last_nash_conv: float | None = None
+    """``nash_conv`` of the last iterate, the strategy that the next iteration would use; None
+    unless it was asked for."""
+    last_exploitability: float | None = None
+    """``last_nash_conv`` divided by the number of players."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestIterate:
+    """The least exploitable of the strategies that a solve looked at."""
+
+    policy: Policy
+    """The strategies of all players."""
+    evaluation: Evaluation
+    """Values and best-response values of ``policy``."""
+    iteration: int
+    """Iterations after which it was found."""
+    kind: str
+    """``"average"`` or ``"last"``: the average strategy then, or the strategy that the next
+    iteration would use."""
+
+    @property
+    def nash_conv(self) -> float:
+        """Sum over players of best-response value minus value."""
+        return self.evaluation.nash_conv
+
+    @property
+    def exploitability(self) -> float:
+        """``nash_conv`` divided by the number of players."""
+        return self.evaluation.exploitability
+
+    def __str__(self) -> str:
+        which = {"average": "average strategy", "last": "last iterate"}[self.kind]
+        return f"{which} of iteration {self.iteration:,}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +112,9 @@ class Solution:
     after the linear program."""
     locks: Locks | None = None
     """The infosets that were not solved for; the evaluation's best responses play them, too."""
+    best: BestIterate | None = None
+    """The least exploitable strategy among the average strategies and the last iterates at the
+    checkpoints; None unless ``solve`` was told to keep it."""
 
     def __post_init__(self) -> None:
         for array in self.state or ():
@@ -145,6 +183,14 @@ class Solution:
             header["locks"] = {label: self.locks[label] for label in self.locks}
         arrays = storage.pack_game(self.game)
         arrays["solution/policy"] = self.policy.probabilities
+        if self.best is not None:
+            header["best"] = {
+                "kind": self.best.kind,
+                "iteration": self.best.iteration,
+                "values": self.best.evaluation.values,
+                "best_responses": self.best.evaluation.best_responses,
+            }
+            arrays["solution/best"] = self.best.policy.probabilities
         if self.state is not None:
             kept = STATE_KEPT if isinstance(self.state, State) else SampledState._fields
             arrays |= {f"solution/{name}": getattr(self.state, name) for name in kept}
@@ -168,6 +214,14 @@ class Solution:
         game = storage.unpack_game(arrays, header["version"])
         algorithm = from_dict(header["algorithm"])
         locks = Locks(game, header.get("locks", {}))
+        best = None
+        if (of_best := header.get("best")) is not None:
+            best = BestIterate(
+                policy=Policy(game, arrays["solution/best"]),
+                evaluation=_evaluation(of_best),
+                iteration=index(of_best["iteration"]),
+                kind=str(of_best["kind"]),
+            )
         state: State | SampledState | None = None
         if isinstance(algorithm, Sampling):
             kept = {name: arrays[f"solution/{name}"] for name in SampledState._fields}
@@ -180,25 +234,32 @@ class Solution:
             algorithm=algorithm,
             status=Status[header["status"]],
             policy=Policy(game, arrays["solution/policy"]),
-            evaluation=Evaluation(tuple(header["values"]), tuple(header["best_responses"])),
+            evaluation=_evaluation(header),
             iterations=index(header["iterations"]),
             seconds=float(header["seconds"]),
             trace=tuple(TracePoint(**point) for point in header["trace"]),
             state=state,
             locks=locks or None,
+            best=best,
         )
 
     def summary(self) -> str:
         """A short text: game, algorithm, why it ended, value, exploitability."""
         values = ", ".join(f"{value:+.9g}" for value in self.value)
+        best = f"\n  best {self.best.exploitability:.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
         return (
             f"{self.game.name} by {self.algorithm}{locked}\n"
             f"  {self.status.value} ({self.iterations:,} iterations, "
             f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
             f"  value {values}\n"
-            f"  exploitability {self.exploitability:.6g} (nash_conv {self.nash_conv:.6g})"
+            f"  exploitability {self.exploitability:.6g} (nash_conv {self.nash_conv:.6g}){best}"
         )
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def _evaluation(header: Mapping[str, Any]) -> Evaluation:
+    """The one that a file's header has."""
+    return Evaluation(tuple(header["values"]), tuple(header["best_responses"]))

@@ -91,6 +91,8 @@ class Solver:
         else:
             kept = {name: getattr(state, name) for name in STATE_KEPT}
             self.state = state_of(game, record, kept, self.locks)
+        averaged = record.against == "average"
+        self._faced = np.zeros_like(self.state.reach) if averaged else None
         self._team = Team(threads) if threads > 1 else None
         self._run(0)
 
@@ -115,8 +117,16 @@ class Solver:
         floors = self.algorithm.floors(self.iteration + 1, iterations)
         rule, alternating = self.algorithm.rule, self.algorithm.alternating
         iterate = sweeps.iterate if self._team is None else self._team.iterate
-        iterate(self.form, rule, schedule, alternating, self.state, floors, self._lanes)
+        averages = self._averages(iterations)
+        iterate(self.form, rule, schedule, alternating, self.state, floors, averages, self._lanes)
         self.iteration += iterations
+
+    def _averages(self, iterations: int) -> sweeps.Averages | None:
+        """What playing against averages takes; None where current strategies are faced."""
+        if self._faced is None:
+            return None
+        t = np.arange(iterations + 1, dtype=np.float64) + (self.iteration + 1)
+        return sweeps.Averages(self.algorithm.weights(t), self._faced)
 
     @property
     def nodes_touched(self) -> int:
@@ -156,6 +166,10 @@ class Solver:
         evaluation.realization_plan(self.form, state.strategy, state.reach)
         return found
 
+    def evaluate_current(self) -> Evaluation:
+        """Values and best-response values of the last iterate."""
+        return evaluate_plan(self.form, self.state.reach, self.state.value, self._lanes)
+
 
 PRECISIONS = ("float64", "float32")
 """Floats that a solver's arrays may be kept in."""
@@ -186,6 +200,7 @@ def bytes_needed(
     """Bytes that a solver takes beside the compiled game; what an evaluation needs is among
     them, a policy of the whole game is not."""
     arrays = STATE_ARRAYS + len(algorithm.rule.memory) + algorithm.rule.forecast
+    arrays += algorithm.against == "average"
     return arrays * np.dtype(precision).itemsize * form_for(game, algorithm, locks).n_sequences
 
 

@@ -37,28 +37,32 @@ class Team:
         alternating: bool,
         state: sweeps.State,
         floors: np.ndarray,
+        averages: sweeps.Averages | None,
         locks: LockedLanes | None,
     ) -> None:
         """As :func:`tensorcfr.kernels.sweeps.iterate`, to the same bits."""
         players = range(form.n_players)
-        for row, floor in zip(schedule, floors.tolist(), strict=True):
+        faced = state.reach if averages is None else averages.reach
+        for t, (row, floor) in enumerate(zip(schedule, floors.tolist(), strict=True)):
             for player in players:
-                self._multiply(form, player, state)
+                if averages is not None:
+                    sweeps.average_reaches(form, player, t, alternating, state, averages)
+                self._multiply(form, player, faced, state.value)
                 if alternating:
                     self._update(form, player, rule, row, floor, state, locks)
             if not alternating:
                 for player in players:
                     self._update(form, player, rule, row, floor, state, locks)
 
-    def _multiply(self, form: SequenceForm, player: int, state: sweeps.State) -> None:
+    def _multiply(
+        self, form: SequenceForm, player: int, reach: np.ndarray, value: np.ndarray
+    ) -> None:
         own = slice(form.player_sequences[player], form.player_sequences[player + 1])
-        state.value[own] = 0.0
+        value[own] = 0.0
         # The single entries first: they may add to the sequences of any block.
-        sweeps.multiply_entries(form, player, state.reach, state.value)
+        sweeps.multiply_entries(form, player, reach, value)
         self._all(
-            lambda part: sweeps.multiply_blocks(
-                form, player, part, self.threads, state.reach, state.value
-            )
+            lambda part: sweeps.multiply_blocks(form, player, part, self.threads, reach, value)
         )
 
     def _update(

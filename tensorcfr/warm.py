@@ -10,7 +10,7 @@ from .algorithms import Algorithm, Record, find_algorithm
 from .compiled import CompiledGame, SequenceForm
 from .kernels import evaluation
 from .kernels.local_rule import LocalRule
-from .kernels.locks import impose
+from .kernels.locks import LockedLanes, impose
 from .kernels.regrets import add_regrets
 from .kernels.sweeps import State
 from .locks import LocksLike, locks_for
@@ -55,8 +55,8 @@ def warm_state(
         raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
     locked = locks_for(game, locks)
     form = form_for(game, record, locked)
-    regret, strategy = _begin(game, form, record.rule, given, iterations)
     lanes = locked.lanes(form)
+    regret, strategy = _begin(game, form, lanes, record.rule, given, iterations)
     if lanes is not None:
         impose(form, lanes, strategy)
     reach = np.empty(form.n_sequences)
@@ -74,7 +74,12 @@ def warm_state(
 
 
 def _begin(
-    game: CompiledGame, form: SequenceForm, rule: LocalRule, given: WarmStart, iterations: float
+    game: CompiledGame,
+    form: SequenceForm,
+    locks: LockedLanes | None,
+    rule: LocalRule,
+    given: WarmStart,
+    iterations: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cumulative regrets and behaviour strategy, float64 (sequences of ``form``,)."""
     if isinstance(given, Solution):
@@ -91,7 +96,7 @@ def _begin(
         check_shape(game, given.game)
     else:
         given = Policy.from_mapping(game, given)
-    return regrets_for(game, form, given.probabilities, iterations)
+    return regrets_for(game, form, given.probabilities, iterations, locks)
 
 
 def check_shape(game: CompiledGame, other: CompiledGame) -> None:
@@ -142,29 +147,39 @@ def _regrets_of(
 
 
 def regrets_for(
-    game: CompiledGame, form: SequenceForm, probabilities: np.ndarray, iterations: float
+    game: CompiledGame,
+    form: SequenceForm,
+    probabilities: np.ndarray,
+    iterations: float,
+    locks: LockedLanes | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Regrets of which regret matching makes given strategies, and the strategies.
 
     Regret matching bounds the squares of an infoset's positive regrets: after ``T`` iterations
-    their sum is at most ``T |A|`` times the square of the counterfactual range.  As in N. Brown,
-    T. Sandholm, "Strategy-based warm starting for regret minimization in games", AAAI 2016, the
-    substitute regrets meet that bound for a ``T`` that is chosen, here with the largest
-    counterfactual value under the strategies in place of the range.  The paper takes the given
-    strategies for an average and asks what regrets it would leave; here they are the strategies of
-    the first iteration.
+    their sum is at most ``T |A|`` times the square of the counterfactual range.  Here they meet
+    that bound, with the largest counterfactual value under the strategies in place of the range,
+    in proportion to the strategies, which are those of the first iteration.
+
+    Only the scale is that of N. Brown, T. Sandholm, "Strategy-Based Warm Starting for Regret
+    Minimization in Games", AAAI 2016.  There the given strategies are an average of ``T``
+    iterations, and the regrets those that it may have left, ``T (v'(a) - v')``: the value ``v'`` of
+    an infoset is put so high that the positive ones meet the bound, and what is played next is a
+    soft best response to the strategies, not the strategies.
 
     Args:
         game: The game.
         form: The form of it that will be swept.
         probabilities: float64 (sequences of the game,): the strategies.
         iterations: ``T``.
+        locks: Locked infosets, where the strategies play the locks instead; or None.
     """
     strategy = averaged(game, form, probabilities)
+    if locks is not None:
+        impose(form, locks, strategy)
     reach, value, scratch, unused = np.zeros((4, form.n_sequences))
     evaluation.realization_plan(form, strategy, reach)
     for player in range(form.n_players):
-        add_regrets(form, player, strategy, reach, value, scratch, unused)
+        add_regrets(form, player, strategy, reach, value, scratch, unused, None)
     regret = np.zeros(form.n_sequences)
     shapes = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
     for first, actions, lanes in zip(*(shape.tolist() for shape in shapes), strict=True):

@@ -15,6 +15,8 @@ Sources
   Connecting Regret Matching and Mirror Descent", AAAI 2021.
 * DCFR+, PDCFR+: Xu, Li, Liu, Fu, Fu, Xing and Cheng, "Minimizing Weighted Counterfactual Regret
   with Optimistic Online Mirror Descent", IJCAI 2024.
+* CFR-AVG: Brown, Bakhtin, Lerer and Gong, "Combining Deep Reinforcement Learning and Search for
+  Imperfect-Information Games", NeurIPS 2020; on a whole tree, average strategies at every terminal.
 
 Conventions (OpenSpiel's; ``docs/numerics.md`` says them at more length)
 
@@ -313,6 +315,9 @@ class ReferenceCFR:
     ``average_power`` and ``delay``: iteration t weighs ``max(t - delay, 0) ** average_power`` in
     the average, and nothing up to the delay.  Power 0 is the uniform average, 1 the linear one.
 
+    ``against_averages``: whoever updates meets the others' average strategies, weighted as in the
+    end, the strategies that they play now included.
+
     ``regret_matching_plus`` is short for ``rule=cfr_plus_rule``; give ``rule`` and ``matching``
     for any other variant.  CFR is (False, power 0); CFR+ as published is (True, power 1,
     alternating).
@@ -328,6 +333,7 @@ class ReferenceCFR:
         delay: int = 0,
         rule: Rule | None = None,
         matching: Matching = regret_matching,
+        against_averages: bool = False,
     ) -> None:
         if regret_matching_plus and rule is not None:
             raise ValueError("regret_matching_plus is a rule already; give one of the two")
@@ -337,11 +343,14 @@ class ReferenceCFR:
         self.average_power = average_power
         self.alternating = alternating
         self.delay = delay
+        self.against_averages = against_averages
         self.t = 0
         infosets = self.tree.infosets
         self.regrets = {label: [0.0] * len(i.actions) for label, i in infosets.items()}
         self.cumulative = {label: [0.0] * len(i.actions) for label, i in infosets.items()}
         self.strategy = {label: normalized(zeros) for label, zeros in self.regrets.items()}
+        self.updates = [0] * self.tree.n_players
+        self.met: dict[str, list[float]] = {}
 
     def step(self) -> None:
         """One iteration: every player is updated once."""
@@ -362,10 +371,13 @@ class ReferenceCFR:
         """Regrets, average, then regret matching; all from the strategies as they stand now."""
         instant = {label: [0.0] * len(i.actions) for label, i in self.tree.infosets.items()}
         own_reach: dict[str, float] = {}
+        if self.against_averages:
+            self.met = self._averages_met()
         for player in players:
             self._value(self.tree.root, player, 1.0, 1.0, instant, own_reach)
-        weight = self._average_weight()
+        weight = self._average_weight(self.t)
         for player in players:
+            self.updates[player] += 1
             for infoset in self.tree.infosets_of(player):
                 label = infoset.label
                 self.regrets[label] = self.rule(self.regrets[label], instant[label], self.t)
@@ -373,9 +385,39 @@ class ReferenceCFR:
                     self.cumulative[label][action] += weight * own_reach[label] * probability
                 self.strategy[label] = self.matching(self.regrets[label], instant[label], self.t)
 
-    def _average_weight(self) -> float:
+    def _average_weight(self, t: int) -> float:
         """w(t); written so that 0 ** 0 does not let a delayed uniform average begin early."""
-        return float((self.t - self.delay) ** self.average_power) if self.t > self.delay else 0.0
+        return float((t - self.delay) ** self.average_power) if t > self.delay else 0.0
+
+    def _averages_met(self) -> dict[str, list[float]]:
+        """Everybody's average strategy, the strategy that is played now counted in; the latter
+        alone while nothing has a weight."""
+        met: dict[str, list[float]] = {}
+
+        def walk(node: Node, reach: list[float]) -> None:
+            if isinstance(node, TerminalNode):
+                return
+            if isinstance(node, ChanceNode):
+                for child in node.children:
+                    walk(child, reach)
+                return
+            label, player = node.infoset.label, node.infoset.player
+            sigma, t = self.strategy[label], self.updates[player] + 1
+            weight = self._average_weight(t)
+            if t > self.delay:
+                met[label] = normalized(
+                    [
+                        total + weight * reach[player] * p
+                        for total, p in zip(self.cumulative[label], sigma, strict=True)
+                    ]
+                )
+            else:
+                met[label] = sigma
+            for p, child in zip(sigma, node.children, strict=True):
+                walk(child, [*reach[:player], reach[player] * p, *reach[player + 1 :]])
+
+        walk(self.tree.root, [1.0] * self.tree.n_players)
+        return met
 
     def _value(
         self,
@@ -403,9 +445,10 @@ class ReferenceCFR:
         label = node.infoset.label
         sigma = self.strategy[label]
         if node.infoset.player != player:
+            met = self.met[label] if self.against_averages else sigma
             return sum(
                 p * self._value(child, player, own, others * p, instant, own_reach)
-                for p, child in zip(sigma, node.children, strict=True)
+                for p, child in zip(met, node.children, strict=True)
             )
         own_reach[label] = own
         values = [

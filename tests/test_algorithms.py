@@ -41,8 +41,19 @@ def test_defaults_are_those_of_the_papers() -> None:
 def test_round_trip_through_plain_values(name: str) -> None:
     record = ALGORITHMS[name]
     assert isinstance(record, Algorithm)
-    changed = record(alternating=False, delay=2, average_power=3)
+    changed = record(alternating=False, delay=2, average_power=3, against="average")
     assert from_dict(to_dict(changed)) == changed
+
+
+def test_what_was_written_before_there_was_a_choice_of_opponents() -> None:
+    older = {key: value for key, value in to_dict(CFR).items() if key != "against"}
+    assert from_dict(older) == CFR
+
+
+def test_weights_of_iterations() -> None:
+    t = np.array([3.0, 4.0, 5.0])
+    np.testing.assert_array_equal(CFR_PLUS.weights(t), t)
+    np.testing.assert_array_equal(CFR(delay=3).weights(t), [0, 1, 1])
 
 
 def test_names() -> None:
@@ -72,6 +83,7 @@ def test_schedule() -> None:
         ({"delay": 0.5}, ValueError, "delay must be a whole number >= 0, not 0.5"),
         ({"average_power": -1}, ValueError, "average_power must be at least 0, not -1"),
         ({"alpha": float("nan")}, ValueError, "a parameter is not finite"),
+        ({"against": "last"}, ValueError, "against must be one of current, average, not 'last'"),
     ],
 )
 def test_bad_changes(changes: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -5,12 +5,27 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 import tensorcfr
-from tensorcfr import ALGORITHMS, CFR, CFR_PLUS, DCFR, GAMES, Solution, cli, compile_game, solve
+from tensorcfr import (
+    ALGORITHMS,
+    CFR,
+    CFR_PLUS,
+    DCFR,
+    GAMES,
+    Chance,
+    Decision,
+    Game,
+    Solution,
+    Terminal,
+    cli,
+    compile_game,
+    solve,
+)
 from tensorcfr.algorithms import LP
 from tensorcfr.cli import app as commands
 from tensorcfr.cli import arguments
@@ -39,6 +54,25 @@ def refused(code: int, *words: str | Path) -> str:
     prefix, _, message = line.partition("tensorcfr: ")
     assert prefix == ""
     return message
+
+
+class Awkward(Game):
+    """A player who acts at one of three infosets, whose labels are hard to tell apart."""
+
+    n_players = 2
+
+    def root(self) -> str:
+        return "root"
+
+    def node(self, state: str) -> Any:
+        if state == "root":
+            return Chance({"": 0.5, "a": 0.25, "a:b": 0.25})
+        if state == "over":
+            return Terminal([0, 0])
+        return Decision(0, state, ["b", "b=1", "b,c"])
+
+    def next(self, state: str, action: Any) -> str:
+        return action if state == "root" else "over"
 
 
 def no_solving(*args: object, **kwargs: object) -> None:
@@ -114,6 +148,56 @@ class TestSolve:
         assert "lp: solved exactly" in text
         assert "-0.0555556" in text
         assert "iterations" not in text
+
+    def test_automatic(self) -> None:
+        assert "lp: solved exactly" in printed("solve", "kuhn", "--algorithm", "auto")
+        to_target = printed("solve", "kuhn", "--algorithm=auto", "--target=1e-3")
+        assert "\npdcfr+(alpha=2.3, average_power=5, alternating): reached the" in to_target
+        exact = printed("solve", "kuhn", "--algorithm=auto", "--target=1e-12", "--no-strategy")
+        assert "lp: solved exactly" in exact
+        iterated = printed("solve", "kuhn", "--algorithm=auto", "--lock=J:bet=0")
+        assert "\niterations         1,000 " in iterated
+        three = printed("solve", "kuhn(players=3)", "--algorithm=auto", "--no-strategy")
+        assert "\ncfr+(average_power=1, alternating): ran the iterations" in three
+
+    def test_automatic_goes_on_as_it_began(self, tmp_path: Path) -> None:
+        file = tmp_path / "dcfr.npz"
+        printed("solve", "kuhn", "--algorithm=dcfr", "--iters=5", "--save", file)
+        text = printed("solve", "--resume", file, "--algorithm=auto", "--iters=5")
+        assert "\ndcfr(" in text
+        assert "\niterations         10 " in text
+
+    def test_automatic_is_drawn(self, tmp_path: Path) -> None:
+        printed("solve", "kuhn", "--algorithm=auto", "--target=1e-9", "--plot", tmp_path / "a.png")
+        message = refused(USAGE, "solve", "kuhn", "--algorithm=auto", "--simultaneous")
+        assert message == "--simultaneous is for an algorithm that is named, not for auto"
+
+    def test_locks(self) -> None:
+        text = printed(
+            *("solve", "kuhn", "--algorithm=pcfr+", "--iters=500", "--rows=0"),
+            *("--lock", "J:bet=1", "--lock", "Kb:pass=1/4,bet=0.75"),
+        )
+        locks = {"J": {"bet": 1.0}, "Kb": {"pass": 0.25, "bet": 0.75}}
+        expected = solve(compile_game("kuhn"), "pcfr+", iters=500, locks=locks)
+        assert "pcfr+(average_power=2, alternating), 2 infosets locked: ran" in text
+        assert f"\nvalue of player 0  {expected.value[0]:+.6g} " in text
+        assert f"\nexploitability     {expected.exploitability:.6g} " in text
+        assert "pass 0.250  bet 0.750" in text
+
+    def test_the_best_is_kept(self, tmp_path: Path) -> None:
+        file = tmp_path / "best.npz"
+        text = printed(
+            *("solve", "leduc", "--algorithm=cfr", "--iters=300", "--keep-best", "--no-strategy"),
+            *("--save", file),
+        )
+        solution = Solution.load(file)
+        assert solution.best is not None
+        assert f"\nbest seen          {solution.best.exploitability:.6g}  " in text
+        assert str(solution.best) in text
+        assert "nash_conv  last iterate\n" in text
+        assert all(len(line) <= 80 for line in text.partition("\nwrote")[0].splitlines())
+        assert solution.trace[-1].last_exploitability is not None
+        assert f"  {solution.trace[-1].last_exploitability:.4g}\n" in text
 
     def test_rows(self) -> None:
         short = printed("solve", "kuhn", "--iters", "1", "--rows", "2")
@@ -348,6 +432,44 @@ class TestArguments:
         assert arguments.read_algorithm("cfr", simultaneous=False) is CFR
         assert arguments.read_algorithm("cfr", simultaneous=True) == CFR(alternating=False)
         assert arguments.read_algorithm("cfr+(delay=3)", simultaneous=False) == CFR_PLUS(delay=3)
+
+    @pytest.mark.parametrize(
+        ("text", "lock"),
+        [
+            ("a:b=1", {"a": {"b": 1.0}}),
+            ("a:b:b=1/2", {"a:b": {"b": 0.5}}),
+            ("a:b:b,c=0.5,b=5e-1", {"a:b": {"b,c": 0.5, "b": 0.5}}),
+            ("a:b=1=0", {"a": {"b=1": 0.0}}),
+            (":b= 1 ", {"": {"b": 1.0}}),
+        ],
+    )
+    def test_locks_of_awkward_labels(self, text: str, lock: dict[str, dict[str, float]]) -> None:
+        game = compile_game(Awkward())
+        assert arguments.read_locks(game, [text]) == lock
+
+    def test_locks_add_up(self) -> None:
+        game = compile_game(Awkward())
+        assert arguments.read_locks(game, []) is None
+        found = arguments.read_locks(game, ["a:b=0.5", ":b=1", "a:b,c=0.25"])
+        assert found == {"a": {"b": 0.5, "b,c": 0.25}, "": {"b": 1.0}}
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("J", "'J' begins with no infoset of kuhn; did you mean 'J'?"),
+            ("jack:bet=1", "--lock takes infoset:action=probability, and 'jack:bet=1' begins"),
+            ("J:raise=1", "'J:raise=1': infoset 'J' has no action 'raise'; there are: bet, pass"),
+            ("J:bet", "'J:bet': infoset 'J' has no action 'bet'; did you mean 'bet'?"),
+            ("J:bet=", "'J:bet=': '' is no probability; write 0.25 or 1/4"),
+            ("J:bet=lots", "'J:bet=lots': 'lots' is no probability"),
+            ("J:bet=1/0", "'1/0' is no probability"),
+            ("J:bet=1,bet=0", "'J:bet=1,bet=0': 'bet' at 'J' is locked twice"),
+            ("J:bet=1,", "'J:bet=1,': infoset 'J' has no action ''"),
+            ("J:bet=2", "infoset 'J' cannot be locked to {'bet': 2.0}: no distribution"),
+        ],
+    )
+    def test_bad_locks(self, text: str, message: str) -> None:
+        assert message in refused(USAGE, "solve", "kuhn", "--lock", text)
 
     def test_checkpoints(self) -> None:
         read = arguments.read_checkpoints

@@ -28,6 +28,8 @@ ALGORITHMS: dict[str, str | Algorithm] = {
     "cfr+ simultaneous": CFR_PLUS(alternating=False),
     "gradient": "pcfr+gradient",
     "gradient simultaneous": PCFR_PLUS_GRADIENT(alternating=False),
+    "against averages": CFR_PLUS(against="average"),
+    "against averages simultaneous": CFR_PLUS(against="average", alternating=False),
 }
 GAMES = (
     "leduc",
@@ -86,7 +88,7 @@ def test_threads_change_no_bit(name: str, algorithm: str) -> None:
 
 @pytest.mark.parametrize("name", ["leduc, blocks", "a wide game"])
 def test_threads_in_single_precision(name: str) -> None:
-    for algorithm in ("cfr+", "pcfr+gradient"):
+    for algorithm in ("cfr+", "pcfr+gradient", "cfr-avg"):
         expected = bits(stepped(name, algorithm, 12, precision="float32").state)
         for threads in (2, 3):
             solver = stepped(name, algorithm, 12, precision="float32", threads=threads)

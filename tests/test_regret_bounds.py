@@ -10,9 +10,11 @@ import pytest
 from equality import as_game
 from random_games import random_game
 from reference import ReferenceCFR, Tree, best_response_value, build_tree, expected_values
+from test_locks import random_locks
 
 from tensorcfr import CFR, CompiledGame, Solver, compile_game, nash_conv, solve
 from tensorcfr.games import make_game
+from tensorcfr.kernels.locks import FREE
 from tensorcfr.regrets import RegretPoint, regrets
 
 GAMES: dict[str, Any] = {
@@ -132,6 +134,52 @@ def test_overall_regret_is_below_the_sum_of_the_infosets_for_any_algorithm() -> 
             assert point.overall[player] <= positive[own].sum() + 1e-9
 
 
+@pytest.mark.parametrize("record", ["cfr", SIMULTANEOUS, "cfr+"], ids=str)
+@pytest.mark.parametrize("name", GAMES)
+def test_the_bounds_hold_with_locks(name: str, record: Any) -> None:
+    game = compile_game(GAMES[name])
+    locks = random_locks(game, 5)
+    assert locks
+    for point in regrets(game, record, checkpoints=[1, 2, 5, 20, 80], locks=locks):
+        check_theorems(game, point)
+        for label, bound, regret in zip(
+            game.infoset_labels, point.infoset_bound, point.infoset, strict=True
+        ):
+            if sum(locks.get(label, {}).values()) > 1 - 1e-12:
+                assert (bound, regret) == (0, 0)
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("name", GAMES)
+def test_the_true_sums_with_locks_are_those_that_cfr_keeps(name: str, *, alternating: bool) -> None:
+    game = compile_game(GAMES[name])
+    record, locks = CFR(alternating=alternating), random_locks(game, 3)
+    (point,) = regrets(game, record, checkpoints=[40], locks=locks)
+    solver = Solver(game, record, locks=locks)
+    solver.step(40)
+    assert solver.form is game.form
+    kept = np.where(locks.probabilities() == FREE, solver.state.regret, -np.inf)
+    expected = np.where(point.infoset_bound > 0, best_actions(game, kept), 0.0)
+    np.testing.assert_allclose(point.infoset, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["kuhn", "liars_dice(faces=3)", "goofspiel(cards=3)"])
+def test_average_regrets_sum_to_nash_conv_with_locks(name: str) -> None:
+    """A best fixed strategy plays what is locked, as a best response does."""
+    game = compile_game(name)
+    locks = random_locks(game, 8)
+    for point in regrets(game, SIMULTANEOUS, checkpoints=[1, 10, 60], locks=locks):
+        solution = solve(game, SIMULTANEOUS, iters=point.iteration, locks=locks)
+        assert sum(point.average) == pytest.approx(solution.nash_conv, abs=1e-11)
+
+
+def test_locks_are_counted_out_of_the_bounds() -> None:
+    """Kuhn: two of six infosets of player 0 locked wholly, one of two actions being one."""
+    locks = {"J": {"bet": 0.25}, "Kpb": {"bet": 1}}
+    (point,) = regrets(compile_game("kuhn"), "cfr", checkpoints=[4], locks=locks)
+    assert point.overall_bound == pytest.approx([4 * 4 * 8**0.5, 6 * 4 * 8**0.5])
+
+
 def test_bounds_in_figures() -> None:
     """Kuhn: utilities from -2 to 2, two actions, six infosets a player."""
     first, fourth = regrets(compile_game("kuhn"), "cfr", checkpoints=[4, 1])
@@ -159,6 +207,12 @@ def test_the_same_seed_gives_the_same_regrets() -> None:
         ("cfr", {"checkpoints": [1], "seed": 1}, "cfr draws no random numbers"),
         ("lp", {"checkpoints": [1]}, "lp does not iterate: it has no regrets"),
         ("cfrr", {"checkpoints": [1]}, "no algorithm 'cfrr'"),
+        ("cfr", {"checkpoints": [1], "locks": {"T": {"bet": 1}}}, "kuhn has no infoset 'T'"),
+        (
+            "external_sampling",
+            {"checkpoints": [1], "locks": {"J": {"bet": 1}}},
+            "external_sampling takes no locks",
+        ),
     ],
 )
 def test_refusals(algorithm: str, options: dict[str, Any], message: str) -> None:

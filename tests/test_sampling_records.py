@@ -86,6 +86,7 @@ def test_a_rule_of_ones_own() -> None:
         ("pcfr+", "leans on the last instantaneous regret"),
         ("pcfr+gradient", "forecast takes the values of the whole tree"),
         ("hedge", "weights of exponents"),
+        ("cfr-avg", "it plays against averages"),
         ("lp", "the variant must be one of CFR, not lp"),
         ("external_sampling", "the variant must be one of CFR, not external_sampling"),
         ("cfr++", "no algorithm 'cfr\\+\\+'"),

@@ -40,7 +40,7 @@ from tensorcfr import (
 from tensorcfr.invariants import check
 from tensorcfr.warm import warm_state
 
-SCALE_FREE = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "pcfr+gradient")
+SCALE_FREE = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "pcfr+gradient", "cfr-avg")
 SUITED = ("leduc", "leduc(suits=3)", "leduc(ranks=4)", "leduc(ranks=5)")
 
 

@@ -178,6 +178,15 @@ def test_with_locks() -> None:
         assert evaluate(game, done.policy, locks=locks).exploitability < 1e-4
 
 
+def test_values_are_those_of_strategies_that_play_the_locks() -> None:
+    game = compile_game("kuhn")
+    locks = {"J": {"bet": 1.0}, "Kb": {"bet": 0.25}}
+    given = random_policy(game)
+    playing = given | {"J": {"pass": 0.0, "bet": 1.0}, "Kb": {"pass": 0.75, "bet": 0.25}}
+    one, other = (warm_state(game, "cfr", policy, locks=locks) for policy in (given, playing))
+    np.testing.assert_array_equal(one.regret, other.regret)
+
+
 def test_single_precision() -> None:
     game = compile_game("kuhn")
     begun = solve(game, iters=100, precision="float32")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from equality import Variant
 from reference import (
     cfr_plus_rule,
+    cfr_rule,
     dcfr_plus_rule,
     dcfr_rule,
     fading_predictive_matching,
@@ -17,7 +18,7 @@ from reference import (
 )
 
 from tensorcfr import CFR, CFR_PLUS, DCFR
-from tensorcfr.algorithms import DCFR_PLUS, LCFR, PCFR_PLUS, PDCFR_PLUS
+from tensorcfr.algorithms import CFR_AVG, DCFR_PLUS, LCFR, PCFR_PLUS, PDCFR_PLUS
 
 PLAIN: dict[str, Variant] = {
     "cfr": (CFR, {"average_power": 0, "alternating": True}),
@@ -52,6 +53,7 @@ YOUNGER: dict[str, Variant] = {
             "average_power": 5,
         },
     ),
+    "cfr-avg": (CFR_AVG, {"rule": cfr_rule, "average_power": 0, "against_averages": True}),
 }
 CHANGED: dict[str, Variant] = {
     "lcfr, quadratic": (LCFR(average_power=2), {"rule": lcfr_rule, "average_power": 2}),
@@ -73,6 +75,15 @@ CHANGED: dict[str, Variant] = {
             "rule": pdcfr_plus_rule(1),
             "matching": fading_predictive_matching(1),
             "average_power": 2,
+        },
+    ),
+    "dcfr against averages, delayed": (
+        DCFR(against="average", delay=2),
+        {
+            "rule": dcfr_rule(1.5, 0),
+            "average_power": 2,
+            "delay": 2,
+            "against_averages": True,
         },
     ),
 }

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from .family import (
     ALGORITHMS,
+    AUTOMATIC,
     CFR,
+    CFR_AVG,
     CFR_PLUS,
     CHANCE_SAMPLING,
     DCFR,
@@ -36,7 +38,9 @@ from .sampling import Sampling
 
 __all__ = [
     "ALGORITHMS",
+    "AUTOMATIC",
     "CFR",
+    "CFR_AVG",
     "CFR_PLUS",
     "CHANCE_SAMPLING",
     "DCFR",

@@ -209,6 +209,26 @@ HEDGE = Algorithm(
 over the range of the counterfactual values, which are often much smaller than the payoffs: larger
 values of ``eta`` are worth trying."""
 
+CFR_AVG = Algorithm(
+    "cfr-avg",
+    REGRET_MATCHING,
+    formula="R <- R + r, where r are the regrets against the others' average strategies; strategy "
+    "from [R]+; uniform average",
+    source="N. Brown, A. Bakhtin, A. Lerer, Q. Gong, 'Combining deep reinforcement learning and "
+    "search for imperfect-information games', NeurIPS 2020 (appendix on CFR-AVG)",
+    against="average",
+)
+"""CFR-AVG on a whole tree: the average strategies drive the reaches.
+
+The paper searches a few moves deep, and values what lies below for the average strategies instead
+of those of the iteration; on the way there, reaches are those of the iteration.  On a tree that is
+not cut there is nothing below, and its CFR-AVG is CFR.  So is its modified form, which adds ``t``
+times the value under the average of ``t`` iterations less ``t - 1`` times that of the iteration
+before: payoffs are linear in an opponent's reach, so that this is the value under strategy ``t``.
+What is here takes the name at its word, at every terminal, as OpenSpiel's value function solver
+does with ``beliefs_for_average``.  It is there to be studied: it has no guarantee, and comes to no
+equilibrium of Kuhn or Leduc poker."""
+
 LP = LinearProgram()
 """The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
 
@@ -278,6 +298,7 @@ ALGORITHMS: dict[str, Record] = {
         PCFR_PLUS_GRADIENT,
         PDCFR_PLUS,
         HEDGE,
+        CFR_AVG,
         WHOLE_TRAVERSAL,
         CHANCE_SAMPLING,
         EXTERNAL_SAMPLING,
@@ -286,7 +307,9 @@ ALGORITHMS: dict[str, Record] = {
     )
 }
 """The variants by name, those that were registered included."""
-PUBLISHED = frozenset(ALGORITHMS)
+AUTOMATIC = "auto"
+"""In place of a name, where a game is at hand to choose an algorithm by."""
+PUBLISHED = frozenset({*ALGORITHMS, AUTOMATIC})
 """The names that come with the library."""
 
 
@@ -299,8 +322,7 @@ def register(algorithm: Algorithm | Sampling) -> None:
     Raises:
         ValueError: The name belongs to a published algorithm.
     """
-    known = ALGORITHMS.get(algorithm.name)
-    if known is not None and known != algorithm and algorithm.name in PUBLISHED:
+    if algorithm.name in PUBLISHED and ALGORITHMS.get(algorithm.name) != algorithm:
         raise ValueError(f"the name {algorithm.name!r} belongs to a published algorithm")
     ALGORITHMS[algorithm.name] = algorithm
 
@@ -316,6 +338,11 @@ def find_algorithm(algorithm: str | Record) -> Record:
         return algorithm
     if not isinstance(algorithm, str):
         raise TypeError(f"an algorithm is a name or an Algorithm, not {algorithm!r}")
+    if algorithm == AUTOMATIC:
+        raise ValueError(
+            f"{AUTOMATIC!r} chooses by the game and the target; only solve(game, {AUTOMATIC!r}) "
+            "takes it"
+        )
     found = ALGORITHMS.get(algorithm)
     if found is None:
         meant = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
@@ -364,6 +391,7 @@ def to_dict(record: Record) -> dict[str, Any]:
         "delay": int(record.delay),
         "restart_base": int(record.restart_base),
         "alternating": record.alternating,
+        "against": record.against,
     }
 
 
@@ -397,6 +425,7 @@ def from_dict(values: Mapping[str, Any]) -> Record:
             raise ValueError(f"parameter {key!r} of {record.name} was a function when written")
     options = ("average_power", "delay", "restart_base", "alternating")
     changes = {key: values[key] for key in options}
+    changes["against"] = values.get("against", "current")
     if "floor" in values or not callable(record.floor):
         changes["floor"] = values.get("floor", 0.0)
     return record(**values["parameters"], **changes)

@@ -17,6 +17,10 @@ SCHEDULE_ROWS = 1 << 16
 
 Parameter = float | Callable[[np.ndarray], np.ndarray]
 """A number, or a function of the iterations."""
+AGAINST = ("current", "average")
+"""Which strategies of the others a player may face."""
+UNSAID: Mapping[str, Any] = {"delay": 0, "restart_base": 0, "floor": 0.0, "against": "current"}
+"""Options that a description leaves out where they have these values."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,11 @@ class Algorithm:
     """``e``: a strategy is a mixture, ``1 - e`` of what the rule says and ``e`` of the uniform one,
     so that every action has at least the probability ``e / |A|``; a number, or a function of the
     iterations that play it."""
+    against: str = "current"
+    """Which strategies of the others a player's values and regrets are taken against: those that
+    they play now (``"current"``), or their average so far, the strategies that they play now
+    included with the weight that they will have in it (``"average"``).  As long as nothing has a
+    weight there is no average, and the current strategies stand for it."""
 
     def __post_init__(self) -> None:
         given = MappingProxyType(
@@ -77,6 +86,10 @@ class Algorithm:
             )
         if not callable(self.floor) and not 0.0 <= self.floor <= 1.0:
             raise ValueError(f"{self.name}: floor must be from 0 to 1, not {self.floor!r}")
+        if self.against not in AGAINST:
+            raise ValueError(
+                f"{self.name}: against must be one of {', '.join(AGAINST)}, not {self.against!r}"
+            )
         if not isinstance(self.alternating, bool):
             raise ValueError(
                 f"{self.name}: alternating must be True or False, not {self.alternating!r}"
@@ -114,19 +127,24 @@ class Algorithm:
         """
         t = np.arange(first, first + count, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            weight = np.maximum(t - self.delay, 0.0) ** self.average_power
             given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
             columns = self.rule.at(t, **given) if self.rule.at else ()
         # Filled column by column: this is most of what a single iteration of a small game costs.
         table = np.empty((count, 1 + len(columns)))
-        table[:, 0] = weight
-        table[: max(self.delay + 1 - first, 0), 0] = 0.0
+        table[:, 0] = self.weights(t)
         for index, column in enumerate(columns, start=1):
             table[:, index] = column
         if not np.isfinite(table).all():
             bad = int(t[~np.isfinite(table).all(axis=1)][0])
             raise ValueError(f"{self}: its weight or a parameter is not finite at iteration {bad}")
         return table
+
+    def weights(self, t: np.ndarray) -> np.ndarray:
+        """With which iterations ``t`` (float64, from 1) enter the average; float64, alike."""
+        with np.errstate(over="ignore"):
+            weights = np.maximum(t - self.delay, 0.0) ** self.average_power
+        weights[t <= self.delay] = 0.0
+        return weights
 
     def floors(self, first: int, count: int) -> np.ndarray:
         """Floors of the strategies that iterations ``first`` to ``first + count - 1`` end with,
@@ -189,14 +207,14 @@ class Algorithm:
             "restart_base": self.restart_base,
             "alternating": self.alternating,
             "floor": self.floor,
+            "against": self.against,
         }
 
     def __str__(self) -> str:
-        unsaid = {"delay": 0, "restart_base": 0, "floor": 0.0}
         said = [
             describe(key, value)
             for key, value in self.options.items()
-            if value != unsaid.get(key, object())
+            if value != UNSAID.get(key, object())
         ]
         return f"{self.name}({', '.join(said)})"
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import suggest
-from .records import Algorithm, describe
+from .records import UNSAID, Algorithm, describe
 
 SCHEMES: dict[str, tuple[str, ...]] = {
     "whole": ("prune",),
@@ -140,7 +140,7 @@ class Sampling:
         return {"variant": self.variant.name, **own, **self.variant.options}
 
     def __str__(self) -> str:
-        unsaid = {"delay": 0, "restart_base": 0, "floor": 0.0, "baseline": 0.0, "prune": True}
+        unsaid = {**UNSAID, "baseline": 0.0, "prune": True}
         said = [
             describe(key, value)
             for key, value in self.options.items()
@@ -190,6 +190,8 @@ def _why_not(variant: Algorithm) -> str:
     rule = variant.rule
     if callable(variant.floor) or variant.floor > 0:
         return "its strategy has a floor; what is sampled plays by regret matching"
+    if variant.against != "current":
+        return "it plays against averages; what is sampled are the strategies of one iteration"
     if rule.memory:
         return f"its rule keeps more than a regret ({', '.join(rule.memory)})"
     if rule.forecast:

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..algorithms import LinearProgram, Record
+from ..algorithms import AUTOMATIC, LinearProgram, Record
+from ..automatic import automatic
 from ..compiled import CompiledGame
 from ..compilers import OPENSPIEL_PREFIX, compile_game
 from ..driver import Progress
@@ -75,8 +76,8 @@ def solve(
     algorithm: Annotated[
         str | None,
         typer.Option(
-            help="'cfr' or 'dcfr(alpha=2)' (see: tensorcfr algorithms).  "
-            f"By default {DEFAULT_ALGORITHM}, or that of --resume."
+            help="'cfr' or 'dcfr(alpha=2)' (see: tensorcfr algorithms); 'auto' chooses by the "
+            f"game and the target.  By default {DEFAULT_ALGORITHM}, or that of --resume."
         ),
     ] = None,
     iters: Annotated[
@@ -102,6 +103,18 @@ def solve(
     ] = None,
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Update all players at once, not in turn.")
+    ] = False,
+    locks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lock",
+            metavar="INFOSET:ACTION=P,...",
+            help="Fix probabilities of an infoset, and solve the rest; repeatable.",
+        ),
+    ] = None,
+    keep_best: Annotated[
+        bool,
+        typer.Option("--keep-best", help="Keep the best strategy seen, average or last iterate."),
     ] = False,
     seed: Annotated[
         int | None, typer.Option(help="Of an algorithm that samples; 0 by default.")
@@ -137,16 +150,27 @@ def solve(
         given = arguments.read_settings(settings or [])
         limit = arguments.read_memory_limit(memory_limit)
         start = Solution.load(resume) if resume else None
-        record = _algorithm(algorithm, start, simultaneous=simultaneous)
-        is_exact = isinstance(record, LinearProgram)
-        if is_exact and plot:
+        if algorithm == AUTOMATIC and simultaneous:
+            raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
+        if algorithm == AUTOMATIC and start:
+            algorithm = None
+        is_automatic = algorithm == AUTOMATIC
+        record = None if is_automatic else _algorithm(algorithm, start, simultaneous=simultaneous)
+        if isinstance(record, LinearProgram) and plot:
             raise ValueError("lp is exact: there is no convergence to --plot")
         last_node = arguments.read_whole("--nodes", nodes)
-        if not is_exact and (iters, target, time_limit, nodes) == (None,) * 4:
-            iters = DEFAULT_ITERATIONS
         with _progress_bar(start.iterations if start else 0, time_limit) as show:
+            compiled = _compile(game, start, given, limit)
+            locked = arguments.read_locks(compiled, locks or [])
+            if is_automatic:
+                asked = (iters, time_limit, nodes, locked, plot, keep_best or None)
+                record = automatic(compiled, target=target, exact=asked == (None,) * len(asked))
+                target = None if isinstance(record, LinearProgram) else target
+            is_exact = isinstance(record, LinearProgram)
+            if not is_exact and (iters, target, time_limit, nodes) == (None,) * 4:
+                iters = DEFAULT_ITERATIONS
             solution = run(
-                _compile(game, start, given, limit),
+                compiled,
                 record,
                 iters=iters,
                 target=target,
@@ -154,7 +178,9 @@ def solve(
                 nodes=last_node,
                 checkpoints=marks,
                 start=start,
+                locks=locked,
                 seed=seed,
+                keep_best=keep_best,
                 progress=show,
                 memory_limit=limit,
             )

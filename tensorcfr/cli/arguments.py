@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ..algorithms import Record
+from ..compiled import CompiledGame
+from ..errors import suggest
+from ..policy import suggest_label
 from ..sweep import read_algorithm as named_algorithm
 
 
@@ -37,6 +41,57 @@ def read_algorithm(spec: str, *, simultaneous: bool) -> Record:
         ValueError: There is no such algorithm or option, or the text has another form.
     """
     return named_algorithm(spec, **({"alternating": False} if simultaneous else {}))
+
+
+def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, float]] | None:
+    """``["J:bet=0", "K:pass=1/4,bet=0.75"]`` to probabilities by infoset and action; None if there
+    is nothing to lock.
+
+    Labels are those of the game, so they may have colons, commas and equals signs in them: where
+    several fit, the longest is meant.
+
+    Raises:
+        ValueError: No infoset or action of the game stands there, or no probability; names what
+            was written.
+    """
+    locks: dict[str, dict[str, float]] = {}
+    for text in texts:
+        label = _longest(text, game.infoset_index, ":")
+        if label is None:
+            written = text.partition(":")[0]
+            raise ValueError(
+                f"--lock takes infoset:action=probability, and {text!r} begins with no infoset of "
+                f"{game.name}; {suggest_label(game, written)}"
+            )
+        actions = game.infoset_actions[game.infoset_index[label]]
+        lock = locks.setdefault(label, {})
+        rest = text[len(label) + 1 :]
+        while True:
+            action = _longest(rest, actions, "=")
+            if action is None:
+                written = rest.partition("=")[0]
+                raise ValueError(
+                    f"--lock {text!r}: infoset {label!r} has no action {written!r}; "
+                    f"{suggest(written, actions)}"
+                )
+            if action in lock:
+                raise ValueError(f"--lock {text!r}: {action!r} at {label!r} is locked twice")
+            number, comma, rest = rest[len(action) + 1 :].partition(",")
+            try:
+                lock[action] = float(Fraction(number.strip()))
+            except (ValueError, ZeroDivisionError):
+                raise ValueError(
+                    f"--lock {text!r}: {number!r} is no probability; write 0.25 or 1/4"
+                ) from None
+            if not comma:
+                break
+    return locks or None
+
+
+def _longest(text: str, labels: Iterable[str], end: str) -> str | None:
+    """The longest label that a text begins with, ``end`` after it."""
+    fitting = [label for label in labels if text.startswith(label + end)]
+    return max(fitting, key=len, default=None)
 
 
 def read_whole(option: str, text: str | None) -> int | None:

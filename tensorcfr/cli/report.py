@@ -41,7 +41,9 @@ ROUND_STEPS = (1, 2, 5)
 def print_solution(console: Console, solution: Solution, *, rows: int, strategy: bool) -> None:
     """The whole report: game, figures, trace, strategy."""
     _print(console, _game_line(solution.game))
-    _print(console, Text.assemble((str(solution.algorithm), "bold"), f": {solution.status.value}"))
+    locked = f", {len(solution.locks):,} infosets locked" if solution.locks else ""
+    how = (str(solution.algorithm), "bold")
+    _print(console, Text.assemble(how, f"{locked}: {solution.status.value}"))
     _print(console, "")
     _print(console, _figures(solution))
     if solution.trace:
@@ -188,6 +190,8 @@ def _figures(solution: Solution) -> Table:
         f"{solution.nash_conv:.6g}",
         "sum of best-response value - value, in utility",
     )
+    if solution.best is not None:
+        table.add_row("best seen", f"{solution.best.exploitability:.6g}", f"{solution.best}")
     if not isinstance(solution.algorithm, LinearProgram):
         table.add_row("iterations", f"{solution.iterations:,}", "each updates every player")
         table.add_row("nodes touched", f"{solution.nodes_touched:,}", "histories visited")
@@ -224,7 +228,9 @@ def _seconds(seconds: float) -> str:
 
 def _trace(trace: Sequence[TracePoint]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for heading in ("iteration", "nodes touched", "seconds", "exploitability", "nash_conv"):
+    headings = ["iteration", "nodes touched", "seconds", "exploitability", "nash_conv"]
+    has_last = any(point.last_exploitability is not None for point in trace)
+    for heading in [*headings, "last iterate"] if has_last else headings:
         table.add_column(heading, justify="right", no_wrap=True)
     decimals = max(0, 5 - len(f"{trace[-1].seconds:.0f}"))
     for point in _some(trace):
@@ -234,6 +240,7 @@ def _trace(trace: Sequence[TracePoint]) -> Table:
             f"{point.seconds:.{decimals}f}",
             f"{point.exploitability:.4g}",
             f"{point.nash_conv:.4g}",
+            *([] if point.last_exploitability is None else [f"{point.last_exploitability:.4g}"]),
         )
     return table
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..compiled import SequenceForm
 from .evaluation import maximise
-from .jit import kernel
+from .jit import inlined, kernel
+from .locks import LockedLanes, free_share, of_lock
 from .payoff import block_scratch, payoff_product
 
 
@@ -19,6 +20,7 @@ def add_regrets(
     value: np.ndarray,
     gradient: np.ndarray,
     regret: np.ndarray,
+    locks: LockedLanes | None,
 ) -> float:
     """Add one iteration's counterfactual regrets of one player.
 
@@ -31,6 +33,8 @@ def add_regrets(
         gradient: float64 (sequences,): his part is modified in place: what each sequence earns
             per unit of own reach is added.
         regret: float64 (sequences,): his part is modified in place.
+        locks: Locked infosets, or None: a locked action regrets nothing, and a free one
+            what the free ones are worth together.
 
     Returns:
         What his strategy earned.
@@ -41,20 +45,53 @@ def add_regrets(
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         first, infoset = form.bucket_sequence[b], form.bucket_infoset[b]
+        if locks is not None:
+            lock, last_lock = locks.bucket[b], locks.bucket[b + 1]
         for lane in range(lanes):
             v = 0.0
             for a in range(actions):
                 s = first + a * lanes + lane
                 v += strategy[s] * value[s]
+            value[form.infoset_parent[infoset + lane]] += v
+            if locks is not None and lock < last_lock and locks.lane[lock] == lane:
+                probability = of_lock(locks, lock, actions)
+                at = first + lane
+                _add_free(strategy[at:], value[at:], lanes, probability, regret[at:])
+                lock += 1
+                continue
             for a in range(actions):
                 s = first + a * lanes + lane
                 regret[s] += value[s] - v
-            value[form.infoset_parent[infoset + lane]] += v
     return value[form.player_sequences[player]]
 
 
+@inlined
+def _add_free(
+    strategy: np.ndarray, q: np.ndarray, lanes: int, probability: np.ndarray, regret: np.ndarray
+) -> None:
+    """Add the regrets of the free actions of a locked infoset, against what these are worth
+    together.
+
+    Args:
+        strategy: Probabilities, action ``a`` at ``a * lanes``.
+        q: Values, likewise.
+        lanes: Distance between consecutive actions.
+        probability: float64 (actions,): those of the lock.
+        regret: Likewise; modified in place.
+    """
+    share, mean = free_share(probability), 0.0
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            mean += strategy[a * lanes] * q[a * lanes] / share
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            regret[a * lanes] += q[a * lanes] - mean
+
+
 @kernel
-def best_total(form: SequenceForm, gradient: np.ndarray, best: np.ndarray) -> None:
+def best_total(
+    form: SequenceForm, gradient: np.ndarray, best: np.ndarray, locks: LockedLanes | None
+) -> None:
     """What each player's best fixed strategy earns.
 
     Args:
@@ -62,7 +99,8 @@ def best_total(form: SequenceForm, gradient: np.ndarray, best: np.ndarray) -> No
         gradient: float64 (sequences,): what each sequence earns per unit of own reach; modified in
             place.
         best: float64 (players,): modified in place.
+        locks: Locked infosets, which every strategy plays as they are locked; or None.
     """
     for player in range(form.player_sequences.shape[0] - 1):
-        maximise(form, player, gradient, None)
+        maximise(form, player, gradient, locks)
         best[player] = gradient[form.player_sequences[player]]

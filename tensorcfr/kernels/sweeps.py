@@ -50,6 +50,16 @@ class State(NamedTuple):
     already plays the new strategy further down."""
 
 
+class Averages(NamedTuple):
+    """What it takes to play against the average strategies of the others."""
+
+    weight: np.ndarray
+    """float64 (iterations + 1,): averaging weights of the iterations that are run, and of the one
+    after them."""
+    reach: np.ndarray
+    """Scratch, (sequences,), in the floats of the state: reaches of the average strategies."""
+
+
 @kernel
 def iterate(
     form: SequenceForm,
@@ -58,6 +68,7 @@ def iterate(
     alternating: bool,
     state: State,
     floors: np.ndarray,
+    averages: Averages | None,
     locks: LockedLanes | None,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
@@ -70,6 +81,8 @@ def iterate(
         alternating: Whether each player's update sees those before it in the same iteration.
         state: Modified in place.
         floors: float64 (iterations,): share of the next strategy that is uniform.
+        averages: To play against the others' average strategies; None for the current ones.
+            Compiled with or without, as for locks.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
     players = form.player_sequences.shape[0] - 1
@@ -83,12 +96,50 @@ def iterate(
         for turn in range(2 * players):
             player = turn // 2 if alternating else turn % players
             if (turn % 2 == 0) if alternating else (turn < players):
-                payoff_product(form, player, state.reach, state.value, scratch)
+                if averages is None:
+                    payoff_product(form, player, state.reach, state.value, scratch)
+                else:
+                    average_reaches(form, player, t, alternating, state, averages)
+                    payoff_product(form, player, averages.reach, state.value, scratch)
             else:
                 if has_forecast(rule):
                     begin_forecast(form, player, state)
                 backward(form, player, 0, hands, rule, parameters, floor, state, tile, locks)
                 forward(form, player, 0, hands, weight, state, tile)
+
+
+@kernel
+def average_reaches(
+    form: SequenceForm,
+    player: int,
+    t: int,
+    alternating: bool,
+    state: State,
+    averages: Averages,
+) -> None:
+    """What the average strategies of a player's opponents reach, those that they play now
+    included.
+
+    Args:
+        form: The game.
+        player: Who faces them.
+        t: Which of the iterations that are run, from 0.
+        alternating: Whether the players before him have strategies of the next iteration already.
+        state: Their cumulative strategies, and their reaches now.
+        averages: ``reach`` is modified in place, at the opponents' sequences.
+    """
+    for other in range(form.player_sequences.shape[0] - 1):
+        if other == player:
+            continue
+        first, last = form.player_sequences[other], form.player_sequences[other + 1]
+        weight = averages.weight[t + 1 if alternating and other < player else t]
+        total = state.cumulative[first] + weight
+        if total == 0.0:  # No average yet.
+            weight = total = 1.0
+        share = 1.0 / total
+        faced, average, x = averages.reach[first:], state.cumulative[first:], state.reach[first:]
+        for s in range(last - first):
+            faced[s] = (average[s] + weight * x[s]) * share
 
 
 @inlined

@@ -1,0 +1,56 @@
+"""``algorithm="auto"``: which algorithm a game and a target call for."""
+
+from __future__ import annotations
+
+from .algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, Algorithm, LinearProgram
+from .compiled import CompiledGame
+from .payoffs import count_entries
+
+EXACT_ENTRIES = 150_000
+"""Payoff entries up to which the linear program is a matter of seconds."""
+EXACT_TARGET = 1e-7
+"""Exploitability, as a share of the range of the utilities, below which iterations take longer than
+the linear program."""
+SMALL = 10_000
+"""Sequences, where symmetries are merged, up to which predictions pay."""
+
+
+def automatic(
+    game: CompiledGame, *, target: float | None = None, exact: bool = True
+) -> Algorithm | LinearProgram:
+    """What ``solve(game, "auto")`` runs.
+
+    By the game and the target alone, so that the same call always runs the same algorithm.  For two
+    players and zero sum:
+
+    * ``lp`` for games of at most 150,000 payoff entries, where no target is given or one below 1e-7
+      of the range of the utilities;
+    * ``pdcfr+`` for games of at most 10,000 sequences once symmetries are merged;
+    * ``dcfr`` for larger ones.
+
+    The figures behind it are in ``docs/which-algorithm.md``.  For other games no algorithm here is
+    known to find an equilibrium, so that there is nothing to choose by: ``cfr+``, as without
+    ``"auto"``.
+
+    >>> from tensorcfr import compile_game
+    >>> print(automatic(compile_game("kuhn")))
+    lp
+    >>> print(automatic(compile_game("kuhn"), target=1e-3))
+    pdcfr+(alpha=2.3, average_power=5, alternating)
+
+    Args:
+        game: The game.
+        target: Exploitability at which to end, if any.
+        exact: Whether the linear program will do, which takes no locks, no warm start, and no other
+            stop rule.
+    """
+    if game.n_players != 2 or not game.zero_sum:
+        return CFR_PLUS
+    utility = game.utilities[:, 0]
+    if (
+        exact
+        and (target is None or target < EXACT_TARGET * (utility.max() - utility.min()))
+        and count_entries(game.form, 0) <= EXACT_ENTRIES
+    ):
+        return LP
+    return PDCFR_PLUS if game.solver_form.n_sequences <= SMALL else DCFR
