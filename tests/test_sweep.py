@@ -26,7 +26,7 @@ from tensorcfr import (
     compile_game,
     solve,
 )
-from tensorcfr.algorithms import DCFR_POSTFLOP, HEDGE, LP
+from tensorcfr.algorithms import DCFR_POSTFLOP, EXTERNAL_SAMPLING, HEDGE, LP
 from tensorcfr.driver import solve as real_solve
 from tensorcfr.errors import SweepError
 from tensorcfr.machine import machine, versions
@@ -205,6 +205,12 @@ class TestNames:
             (CFR_PLUS(delay=5, alternating=False), "cfr+(delay=5, alternating=False)"),
             (DCFR_POSTFLOP, "dcfr(average_power=3, restart_base=4)"),
             (HEDGE(eta=1 / 3), f"hedge(eta={1 / 3!r})"),
+            (EXTERNAL_SAMPLING(variant="cfr+"), "external_sampling(variant='cfr+')"),
+            (
+                EXTERNAL_SAMPLING(variant="cfr+", average_power=0),
+                "external_sampling(variant='cfr+', average_power=0)",
+            ),
+            (EXTERNAL_SAMPLING(average_power=2), "external_sampling(average_power=2)"),
         ],
     )
     def test_specs_are_read_back(self, record: Any, spec: str) -> None:
