@@ -81,6 +81,15 @@ COMPARISONS = {
         full={"time_limit": 120.0},
         quick={"time_limit": 5.0},
     ),
+    "leduc_sampling": Comparison(
+        "Leduc poker: public chance sampling beside chance and external sampling",
+        ("leduc",),
+        ("public_chance_sampling", "chance_sampling", "external_sampling", "cfr+"),
+        full={"time_limit": 10.0},
+        quick={"time_limit": 0.5},
+        seeds=5,
+        x=("seconds", "decision_nodes"),
+    ),
     "nl_leduc": Comparison(
         "No-limit Leduc: external sampling against exact CFR+",
         ("nl_leduc",),

@@ -151,11 +151,9 @@ def public_chance_sampling(
                     histories += deals[row]
                     actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
                     if actor == TERMINAL_NODE:
-                        factor = coefficient[first]
-                        _pay(
-                            utility, U(node[at, BLOCK]), player, factor,
-                            reach, steps[ONE - player], own, others, value, depth,
-                        )  # fmt: skip
+                        end, factor = U(node[at, BLOCK]), coefficient[first]
+                        step = steps[ONE - player]
+                        _pay(utility, end, player, factor, reach, step, own, others, value, depth)
                         break
                     count, block = U(node[at, COUNT]), U(node[at, BLOCK])
                     if actor == CHANCE_NODE:
