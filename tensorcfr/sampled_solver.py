@@ -269,7 +269,7 @@ def check_public(game: CompiledGame, record: Sampling) -> None:
     if game.public is not None:
         return
     reason = (
-        f"it has {game.n_players} players, and the hands of two are told apart"
+        f"it has {game.n_players} players, and only games of two keep theirs"
         if game.n_players != 2
         else "it came in as histories, and they are no private hands on one public tree"
     )

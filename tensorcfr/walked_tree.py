@@ -168,7 +168,9 @@ def bytes_of(layout: Layout, *, queue: bool, public: bool = False, all_hands: bo
         matrices = 2 * kinds + len(tree.weight_table)
         rows = 2 * (int(_depth(tree.first_child)) + 1) * (int(np.diff(tree.first_child).max()) + 2)
         most = max(tree.prior.shape)
-        return table + PUBLIC_BYTES * tree.n_nodes + 8 * most * (matrices * most + rows)
+        # Players who learn together note the infosets that they came to.
+        noted = 8 * layout.extra * game.n_infosets
+        return table + PUBLIC_BYTES * tree.n_nodes + 8 * most * (matrices * most + rows) + noted
     walked = (PUBLIC_BYTES + QUEUE_BYTES * queue) * tree.n_nodes + DEAL_BYTES * tree.prior.size
     return table + walked
 
