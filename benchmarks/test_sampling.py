@@ -26,6 +26,8 @@ PEERS = {
 }
 ITERATIONS = {"kuhn": 10_000, "leduc": 2_000, "liars_dice": 600}
 """Iterations per call of the benchmark."""
+FEWER = {"whole_traversal": 200, "chance_sampling": 10, "public_chance_sampling": 100}
+"""How many times fewer, of what traverses more."""
 KUHN_SECONDS = 180.0
 """Within which 10^9 chance-sampled iterations of Kuhn want to be done."""
 
@@ -47,13 +49,19 @@ class Peer:
 
 
 @pytest.mark.parametrize(
-    "algorithm", ["whole_traversal", "chance_sampling", "external_sampling", "outcome_sampling"]
+    "algorithm",
+    [
+        "whole_traversal",
+        "chance_sampling",
+        "public_chance_sampling",
+        "external_sampling",
+        "outcome_sampling",
+    ],
 )
 @pytest.mark.parametrize("game", GAMES)
 def test_iteration(benchmark, game, algorithm):
     """Iterations after a warm-up, with averaging."""
-    few = 200 if algorithm == "whole_traversal" else 10 if algorithm == "chance_sampling" else 1
-    iterations = max(1, ITERATIONS[game] // few)
+    iterations = max(1, ITERATIONS[game] // FEWER.get(algorithm, 1))
     benchmark.group = f"{game}: {algorithm}"
     solver = SampledSolver(compile_game(CONTESTS[game].spec), algorithm)
     benchmark.pedantic(solver.step, args=(iterations,), rounds=5, warmup_rounds=1)

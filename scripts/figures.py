@@ -82,6 +82,15 @@ COMPARISONS = {
         quick={"time_limit": 5.0},
         seeds=3,
     ),
+    "leduc_sampling": Comparison(
+        "Leduc poker: public chance sampling beside chance and external sampling",
+        ("leduc",),
+        ("public_chance_sampling", "chance_sampling", "external_sampling", "cfr+"),
+        full={"time_limit": 10.0},
+        quick={"time_limit": 0.5},
+        seeds=5,
+        x=("seconds", "decision_nodes"),
+    ),
     "nl_leduc_nodes": Comparison(
         "No-limit Leduc: external sampling against exact CFR+",
         ("nl_leduc",),

@@ -14,9 +14,13 @@ BYTES_PER_HISTORY = 130
 
 def count_histories(tree: PublicTree) -> int:
     """Histories of the expanded game: the deals, and every deal that gets to a public node."""
+    return count_dealing(tree) + count_deals(tree, np.ones(tree.n_nodes, dtype=bool))
+
+
+def count_dealing(tree: PublicTree) -> int:
+    """Histories at which a hand is dealt: chance nodes, one player's after the other's."""
     deals = np.argwhere(tree.prior > 0)
-    dealing = sum(len(np.unique(deals[:, :player], axis=0)) for player in range(tree.n_players))
-    return dealing + count_deals(tree, np.ones(tree.n_nodes, dtype=bool))
+    return sum(len(np.unique(deals[:, :player], axis=0)) for player in range(tree.n_players))
 
 
 def count_deals(tree: PublicTree, chosen: np.ndarray) -> int:

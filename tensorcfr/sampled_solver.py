@@ -16,10 +16,11 @@ from .errors import MemoryLimitError
 from .evaluation.metrics import Evaluation, evaluate_probabilities
 from .kernels import evaluation
 from .kernels.random import Script, Seed, seeded
-from .kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC, Tally
+from .kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC, Tally, WalkedTree
 from .kernels.sampling_chance import chance_sampling
 from .kernels.sampling_external import external_sampling
 from .kernels.sampling_outcome import outcome_sampling
+from .kernels.sampling_public import HandsTree, public_chance_sampling
 from .memory import free_memory
 from .policy import Policy
 from .walked_tree import (
@@ -29,6 +30,7 @@ from .walked_tree import (
     STRATEGY,
     Layout,
     bytes_of,
+    hands_tree,
     walked_public_tree,
     walked_tree,
 )
@@ -84,7 +86,8 @@ class SampledSolver:
 
     Raises:
         ValueError: There is no such algorithm, or it does not sample; the seed is no seed; the
-            deal cannot happen.
+            deal cannot happen; the algorithm plays all hands, and the game has no public tree, or
+            a deal is given.
         MemoryLimitError: The arrays would not fit; said before they are allocated.
     """
 
@@ -106,6 +109,10 @@ class SampledSolver:
             raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
         if state is not None and seed is not None:
             raise ValueError("a state brings its own random numbers: give no seed with it")
+        if record.scheme == "public":
+            check_public(game, record)
+            if deal is not None:
+                raise ValueError(f"{record.name} plays all hands at once: it takes no deal")
         public = deal is None and walks_public_tree(game, record)
         limit = free_memory() if memory_limit is None else memory_limit
         if (needed := bytes_needed(game, record, public=public)) > limit:
@@ -116,7 +123,10 @@ class SampledSolver:
         self.seconds = 0.0
         """Time spent in :meth:`step`, compiling excluded."""
         self._layout = layout_of(game, record, public=public)
-        if public:
+        self._tree: WalkedTree | HandsTree
+        if record.scheme == "public":
+            self._tree = hands_tree(game, self._layout)
+        elif public:
             self._tree = walked_public_tree(game, self._layout)
         else:
             joined = record.scheme != "whole"
@@ -165,6 +175,8 @@ class SampledSolver:
                 external_sampling(*before, *after)
             elif record.scheme == "outcome":
                 outcome_sampling(*before, record.epsilon, record.baseline, *after)
+            elif record.scheme == "public":
+                public_chance_sampling(*before, record.variant.alternating, record.prune, *after)
             else:
                 sampled = record.scheme == "chance"
                 alternating = record.variant.alternating
@@ -244,9 +256,27 @@ class SampledSolver:
 
 
 def walks_public_tree(game: CompiledGame, record: Sampling) -> bool:
-    """Whether a traversal draws the hands and walks the public tree: it does where there are no
-    histories to be walked, unless it goes through all of them."""
-    return game.histories is None and record.scheme != "whole"
+    """Whether a traversal walks the public tree, with hands that it draws first, or with all of
+    them: it does where there are no histories to be walked, unless it goes through all of them."""
+    return record.scheme == "public" or (game.histories is None and record.scheme != "whole")
+
+
+def check_public(game: CompiledGame, record: Sampling) -> None:
+    """Make sure that a game has the public tree that an algorithm walks.
+
+    Raises:
+        ValueError: It has none; says why.
+    """
+    if game.public is not None:
+        return
+    reason = (
+        f"it has {game.n_players} players, and only games of two keep theirs"
+        if game.n_players != 2
+        else "it came in as histories, and they are no private hands on one public tree"
+    )
+    raise ValueError(
+        f"{record.name} plays all private hands on the public tree; {game.name} has none: {reason}"
+    )
 
 
 def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> Layout:
@@ -258,8 +288,9 @@ def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> Layout:
     extra = game.n_players if record.baseline > 0.0 else record.extra
     if not public:
         return Layout(game, extra)
-    together = record.scheme == "chance" and not record.variant.alternating
-    if record.scheme == "chance":
+    every_action = record.scheme in ("chance", "public")
+    together = every_action and not record.variant.alternating
+    if every_action:
         extra = int(together)
     return Layout(game, extra, marked=together or record.averaging == "optimistic")
 
@@ -275,7 +306,9 @@ def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = 
     """
     public = walks_public_tree(game, record) if public is None else public
     queue = record.scheme in ("whole", "chance")
-    walked = bytes_of(layout_of(game, record, public=public), queue=queue, public=public)
+    all_hands = record.scheme == "public"
+    layout = layout_of(game, record, public=public)
+    walked = bytes_of(layout, queue=queue, public=public, all_hands=all_hands)
     baselines = game.n_players if record.baseline > 0.0 else 0
     kept = (KEPT_ARRAYS + baselines) * game.n_sequences + game.n_infosets
     return walked + 8 * kept

@@ -8,8 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .compiled import CHANCE, NO_PARENT, TERMINAL, CompiledGame, HistoryTree
+from .compiled import CHANCE, NO_PARENT, TERMINAL, CompiledGame, HistoryTree, PublicTree
 from .errors import GameError
+from .expansion import count_dealing
 from .kernels.jit import kernel
 from .kernels.sampling import (
     ACTOR,
@@ -24,6 +25,7 @@ from .kernels.sampling import (
     TERMINAL_NODE,
     WalkedTree,
 )
+from .kernels.sampling_public import NO_HAND, HandsTree
 
 LAST_AT, REGRET_AT = int(LAST), int(REGRET)
 """The same offsets, as signed numbers."""
@@ -142,16 +144,18 @@ REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
 TREE_BYTES, QUEUE_BYTES = 16, 44
 """Per history: a node of the tree; what a traversal that tries every action may note of it."""
 PUBLIC_BYTES, DEAL_BYTES = 24, 32
-"""Per public node: a node of the tree, and its row of chance.  Per deal: its alias table."""
+"""Per public node: a node of the tree, and its row of chance, or its weight.  Per deal: its alias
+table."""
 
 
-def bytes_of(layout: Layout, *, queue: bool, public: bool = False) -> int:
+def bytes_of(layout: Layout, *, queue: bool, public: bool = False, all_hands: bool = False) -> int:
     """Bytes of the table and of the tree, and of a traversal's queue if it has one.
 
     Args:
         layout: The game, and what its table holds.
         queue: Whether a traversal has a queue.
         public: Whether the tree is the public one.
+        all_hands: Whether all hands are played on it.
     """
     game = layout.game
     table = 8 * layout.size
@@ -159,6 +163,14 @@ def bytes_of(layout: Layout, *, queue: bool, public: bool = False) -> int:
         return table + (TREE_BYTES + QUEUE_BYTES * queue) * game.n_histories
     assert game.public is not None
     tree = game.public.tree
+    if all_hands:
+        kinds = len(np.unique(_kinds_of_ends(tree)))
+        matrices = 2 * kinds + len(tree.weight_table)
+        rows = 2 * (int(_depth(tree.first_child)) + 1) * (int(np.diff(tree.first_child).max()) + 2)
+        most = max(tree.prior.shape)
+        # Players who learn together note the infosets that they came to.
+        noted = 8 * layout.extra * game.n_infosets
+        return table + PUBLIC_BYTES * tree.n_nodes + 8 * most * (matrices * most + rows) + noted
     walked = (PUBLIC_BYTES + QUEUE_BYTES * queue) * tree.n_nodes + DEAL_BYTES * tree.prior.size
     return table + walked
 
@@ -231,23 +243,10 @@ def walked_public_tree(game: CompiledGame, layout: Layout) -> WalkedTree:
         GameError: The table is too large for indices of 32 bits.
     """
     assert game.public is not None
-    tree, form = game.public.tree, game.form
-    if max(tree.n_nodes, layout.size) > INDEX_LIMIT:
-        raise GameError(f"{game.name} is too large to be walked: {layout.size:,} numbers are kept")
-    children = np.diff(tree.first_child)
-    decides, over = tree.player >= 0, tree.player == TERMINAL
-    node = np.zeros((tree.n_nodes, 5), np.uint32)
-    node[decides, ACTOR] = tree.player[decides]
-    node[tree.player == CHANCE, ACTOR] = CHANCE_NODE
-    node[over, ACTOR] = TERMINAL_NODE
-    node[:, FIRST] = np.where(over, tree.payoff, tree.first_child[:-1])
-    node[:, COUNT] = children
-    bucket = tree.bucket[decides]
-    block = layout.first[bucket] + tree.rank[decides] * layout.step[bucket]
-    node[decides, BLOCK] = np.where(layout.step[bucket] > 0, block, int(NO_BLOCK))
-    node[decides, BUCKET] = bucket
+    tree = game.public.tree
+    node = _public_nodes(game, layout)
+    over = tree.player == TERMINAL
     node[over, BLOCK] = tree.matrix[tree.payoff[over]]
-    rank = form.hand_rank[form.bucket_mask, :-1]
     hands = tree.prior.size
     deals = np.flatnonzero(tree.prior)
     probability = tree.prior.ravel()[deals] / tree.prior.sum()
@@ -262,17 +261,101 @@ def walked_public_tree(game: CompiledGame, layout: Layout) -> WalkedTree:
         probability=probability,
         utility=tree.matrix_table.reshape(-1, game.n_players, hands),
         depth=_depth(tree.first_child),
-        width=int(children.max(initial=1)),
-        blocks=int((layout.step[bucket] > 0).sum()),
+        width=int(node[:, COUNT].max(initial=1)),
+        blocks=int((layout.step[tree.bucket[tree.player >= 0]] > 0).sum()),
         entries=tree.n_nodes,
         once=True,
         dealt=game.n_players,
         hands=tree.prior.shape[1],
-        offset=(rank * (form.bucket_stride * layout.step)[:, None]).astype(np.uint32),
+        offset=_offsets(layout),
         chance=tree.chance.astype(np.int32) if drawn else np.empty(0, np.int32),
         chance_table=tree.chance_table.reshape(-1, hands),
         coefficient=tree.coefficient,
     )
+
+
+def hands_tree(game: CompiledGame, layout: Layout) -> HandsTree:
+    """The public tree of a game of private hands, as a traversal walks it that plays all hands.
+
+    Args:
+        game: The game; it has two players, private hands and a public tree.
+        layout: Where its infosets' blocks are.
+
+    Raises:
+        GameError: The table is too large for indices of 32 bits.
+    """
+    assert game.public is not None
+    tree, form = game.public.tree, game.form
+    node = np.column_stack([_public_nodes(game, layout), tree.weight.astype(np.uint32)])
+    over = tree.player == TERMINAL
+    kinds, row = np.unique(_kinds_of_ends(tree), return_inverse=True)
+    node[over, BLOCK] = row
+    weight, matrix = np.divmod(kinds, len(tree.matrix_table))
+    alive = tree.alive
+    probability = np.where(alive, tree.prior * tree.weight_table, 0.0)
+    mass = probability.sum(axis=(1, 2)) / tree.prior.sum()
+    most = max(tree.prior.shape)
+    utility = np.zeros((len(kinds), game.n_players, most, most))
+    first, second = tree.prior.shape
+    for k, (w, m) in enumerate(zip(weight.tolist(), matrix.tolist(), strict=True)):
+        # What the matrix says of deals that cannot be may be anything, even no number.
+        pays = np.where(alive[w], tree.matrix_table[m], 0.0)
+        given = probability[w] / (mass[w] if mass[w] > 0.0 else 1.0)
+        utility[k, 0, :second, :first] = (given * pays[0]).T
+        utility[k, 1, :first, :second] = given * pays[1]
+    possible = np.diff(form.hand_rank, axis=1)[form.bucket_mask] > 0
+    return HandsTree(
+        node=node,
+        offset=np.where(possible, _offsets(layout), NO_HAND).astype(np.uint32),
+        mass=mass,
+        deals=alive.sum(axis=(1, 2)),
+        utility=utility,
+        coefficient=tree.coefficient,
+        hands=np.array(tree.prior.shape, np.uint64),
+        depth=_depth(tree.first_child),
+        width=int(node[tree.player >= 0, COUNT].max(initial=1)),
+        infosets=int(form.bucket_lanes[layout.step > 0].sum()),
+        dealing=count_dealing(tree),
+    )
+
+
+def _kinds_of_ends(tree: PublicTree) -> np.ndarray:
+    """int64 (terminals,): the weight and the matrix of every public terminal, as one number."""
+    over = tree.player == TERMINAL
+    matrix = tree.matrix[tree.payoff[over]]
+    return tree.weight[over].astype(np.int64) * len(tree.matrix_table) + matrix
+
+
+def _public_nodes(game: CompiledGame, layout: Layout) -> np.ndarray:
+    """uint32 (nodes, 5): the nodes of the public tree, as in :class:`WalkedTree`; the rows that
+    terminals have in a table of utilities are not set.
+
+    Raises:
+        GameError: The table is too large for indices of 32 bits.
+    """
+    assert game.public is not None
+    tree = game.public.tree
+    if max(tree.n_nodes, layout.size) > INDEX_LIMIT:
+        raise GameError(f"{game.name} is too large to be walked: {layout.size:,} numbers are kept")
+    decides, over = tree.player >= 0, tree.player == TERMINAL
+    node = np.zeros((tree.n_nodes, 5), np.uint32)
+    node[decides, ACTOR] = tree.player[decides]
+    node[tree.player == CHANCE, ACTOR] = CHANCE_NODE
+    node[over, ACTOR] = TERMINAL_NODE
+    node[:, FIRST] = np.where(over, tree.payoff, tree.first_child[:-1])
+    node[:, COUNT] = np.diff(tree.first_child)
+    bucket = tree.bucket[decides]
+    block = layout.first[bucket] + tree.rank[decides] * layout.step[bucket]
+    node[decides, BLOCK] = np.where(layout.step[bucket] > 0, block, int(NO_BLOCK))
+    node[decides, BUCKET] = bucket
+    return node
+
+
+def _offsets(layout: Layout) -> np.ndarray:
+    """uint32 (buckets, most hands): how far the block of each hand is from that of the first."""
+    form = layout.game.form
+    rank = form.hand_rank[form.bucket_mask, :-1]
+    return (rank * (form.bucket_stride * layout.step)[:, None]).astype(np.uint32)
 
 
 def _outcomes(

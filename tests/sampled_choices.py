@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
 from reference import ChanceNode, DecisionNode, Node, TerminalNode, Tree
+
+from tensorcfr.rules import Chance, Payoff, PublicTreeGame
 
 Strategy = Mapping[str, Sequence[float]]
 
@@ -186,6 +190,53 @@ def chance(*, prune: bool) -> Traversal:
             for p, child in zip(strategy[node.infoset.label], node.children, strict=True):
                 own = node.infoset.player == player
                 queue.append((child, x * p if own else x, y if own else y * p))
+
+    return traversal
+
+
+def all_hands(game: PublicTreeGame, *, prune: bool) -> Traversal:
+    """Public chance is sampled, by its probability over all deals; every action is tried with every
+    hand, in depth-first order.  Walks the rules: histories do not say what is public."""
+
+    def traversal(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> None:
+        sample = chooser.sample
+        dealt = np.argwhere(game.prior > 0).tolist()
+        for acting in range(game.n_players):
+            sample.histories += len({tuple(deal[:acting]) for deal in dealt})
+
+        def visit(state: Any, done: str, weight: np.ndarray, reach: list[list[float]]) -> None:
+            alive = np.argwhere(weight > 0)
+            sample.histories += len(alive)
+            node = game.node(state)
+            if isinstance(node, Payoff):
+                return
+            if isinstance(node, Chance):
+                after = [
+                    np.where(weight > 0, weight * np.broadcast_to(p, weight.shape), 0.0)
+                    for p in node.outcomes.values()
+                ]
+                mass = [float(deals.sum()) / float(weight.sum()) for deals in after]
+                chosen = chooser.action(mass)
+                outcome = list(node.outcomes)[chosen]
+                visit(game.next(state, outcome), f"{done} {outcome}", after[chosen], reach)
+                return
+            sample.decisions += len(alive)
+            public = done if node.infoset is None else node.infoset
+            held = set(alive[:, node.player].tolist())
+            labels = {h: game.label(node.player, game.hands[node.player][h], public) for h in held}
+            if len(node.actions) > 1:
+                sample.met.update(labels.values())
+            for a, action in enumerate(node.actions):
+                below = [list(row) for row in reach]
+                if len(node.actions) > 1:
+                    below[node.player] = [
+                        x * strategy[labels[h]][a] if h in held else 0.0
+                        for h, x in enumerate(reach[node.player])
+                    ]
+                if not prune or any(map(any, below)):
+                    visit(game.next(state, action), f"{done} {action}", weight, below)
+
+        visit(game.root(), "", np.asarray(game.prior), [[1.0] * len(own) for own in game.hands])
 
     return traversal
 

@@ -123,7 +123,7 @@ def expect_increments(
             average += sample.probability * of_average
         assert total == pytest.approx(1.0, abs=1e-12)
         instant, played = full_tree(tree, regrets, player)
-        constant = met if record.scheme == "chance" else chance_reach(tree)
+        constant = met if record.scheme in ("chance", "public") else chance_reach(tree)
         for label, infoset in tree.infosets.items():
             if len(infoset.actions) == 1:
                 continue

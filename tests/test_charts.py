@@ -67,6 +67,7 @@ def seeds(values: list[list[float]], *, last: list[int] | None = None) -> list[R
         seed=0,
         iteration=1,
         nodes_touched=1,
+        decision_nodes_touched=1,
         seconds=1.0,
         nash_conv=1.0,
         exploitability=1.0,
@@ -89,6 +90,7 @@ def seeds(values: list[list[float]], *, last: list[int] | None = None) -> list[R
                     seed=seed,
                     iteration=iteration,
                     nodes_touched=iteration * (10 + seed),
+                    decision_nodes_touched=iteration * (4 + seed),
                     exploitability=value,
                 )
             )
@@ -154,6 +156,16 @@ class TestSweepCurves:
         edges = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
         assert {(11.0, 0.7), (11.0, 0.9), (110.0, 0.1), (110.0, 0.3)} <= edges
         assert "median of 3 seeds; band: smallest to largest" in texts(figure)
+
+    def test_decision_nodes(self) -> None:
+        drawn = seeds([[0.9, 0.3], [0.8, 0.1], [0.7, 0.2]])
+        figure = sweep_curves(drawn, x=["decision_nodes"])
+        assert list(figure.axes[0].get_lines()[0].get_xdata()) == [5, 50]
+        assert "decision nodes touched" in texts(figure)
+        drawn[3] = replace(drawn[3], decision_nodes_touched=None)
+        with pytest.raises(ValueError, match="kuhn by external_sampling was swept by a version"):
+            sweep_curves(drawn, x=["nodes", "decision_nodes"])
+        assert sweep_curves(drawn, x=["nodes"])
 
     def test_ends_that_a_budget_in_nodes_sets_apart(self) -> None:
         figure = sweep_curves(seeds([[0.9, 0.3]] * 3, last=[900, 1000, 800]), x=["nodes"])

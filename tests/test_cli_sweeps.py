@@ -146,6 +146,9 @@ class TestPlot:
         assert text.startswith("kuhn")
         assert "matching_pennies" not in text
         assert text.endswith(f"wrote {picture}\n")
+        other = tmp_path / "d.png"
+        printed("plot", table, "-o", other, "-g", "kuhn", "--x", "decision_nodes", "--x", "nodes")
+        assert other.stat().st_size > 1000
 
     def test_the_summary_alone(self, table: Path) -> None:
         assert "wrote" not in printed("plot", table, "-a", "cfr+")

@@ -43,7 +43,12 @@ def names(figure: Figure) -> list[matplotlib.text.Annotation]:
 
 @pytest.mark.parametrize(
     ("x", "attribute"),
-    [("iterations", "iteration"), ("nodes", "nodes_touched"), ("seconds", "seconds")],
+    [
+        ("iterations", "iteration"),
+        ("nodes", "nodes_touched"),
+        ("decision_nodes", "decision_nodes_touched"),
+        ("seconds", "seconds"),
+    ],
 )
 def test_the_lines_are_the_traces(solutions: list[Solution], x: Any, attribute: str) -> None:
     figure = convergence(solutions, x=x)

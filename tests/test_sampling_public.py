@@ -31,11 +31,12 @@ from tensorcfr.algorithms import (
     CHANCE_SAMPLING,
     EXTERNAL_SAMPLING,
     OUTCOME_SAMPLING,
+    PUBLIC_CHANCE_SAMPLING,
     WHOLE_TRAVERSAL,
 )
 from tensorcfr.games import make_game
 from tensorcfr.sampled_solver import bytes_needed, layout_of
-from tensorcfr.walked_tree import REGRET_AT, walked_public_tree
+from tensorcfr.walked_tree import REGRET_AT, hands_tree, walked_public_tree
 
 RANDOM: dict[str, dict[str, Any]] = {
     "random, no chance": {"seed": 5, "max_hands": 3, "chance": 0.0},
@@ -60,11 +61,15 @@ SMALL = (*BUILT_IN, *RANDOM)
 
 
 @cache
-def small(name: str) -> tuple[CompiledGame, Tree]:
+def rules_of(name: str) -> Any:
     if name in RANDOM:
-        rules: Any = random_public_tree_game(**SHAPE | RANDOM[name])
-    else:
-        rules = make_game(BUILT_IN[name])
+        return random_public_tree_game(**SHAPE | RANDOM[name])
+    return make_game(BUILT_IN[name])
+
+
+@cache
+def small(name: str) -> tuple[CompiledGame, Tree]:
+    rules = rules_of(name)
     game = compile_game(rules)
     assert game.histories is None
     return game, build_tree(as_game(rules))
@@ -137,6 +142,8 @@ def test_the_games_above_cover_what_they_are_for() -> None:
 
 
 EVERYTHING = [
+    PUBLIC_CHANCE_SAMPLING,
+    PUBLIC_CHANCE_SAMPLING(alternating=False, averaging="optimistic", variant="cfr+"),
     CHANCE_SAMPLING,
     CHANCE_SAMPLING(alternating=False, averaging="optimistic", average_power=1),
     EXTERNAL_SAMPLING,
@@ -149,7 +156,7 @@ EVERYTHING = [
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("spec", ["kuhn", "leduc", "liars_dice(faces=3)"])
-@pytest.mark.parametrize("record", EVERYTHING, ids=str)
+@pytest.mark.parametrize("record", [r for r in EVERYTHING if r.scheme != "public"], ids=str)
 def test_the_same_seed_gives_the_bits_of_the_histories(record: Sampling, spec: str) -> None:
     """Where chance is drawn alike: alias tables of the same deals, boards equally likely."""
     game = compile_game(spec)
@@ -176,7 +183,11 @@ def test_going_on_gives_the_same_bits(record: Sampling, tmp_path: Path) -> None:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", ["random, chance", "random, chance first", "liar's dice, 2 faces"])
-@pytest.mark.parametrize("record", [CHANCE_SAMPLING, EXTERNAL_SAMPLING, OUTCOME_SAMPLING], ids=str)
+@pytest.mark.parametrize(
+    "record",
+    [CHANCE_SAMPLING, PUBLIC_CHANCE_SAMPLING, EXTERNAL_SAMPLING, OUTCOME_SAMPLING],
+    ids=str,
+)
 def test_long_runs_reach_the_value(record: Sampling, name: str) -> None:
     game, _ = small(name)
     value = solve(game, "lp").value[0]
@@ -215,8 +226,11 @@ def test_blocks_have_what_is_needed(record: Sampling) -> None:
     for index, group in enumerate(groups):
         np.testing.assert_array_equal(layout.group(again, index), group)
     np.testing.assert_array_equal(layout.last(again), layout.last(table))
-    walked = walked_public_tree(game, layout)
-    arrays = 8 * layout.size + walked.node.nbytes
+    if record.scheme == "public":
+        walked = hands_tree(game, layout)
+        arrays = 8 * layout.size + sum(a.nbytes for a in walked if isinstance(a, np.ndarray))
+    else:
+        arrays = 8 * layout.size + walked_public_tree(game, layout).node.nbytes
     assert arrays < bytes_needed(game, record)
     with pytest.raises(MemoryLimitError):
         SampledSolver(game, record, memory_limit=bytes_needed(game, record) - 1)

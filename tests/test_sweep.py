@@ -26,7 +26,7 @@ from tensorcfr import (
     compile_game,
     solve,
 )
-from tensorcfr.algorithms import DCFR_POSTFLOP, HEDGE, LP
+from tensorcfr.algorithms import DCFR_POSTFLOP, EXTERNAL_SAMPLING, HEDGE, LP
 from tensorcfr.driver import solve as real_solve
 from tensorcfr.errors import SweepError
 from tensorcfr.machine import machine, versions
@@ -79,6 +79,9 @@ class TestRows:
             assert [row.iteration for row in own] == [p.iteration for p in expected.trace]
             assert [row.nash_conv for row in own] == [p.nash_conv for p in expected.trace]
             assert [row.nodes_touched for row in own] == [p.nodes_touched for p in expected.trace]
+            assert [row.decision_nodes_touched for row in own] == [
+                p.decision_nodes_touched for p in expected.trace
+            ]
             assert [row.status for row in own] == [""] * (len(own) - 1) + ["iterations"]
             assert all(row.exploitability == row.nash_conv / row.players for row in own)
             assert {row.parameters for row in own} == {str(expected.algorithm)}
@@ -202,6 +205,12 @@ class TestNames:
             (CFR_PLUS(delay=5, alternating=False), "cfr+(delay=5, alternating=False)"),
             (DCFR_POSTFLOP, "dcfr(average_power=3, restart_base=4)"),
             (HEDGE(eta=1 / 3), f"hedge(eta={1 / 3!r})"),
+            (EXTERNAL_SAMPLING(variant="cfr+"), "external_sampling(variant='cfr+')"),
+            (
+                EXTERNAL_SAMPLING(variant="cfr+", average_power=0),
+                "external_sampling(variant='cfr+', average_power=0)",
+            ),
+            (EXTERNAL_SAMPLING(average_power=2), "external_sampling(average_power=2)"),
         ],
     )
     def test_specs_are_read_back(self, record: Any, spec: str) -> None:
@@ -302,13 +311,39 @@ class TestAgain:
             sweep(path, games, algorithms, iters=iters)
         assert path.read_bytes() == before
 
+    def test_a_table_of_an_earlier_version(self, path: Path, solved: list[str]) -> None:
+        """It lacks the decision nodes; it is read, and gone on with as a table of today."""
+        rows = sweep(path, ["kuhn"], ["cfr"], iters=10)
+        with open(path, newline="") as file:
+            lines = list(csv.DictReader(file))
+        for line in lines:
+            del line["decision_nodes_touched"]
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(lines)
+        old = [replace(row, decision_nodes_touched=None) for row in rows]
+        assert read_sweep(path) == old
+        solved.clear()
+        more = sweep(path, ["kuhn"], ["cfr", "cfr+"], iters=10)
+        assert solved == ["kuhn cfr+"]
+        assert more[: len(old)] == old
+        assert all(row.decision_nodes_touched for row in more[len(old) :])
+        assert read_sweep(path) == more
+        assert path.read_text().startswith(",".join(COLUMNS) + "\n")
+
+    def test_a_column_that_no_version_had(self, path: Path) -> None:
+        path.write_text(",".join(name for name in COLUMNS if name != "seconds") + "\n")
+        with pytest.raises(ValueError, match="its columns are not"):
+            read_sweep(path)
+
     @pytest.mark.parametrize(
         ("content", "message"),
         [
             (b"a,b\n1,2\n", "is no table of a sweep: its columns"),
             (b"\x89PNG\xff\xfe", "is no table of a sweep: it is not text"),
             (",".join(COLUMNS).encode() + b"\nkuhn,cfr\n", "line 2"),
-            (",".join(COLUMNS).encode() + b"\n" + b"x," * 14 + b"x\n", "line 2"),
+            (",".join(COLUMNS).encode() + b"\n" + b"x," * 15 + b"x\n", "line 2"),
         ],
     )
     def test_a_file_that_is_none(self, path: Path, content: bytes, message: str) -> None:
@@ -525,6 +560,7 @@ ROW = Row(
     seed=None,
     iteration=1,
     nodes_touched=10,
+    decision_nodes_touched=4,
     seconds=0.5,
     nash_conv=0.2,
     exploitability=0.1,
@@ -544,6 +580,7 @@ def drawn(seed: int, exploitabilities: list[float], *, each: int = 100) -> list[
             seed=seed,
             iteration=t,
             nodes_touched=each * t,
+            decision_nodes_touched=each * t // 4,
             seconds=t / 10,
             exploitability=exploitability,
         )
@@ -556,8 +593,14 @@ class TestSummary:
         rows = drawn(0, [0.5, 0.05, 0.5]) + drawn(1, [0.5, 0.5, 0.05]) + drawn(2, [0.01])
         tenth, hundredth = reached(rows, [0.1, 0.01])
         assert (tenth.seeds, tenth.iteration) == (3, 2)
-        assert (tenth.nodes_touched, tenth.seconds) == (200, 0.2)
+        assert (tenth.nodes_touched, tenth.decision_nodes_touched, tenth.seconds) == (200, 50, 0.2)
         assert (hundredth.iteration, hundredth.nodes_touched, hundredth.seconds) == (None,) * 3
+        assert hundredth.decision_nodes_touched is None
+
+    def test_rows_that_do_not_say_their_decision_nodes(self) -> None:
+        old = [replace(row, decision_nodes_touched=None) for row in drawn(0, [0.5, 0.05])]
+        mark = reached(old, [0.1])[0]
+        assert (mark.nodes_touched, mark.decision_nodes_touched) == (200, None)
 
     def test_half_of_the_seeds_are_not_enough(self) -> None:
         rows = drawn(0, [0.5, 0.05]) + drawn(1, [0.5, 0.5])

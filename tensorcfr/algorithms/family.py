@@ -264,6 +264,19 @@ CHANCE_SAMPLING = Sampling(
 meets already depend on the deals before it; with ``alternating=False`` all players learn from one
 deal."""
 
+PUBLIC_CHANCE_SAMPLING = Sampling(
+    "public_chance_sampling",
+    "public",
+    CFR,
+    formula="public chance is sampled, all hands are played on it; R <- R + r, r estimated from "
+    "those outcomes",
+    source="M. Johanson, N. Bard, M. Lanctot, R. Gibson, M. Bowling, 'Efficient Nash equilibrium "
+    "approximation through Monte Carlo counterfactual regret minimization', AAMAS 2012",
+    averaging="stochastic",
+)
+"""Public chance sampling, for games of private hands and a public tree: an iteration is one of CFR
+on what the public outcomes leave, for every hand at once.  Without public chance it is CFR."""
+
 EXTERNAL_SAMPLING = Sampling(
     "external_sampling",
     "external",
@@ -301,6 +314,7 @@ ALGORITHMS: dict[str, Record] = {
         CFR_AVG,
         WHOLE_TRAVERSAL,
         CHANCE_SAMPLING,
+        PUBLIC_CHANCE_SAMPLING,
         EXTERNAL_SAMPLING,
         OUTCOME_SAMPLING,
         LP,

@@ -14,6 +14,7 @@ from .records import UNSAID, Algorithm, describe
 SCHEMES: dict[str, tuple[str, ...]] = {
     "whole": ("prune",),
     "chance": ("averaging", "prune"),
+    "public": ("averaging", "prune"),
     "external": ("averaging",),
     "outcome": ("averaging", "epsilon", "baseline"),
 }
@@ -22,6 +23,7 @@ SCHEMES: dict[str, tuple[str, ...]] = {
 AVERAGING: dict[str, tuple[str, ...]] = {
     "whole": ("stochastic",),
     "chance": ("stochastic", "optimistic"),
+    "public": ("stochastic", "optimistic"),
     "external": ("simple", "stochastic", "optimistic"),
     "outcome": ("simple", "stochastic", "optimistic"),
 }
@@ -47,8 +49,9 @@ class Sampling:
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
     scheme: str
-    """What is sampled: ``"whole"`` (nothing), ``"chance"``, ``"external"`` (chance and the
-    opponents) or ``"outcome"`` (a single play)."""
+    """What is sampled: ``"whole"`` (nothing), ``"chance"``, ``"public"`` (public chance; all
+    private hands are played), ``"external"`` (chance and the opponents) or ``"outcome"`` (a single
+    play)."""
     variant: Algorithm
     """The variant of CFR that the regrets and the weights of the average are those of."""
     formula: str
@@ -77,8 +80,8 @@ class Sampling:
     """Outcome sampling: how far a baseline moves to each value seen (0.5 in the paper, Schmid et
     al. 2019), or 0 for none."""
     prune: bool = True
-    """Chance sampling and whole traversals: leave out the nodes that neither the player who is
-    updated nor the others reach, below which no sum changes."""
+    """Chance sampling, public or not, and whole traversals: leave out the nodes that neither the
+    player who is updated nor the others reach (with any hand), below which no sum changes."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.variant, Algorithm):
@@ -99,7 +102,7 @@ class Sampling:
             raise ValueError(f"{self.name}: baseline must be from 0 to 1, not {self.baseline!r}")
         if not isinstance(self.prune, bool):
             raise ValueError(f"{self.name}: prune must be True or False, not {self.prune!r}")
-        if not self.variant.alternating and self.scheme not in ("whole", "chance"):
+        if not self.variant.alternating and self.scheme in ("external", "outcome"):
             raise ValueError(
                 f"{self.name}: players alternate; updating all of them at once is for chance "
                 "sampling and whole traversals"

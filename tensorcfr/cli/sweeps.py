@@ -105,7 +105,9 @@ def plot(
     ] = None,
     x: Annotated[
         list[str] | None,
-        typer.Option(help="nodes, seconds or iterations; repeatable, by default nodes, seconds."),
+        typer.Option(
+            help="nodes, decision_nodes, seconds or iterations; repeatable; else nodes, seconds."
+        ),
     ] = None,
     games: Annotated[
         list[str] | None, typer.Option("--game", "-g", help="Only this game; repeatable.")

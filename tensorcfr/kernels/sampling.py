@@ -181,6 +181,30 @@ def update(
 
 
 @inlined
+def settle(
+    rule: LocalRule, parameters: tuple[float, ...], table: np.ndarray, met: np.ndarray, n_met: int
+) -> np.uint64:
+    """Update the infosets that were met, and forget them; returns how many there are now: 0.
+
+    Args:
+        rule: The local rule.
+        parameters: Its parameters at this iteration.
+        table: Behind its cumulative strategy a block has its instantaneous regrets; modified in
+            place.
+        met: uint32 (infosets, 2): block and actions of each.
+        n_met: How many.
+    """
+    for k in range(n_met):
+        block, count = U(met[k, 0]), U(met[k, 1])
+        instant = block + REGRET + count + count + count
+        update(rule, parameters, table, block, count, table, instant)
+        table[block + PENDING] = 0.0
+        for a in range(count):
+            table[instant + a] = 0.0
+    return ZERO
+
+
+@inlined
 def add_to_average(table: np.ndarray, block: int, count: int, weight: float) -> None:
     """Add a multiple of an infoset's current strategy to its cumulative one."""
     strategy = block + REGRET + count

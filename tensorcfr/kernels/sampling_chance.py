@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import inlined, kernel
+from .jit import kernel
 from .local_rule import LocalRule, parameters_of
 from .random import remember, rewind
 from .sampling import (
@@ -33,6 +33,7 @@ from .sampling import (
     U,
     WalkedTree,
     add_to_average,
+    settle,
     update,
     weight_at_own,
 )
@@ -206,23 +207,8 @@ def chance_sampling(
                 for a in range(count):
                     table[instant + a] += y * (value[child + a] - found)
             if alternating and not once:
-                n_met = _settle(rule, parameters, table, met, n_met)
-        n_met = _settle(rule, parameters, table, met, n_met)
+                n_met = settle(rule, parameters, table, met, n_met)
+        n_met = settle(rule, parameters, table, met, n_met)
     tally.clock[0] = clock
     tally.touched[0] += np.int64(histories)
     tally.touched[1] += np.int64(decisions)
-
-
-@inlined
-def _settle(
-    rule: LocalRule, parameters: tuple[float, ...], table: np.ndarray, met: np.ndarray, n_met: int
-) -> np.uint64:
-    """Update the infosets that were met, and forget them; returns how many there are now: 0."""
-    for k in range(n_met):
-        block, count = U(met[k, 0]), U(met[k, 1])
-        instant = block + REGRET + count + count + count
-        update(rule, parameters, table, block, count, table, instant)
-        table[block + PENDING] = 0.0
-        for a in range(count):
-            table[instant + a] = 0.0
-    return ZERO

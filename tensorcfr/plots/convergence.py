@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..algorithms import ALGORITHMS, LinearProgram, Record
 from ..algorithms.records import describe
@@ -12,6 +12,7 @@ from ..errors import suggest
 from ..solution import Solution
 from .style import (
     X_AXES,
+    Effort,
     check_format,
     fix_scales,
     light_grid,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def convergence(
     solutions: Iterable[Solution],
     *,
-    x: Literal["iterations", "nodes", "seconds"] = "iterations",
+    x: Effort = "iterations",
     path: str | Path | None = None,
     ax: Axes | None = None,
 ) -> Figure:
@@ -41,7 +42,7 @@ def convergence(
 
     Args:
         solutions: What to compare; usually one game solved by several algorithms.
-        x: The effort: iterations, nodes touched, or seconds.
+        x: The effort: iterations, nodes touched, decision nodes among them, or seconds.
         path: File to write the picture to; its ending says the format.
         ax: Axes to draw on; by default a figure of its own.
 

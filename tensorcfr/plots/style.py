@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import MissingExtraError
 
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
+Effort = Literal["iterations", "nodes", "decision_nodes", "seconds"]
+"""What can be on the x axis."""
 X_AXES = {
     "iterations": ("iteration", "iterations (each updates every player once)"),
     "nodes": ("nodes_touched", "nodes touched (histories visited)"),
+    "decision_nodes": ("decision_nodes_touched", "decision nodes touched"),
     "seconds": ("seconds", "time spent iterating, evaluations not charged (seconds)"),
 }
-"""What can be on the x axis: the field of a trace point, and the axis label."""
+"""For each, the field of a trace point or row, and the axis label."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """The palette of M. Okabe and K. Ito, 'Color universal design', 2008: told apart by everybody

@@ -6,7 +6,7 @@ import re
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import suggest
 from ..solution import Status
@@ -14,6 +14,7 @@ from ..sweep import Row, curves, read_sweep
 from .style import (
     LABEL_SIZE,
     X_AXES,
+    Effort,
     End,
     caption,
     check_format,
@@ -29,8 +30,6 @@ from .style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Effort = Literal["iterations", "nodes", "seconds"]
 
 PANEL_SIZE = (5.4, 3.5)
 """Inches of one panel, the names beside it included."""
@@ -69,7 +68,7 @@ def sweep_curves(
 
     Args:
         sweep: A table that :func:`tensorcfr.sweep.sweep` wrote, or its rows.
-        x: The efforts: iterations, nodes touched, seconds.
+        x: The efforts: iterations, nodes touched, decision nodes among them, seconds.
         title: What stands above; by default the games, each above its panels.
         path: File to write the picture to; its ending says the format.
 
@@ -77,7 +76,8 @@ def sweep_curves(
         The figure; nothing is shown.
 
     Raises:
-        ValueError: There is no row or no such ``x``, or the ending of ``path`` is no picture
+        ValueError: There is no row or no such ``x``; the rows do not say it, as those of an
+            earlier version do not say decision nodes; or the ending of ``path`` is no picture
             format.
         MissingExtraError: Matplotlib is missing; says what installs it.
     """
@@ -89,6 +89,13 @@ def sweep_curves(
     rows = read_sweep(sweep) if isinstance(sweep, (str, Path)) else list(sweep)
     if not rows or not x:
         raise ValueError("there is nothing to draw" if x else "there is no x axis")
+    for name in x:
+        untold = next((row for row in rows if getattr(row, X_AXES[name][0]) is None), None)
+        if untold:
+            raise ValueError(
+                f"{untold.game} by {untold.algorithm} was swept by a version that did not note its "
+                f"{X_AXES[name][1]}: remove its rows, and sweep it again"
+            )
     by_line = curves(rows)
     games = list(dict.fromkeys(game for game, _ in by_line))
     styles = {name: line_style(i) for i, name in enumerate(dict.fromkeys(a for _, a in by_line))}

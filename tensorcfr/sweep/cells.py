@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from ..algorithms import ALGORITHMS, Algorithm, LinearProgram, Record, find_algorithm, to_dict
+from ..algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    LinearProgram,
+    Record,
+    Sampling,
+    find_algorithm,
+    to_dict,
+)
 from ..algorithms.records import is_whole
 from ..compiled import CompiledGame
 from ..compilers import OPENSPIEL_PREFIX
@@ -141,6 +149,10 @@ def spec_of(record: Record) -> str:
         return record.name
     to_dict(record)  # Refuses functions: two of them would share one text.
     usual: dict[str, Any] = getattr(known, "options", {})
+    if isinstance(record, Sampling) and isinstance(known, Sampling):
+        # What the text leaves out is taken from the variant that it names.
+        variant = ALGORITHMS.get(record.variant.name, known.variant)
+        usual = {**known(variant=variant).options, "variant": known.variant.name}
     changes = [
         f"{option}={_literal(value)}"
         for option, value in record.options.items()

@@ -172,6 +172,7 @@ class _Desk:
             seed=cell.seed,
             iteration=point.iteration,
             nodes_touched=point.nodes_touched,
+            decision_nodes_touched=point.decision_nodes_touched,
             seconds=point.seconds,
             nash_conv=point.nash_conv,
             exploitability=point.exploitability,

@@ -29,12 +29,15 @@ class Reached:
     """Seeds that were run."""
     iteration: int | None
     nodes_touched: int | None
+    decision_nodes_touched: int | None
+    """None also where the rows do not say it."""
     seconds: float | None
     """Time spent iterating; evaluations are not charged."""
 
 
 def reached(rows: Iterable[Row], levels: Sequence[float] = LEVELS) -> list[Reached]:
-    """Iterations, nodes touched and seconds to each level, per game and algorithm.
+    """Iterations, nodes touched, decision nodes among them and seconds to each level, per game and
+    algorithm.
 
     Seen at checkpoints: the figures are too large by up to the distance between two of them.
 
@@ -56,16 +59,22 @@ def _reached(game: str, algorithm: str, level: float, own: Sequence[Sequence[Row
 
     def median(field: str) -> float | None:
         efforts = [math.inf if row is None else getattr(row, field) for row in firsts]
+        if None in efforts:
+            return None
         middle: float = statistics.median_high(efforts)
         return None if middle == math.inf else middle
 
-    iteration, nodes = median("iteration"), median("nodes_touched")
+    def whole(field: str) -> int | None:
+        middle = median(field)
+        return None if middle is None else int(middle)
+
     return Reached(
         game=game,
         algorithm=algorithm,
         level=level,
         seeds=len(own),
-        iteration=None if iteration is None else int(iteration),
-        nodes_touched=None if nodes is None else int(nodes),
+        iteration=whole("iteration"),
+        nodes_touched=whole("nodes_touched"),
+        decision_nodes_touched=whole("decision_nodes_touched"),
         seconds=median("seconds"),
     )

@@ -43,6 +43,8 @@ class Row:
     """Iterations done; each updates every player once."""
     nodes_touched: int
     """Histories visited so far."""
+    decision_nodes_touched: int | None
+    """Decision nodes among them; None in rows of versions that did not note it."""
     seconds: float
     """Time spent iterating so far; evaluations are not charged."""
     nash_conv: float
@@ -72,6 +74,8 @@ class Row:
 
 COLUMNS = tuple(field.name for field in fields(Row))
 """The columns, in order."""
+ADDED = ("decision_nodes_touched",)
+"""Columns that the tables of earlier versions lack; they are read as empty, and written anew."""
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "int": int,
@@ -247,11 +251,13 @@ def _read_lines(path: Path) -> Iterable[Row]:
         raise ValueError(f"{path} is no table of a sweep: it is not text") from None
     # What follows the last end of a line was being written when the machine stopped.
     lines = text[: text.rfind("\n") + 1].splitlines()
-    if not lines or tuple(lines[0].split(",")) != COLUMNS:
+    found = tuple(lines[0].split(",")) if lines else ()
+    if found not in (COLUMNS, tuple(name for name in COLUMNS if name not in ADDED)):
         raise ValueError(f"{path} is no table of a sweep: its columns are not {', '.join(COLUMNS)}")
-    readers = [_READERS[str(field.type)] for field in fields(Row)]
+    readers = {field.name: _READERS[str(field.type)] for field in fields(Row)}
     for number, values in enumerate(csv.reader(lines[1:]), start=2):
         try:
-            yield Row(*(read(value) for read, value in zip(readers, values, strict=True)))
+            said = dict(zip(found, values, strict=True))
+            yield Row(**{name: read(said.get(name, "")) for name, read in readers.items()})
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}") from None

@@ -1,0 +1,576 @@
+"""Why tutorials' curves and ours differ: the experiments of docs/tutorial-curves.md.
+
+python -m scripts.tutorial_curves            measure (minutes), draw, write the page's tables
+python -m scripts.tutorial_curves --quick    the same in seconds, into build/tutorial
+python -m scripts.tutorial_curves billion    10^9 chance-sampled iterations of Kuhn poker, timed
+                                             (three minutes; with --quick, a million)
+
+The tables of docs/tutorial-curves.md stand between comments with their names, and are written anew;
+the rest of the page is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from benchmarks._common import progress, table
+from tensorcfr import (
+    Algorithm,
+    CompiledGame,
+    Policy,
+    SampledSolver,
+    Solver,
+    compile_game,
+    evaluate,
+    expected_values,
+)
+from tensorcfr.evaluation.metrics import evaluate_probabilities
+from tensorcfr.expansion import count_deals
+from tensorcfr.machine import machine, versions
+from tensorcfr.plots import sweep_curves
+from tensorcfr.sweep import Row, curves, read_algorithm, sweep
+from tensorcfr.views import CHANCE, TERMINAL
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "tutorial-curves.md"
+FIGURES = ROOT / "docs" / "figures"
+VALUE = -1 / 18
+"""Of Kuhn poker, to player 0 (H. Kuhn, 'A simplified two-person poker', 1950)."""
+NAMED = -0.0566
+"""What a tutorial names instead; and in full, after 10,000 iterations:"""
+PRINTED = -0.05666979368427769
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured."""
+
+    played_marks: tuple[int, ...]
+    """Iterations after which the average value of what was played is looked at."""
+    dealt_marks: tuple[int, ...]
+    """Iterations of a deal each after which the printed value is looked at."""
+    dealt_seeds: int
+    iterations: int
+    """Of each curve on Kuhn."""
+    seeds: int
+    """Of the sampled ones."""
+    looped: dict[str, tuple[int, ...]]
+    """Games of the loops over histories, and iterations after which to look."""
+    games: tuple[str, ...]
+    """Games whose nodes are counted."""
+
+
+FULL = Scale(
+    played_marks=(100, 1_000, 10_000, 100_000),
+    dealt_marks=(1_000, 10_000, 100_000, 1_000_000),
+    dealt_seeds=400,
+    iterations=1_000_000,
+    seeds=5,
+    looped={"kuhn": (10, 100, 1_000, 10_000), "liars_dice(faces=3)": (10, 100, 1_000)},
+    games=("kuhn", "leduc", "bluff(dice=(1, 1))", "bluff(dice=(2, 2))"),
+)
+QUICK = Scale(
+    played_marks=(10, 100),
+    dealt_marks=(100, 1_000),
+    dealt_seeds=20,
+    iterations=1_000,
+    seeds=2,
+    looped={"kuhn": (10, 50), "liars_dice(faces=2)": (5,)},
+    games=("kuhn", "bluff(dice=(1, 1))"),
+)
+
+# --------------------------------------------------------------- the value that a training prints
+
+PLAYED = ("cfr(alternating=False)", "cfr", "cfr+(alternating=False)", "cfr+")
+
+
+def played_table(scale: Scale) -> str:
+    """What the strategies of the iterations are worth on average, and what their average is worth;
+    nothing is sampled."""
+    game = compile_game("kuhn")
+    body = []
+    for spec in PLAYED:
+        record = read_algorithm(spec)
+        assert isinstance(record, Algorithm)
+        solver = Solver(game, record)
+        played, average = [], []
+        total = 0.0
+        for mark in scale.played_marks:
+            while solver.iteration < mark:
+                total += expected_values(game, solver.current_policy())[0]
+                solver.step()
+            played.append(f"{total / mark:.7f}")
+            average.append(f"{expected_values(game, solver.average_policy())[0]:.7f}")
+        body += [[f"`{spec}`, strategies played", *played], ["their average strategy", *average]]
+    return (
+        f"{table(['', *(f'{mark:,}' for mark in scale.played_marks)], body)}\n\n"
+        f"Value to player 0 after so many iterations.  Printed by the tutorial's program after "
+        f"10,000: {PRINTED:.7f}; -1/18 = {VALUE:.7f}."
+    )
+
+
+PASS, BET = 0, 1
+DEALS = ((0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1))
+"""Cards of the players, jack to king."""
+HISTORIES = ("", "p", "b", "pb")
+"""Betting at the four infosets of a card."""
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def train(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The training loop of T. Neller and M. Lanctot, 'An introduction to counterfactual regret
+    minimization' (2013), for Kuhn poker: a deal per iteration, from which both players learn.
+
+    Args:
+        dealt: int64 (iterations,): which of :data:`DEALS` each iteration draws.
+        marks: int64 (marks,): iterations after which to look, ascending.
+
+    Returns:
+        float64 (marks,): the average utility so far, which is what is printed at the end; likewise
+        the average, over the iterations, of what their strategies are worth against each other
+        over all deals; float64 (marks, 12, 2): the strategy sums, by card and betting, then action.
+    """
+    regret, sums = np.zeros((12, 2)), np.zeros((12, 2))
+    sigma = np.empty((12, 2))
+    printed, expected = np.empty(len(marks)), np.empty(len(marks))
+    kept = np.empty((len(marks), 12, 2))
+    total, whole = 0.0, 0.0
+    mark = 0
+    for t in range(len(dealt)):
+        for infoset in range(12):
+            good, rest = max(regret[infoset, 0], 0.0), max(regret[infoset, 1], 0.0)
+            sigma[infoset, 0] = good / (good + rest) if good + rest > 0.0 else 0.5
+            sigma[infoset, 1] = 1.0 - sigma[infoset, 0]
+        for deal in range(6):
+            first, second = DEALS[deal]
+            win = 1.0 if first > second else -1.0
+            top, answer = 4 * first, 4 * first + 3
+            passed, called = 4 * second + 1, 4 * second + 2
+            # Values to player 0, from the end.
+            v_answer = -sigma[answer, PASS] + 2 * win * sigma[answer, BET]
+            v_passed = win * sigma[passed, PASS] + v_answer * sigma[passed, BET]
+            v_called = sigma[called, PASS] + 2 * win * sigma[called, BET]
+            v = v_passed * sigma[top, PASS] + v_called * sigma[top, BET]
+            whole += v / 6
+            if deal != dealt[t]:
+                continue
+            total += v
+            x, y = sigma[top, PASS], sigma[passed, BET]
+            regret[top, PASS] += v_passed - v
+            regret[top, BET] += v_called - v
+            regret[answer, PASS] += y * (-1 - v_answer)
+            regret[answer, BET] += y * (2 * win - v_answer)
+            regret[passed, PASS] += x * (v_passed - win)
+            regret[passed, BET] += x * (v_passed - v_answer)
+            regret[called, PASS] += (1 - x) * (v_called - 1)
+            regret[called, BET] += (1 - x) * (v_called - 2 * win)
+            for a in range(2):
+                sums[top, a] += sigma[top, a]
+                sums[answer, a] += x * sigma[answer, a]
+                sums[passed, a] += sigma[passed, a]
+                sums[called, a] += sigma[called, a]
+        if t + 1 == marks[mark]:
+            printed[mark], expected[mark] = total / (t + 1), whole / (t + 1)
+            kept[mark] = sums
+            mark += 1
+    return printed, expected, kept
+
+
+def average_policy(game: CompiledGame, sums: np.ndarray) -> Policy:
+    """The strategy that strategy sums of :func:`train`, float64 (12, 2), stand for."""
+    probabilities = Policy.uniform(game).probabilities.copy()
+    for card, name in enumerate("JQK"):
+        for place, history in enumerate(HISTORIES):
+            own = sums[4 * card + place]
+            if own.sum() > 0.0:
+                at = game.sequences(game.infoset_index[name + history])
+                probabilities[at] = own / own.sum()
+    return Policy(game, probabilities)
+
+
+def dealt_table(scale: Scale) -> str:
+    """The printed value, what it is made of, and the value of the average strategy."""
+    game = compile_game("kuhn")
+    marks = np.array(scale.dealt_marks)
+    printed, expected, value, gap = (np.empty((scale.dealt_seeds, len(marks))) for _ in range(4))
+    for seed in range(scale.dealt_seeds):
+        dealt = np.random.default_rng(seed).integers(6, size=int(marks[-1]))
+        printed[seed], expected[seed], sums = train(dealt, marks)
+        for k in range(len(marks)):
+            found = evaluate(game, average_policy(game, sums[k]))
+            value[seed, k], gap[seed, k] = found.values[0], found.exploitability
+    far = np.abs(printed - VALUE) >= abs(NAMED - VALUE)
+    body = [
+        [
+            f"{mark:,}",
+            f"{printed[:, k].mean():.4f} ± {printed[:, k].std(ddof=1):.4f}",
+            f"{np.sort(printed[:, k])[0]:.4f} to {np.sort(printed[:, k])[-1]:.4f}",
+            f"{100 * far[:, k].mean():.0f} %",
+            f"{expected[:, k].mean():.4f} ± {expected[:, k].std(ddof=1):.4f}",
+            f"{value[:, k].mean():.5f} ± {value[:, k].std(ddof=1):.5f}",
+            f"{gap[:, k].mean():.5f}",
+        ]
+        for k, mark in enumerate(scale.dealt_marks)
+    ]
+    header = [
+        "iterations",
+        "printed: average utility of the deals",
+        "from, to",
+        f"at least as far from -1/18 as {NAMED}",
+        "strategies played, over all deals",
+        "value of the average strategy",
+        "its exploitability",
+    ]
+    return (
+        f"{table(header, body)}\n\nMean ± standard deviation over {scale.dealt_seeds} seeds; "
+        f"-1/18 = {VALUE:.5f}."
+    )
+
+
+# ---------------------------------------------------------------------------------- CFR and CFR+
+
+SWEPT = (
+    "cfr",
+    "cfr(alternating=False)",
+    "cfr+",
+    "cfr+(average_power=0)",
+    "cfr+(alternating=False)",
+    "cfr+(average_power=0, alternating=False)",
+)
+SAMPLED = (
+    "chance_sampling",
+    "chance_sampling(variant='cfr+')",
+    "chance_sampling(variant='cfr+', average_power=0)",
+    "external_sampling",
+    "external_sampling(variant='cfr+')",
+    "external_sampling(variant='cfr+', average_power=0)",
+)
+PAIRS = (
+    ("cfr", "cfr+"),
+    ("cfr", "cfr+(average_power=0)"),
+    ("cfr(alternating=False)", "cfr+(alternating=False)"),
+    ("cfr(alternating=False)", "cfr+(average_power=0, alternating=False)"),
+    ("cfr", "cfr+(alternating=False)"),
+    ("cfr", "cfr+(average_power=0, alternating=False)"),
+    ("chance_sampling", "chance_sampling(variant='cfr+')"),
+    ("chance_sampling", "chance_sampling(variant='cfr+', average_power=0)"),
+    ("external_sampling", "external_sampling(variant='cfr+')"),
+    ("external_sampling", "external_sampling(variant='cfr+', average_power=0)"),
+)
+"""CFR, and what may stand for CFR+ beside it."""
+PRUNED = ("whole_traversal", "whole_traversal(variant='cfr+')")
+"""CFR and CFR+ by walking histories, without those that nobody reaches."""
+DRAWN = (
+    "cfr",
+    "cfr+",
+    "cfr+(alternating=False)",
+    "external_sampling",
+    "external_sampling(variant='cfr+')",
+)
+"""What the picture shows."""
+
+
+def medians(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
+    """By algorithm and iteration, the median exploitability over the seeds."""
+    found = {}
+    for (_, algorithm), own in curves(rows).items():
+        by_mark: dict[int, list[float]] = {}
+        for row in (row for seed in own for row in seed):
+            by_mark.setdefault(row.iteration, []).append(row.exploitability)
+        found[algorithm] = {mark: statistics.median(values) for mark, values in by_mark.items()}
+    return found
+
+
+def powers(last: int) -> list[int]:
+    """10, 100, ... up to a number."""
+    return [10**k for k in range(1, 10) if 10**k <= last]
+
+
+def plus_tables(scale: Scale, rows: Sequence[Row]) -> str:
+    """Exploitabilities of all settings; where CFR is below what stands for CFR+."""
+    found = medians(rows)
+    marks = powers(scale.iterations)
+    lines = [
+        [f"`{name}`", *(f"{found[name][mark]:.2g}" for mark in marks)] for name in SWEPT + SAMPLED
+    ]
+    game = compile_game("kuhn")
+    for name in ("cfr", "cfr+"):
+        solver = Solver(game, name)
+        cells = []
+        for mark in marks:
+            solver.step(mark - solver.iteration)
+            cells.append(f"{evaluate(game, solver.current_policy()).exploitability:.2g}")
+        lines.append([f"last iterate of `{name}`", *cells])
+    body = []
+    for cfr, plus in PAIRS:
+        both = sorted(set(found[cfr]) & set(found[plus]) - {1})
+        below = [mark for mark in both if found[cfr][mark] < found[plus][mark]]
+        last = found[plus][both[-1]] / found[cfr][both[-1]]
+        body.append(
+            [
+                f"`{cfr}`",
+                f"`{plus}`",
+                f"{len(below)} of {len(both)}",
+                spans(below, both),
+                f"{last:.2g}",
+            ]
+        )
+    header = ["", *(f"{mark:,}" for mark in marks)]
+    other = ["CFR", "CFR+", "CFR below", "at iterations", f"ratio after {scale.iterations:,}"]
+    return (
+        f"{table(header, lines)}\n\n{table(other, body)}\n\n"
+        f"Exploitability, nash_conv / 2 in chips, of the average strategy after so many iterations "
+        f"(ten checkpoints per factor of ten); of the sampled ones the median of {scale.seeds} "
+        f"seeds.  Below: the exploitability of CFR is the smaller one.  Ratio: that of CFR+ over "
+        f"that of CFR."
+    )
+
+
+def spans(chosen: Sequence[int], among: Sequence[int]) -> str:
+    """Runs of chosen marks: ``2-10, 25``."""
+    runs: list[list[int]] = []
+    for place, mark in enumerate(among):
+        if mark not in chosen:
+            continue
+        if runs and place and runs[-1][-1] == among[place - 1]:
+            runs[-1].append(mark)
+        else:
+            runs.append([mark])
+    dash = "\N{EN DASH}"
+    said = [f"{run[0]:,}{dash}{run[-1]:,}" if len(run) > 1 else f"{run[0]:,}" for run in runs]
+    if len(said) > 4:
+        said = [*said[:2], "...", *said[-2:]]
+    return ", ".join(said) or dash
+
+
+# --------------------------------------------------------------- a loop over histories, as printed
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over the histories of a game, and in what it departs from CFR."""
+
+    title: str
+    floor: bool = False
+    """Regret sums are not below 0."""
+    floor_at_once: bool = False
+    """The floor is put under them at every history of an infoset, before the others are added."""
+    at_once: bool = False
+    """The strategy is taken from the regret sums anew at every history, those of this iteration
+    included."""
+    late_average: bool = False
+    """The average is summed only where the opponent does not come: in the second of the two phases
+    of pruned CFR."""
+
+
+LOOPS = (
+    Loop("CFR, history by history"),
+    Loop("CFR, each history's regrets used at once", at_once=True),
+    Loop("CFR+ (uniform average)", floor=True),
+    Loop("CFR+, floor at every history", floor=True, floor_at_once=True),
+    Loop("CFR+, floor and use at every history", floor=True, floor_at_once=True, at_once=True),
+    Loop("CFR, average in the second phase only", late_average=True),
+)
+
+
+def loop_curve(game: CompiledGame, loop: Loop, marks: Sequence[int]) -> Iterator[float]:
+    """Exploitability of the average strategy at the marks; players are updated in turn."""
+    tree = game.tree
+    sequence = [
+        list(range(at.start, at.stop, at.step))
+        for at in (game.sequences(infoset) for infoset in range(game.n_infosets))
+    ]
+    regret, sums = [0.0] * game.n_sequences, [0.0] * game.n_sequences
+    sigma = Policy.uniform(game).probabilities.tolist()
+    actor, infoset = tree.player.tolist(), tree.infoset.tolist()
+    first, probability = tree.first_child.tolist(), tree.probability.tolist()
+    utility = {
+        int(node): row.tolist() for node, row in zip(tree.terminal, tree.utility, strict=True)
+    }
+
+    def match(at: list[int]) -> None:
+        total = sum(max(regret[s], 0.0) for s in at)
+        for s in at:
+            sigma[s] = max(regret[s], 0.0) / total if total > 0.0 else 1.0 / len(at)
+
+    def walk(node: int, player: int, x: float, y: float, second: bool) -> float:
+        who, children = actor[node], range(first[node], first[node + 1])
+        if who == TERMINAL:
+            return utility[node][player]
+        if who == CHANCE:
+            return sum(
+                probability[c] * walk(c, player, x, y * probability[c], second) for c in children
+            )
+        at = sequence[infoset[node]]
+        second = second or (who == player and y <= 0.0)
+        if loop.at_once:
+            match(at)
+        played = [sigma[s] for s in at]
+        values = [
+            walk(c, player, x * p, y, second)
+            if who == player
+            else walk(c, player, x, y * p, second)
+            for c, p in zip(children, played, strict=True)
+        ]
+        value = sum(p * v for p, v in zip(played, values, strict=True))
+        if who == player:
+            for s, p, v in zip(at, played, values, strict=True):
+                regret[s] += y * (v - value)
+                if loop.floor_at_once:
+                    regret[s] = max(regret[s], 0.0)
+                # As printed, without the probability of chance: a constant of a Kuhn infoset.
+                if second or not loop.late_average:
+                    sums[s] += x * p
+        return value
+
+    done = 0
+    for mark in marks:
+        for _ in range(mark - done):
+            for player in range(game.n_players):
+                walk(0, player, 1.0, 1.0, False)
+                for at in sequence:
+                    if loop.floor:
+                        for s in at:
+                            regret[s] = max(regret[s], 0.0)
+                    match(at)
+        done = mark
+        average = Policy.uniform(game).probabilities.copy()
+        for at in sequence:
+            if (total := sum(sums[s] for s in at)) > 0.0:
+                average[at] = [sums[s] / total for s in at]
+        yield evaluate_probabilities(game, average).exploitability
+
+
+def loops_table(scale: Scale) -> str:
+    """What each departure does to the curve."""
+    body = []
+    for loop in LOOPS:
+        found = [
+            f"{gap:.2g}"
+            for spec, marks in scale.looped.items()
+            for gap in loop_curve(compile_game(spec), loop, marks)
+        ]
+        body.append([loop.title, *found])
+    header = [f"{spec}, {mark:,}" for spec, marks in scale.looped.items() for mark in marks]
+    return (
+        f"{table(['', *header], body)}\n\n"
+        "Exploitability, nash_conv / 2, of the average strategy after so many iterations, players "
+        "in turn."
+    )
+
+
+# ------------------------------------------------------------------------------- what is a node
+
+
+def nodes_table(scale: Scale) -> str:
+    """Nodes that an iteration of CFR touches, by what counts as one."""
+    body = []
+    for spec in scale.games:
+        game = compile_game(spec)
+        assert game.public is not None
+        tree = game.public.tree
+        terminals = count_deals(tree, tree.player == TERMINAL)
+        counts = (game.n_histories, game.n_histories - terminals, game.n_decision_nodes)
+        body.append([spec, *(f"{2 * count:,}" for count in counts)])
+    return (
+        f"{table(['', 'histories', 'without terminals', 'decisions'], body)}\n\n"
+        "Nodes touched by one iteration of CFR without pruning, two traversals; a loop in which "
+        "both players learn from one traversal touches half of them."
+    )
+
+
+# -------------------------------------------------------------------------------------- a billion
+
+
+def billion(iterations: int) -> str:
+    """Chance-sampled iterations of Kuhn poker: seconds and exploitability."""
+    solver = SampledSolver(compile_game("kuhn"), "chance_sampling")
+    solver.step(1_000)
+    started = time.process_time()
+    solver.step(iterations)
+    seconds = time.process_time() - started
+    found = solver.evaluate()
+    return (
+        f"{iterations:,} chance-sampled iterations of Kuhn poker: {seconds:.1f} s of CPU time, "
+        f"exploitability {found.exploitability:.2g}, value of player 0 {found.values[0]:+.6f} "
+        f"({machine()}; {versions()})."
+    )
+
+
+# ------------------------------------------------------------------------------------------ page
+
+
+def page_with(page: str, parts: dict[str, str]) -> str:
+    """The page with its generated parts replaced.
+
+    Raises:
+        ValueError: The page has lost the comments around a part; names it.
+    """
+    for name, text in parts.items():
+        begin = f"<!-- {name}: written by scripts/tutorial_curves.py -->"
+        end = f"<!-- end of {name} -->"
+        before, found, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not found or not closed:
+            raise ValueError(f"the page has lost the comments that mark its part {name!r}")
+        page = f"{before}{begin}\n\n{text}\n\n{end}{after}"
+    return page
+
+
+def measure(scale: Scale, folder: Path) -> dict[str, str]:
+    """All experiments; the tables by name, and pictures and rows in a folder."""
+    progress("the value that a training prints")
+    parts = {"played": played_table(scale), "dealt": dealt_table(scale)}
+    progress("CFR and CFR+")
+    path, iters = folder / "tutorial_kuhn.csv", scale.iterations
+    rows = sweep(path, ["kuhn"], SWEPT + SAMPLED, seeds=range(scale.seeds), iters=iters)
+    parts["plus"] = plus_tables(scale, rows)
+    drawn = [row for row in rows if row.algorithm in DRAWN]
+    sweep_curves(drawn, x=("iterations",), path=path.with_suffix(".png"))
+    path = folder / "tutorial_pruned.csv"
+    pruned = sweep(path, ["kuhn"], PRUNED, iters=iters)
+    sweep_curves(pruned, x=("nodes", "decision_nodes"), path=path.with_suffix(".png"))
+    progress("loops over histories")
+    parts["loops"] = loops_table(scale)
+    progress("nodes")
+    parts["nodes"] = nodes_table(scale)
+    parts["said"] = f"{machine()}; {versions()}; {max(row.date for row in rows)}."
+    return parts
+
+
+def main() -> None:
+    """Measure, draw, write."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("mode", nargs="?", choices=["measure", "billion"], default="measure")
+    parser.add_argument("--quick", action="store_true", help="at a scale of seconds")
+    parser.add_argument("--out", type=Path, help="folder; by default docs/figures, and the page")
+    options = parser.parse_args()
+    if options.mode == "billion":
+        said = billion(1_000_000 if options.quick else 1_000_000_000)
+        print(said)
+        if not options.quick:
+            PAGE.write_text(page_with(PAGE.read_text(), {"billion": said}))
+        return
+    folder = options.out or (ROOT / "build" / "tutorial" if options.quick else FIGURES)
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = measure(QUICK if options.quick else FULL, folder)
+    for name, text in parts.items():
+        print(f"{name}\n\n{text}\n")
+    if folder == FIGURES:
+        PAGE.write_text(page_with(PAGE.read_text(), parts))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
