@@ -241,7 +241,7 @@ class SequenceForm(NamedTuple):
     player_buckets: np.ndarray
     """int64 (players + 1,): likewise for buckets, shallow levels first."""
     bucket_level: np.ndarray
-    """int64 (buckets,): own infosets passed before; 0 at the player's first decisions."""
+    """int64 (buckets,): from 0; greater than those of the own infosets passed before."""
     bucket_actions: np.ndarray
     """int64 (buckets,): actions of every infoset in the bucket."""
     bucket_lanes: np.ndarray

@@ -235,22 +235,20 @@ ROWS = [
         "infoset 6 ('Jb') of player 1 has the parent 0, which is none of his sequences",
     ),
     Bad(
-        "S7",
-        form("infoset_parent", 3, to=0),
-        "infoset 3 ('Jpb') is at level 1, but its parent, sequence 0 (the empty one of "
-        "player 0), puts it at level 0",
+        "S3",
+        form("bucket_level", 1, to=2),
+        "bucket 1 is at level 2, but player 0 has none at level 1",
+    ),
+    Bad(
+        "S3",
+        form("bucket_level", 2, to=1),
+        "bucket 2 is at level 1, but player 1 has none at level 0",
     ),
     Bad(
         "S7",
         form("infoset_parent", 3, to=7),
         "infoset 3 ('Jpb') is at level 1, but its parent, sequence 7 ('pass' at infoset 3 "
-        "('Jpb')), puts it at level 2",
-    ),
-    Bad(
-        "S7",
-        form("bucket_level", 2, to=1),
-        "infoset 6 ('Jb') is at level 1, but its parent, sequence 13 (the empty one of "
-        "player 1), puts it at level 0",
+        "('Jpb')), is at level 1",
     ),
     Bad(
         "S8",
@@ -361,8 +359,8 @@ ROWS = [
     Bad(
         "S7",
         both(unlabelled, form("infoset_parent", 3, to=7)),
-        "infoset 3 is at level 1, but its parent, sequence 7 (action 0 at infoset 3), puts "
-        "it at level 2",
+        "infoset 3 is at level 1, but its parent, sequence 7 (action 0 at infoset 3), is "
+        "at level 1",
     ),
     Bad(
         "L1",

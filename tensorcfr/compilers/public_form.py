@@ -27,9 +27,9 @@ class Steps:
     last: np.ndarray
     """int32 (players, nodes): the player's last own step; ``NOBODY`` before the first."""
     level: np.ndarray
-    """int16 (players, nodes): own steps so far."""
-    depth: list[int]
-    """First node of each depth, and the number of nodes."""
+    """int16 (players, nodes): the level of an infoset here, if it is the player's."""
+    turn: np.ndarray
+    """int16 (nodes,): grows from every node to those below it."""
     exists: np.ndarray
     """bool (nodes,): whether some deal gets there."""
 
@@ -64,7 +64,42 @@ def _trace(tree: PublicTree) -> Steps:
             )
             level[player, here] = level[player, above] + own
         depth.append(here.stop)
-    return Steps(last, level, depth, tree.exists)
+    turn = np.repeat(np.arange(len(depth) - 1, dtype=np.int16), np.diff(depth))
+    if (stage := _stages(tree)) is not None:
+        turn = stage
+        for player in range(players):
+            own = np.unique(stage[(tree.player == player) & tree.exists])
+            level[player] = np.searchsorted(own, stage)
+    return Steps(last, level, turn, tree.exists)
+
+
+def _stages(tree: PublicTree) -> np.ndarray | None:
+    """How far the game has got, where the player and the number of actions say it.
+
+    In liar's dice they do: each bid leaves fewer.  All nodes with one last bid then make one
+    bucket, however many bids came before, instead of one for every number of bids: fewer and
+    longer runs of lanes.  In poker they do not, for a raise is answered by a raise.
+
+    Returns:
+        int16 (nodes,): a stage that grows from every node to those below it that decide; None if
+        there is none.
+    """
+    acting = np.flatnonzero((tree.first_child[1:] > tree.first_child[:-1]) & tree.exists)
+    fan = (tree.first_child[acting + 1] - tree.first_child[acting]).astype(np.int64)
+    key = fan * (tree.n_players + 1) + tree.player[acting]
+    met, kind = np.unique(key, return_inverse=True)
+    of = np.full(tree.n_nodes, -1, dtype=np.int64)
+    of[acting] = kind
+    below = acting[1:]
+    edges = np.unique(of[tree.parent[below]] * len(met) + of[below])
+    above, below = edges // len(met), edges % len(met)
+    stage = np.zeros(len(met), dtype=np.int64)
+    for _ in range(len(met) + 1):
+        before = stage.copy()
+        np.maximum.at(stage, below, stage[above] + 1)
+        if np.array_equal(stage, before):
+            return np.where(of >= 0, stage[of], 0).astype(np.int16)
+    return None
 
 
 def _possible_hands(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
@@ -121,15 +156,15 @@ def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray
     """
     kind = _kinds(tree, steps, bucket)
     place = np.zeros(tree.n_nodes, dtype=np.int64)
-    for start, stop in zip(steps.depth[1:], steps.depth[2:], strict=False):
-        here = np.arange(start, stop)
-        above = tree.parent[start:stop]
+    by_turn = np.argsort(steps.turn[1:], kind="stable") + 1
+    ends = np.cumsum(np.bincount(steps.turn[1:]))
+    for here in np.split(by_turn, ends[:-1]):
+        above = tree.parent[here]
         action = here - tree.first_child[above]
         order = np.lexsort((place[above], action, kind[above]))
-        place[start + order] = np.arange(stop - start)
+        place[here[order]] = np.arange(len(here))
     deciding = np.flatnonzero(bucket >= 0)
-    depth = np.repeat(np.arange(len(steps.depth) - 1), np.diff(steps.depth))[deciding]
-    order = np.lexsort((place[deciding], depth, kind[deciding]))
+    order = np.lexsort((place[deciding], steps.turn[deciding], kind[deciding]))
     first = np.cumsum(table[:, 3]) - table[:, 3]
     rank = np.full(tree.n_nodes, -1, dtype=np.int64)
     ordered = deciding[order]

@@ -115,7 +115,7 @@ INVARIANTS = (
     Invariant("S4", "buckets tile the infosets", layout.find_infoset_tiles),
     Invariant("S5", "buckets tile the sequences", layout.find_sequence_tiles),
     Invariant("S6", "parent of the same player", layout.find_parent_owner),
-    Invariant("S7", "parent one level up", layout.find_parent_level),
+    Invariant("S7", "parent at a level above", layout.find_parent_level),
     Invariant("S8", "owner acts", layout.find_owner, "histories"),
     Invariant("S9", "infosets have histories", layout.find_unused, "histories"),
     Invariant("S10", "children are actions", layout.find_fan, "histories"),

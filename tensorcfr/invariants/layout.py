@@ -28,7 +28,7 @@ def find_empty_bucket(reader: Reader) -> str | None:
 
 
 def find_bucket_order(reader: Reader) -> str | None:
-    """The buckets of a player go by level, then by number of actions, then by mask."""
+    """The buckets of a player go by level, none left out, then by number of actions and mask."""
     form = reader.form
     key = np.stack([form.bucket_level, form.bucket_actions, form.bucket_mask])
     rises = np.zeros(key.shape[1] - 1 if key.shape[1] else 0, dtype=bool)
@@ -38,6 +38,13 @@ def find_bucket_order(reader: Reader) -> str | None:
     if (at := first(~rises & (np.diff(reader.bucket_player) == 0))) is not None:
         one, other = (tuple(key[:, b].tolist()) for b in (at, at + 1))
         return f"bucket {at} has (level, actions, mask) {one}, but bucket {at + 1} has {other}"
+    above = np.append(-1, form.bucket_level[:-1])
+    above[form.player_buckets[:-1][np.diff(form.player_buckets) > 0]] = -1
+    if (bucket := first(form.bucket_level > above + 1)) is not None:
+        return (
+            f"bucket {bucket} is at level {form.bucket_level[bucket]}, but player "
+            f"{reader.bucket_player[bucket]} has none at level {form.bucket_level[bucket] - 1}"
+        )
     return None
 
 
@@ -100,28 +107,20 @@ def outside(values: np.ndarray, low: int, high: int) -> int | None:
 
 
 def find_parent_level(reader: Reader) -> str | None:
-    """An infoset is one level below its parent."""
+    """An infoset is at a level below that of its parent, if that is an action."""
     form = reader.form
-    ends = form.bucket_sequence + form.bucket_actions * form.bucket_lanes
     for bucket, player in enumerate(reader.bucket_player.tolist()):
         level, begin = int(form.bucket_level[bucket]), int(form.bucket_infoset[bucket])
-        # The buckets of the level above lie side by side.
-        above = (form.bucket_level == level - 1) & (reader.bucket_player == player)
-        low, high = 0, 0
-        if level == 0:
-            low = int(form.player_sequences[player])
-            high = low + 1
-        elif above.any():
-            low, high = int(form.bucket_sequence[above][0]), int(ends[above][-1])
+        # What lies above are the empty sequence and the buckets before those of this level.
+        same = (form.bucket_level == level) & (reader.bucket_player == player)
+        low, high = int(form.player_sequences[player]), int(form.bucket_sequence[same][0])
         parents = form.infoset_parent[begin : begin + form.bucket_lanes[bucket]]
         if (at := outside(parents, low, high)) is not None:
             parent = int(parents[at])
             of = int(reader.sequence_bucket(np.array(parent)))
-            empty = parent == form.player_sequences[player]
             return (
                 f"{reader.infoset(begin + at)} is at level {level}, but its parent, "
-                f"{reader.sequence(parent)}, puts it at level "
-                f"{0 if empty else form.bucket_level[of] + 1}"
+                f"{reader.sequence(parent)}, is at level {form.bucket_level[of]}"
             )
     return None
 

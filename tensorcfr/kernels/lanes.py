@@ -1,14 +1,14 @@
 """Loops over a few dozen lanes, as vector instructions.
 
 numba's own loops over arrays of unknown overlap begin with checks and end with lanes one by one,
-which for thirty lanes takes longer than the lanes themselves.  These two are written in
-vectors of eight lanes, a few at a time, the last ones under a mask.  On machines with shorter
-vectors LLVM splits them.
+which for thirty lanes takes longer than the lanes themselves.  These two are written in vectors
+of eight lanes, a few at a time and the last ones one by one, under a mask.  On machines with
+shorter vectors LLVM splits them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -52,7 +52,7 @@ def weighted_sum(
         first: See above.
         stride: See above.
         rank: int64.
-        out: float64; modified in place, up to the next multiple of ``WIDTH * VECTORS`` lanes; must
+        out: float64; modified in place, up to the next multiple of ``WIDTH`` lanes; must
             not overlap with the lanes of ``x``.
         to: Its first lane.
         add: Whether to add to what is there.
@@ -143,17 +143,21 @@ def _emit_sum(
         add, count = arguments[9], arguments[10]
         target = lanes.pointer(7, arguments[8])
         sums = [cgutils.alloca_once(builder, _DOUBLES) for _ in range(VECTORS)]
-        with lanes.steps(count) as (lane, masks):
-            for k, total in enumerate(sums):
+
+        def step(lane: Any, masks: list[Any]) -> None:
+            used = sums[: len(masks)]
+            for k, total in enumerate(used):
                 # Nothing is read where nothing is added to: it may hold anything.
                 kept = lanes.load(target, lane, k, _splat(builder, add))
                 builder.store(kept, total)
             with lanes.terms(3) as (source, factor):
-                for k, (mask, total) in enumerate(zip(masks, sums, strict=True)):
+                for k, (mask, total) in enumerate(zip(masks, used, strict=True)):
                     term = lanes.load(source, lane, k, mask)
                     builder.store(lanes.fma(factor, term, builder.load(total)), total)
-            for k, total in enumerate(sums):
+            for k, total in enumerate(used):
                 lanes.store(builder.load(total), target, lane, k)
+
+        lanes.steps(count, step)
         return context.get_dummy_value()
 
     return signature, generate
@@ -184,7 +188,8 @@ def _emit_spread(
         lanes = _Lanes(context, builder, signature, arguments)
         scale = lanes.pointer(7, arguments[8])
         z = lanes.pointer(9, arguments[10])
-        with lanes.steps(arguments[11]) as (lane, masks):
+
+        def step(lane: Any, masks: list[Any]) -> None:
             products = [
                 builder.fmul(lanes.load(scale, lane, k, mask), lanes.load(z, lane, k, mask))
                 for k, mask in enumerate(masks)
@@ -193,6 +198,8 @@ def _emit_spread(
                 for k, (mask, product) in enumerate(zip(masks, products, strict=True)):
                     before = lanes.load(target, lane, k, mask)
                     lanes.store(lanes.fma(factor, product, before), target, lane, k, mask)
+
+        lanes.steps(arguments[11], step)
         return context.get_dummy_value()
 
     return signature, generate
@@ -226,25 +233,24 @@ class _Lanes:
         vector = _FLOATS if self.types[number].dtype == types.float32 else _DOUBLES
         return _Pointer(self.builder.gep(self._data(number), [first]), vector)
 
-    @contextmanager
-    def steps(self, count: Any) -> Iterator[tuple[Any, list[Any]]]:
-        """A loop over lanes: yields the first of a step, and the mask of each of its vectors."""
+    def steps(self, count: Any, body: Callable[[Any, list[Any]], None]) -> None:
+        """Loops over lanes, several vectors at a time and then what is left, one by one and
+        under a mask.
+
+        Args:
+            count: Lanes.
+            body: Writes a step; it is given the first lane, and a mask, or None, for each vector.
+        """
         builder = self.builder
-        step = ir.Constant(_INDEX, WIDTH * VECTORS)
-        zero = ir.Constant(_INDEX, 0)
-        with cgutils.for_range_slice(builder, zero, count, step, _INDEX) as (lane, _):
+        zero, one = ir.Constant(_INDEX, 0), ir.Constant(_INDEX, WIDTH)
+        several = ir.Constant(_INDEX, WIDTH * VECTORS)
+        whole = builder.sub(count, builder.urem(count, several))
+        with cgutils.for_range_slice(builder, zero, whole, several, _INDEX) as (lane, _):
+            body(lane, [None] * VECTORS)
+        with cgutils.for_range_slice(builder, whole, count, one, _INDEX) as (lane, _):
+            numbers = ir.Constant(ir.VectorType(_INDEX, WIDTH), list(range(WIDTH)))
             left = _splat(builder, builder.sub(count, lane))
-            masks = [
-                builder.icmp_signed(
-                    "<",
-                    ir.Constant(
-                        ir.VectorType(_INDEX, WIDTH), list(range(k * WIDTH, (k + 1) * WIDTH))
-                    ),
-                    left,
-                )
-                for k in range(VECTORS)
-            ]
-            yield lane, masks
+            body(lane, [builder.icmp_signed("<", numbers, left)])
 
     @contextmanager
     def terms(self, number: int) -> Iterator[tuple[_Pointer, Any]]:
@@ -262,8 +268,8 @@ class _Lanes:
             factor = _splat(builder, builder.load(builder.gep(weight, [i])))
             yield self.pointer(number, builder.add(first, row)), factor
 
-    def load(self, source: _Pointer, lane: Any, k: int, mask: Any) -> Any:
-        """Vector ``k`` of a step, as doubles; 0 outside the mask."""
+    def load(self, source: _Pointer, lane: Any, k: int, mask: Any | None) -> Any:
+        """Vector ``k`` of a step, as doubles; 0 outside the mask, if there is one."""
         vector = source.vector
         load = self._function(
             f"llvm.masked.load.{_name(vector)}.p0",
@@ -271,8 +277,11 @@ class _Lanes:
             [vector.as_pointer(), ir.IntType(32), _MASK, vector],
         )
         address, align = self._address(source, lane, k)
-        zeros = ir.Constant(vector, [0.0] * WIDTH)
-        found = self.builder.call(load, [address, align, mask, zeros])
+        if mask is None:
+            found = self.builder.load(address, align=align.constant)
+        else:
+            zeros = ir.Constant(vector, [0.0] * WIDTH)
+            found = self.builder.call(load, [address, align, mask, zeros])
         return self.builder.fpext(found, _DOUBLES) if vector is _FLOATS else found
 
     def store(
@@ -285,15 +294,15 @@ class _Lanes:
         vector = target.vector
         if vector is _FLOATS:
             value = self.builder.fptrunc(value, _FLOATS)
+        address, align = self._address(target, lane, k)
         if mask is None:
-            self.builder.store(value, self._address(target, lane, k)[0], align=8)
+            self.builder.store(value, address, align=align.constant)
             return
         store = self._function(
             f"llvm.masked.store.{_name(vector)}.p0",
             ir.VoidType(),
             [vector, vector.as_pointer(), ir.IntType(32), _MASK],
         )
-        address, align = self._address(target, lane, k)
         self.builder.call(store, [value, address, align, mask])
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
