@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from random_games import random_game, random_public_tree_game
@@ -12,11 +13,10 @@ from random_games import random_game, random_public_tree_game
 from tensorcfr import CFR, DCFR, CompiledGame, Solver, compile_game
 from tensorcfr.compiled import NO_PARENT
 from tensorcfr.kernels import evaluation, jit, sweeps
-from tensorcfr.kernels.jit import inlined
 from tensorcfr.kernels.payoff import block_scratch, payoff_product
 
 
-@inlined
+@numba.njit
 def product(form, player, reach, g):  # type: ignore[no-untyped-def]
     payoff_product(form, player, reach, g, block_scratch(form.blocks))
 

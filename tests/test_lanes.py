@@ -7,19 +7,19 @@ still be there afterwards, but for the rest of a sum's last step, which may hold
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
-from tensorcfr.kernels.jit import inlined
 from tensorcfr.kernels.lanes import VECTORS, WIDTH, spread, weighted_sum
 
 
-@inlined
+@numba.njit
 def call_sum(code, weight, at, x, first, stride, rank, out, to, add, count):  # type: ignore[no-untyped-def]
     weighted_sum(code, weight, at, x, first, stride, rank, out, to, add, count)
 
 
-@inlined
+@numba.njit
 def call_spread(code, weight, at, out, first, stride, rank, scale, scale_at, z, z_at, count):  # type: ignore[no-untyped-def]
     spread(code, weight, at, out, first, stride, rank, scale, scale_at, z, z_at, count)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.extending import register_jitable
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
@@ -37,5 +38,11 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A piece of a kernel: compiled as part of the kernels that call it."""
-    return numba.njit(forceinline=True, **_OPTIONS)(function)
+    """A piece of a kernel: compiled as part of the kernels that call it.
+
+    What Python calls is the function as it is written.  Unpacking a game for Python would be a
+    quarter of the time that compiling takes.
+    """
+    return register_jitable(
+        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
+    )(function)
