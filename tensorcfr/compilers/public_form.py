@@ -98,7 +98,9 @@ def _stages(tree: PublicTree) -> np.ndarray | None:
         before = stage.copy()
         np.maximum.at(stage, below, stage[above] + 1)
         if np.array_equal(stage, before):
-            return np.where(of >= 0, stage[of], 0).astype(np.int16)
+            found = np.zeros(tree.n_nodes, dtype=np.int16)
+            found[acting] = stage[kind]
+            return found
     return None
 
 

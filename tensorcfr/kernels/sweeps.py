@@ -242,15 +242,13 @@ def backward(
             continue
         uniform = 1.0 / actions
         run = first_lane
+        if locks is not None:
+            lock = first_lock(locks, b, first_lane)
         while run < last_lane:
             # Up to the next locked lane, which is updated by itself.
-            if locks is None:
-                end = last_lane
-            else:
-                lock = first_lock(locks, b, run)
-                end = last_lane
-                if lock < locks.bucket[b + 1]:
-                    end = min(end, locks.lane[lock])
+            end = last_lane
+            if locks is not None and lock < locks.bucket[b + 1]:
+                end = min(end, locks.lane[lock])
             for begin in range(run, end, TILE):
                 length = min(TILE, end - begin)
                 at = form.bucket_sequence[b] + begin
@@ -315,6 +313,7 @@ def backward(
             if locks is not None and end < last_lane:
                 probability = of_lock(locks, lock, actions)
                 update_locked(form, b, end, rule, parameters, floor, state, probability)
+                lock += 1
             run = end + 1
 
 
