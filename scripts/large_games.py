@@ -1,13 +1,13 @@
 """Exploitability of large games of private hands, solved exactly: curves for docs/large-games.md.
 
-python scripts/large_games.py bluff_2_2        Bluff(2,2): 22 million infosets
-python scripts/large_games.py nl_leduc         no-limit Leduc
-python scripts/large_games.py full_bluff_2_2   all six faces can be bid: 352 million infosets
+python -m scripts.large_games bluff_2_2        Bluff(2,2): 22 million infosets
+python -m scripts.large_games nl_leduc         no-limit Leduc
+python -m scripts.large_games full_bluff_2_2   all six faces can be bid: 352 million infosets
 
 Each writes docs/figures/<name>.csv, a row per evaluation, as it goes; ``--minutes`` says how long.
 The exploitability is that of an exact best response in the whole game.
 
-python scripts/large_games.py page             the table and the picture of docs/large-games.md
+python -m scripts.large_games page             the table and the picture of docs/large-games.md
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tensorcfr import Solver, compile_game
 from tensorcfr.machine import machine, versions
 from tensorcfr.solver import bytes_needed
 
+from ._pages import page_with
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FIGURES = DOCS / "figures"
 PAGE = DOCS / "large-games.md"
-BEGIN = "<!-- results: written by scripts/large_games.py page -->"
-END = "<!-- end of results -->"
 GIB = 2**30
 TARGETS = (1e-2, 1e-3, 1e-4)
 """Exploitabilities whose times the table says."""
@@ -173,18 +173,14 @@ def write_page() -> None:
         lines.append("| " + " | ".join(cells) + " |")
     said = next(iter(curves.values()))[-1]
     text = (
-        f"{BEGIN}\n\n" + "\n".join(lines) + "\n\n"
+        "\n".join(lines) + "\n\n"
         "Seconds of iterating, and iterations, to an exploitability (nash_conv / 2, in units of "
         "the game: 1 for a won bluff, chips for poker); evaluations come on top.  The value is "
         "that of the average strategies, and within nash_conv of the game's.  "
         f"{said['machine']}; {said['versions']}; {said['date']}.\n\n"
-        "![Exploitability against nodes touched](figures/large_games.png)\n\n"
-        f"{END}"
+        "![Exploitability against nodes touched](figures/large_games.png)"
     )
-    page = PAGE.read_text()
-    before, begin, rest = page.partition(BEGIN)
-    after = rest.partition(END)[2] if begin else "\n"
-    PAGE.write_text(f"{before}{text}{after}")
+    PAGE.write_text(page_with(PAGE.read_text(), "large_games", {"results": text}))
 
 
 def _options(options: str) -> str:

@@ -2,6 +2,7 @@
 
 python -m scripts.tutorial_curves            measure (minutes), draw, write the page's tables
 python -m scripts.tutorial_curves --quick    the same in seconds, into build/tutorial
+python -m scripts.tutorial_curves figures    the tables of what scripts/figures.py ran
 python -m scripts.tutorial_curves billion    10^9 chance-sampled iterations of Kuhn poker, timed
                                              (three minutes; with --quick, a million)
 
@@ -37,8 +38,10 @@ from tensorcfr.evaluation.metrics import evaluate_probabilities
 from tensorcfr.expansion import count_deals
 from tensorcfr.machine import machine, versions
 from tensorcfr.plots import sweep_curves
-from tensorcfr.sweep import Row, curves, read_algorithm, sweep
+from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
 from tensorcfr.views import CHANCE, TERMINAL
+
+from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "tutorial-curves.md"
@@ -48,6 +51,9 @@ VALUE = -1 / 18
 NAMED = -0.0566
 """What a tutorial names instead; and in full, after 10,000 iterations:"""
 PRINTED = -0.05666979368427769
+
+
+NOT_MEASURED = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
@@ -488,6 +494,50 @@ def nodes_table(scale: Scale) -> str:
     )
 
 
+# ---------------------------------------------------------------- what scripts/figures.py has run
+
+NODES = {
+    "bluff_2_2_nodes": (2e9, 1.2e10, 2.5e10, 1e11, 1e12),
+    "kuhn_cards": (1e5, 1e6, 1e7, 1e8, 1e9, 4e9),
+    "nl_leduc_nodes": (1e8, 1e9, 1e10, 1e11),
+}
+"""Figures of which the page has a table, and the nodes touched that it looks at."""
+
+
+def figure_table(name: str) -> str:
+    """Exploitabilities of one of the figures of scripts/figures.py, at numbers of nodes touched."""
+    rows = read_sweep(FIGURES / f"{name}.csv")
+    body = []
+    for algorithm in dict.fromkeys(row.algorithm for row in rows):
+        own = [row for row in rows if row.algorithm == algorithm]
+        seeds = [[row for row in own if row.seed == s] for s in {row.seed for row in own}]
+        last = [max(seed, key=lambda row: row.nodes_touched) for seed in seeds]
+        cells = []
+        for nodes in NODES[name]:
+            # Within half a percent: what asks for so many nodes stops at the iteration after.
+            reached = [
+                [row for row in seed if row.nodes_touched <= 1.005 * nodes] for seed in seeds
+            ]
+            enough = all(row.nodes_touched >= 0.9 * nodes for row in last) and all(reached)
+            cells.append(
+                f"{statistics.median(seed[-1].exploitability for seed in reached):.2g}"
+                if enough
+                else NOT_MEASURED
+            )
+        end = statistics.median(row.exploitability for row in last)
+        reach = statistics.median(row.nodes_touched for row in last)
+        seconds = statistics.median(row.seconds for row in last)
+        body.append([f"`{algorithm}`", *cells, f"{end:.2g} ({reach:.2g} nodes, {seconds:.0f} s)"])
+    header = ["", *(f"{nodes:.2g}" for nodes in NODES[name]), "in the end"]
+    return (
+        f"{table(header, body)}\n\n"
+        f"`{rows[0].game}`: exploitability, nash_conv / 2, at the last checkpoint up to so many "
+        f"nodes touched; of what is sampled the median of {max(len(seeds), 3)} seeds.  "
+        f"{rows[-1].machine}; {rows[-1].date}.\n\n"
+        f"![{rows[0].game}: exploitability against nodes touched](figures/{name}.png)"
+    )
+
+
 # -------------------------------------------------------------------------------------- a billion
 
 
@@ -506,24 +556,7 @@ def billion(iterations: int) -> str:
     )
 
 
-# ------------------------------------------------------------------------------------------ page
-
-
-def page_with(page: str, parts: dict[str, str]) -> str:
-    """The page with its generated parts replaced.
-
-    Raises:
-        ValueError: The page has lost the comments around a part; names it.
-    """
-    for name, text in parts.items():
-        begin = f"<!-- {name}: written by scripts/tutorial_curves.py -->"
-        end = f"<!-- end of {name} -->"
-        before, found, rest = page.partition(begin)
-        _, closed, after = rest.partition(end)
-        if not found or not closed:
-            raise ValueError(f"the page has lost the comments that mark its part {name!r}")
-        page = f"{before}{begin}\n\n{text}\n\n{end}{after}"
-    return page
+# ------------------------------------------------------------------------------------------- all
 
 
 def measure(scale: Scale, folder: Path) -> dict[str, str]:
@@ -552,7 +585,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("mode", nargs="?", choices=["measure", "billion"], default="measure")
+    parser.add_argument(
+        "mode", nargs="?", choices=["measure", "figures", "billion"], default="measure"
+    )
     parser.add_argument("--quick", action="store_true", help="at a scale of seconds")
     parser.add_argument("--out", type=Path, help="folder; by default docs/figures, and the page")
     options = parser.parse_args()
@@ -560,7 +595,11 @@ def main() -> None:
         said = billion(1_000_000 if options.quick else 1_000_000_000)
         print(said)
         if not options.quick:
-            PAGE.write_text(page_with(PAGE.read_text(), {"billion": said}))
+            PAGE.write_text(page_with(PAGE.read_text(), "tutorial_curves", {"billion": said}))
+        return
+    if options.mode == "figures":
+        parts = {name: figure_table(name) for name in NODES}
+        PAGE.write_text(page_with(PAGE.read_text(), "tutorial_curves", parts))
         return
     folder = options.out or (ROOT / "build" / "tutorial" if options.quick else FIGURES)
     folder.mkdir(parents=True, exist_ok=True)
@@ -568,7 +607,7 @@ def main() -> None:
     for name, text in parts.items():
         print(f"{name}\n\n{text}\n")
     if folder == FIGURES:
-        PAGE.write_text(page_with(PAGE.read_text(), parts))
+        PAGE.write_text(page_with(PAGE.read_text(), "tutorial_curves", parts))
     sys.stdout.flush()
 
 

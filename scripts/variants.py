@@ -1,11 +1,10 @@
 """Which algorithm?  Every iterative variant on the standard games, beside the LP and the peers.
 
 python -m scripts.variants               measure (an hour on one core at most), write
-python -m scripts.variants --seconds 1   the same with less time for each solve (four minutes)
+python -m scripts.variants --seconds 1   the same with less time for each solve (ten minutes)
 
-The sweep goes on where it stopped; remove docs/figures/variants* to measure again.  Curves and
-table go to docs/figures, and the generated part of docs/which-algorithm.md, between its two
-comments, is written anew; what stands above it is written by hand.
+The sweeps go on where they stopped; remove docs/figures/variants* to measure again.  Curves and
+tables go to docs/figures and to docs/which-algorithm.md, whose other parts are written by hand.
 """
 
 from __future__ import annotations
@@ -13,22 +12,25 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks._common import CONTESTS, TIMES, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
-from tensorcfr import ALGORITHMS, Algorithm
+from tensorcfr import ALGORITHMS, Algorithm, compile_game, solve
+from tensorcfr.automatic import EXACT_ENTRIES
 from tensorcfr.machine import machine, versions
+from tensorcfr.payoffs import count_entries
 from tensorcfr.plots import sweep_curves
 from tensorcfr.sweep import Reached, Row, SweepProgress, reached, sweep
+
+from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "figures"
 PAGE = ROOT / "docs" / "which-algorithm.md"
-BEGIN = "<!-- written by scripts/variants.py -->"
-END = "<!-- end of what scripts/variants.py writes -->"
 
 GAMES = (
     "rock_paper_scissors_plus",
@@ -50,6 +52,24 @@ TARGETS = (1e-3, 1e-6, 1e-9)
 """Exploitabilities (nash_conv / 2) to reach, in units of utility."""
 
 NOT_REACHED = "\N{EN DASH}"
+
+AUTO_GAMES = (
+    "leduc",
+    "leduc(ranks=5)",
+    "leduc(ranks=7)",
+    "goofspiel(cards=5)",
+    "nl_leduc(stack=6)",
+    "liars_dice(faces=5)",
+    "leduc(ranks=13, suits=4)",
+    "nl_leduc(stack=8)",
+    "liars_dice",
+    "liars_dice(faces=7)",
+)
+"""Games around the limits of ``algorithm="auto"``."""
+AUTO_ALGORITHMS = ("dcfr", "pdcfr+")
+AUTO_TARGETS = (1e-3, 1e-4, 1e-6)
+AUTO_MORE = 4.0
+"""How many times as long they get, which are larger."""
 
 PEERS = (("OpenSpiel", "cfr+"), ("LiteEFG", "cfr+"), ("LiteEFG", "dcfr"), ("LiteEFG", "pcfr+"))
 """The variants that the peers have in C++ and that are candidates for their best one."""
@@ -208,13 +228,34 @@ def draw(rows: Sequence[Row]) -> list[str]:
     return names
 
 
-def page_with(page: str, generated: str) -> str:
-    """The page with its generated part replaced."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{PAGE} has lost the comments that mark its generated part")
-    return f"{before}{BEGIN}\n\n{generated}\n\n{END}{after}"
+def measure_auto(seconds: float) -> str:
+    """The table that the limits of ``algorithm="auto"`` rest on."""
+    rows = sweep(
+        FOLDER / "variants_auto.csv",
+        AUTO_GAMES,
+        AUTO_ALGORITHMS,
+        time_limit=seconds,
+        target=AUTO_TARGETS[-1],
+    )
+    marks = {
+        (mark.game, mark.algorithm, mark.level): mark.seconds
+        for mark in reached(rows, AUTO_TARGETS)
+    }
+    solve(compile_game("kuhn"), "lp")  # the first one imports what it needs
+    body = []
+    for spec in AUTO_GAMES:
+        game = compile_game(spec)
+        entries = count_entries(game.form, 0)
+        times = [marks[spec, name, level] for name in AUTO_ALGORITHMS for level in AUTO_TARGETS]
+        cells = [NOT_REACHED if t is None else duration(t) for t in times]
+        exact = ""
+        if entries <= EXACT_ENTRIES:
+            started = time.perf_counter()
+            solve(game, "lp")
+            exact = duration(time.perf_counter() - started)
+        body.append([spec, f"{game.solver_form.n_sequences:,}", *cells, exact, f"{entries:,}"])
+    names = [f"`{name}` to {level:g}" for name in AUTO_ALGORITHMS for level in AUTO_TARGETS]
+    return table(["", "sequences", *names, "`lp`", "entries"], body)
 
 
 def main() -> None:
@@ -227,8 +268,11 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     rows = measure(options.seconds)
     peers = measure_peers(PEERS_MORE * options.seconds)
-    generated = markdown(rows, peers, draw(rows))
-    PAGE.write_text(page_with(PAGE.read_text(), generated))
+    parts = {
+        "tables": markdown(rows, peers, draw(rows)),
+        "auto": measure_auto(AUTO_MORE * options.seconds),
+    }
+    PAGE.write_text(page_with(PAGE.read_text(), "variants", parts))
 
 
 if __name__ == "__main__":

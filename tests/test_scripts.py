@@ -39,9 +39,10 @@ def test_the_page_is_written_from_what_is_measured() -> None:
         peers = {"peer": {"kuhn": {"0.001": {"seconds": 1e-9}, "1e-06": None, "1e-09": None,
                                    "budget": 2.0}}}
         text = variants.markdown(rows, peers, ["kuhn.png"])
-        page = variants.page_with(variants.PAGE.read_text(), text)
+        parts = {"tables": text}
+        page = variants.page_with(variants.PAGE.read_text(), "variants", parts)
         assert page.count(text) == 1 and page.startswith("# Which algorithm")
-        assert variants.page_with(page, text) == page
+        assert variants.page_with(page, "variants", parts) == page
         print(text)
     """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
