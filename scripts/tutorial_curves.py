@@ -497,7 +497,7 @@ def nodes_table(scale: Scale) -> str:
 # ---------------------------------------------------------------- what scripts/figures.py has run
 
 NODES = {
-    "bluff_2_2_nodes": (2e9, 1.2e10, 2.5e10, 1e11, 1e12),
+    "bluff_2_2_nodes": (1e9, 1.2e10, 2.5e10, 1e11, 1e12),
     "kuhn_cards": (1e5, 1e6, 1e7, 1e8, 1e9, 4e9),
     "nl_leduc_nodes": (1e8, 1e9, 1e10, 1e11),
 }
@@ -532,7 +532,7 @@ def figure_table(name: str) -> str:
     return (
         f"{table(header, body)}\n\n"
         f"`{rows[0].game}`: exploitability, nash_conv / 2, at the last checkpoint up to so many "
-        f"nodes touched; of what is sampled the median of {max(len(seeds), 3)} seeds.  "
+        f"nodes touched; of what is sampled the median of {len({row.seed for row in rows} - {None})} seeds.  "
         f"{rows[-1].machine}; {rows[-1].date}.\n\n"
         f"![{rows[0].game}: exploitability against nodes touched](figures/{name}.png)"
     )
