@@ -529,10 +529,11 @@ def figure_table(name: str) -> str:
         seconds = statistics.median(row.seconds for row in last)
         body.append([f"`{algorithm}`", *cells, f"{end:.2g} ({reach:.2g} nodes, {seconds:.0f} s)"])
     header = ["", *(f"{nodes:.2g}" for nodes in NODES[name]), "in the end"]
+    drawn = len({row.seed for row in rows} - {None})
     return (
         f"{table(header, body)}\n\n"
         f"`{rows[0].game}`: exploitability, nash_conv / 2, at the last checkpoint up to so many "
-        f"nodes touched; of what is sampled the median of {len({row.seed for row in rows} - {None})} seeds.  "
+        f"nodes touched; of what is sampled the median of {drawn} seeds.  "
         f"{rows[-1].machine}; {rows[-1].date}.\n\n"
         f"![{rows[0].game}: exploitability against nodes touched](figures/{name}.png)"
     )
