@@ -12,7 +12,8 @@ EXACT_TARGET = 1e-7
 """Exploitability, as a share of the range of the utilities, below which iterations take longer than
 the linear program."""
 SMALL = 10_000
-"""Sequences, where symmetries are merged, up to which predictions pay."""
+"""Sequences, where symmetries are merged, up to which predictions are taken: far ahead for small
+targets, where time counts, and some milliseconds behind for large ones."""
 
 
 def automatic(
@@ -28,9 +29,10 @@ def automatic(
     * ``pdcfr+`` for games of at most 10,000 sequences once symmetries are merged;
     * ``dcfr`` for larger ones.
 
-    The figures behind it are in ``docs/which-algorithm.md``.  For other games no algorithm here is
-    known to find an equilibrium, so that there is nothing to choose by: ``cfr+``, as without
-    ``"auto"``.
+    Whatever else is asked for (other stop rules, locks, a warm start, the best iterate, threads)
+    means iterations.  The figures behind it are in ``docs/which-algorithm.md``.  For other games no
+    algorithm here is known to find an equilibrium, so that there is nothing to choose by:
+    ``cfr+``, as without ``"auto"``.
 
     >>> from tensorcfr import compile_game
     >>> print(automatic(compile_game("kuhn")))

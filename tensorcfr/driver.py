@@ -25,7 +25,7 @@ from .algorithms import (
 from .algorithms.records import is_whole
 from .automatic import automatic
 from .compiled import CompiledGame
-from .evaluation import Evaluation
+from .evaluation import Evaluation, evaluate
 from .kernels.random import Seed
 from .kernels.sweeps import State
 from .locks import LocksLike, locks_for
@@ -91,7 +91,8 @@ def solve(
         game: A compiled game.
         algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
             exact linear program, which takes no stop rule; ``"auto"`` for what the game and the
-            target call for, see :func:`tensorcfr.automatic.automatic` (the solution says what ran).
+            target call for, see :func:`tensorcfr.automatic.automatic` (the solution says what ran):
+            the linear program only where nothing but a target is given.
             By default CFR+, or the algorithm of ``start``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players, in the game's own unit) at which to end.
@@ -134,21 +135,26 @@ def solve(
             of another game or algorithm; a seed for what does not sample; ``"lp"`` for more than
             two players or a general sum.
         MemoryLimitError: The solver's arrays would not fit; said before they are allocated.
-        MissingExtraError: ``"lp"`` without scipy; says what installs it.
+        MissingExtraError: ``"lp"``, or ``"auto"`` where it comes to that, without scipy; says what
+            installs it.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
     """
     if not isinstance(game, CompiledGame):
         raise TypeError(f"solve takes a compiled game: compile_game({game!r}) makes one")
     if algorithm == AUTOMATIC:
-        other_rules = (iters, time_limit, nodes, locks, warm_start)
-        exact = other_rules == (None,) * len(other_rules) and not keep_best
+        if seed is not None and start is None:
+            raise ValueError("auto chooses among algorithms that draw no random numbers: no seed")
+        others = (iters, time_limit, nodes, warm_start, locks or None, precision)
+        exact = others == (None,) * len(others) and not keep_best
+        exact = exact and threads == 1 and checkpoints == "geometric"
         algorithm = start.algorithm if start else automatic(game, target=target, exact=exact)
-        if isinstance(algorithm, LinearProgram):
+        if isinstance(algorithm, LinearProgram) and target is not None:
+            check_stop_rules(iters, target, time_limit, nodes)
             target = None  # Which it will meet.
     record = _algorithm(game, algorithm, start)
     if seed is not None and not isinstance(record, Sampling):
         raise ValueError(f"{record.name} draws no random numbers: it takes no seed")
-    if locks is not None and not isinstance(record, Algorithm):
+    if locks and not isinstance(record, Algorithm):
         raise ValueError(f"{record.name} takes no locks: the variants that sweep the game do")
     if warm_start is not None and start is not None:
         raise ValueError("start goes on with a solution, warm_start begins anew: give one of them")
@@ -174,6 +180,8 @@ def solve(
     if start is not None:
         run.trace, run.seconds_before, run.best = list(start.trace), start.seconds, start.best
     run.keep_best = keep_best or run.best is not None
+    if run.keep_best and run.best is None and start is not None:
+        run.record()  # What was there before competes.
     last = None if iters is None else solver.iteration + int(iters)
     last_node = None if nodes is None else solver.nodes_touched + int(nodes)
     marks = _marks(checkpoints, solver.iteration, to_target=target is not None)
@@ -270,8 +278,12 @@ class _Run:
         """Evaluate the average strategy, and note it in the trace; the last iterate, too, where
         the best one is kept."""
         evaluation = self.solver.evaluate()
-        if not self._is_recorded:
-            last = self.solver.evaluate_current() if self.keep_best else None
+        is_new, last = not self._is_recorded, None
+        if self.keep_best and (is_new or self.best is None):
+            last = self.solver.evaluate_current()
+            self._keep("average", evaluation, self.solver.average_policy)
+            self._keep("last", last, self.solver.current_policy)
+        if is_new:
             self.trace.append(
                 TracePoint(
                     iteration=self.solver.iteration,
@@ -284,15 +296,19 @@ class _Run:
                     last_exploitability=last.exploitability if last else None,
                 )
             )
-            if last:
-                self._keep("average", evaluation, self.solver.average_policy)
-                self._keep("last", last, self.solver.current_policy)
         return evaluation
 
     def _keep(self, kind: str, found: Evaluation, policy: Callable[[], Policy]) -> None:
         """Keep a strategy if none was better so far."""
-        if self.best is None or found.exploitability < self.best.exploitability:
-            self.best = BestIterate(policy(), found, self.solver.iteration, kind)
+        if self.best is not None and found.exploitability >= self.best.exploitability:
+            return
+        kept = policy()
+        if isinstance(self.solver, Solver) and self.solver.state.regret.dtype != np.float64:
+            # Rounded probabilities do not sum to 1: the least of many would be an accident.
+            found = evaluate(kept.game, kept, locks=self.solver.locks or None)
+            if self.best is not None and found.exploitability >= self.best.exploitability:
+                return
+        self.best = BestIterate(kept, found, self.solver.iteration, kind)
 
     @property
     def _is_recorded(self) -> bool:
@@ -308,6 +324,12 @@ def _algorithm(
     if start.state is None:
         raise ValueError(f"cannot go on from a solution by {start.algorithm}: it has no state")
     if start.game is not game and start.game.digest != game.digest:
+        if start.game.name == game.name:
+            raise ValueError(
+                f"start is a solution of another {game.name}: its payoffs or the order of its "
+                "infosets, which another version laid out, differ; solve(start.game, start=start) "
+                "goes on"
+            )
         raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
     if not _merged_alike(start, game):
         raise ValueError(

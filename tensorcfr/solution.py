@@ -22,6 +22,9 @@ from .policy import Policy
 from .sampled_solver import SampledState, sampled_state_of
 from .solver import STATE_KEPT, form_for, last_iterate, state_of
 
+KINDS = ("average", "last")
+"""Strategies that may be the best: the average, the last iterate."""
+
 
 class Status(enum.Enum):
     """Why a solve ended."""
@@ -83,7 +86,7 @@ class BestIterate:
         return self.evaluation.exploitability
 
     def __str__(self) -> str:
-        which = {"average": "average strategy", "last": "last iterate"}[self.kind]
+        which = "average strategy" if self.kind == "average" else "last iterate"
         return f"{which} of iteration {self.iteration:,}"
 
 
@@ -220,7 +223,7 @@ class Solution:
                 policy=Policy(game, arrays["solution/best"]),
                 evaluation=_evaluation(of_best),
                 iteration=index(of_best["iteration"]),
-                kind=str(of_best["kind"]),
+                kind=KINDS[KINDS.index(of_best["kind"])],
             )
         state: State | SampledState | None = None
         if isinstance(algorithm, Sampling):

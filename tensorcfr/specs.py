@@ -20,8 +20,8 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
         call = ast.parse(f"settings({rest}", mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError
-        names = [str(keyword.arg) for keyword in call.keywords]
-        if len(set(names)) < len(names):
+        names = [keyword.arg for keyword in call.keywords if keyword.arg is not None]
+        if len(set(names)) < len(call.keywords):
             raise ValueError
         values = [ast.literal_eval(keyword.value) for keyword in call.keywords]
     except (SyntaxError, ValueError):

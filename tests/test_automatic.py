@@ -90,9 +90,28 @@ class TestSolve:
 
 
 def test_it_is_no_algorithm() -> None:
-    with pytest.raises(ValueError, match="'auto' chooses by the game and the target; only solve"):
+    with pytest.raises(ValueError, match="'auto' chooses by the game and the target: solve"):
         find_algorithm("auto")
     with pytest.raises(ValueError, match="'auto' chooses by the game and the target"):
         Solver(KUHN, "auto")
     with pytest.raises(ValueError, match="the name 'auto' belongs to a published algorithm"):
         register(Algorithm("auto", DCFR.rule, "", "", parameters=DCFR.parameters))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"target": -1.0}, "target"),
+        ({"seed": 1}, "no seed"),
+        ({"precision": "single", "iters": 1}, "precision must be one of"),
+        ({"precision": "single"}, "when should it end"),
+        ({"threads": -3, "iters": 1}, "threads must be a number from 1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        solve(KUHN, "auto", **given)
+
+
+def test_no_locks_are_none() -> None:
+    assert solve(KUHN, "auto", locks={}).algorithm == LP

@@ -50,6 +50,23 @@ def test_it_is_the_least_exploitable_of_all(name: str, algorithm: str) -> None:
     assert f"best {best.exploitability:.6g}, " in solution.summary()
 
 
+@pytest.mark.parametrize("locks", [None, {"K": {"bet": 0.5}}])
+def test_in_single_precision_it_is_what_its_strategies_are_worth(locks: Any) -> None:
+    """Rounded strategies do not sum to 1, by which the least exploitable of many would profit."""
+    best = solve(KUHN, "pdcfr+", iters=100, precision="float32", keep_best=True, locks=locks).best
+    assert best is not None
+    assert best.evaluation == evaluate(KUHN, best.policy, locks=locks)
+
+
+@pytest.mark.parametrize("iters", [0, 3])
+def test_what_was_there_before_competes(iters: int) -> None:
+    start = solve(KUHN, "pcfr+", iters=500)
+    best = solve(KUHN, start=start, iters=iters, keep_best=True).best
+    assert best is not None
+    last = evaluate(KUHN, start.last_policy).exploitability
+    assert best.exploitability <= min(start.exploitability, last) + 1e-15
+
+
 def test_a_last_iterate_may_be_the_best() -> None:
     """Predictive CFR+ comes to an equilibrium of Kuhn poker with its strategies themselves."""
     best = solve(KUHN, "pcfr+", iters=1000, keep_best=True).best

@@ -53,7 +53,7 @@ from tensorcfr import (
     compiled,
     evaluate,
 )
-from tensorcfr.compiled import CHANCE, TERMINAL, PayoffBlocks
+from tensorcfr.compiled import CHANCE, TERMINAL, PayoffBlocks, SequenceForm
 from tensorcfr.compilers import payoff_blocks, public_game
 from tensorcfr.compilers.payoff_blocks import Program, program
 from tensorcfr.expansion import BYTES_PER_HISTORY
@@ -562,3 +562,39 @@ def test_three_players_are_expanded(game: RandomPublicTreeGame) -> None:
     assert compiled_game.public is None
     assert compiled_game.merged is None
     check_random(game, PLAIN["cfr+"])
+
+
+# ------------------------------------------------------------------------------------------ levels
+
+
+def buckets_and_those_above(form: SequenceForm) -> list[tuple[int, int]]:
+    """Every bucket with each that parents of its infosets are in."""
+    pairs = set()
+    for bucket, (begin, lanes) in enumerate(
+        zip(form.bucket_infoset.tolist(), form.bucket_lanes.tolist(), strict=True)
+    ):
+        parents = form.infoset_parent[begin : begin + lanes]
+        parents = parents[~np.isin(parents, form.player_sequences)]
+        above = np.searchsorted(form.bucket_sequence, parents, side="right") - 1
+        pairs |= {(bucket, of) for of in above.tolist()}
+    return sorted(pairs)
+
+
+def test_bids_make_levels() -> None:
+    """In liar's dice each bid leaves fewer actions: a player's infosets with one number of actions
+    are one bucket, whatever was bid before."""
+    form = compile_game("liars_dice").form
+    assert form.player_buckets.tolist() == [0, 12, 24]
+    for own in (slice(0, 12), slice(12, 24)):
+        assert sorted(form.bucket_actions[own].tolist()) == [*range(1, 13)][: own.stop - own.start]
+    for bucket, above in buckets_and_those_above(form):
+        assert form.bucket_actions[bucket] < form.bucket_actions[above]
+        assert form.bucket_level[bucket] > form.bucket_level[above]
+
+
+@pytest.mark.parametrize("game", ["leduc", "nl_leduc(stack=4)"])
+def test_raises_make_none(game: str) -> None:
+    """A raise is answered by a raise: levels count own infosets."""
+    form = compile_game(game).form
+    for bucket, above in buckets_and_those_above(form):
+        assert form.bucket_level[bucket] == form.bucket_level[above] + 1

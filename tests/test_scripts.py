@@ -107,7 +107,8 @@ def test_the_loops_on_tutorials_are_what_they_say() -> None:
         assert abs(total / 10_000 - script.PRINTED) < 1e-13
         assert script.spans([2, 3, 5], [2, 3, 4, 5]) == "2\\N{EN DASH}3, 5"
         page = script.PAGE.read_text()
-        assert script.page_with(page, {"said": "new"}).count("new") == page.count("new") + 1
+        written = script.page_with(page, "tutorial_curves", {"said": "new"})
+        assert written.count("new") == page.count("new") + 1
     """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -354,8 +354,8 @@ def find_algorithm(algorithm: str | Record) -> Record:
         raise TypeError(f"an algorithm is a name or an Algorithm, not {algorithm!r}")
     if algorithm == AUTOMATIC:
         raise ValueError(
-            f"{AUTOMATIC!r} chooses by the game and the target; only solve(game, {AUTOMATIC!r}) "
-            "takes it"
+            f"{AUTOMATIC!r} chooses by the game and the target: solve(game, {AUTOMATIC!r}) takes "
+            "it, without settings"
         )
     found = ALGORITHMS.get(algorithm)
     if found is None:

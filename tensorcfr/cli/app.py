@@ -165,13 +165,13 @@ def solve(
             if is_automatic:
                 asked = (iters, time_limit, nodes, locked, plot, keep_best or None)
                 record = automatic(compiled, target=target, exact=asked == (None,) * len(asked))
-                target = None if isinstance(record, LinearProgram) else target
             is_exact = isinstance(record, LinearProgram)
             if not is_exact and (iters, target, time_limit, nodes) == (None,) * 4:
                 iters = DEFAULT_ITERATIONS
             solution = run(
                 compiled,
-                record,
+                # Which takes a target that the linear program will meet.
+                AUTOMATIC if is_automatic and is_exact else record,
                 iters=iters,
                 target=target,
                 time_limit=time_limit,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import math
 import os
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +56,13 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
     """
     locks: dict[str, dict[str, float]] = {}
     for text in texts:
-        label = _longest(text, game.infoset_index, ":")
+        # Not all labels are looked through: a large game makes them one by one.
+        ends = [at for at, character in enumerate(text) if character == ":"]
+        label = next((text[:at] for at in reversed(ends) if text[:at] in game.infoset_index), None)
         if label is None:
             written = text.partition(":")[0]
+            if text in game.infoset_index:
+                raise ValueError(f"--lock {text!r} names no action; write it as {text}:action=0.5")
             raise ValueError(
                 f"--lock takes infoset:action=probability, and {text!r} begins with no infoset of "
                 f"{game.name}; {suggest_label(game, written)}"
@@ -67,9 +71,14 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
         lock = locks.setdefault(label, {})
         rest = text[len(label) + 1 :]
         while True:
+            rest = rest.strip()
             action = _longest(rest, actions, "=")
             if action is None:
                 written = rest.partition("=")[0]
+                if rest in actions:
+                    raise ValueError(
+                        f"--lock {text!r} gives {rest!r} no probability; write it as {rest}=0.5"
+                    )
                 raise ValueError(
                     f"--lock {text!r}: infoset {label!r} has no action {written!r}; "
                     f"{suggest(written, actions)}"
@@ -78,7 +87,7 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
                 raise ValueError(f"--lock {text!r}: {action!r} at {label!r} is locked twice")
             number, comma, rest = rest[len(action) + 1 :].partition(",")
             try:
-                lock[action] = float(Fraction(number.strip()))
+                lock[action] = _probability(number)
             except (ValueError, ZeroDivisionError):
                 raise ValueError(
                     f"--lock {text!r}: {number!r} is no probability; write 0.25 or 1/4"
@@ -86,6 +95,16 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
             if not comma:
                 break
     return locks or None
+
+
+def _probability(text: str) -> float:
+    """``"0.25"`` or ``"1/4"``; not by way of a fraction, which ``"1e999999999"`` would fill the
+    memory with."""
+    numerator, slash, denominator = text.partition("/")
+    number = float(numerator) / (float(denominator) if slash else 1.0)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
 
 
 def _longest(text: str, labels: Iterable[str], end: str) -> str | None:

@@ -29,7 +29,7 @@ class Steps:
     level: np.ndarray
     """int16 (players, nodes): the level of an infoset here, if it is the player's."""
     turn: np.ndarray
-    """int16 (nodes,): grows from every node to those below it."""
+    """int16 (nodes,): grows from every node to those below it, if these are not terminal."""
     exists: np.ndarray
     """bool (nodes,): whether some deal gets there."""
 
@@ -151,7 +151,7 @@ def _buckets(
 def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Place of every decision node among those of its bucket, int64 (nodes,).
 
-    Within a depth, nodes go by the bucket of their parent, the action, and the place of the
+    Turn by turn, nodes go by the bucket of their parent, the action, and the place of the
     parent; so all that came by one action from one bucket lie in the order of that bucket.  In a
     bucket, nodes whose actions end the game equally often come together first: that makes
     the slices of the sparse part of the payoff operator wide.
@@ -175,8 +175,8 @@ def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray
 
 
 def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
-    """Bucket, then how often each action ends the game, as one number per node; -1 where
-    nobody decides."""
+    """Bucket, then how often each action ends the game, as one number per node; negative, by
+    turn, where nobody decides."""
     ends = np.zeros(tree.n_nodes, dtype=np.int64)
     over = np.flatnonzero((tree.payoff >= 0) & steps.exists)
     for own in steps.last:
@@ -188,7 +188,7 @@ def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
     mixed = np.zeros(tree.n_nodes, dtype=np.int64)
     np.add.at(mixed, tree.parent[1:], ends[1:] * (2 * (action.astype(np.int64) + 1) ** 3 + 1))
     met, inverse = np.unique(mixed, return_inverse=True)
-    return np.where(bucket >= 0, bucket * len(met) + inverse, -1)
+    return np.where(bucket >= 0, bucket * len(met) + inverse, -1 - steps.turn)
 
 
 def _layout(
