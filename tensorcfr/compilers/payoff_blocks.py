@@ -13,7 +13,7 @@ from .payoff_entries import ROUNDING, payoff_entries
 NOBODY = -1
 """In place of a last own step where the player has not acted."""
 ENTRY_NS = 1.2
-"""Nanoseconds per entry of the sparse part; see ``docs/benchmarks.md``."""
+"""Nanoseconds per entry of the sparse part; about, for only what is less matters here."""
 LOOP_NS = 6.0
 """Nanoseconds that a loop over the terminals of a block costs before it begins."""
 LANE_NS = 0.1
