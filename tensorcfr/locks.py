@@ -72,7 +72,7 @@ class Locks(Mapping[str, dict[str, float]]):
     @property
     def keep_symmetry(self) -> bool:
         """Whether infosets that a merged game takes for one are locked alike."""
-        return self._merged() is not None
+        return not self or self._merged() is not None
 
     def lanes(self, form: SequenceForm) -> LockedLanes | None:
         """The locks as kernels take them; None without any.

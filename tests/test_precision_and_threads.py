@@ -3,6 +3,7 @@ stopped."""
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import cache
 from typing import Any
 
@@ -191,3 +192,18 @@ def test_going_on(name: str, algorithm: str, threads: int, precision: str) -> No
         assert solver.iteration == 13
         assert bits(solver.state) == bits(whole.state)
     assert second.state.regret.dtype == np.dtype(precision)
+
+
+def test_a_solver_takes_no_more_than_was_said() -> None:
+    """Also while it is made: no lock costs an array."""
+    bluff = compiled("bluff(dice=(2, 1))")
+    Solver(bluff, "dcfr").evaluate()
+    tracemalloc.start()
+    try:
+        solver = Solver(bluff, "dcfr")
+        solver.step(2)
+        solver.evaluate()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= bytes_needed(bluff, solver.algorithm) + 100_000
