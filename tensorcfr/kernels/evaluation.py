@@ -9,6 +9,9 @@ from .jit import inlined, kernel
 from .locks import LockedLanes, locked_best, of_lock, share_out
 from .payoff import block_scratch, payoff_product
 
+TILE = 512
+"""Infosets that are worked on together, whose sums stay in the first cache level."""
+
 
 @kernel
 def normalise(form: SequenceForm, weight: np.ndarray, strategy: np.ndarray) -> None:
@@ -19,21 +22,24 @@ def normalise(form: SequenceForm, weight: np.ndarray, strategy: np.ndarray) -> N
         weight: float (sequences,).
         strategy: float (sequences,): modified in place; 1 for the empty sequences.
     """
+    total = np.empty(TILE)
     for player in range(form.player_sequences.shape[0] - 1):
         strategy[form.player_sequences[player]] = 1.0
     for b in range(form.bucket_lanes.shape[0]):
-        actions, lanes, first = (
-            form.bucket_actions[b],
-            form.bucket_lanes[b],
-            form.bucket_sequence[b],
-        )
-        for lane in range(first, first + lanes):
-            total = 0.0
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        # Action by action: those of one infoset lie as far apart as the bucket is wide.
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            first = form.bucket_sequence[b] + begin
+            total[:length] = 0.0
             for a in range(actions):
-                total += weight[lane + a * lanes]
+                w = weight[first + a * lanes :]
+                for lane in range(length):
+                    total[lane] += w[lane]
             for a in range(actions):
-                s = lane + a * lanes
-                strategy[s] = weight[s] / total if total > 0.0 else 1.0 / actions
+                w, sigma = weight[first + a * lanes :], strategy[first + a * lanes :]
+                for lane in range(length):
+                    sigma[lane] = w[lane] / total[lane] if total[lane] > 0.0 else 1.0 / actions
 
 
 @kernel
@@ -45,15 +51,21 @@ def realization_plan(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray
         strategy: float (sequences,).
         reach: float (sequences,): modified in place; 1 for the empty sequences.
     """
+    above = np.empty(TILE)
     for player in range(form.player_sequences.shape[0] - 1):
         reach[form.player_sequences[player]] = 1.0
     for b in range(form.bucket_lanes.shape[0]):
-        lanes, infoset = form.bucket_lanes[b], form.bucket_infoset[b]
-        for a in range(form.bucket_actions[b]):
-            first = form.bucket_sequence[b] + a * lanes
-            for lane in range(lanes):
-                parent = form.infoset_parent[infoset + lane]
-                reach[first + lane] = reach[parent] * strategy[first + lane]
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            first = form.bucket_sequence[b] + begin
+            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            for lane in range(length):
+                above[lane] = reach[parent[lane]]
+            for a in range(actions):
+                sigma, x = strategy[first + a * lanes :], reach[first + a * lanes :]
+                for lane in range(length):
+                    x[lane] = above[lane] * sigma[lane]
 
 
 @kernel
@@ -140,23 +152,26 @@ def best_response(
 @inlined
 def maximise(form: SequenceForm, player: int, value: np.ndarray, locks: LockedLanes | None) -> None:
     """The backward pass with a maximum in place of the strategy's mean."""
+    best = np.empty(TILE)
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
-        actions, lanes, first = (
-            form.bucket_actions[b],
-            form.bucket_lanes[b],
-            form.bucket_sequence[b],
-        )
-        infoset = form.bucket_infoset[b]
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         if locks is not None:
             lock, last_lock = locks.bucket[b], locks.bucket[b + 1]
-        for lane in range(lanes):
-            if locks is not None and lock < last_lock and locks.lane[lock] == lane:
-                probability = of_lock(locks, lock, actions)
-                worth = locked_best(value[first + lane :], lanes, probability)
-                value[form.infoset_parent[infoset + lane]] += worth
-                lock += 1
-                continue
-            best = value[first + lane]
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            first = form.bucket_sequence[b] + begin
+            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            for lane in range(length):
+                best[lane] = value[first + lane]
             for a in range(1, actions):
-                best = max(best, value[first + a * lanes + lane])
-            value[form.infoset_parent[infoset + lane]] += best
+                q = value[first + a * lanes :]
+                for lane in range(length):
+                    best[lane] = max(best[lane], q[lane])
+            if locks is not None:
+                while lock < last_lock and locks.lane[lock] < begin + length:
+                    lane = locks.lane[lock] - begin
+                    probability = of_lock(locks, lock, actions)
+                    best[lane] = locked_best(value[first + lane :], lanes, probability)
+                    lock += 1
+            for lane in range(length):
+                value[parent[lane]] += best[lane]
