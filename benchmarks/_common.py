@@ -30,7 +30,7 @@ from typing import Any, Protocol
 import numpy as np
 
 import tensorcfr
-from tensorcfr.machine import cpu_model
+from tensorcfr._util.machine import cpu_model
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

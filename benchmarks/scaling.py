@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tensorcfr
-from tensorcfr.solver import bytes_needed
+from tensorcfr.solvers.solver import bytes_needed
 
 from ._common import (
     RESULTS,

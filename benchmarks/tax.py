@@ -12,7 +12,8 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from tensorcfr import ALGORITHMS, CFR, Algorithm, LocalRule, Solver, compile_game
+from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solver, compile_game
+from tensorcfr.algorithms import CFR
 
 GAMES = {"kuhn": 4000, "leduc": 500, "liars_dice": 12}
 """Games, and iterations per turn."""

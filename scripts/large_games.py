@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from tensorcfr import Solver, compile_game
-from tensorcfr.machine import machine, versions
-from tensorcfr.solver import bytes_needed
+from tensorcfr._util.machine import machine, versions
+from tensorcfr.solvers.solver import bytes_needed
 
 from ._pages import page_with
 

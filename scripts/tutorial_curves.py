@@ -32,14 +32,14 @@ from tensorcfr import (
     Solver,
     compile_game,
     evaluate,
-    expected_values,
 )
+from tensorcfr._util.machine import machine, versions
+from tensorcfr.evaluation import expected_values
 from tensorcfr.evaluation.metrics import evaluate_probabilities
-from tensorcfr.expansion import count_deals
-from tensorcfr.machine import machine, versions
+from tensorcfr.model.arrays import CHANCE, TERMINAL
+from tensorcfr.model.expansion import count_deals
 from tensorcfr.plots import sweep_curves
 from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
-from tensorcfr.views import CHANCE, TERMINAL
 
 from ._pages import page_with
 

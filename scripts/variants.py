@@ -20,10 +20,10 @@ from typing import Any
 from benchmarks._common import CONTESTS, TIMES, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
 from tensorcfr import ALGORITHMS, Algorithm, compile_game, solve
-from tensorcfr.automatic import EXACT_ENTRIES
-from tensorcfr.machine import machine, versions
-from tensorcfr.payoffs import count_entries
+from tensorcfr._util.machine import machine, versions
+from tensorcfr.model.payoff_operator import count_entries
 from tensorcfr.plots import sweep_curves
+from tensorcfr.solvers.choose import EXACT_ENTRIES
 from tensorcfr.sweep import Reached, Row, SweepProgress, reached, sweep
 
 from ._pages import page_with

@@ -1,4 +1,4 @@
-"""tensorcfr: extensive-form games of imperfect information, compiled once and swept.
+"""tensorcfr: solve extensive-form games of imperfect information.
 
 >>> from tensorcfr import compile_game, solve
 >>> solution = solve(compile_game("kuhn"), iters=1000)
@@ -6,82 +6,58 @@
 -0.056
 """
 
-from .algorithms import (
-    ALGORITHMS,
-    CFR,
-    CFR_PLUS,
-    DCFR,
-    Algorithm,
-    Sampling,
-    register,
-)
-from .compiled import CompiledGame
+from typing import Any
+
+from . import _deprecated
+from .algorithms import ALGORITHMS, Algorithm, register
 from .compilers import compile_game
-from .driver import Progress, solve
-from .errors import (
-    GameError,
-    ImperfectRecallError,
-    InvariantError,
-    MemoryLimitError,
-    MissingExtraError,
-)
-from .evaluation import (
-    BestResponse,
-    Evaluation,
-    best_response,
-    evaluate,
-    expected_values,
-    exploitability,
-    nash_conv,
-)
+from .errors import GameError, MemoryLimitError
+from .evaluation import best_response, evaluate, exploitability, nash_conv
 from .games import GAMES
 from .kernels.local_rule import LocalRule
-from .locks import Locks
-from .policy import Policy
+from .model.game import CompiledGame
+from .model.locks import Locks
+from .model.policy import Policy
 from .rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
-from .sampled_solver import SampledSolver
-from .solution import BestIterate, Solution, Status, TracePoint
-from .solver import Solver
+from .solvers.driver import solve
+from .solvers.sampled_solver import SampledSolver
+from .solvers.solution import Solution
+from .solvers.solver import Solver
+from .storage import load_game, save_game
 
 __all__ = [
     "ALGORITHMS",
-    "CFR",
-    "CFR_PLUS",
-    "DCFR",
     "GAMES",
     "Algorithm",
-    "BestIterate",
-    "BestResponse",
     "Chance",
     "CompiledGame",
     "Decision",
-    "Evaluation",
     "Game",
     "GameError",
-    "ImperfectRecallError",
-    "InvariantError",
     "LocalRule",
     "Locks",
     "MemoryLimitError",
-    "MissingExtraError",
     "Payoff",
     "Policy",
-    "Progress",
     "PublicTreeGame",
     "SampledSolver",
-    "Sampling",
     "Solution",
     "Solver",
-    "Status",
     "Terminal",
-    "TracePoint",
     "best_response",
     "compile_game",
     "evaluate",
-    "expected_values",
     "exploitability",
+    "load_game",
     "nash_conv",
     "register",
+    "save_game",
     "solve",
 ]
 __version__ = "0.1.0"
+
+_deprecated.install()
+
+
+def __getattr__(name: str) -> Any:
+    return _deprecated.moved_name(__name__, name)

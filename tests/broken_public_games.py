@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from spoiling import Bad, Spoil, both, cast, compiled, form, merged, public, whole, within
 
-from tensorcfr.compiled import TERMINAL, CompiledGame, Merged
+from tensorcfr.model.arrays import TERMINAL
+from tensorcfr.model.game import CompiledGame, Merged
 
 
 def without_a_hand(game: CompiledGame) -> CompiledGame:

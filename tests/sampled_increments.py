@@ -17,8 +17,9 @@ from reference import (
 )
 from sampled_choices import Chooser, Sample, Traversal, samples
 
-from tensorcfr import CompiledGame, SampledSolver, Sampling
-from tensorcfr.sampled_solver import SampledState
+from tensorcfr import CompiledGame, SampledSolver
+from tensorcfr.algorithms import Sampling
+from tensorcfr.solvers.sampled_solver import SampledState
 
 
 def some_regrets(tree: Tree, seed: int, *, negative: bool) -> dict[str, list[float]]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tensorcfr.compiled import CompiledGame, Merged
 from tensorcfr.compilers import compile_game, payoff_blocks, public_game
+from tensorcfr.model.game import CompiledGame, Merged
 from tensorcfr.rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
 
 Spoil = Callable[[CompiledGame], CompiledGame]

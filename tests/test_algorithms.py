@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorcfr import ALGORITHMS, CFR, CFR_PLUS, DCFR, Algorithm
-from tensorcfr.algorithms import LCFR, LP, find_algorithm, from_dict, to_dict
+from tensorcfr import ALGORITHMS, Algorithm
+from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LCFR, LP, find_algorithm, from_dict
 from tensorcfr.kernels.local_rule import LocalRule
 
 
@@ -42,11 +42,11 @@ def test_round_trip_through_plain_values(name: str) -> None:
     record = ALGORITHMS[name]
     assert isinstance(record, Algorithm)
     changed = record(alternating=False, delay=2, average_power=3, against="average")
-    assert from_dict(to_dict(changed)) == changed
+    assert from_dict(changed.to_dict()) == changed
 
 
 def test_what_was_written_before_there_was_a_choice_of_opponents() -> None:
-    older = {key: value for key, value in to_dict(CFR).items() if key != "against"}
+    older = {key: value for key, value in CFR.to_dict().items() if key != "against"}
     assert from_dict(older) == CFR
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from tensorcfr import CFR_PLUS, DCFR, Algorithm, Solver, Status, compile_game, register, solve
-from tensorcfr.algorithms import LP, PDCFR_PLUS, find_algorithm
-from tensorcfr.automatic import EXACT_ENTRIES, EXACT_TARGET, SMALL, automatic
-from tensorcfr.payoffs import count_entries
+from tensorcfr import Algorithm, Solver, compile_game, register, solve
+from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, find_algorithm
+from tensorcfr.model.payoff_operator import count_entries
+from tensorcfr.solvers import Status
+from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, automatic
 
 KUHN = compile_game("kuhn")
 

@@ -18,7 +18,6 @@ from tensorcfr import (
     Chance,
     Decision,
     Game,
-    MissingExtraError,
     Policy,
     Solution,
     Terminal,
@@ -26,6 +25,7 @@ from tensorcfr import (
     evaluate,
     solve,
 )
+from tensorcfr.errors import MissingExtraError
 from tensorcfr.plots import (
     find_node,
     is_kuhn,

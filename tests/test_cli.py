@@ -13,9 +13,6 @@ from typer.testing import CliRunner, Result
 import tensorcfr
 from tensorcfr import (
     ALGORITHMS,
-    CFR,
-    CFR_PLUS,
-    DCFR,
     GAMES,
     Chance,
     Decision,
@@ -26,7 +23,7 @@ from tensorcfr import (
     compile_game,
     solve,
 )
-from tensorcfr.algorithms import LP
+from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LP
 from tensorcfr.cli import app as commands
 from tensorcfr.cli import arguments
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorcfr import CFR, CFR_PLUS, DCFR, Algorithm, compile_game, solve
-from tensorcfr.algorithms import LCFR
+from tensorcfr import Algorithm, compile_game, solve
+from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LCFR
 
 HERE = Path(__file__).parent / "data"
 DATA: dict[str, Any] = json.loads((HERE / "openspiel_curves.json").read_text())

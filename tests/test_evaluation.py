@@ -20,10 +20,10 @@ from tensorcfr import (
     best_response,
     compile_game,
     evaluate,
-    expected_values,
     exploitability,
     nash_conv,
 )
+from tensorcfr.evaluation import expected_values
 from tensorcfr.games import make_game
 from tensorcfr.games.matrix import matching_pennies_3p
 

@@ -27,18 +27,8 @@ from reference import (
 )
 from variants import VARIANTS
 
-from tensorcfr import (
-    CFR,
-    CFR_PLUS,
-    DCFR,
-    Algorithm,
-    CompiledGame,
-    Game,
-    Solver,
-    compile_game,
-    solve,
-)
-from tensorcfr.algorithms import DCFR_PLUS, LCFR, PCFR_PLUS, PDCFR_PLUS
+from tensorcfr import Algorithm, CompiledGame, Game, Solver, compile_game, solve
+from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, DCFR_PLUS, LCFR, PCFR_PLUS, PDCFR_PLUS
 from tensorcfr.games import make_game
 
 # ------------------------------------------------------------------------------ once per infoset

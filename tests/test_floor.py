@@ -11,17 +11,8 @@ from equality import GAMES, Variant, check_last_iterate, check_random
 from reference import Matching, regret_matching
 from variants import VARIANTS, YOUNGER
 
-from tensorcfr import (
-    ALGORITHMS,
-    CFR,
-    Algorithm,
-    Solution,
-    Solver,
-    compile_game,
-    register,
-    solve,
-)
-from tensorcfr.algorithms import HEDGE, find_algorithm, from_dict, to_dict
+from tensorcfr import ALGORITHMS, Algorithm, Solution, Solver, compile_game, register, solve
+from tensorcfr.algorithms import CFR, HEDGE, find_algorithm, from_dict
 
 Floor = float | Callable[[Any], Any]
 
@@ -110,19 +101,19 @@ def test_threads() -> None:
 def test_round_trip(registry: None, tmp_path: Any) -> None:
     game = compile_game("kuhn")
     record = CFR(floor=0.125)
-    assert from_dict(to_dict(record)) == record
+    assert from_dict(record.to_dict()) == record
     assert str(record) == "cfr(average_power=0, alternating, floor=0.125)"
     whole = solve(game, record, iters=20)
     part = Solution.load(solve(game, record, iters=5).save(tmp_path / "part"))
     rest = solve(part.game, start=part, iters=15)
     np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
-    older = {key: value for key, value in to_dict(CFR).items() if key != "floor"}
+    older = {key: value for key, value in CFR.to_dict().items() if key != "floor"}
     assert from_dict(older) == CFR
     with pytest.raises(ValueError, match="the floor of cfr is a function"):
-        to_dict(CFR(floor=fading))
+        CFR(floor=fading).to_dict()
     mine = Algorithm("fading floor", CFR.rule, "", "", floor=fading)
     register(mine)
-    assert from_dict(to_dict(mine)) == mine
+    assert from_dict(mine.to_dict()) == mine
 
 
 def test_refusals() -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from tensorcfr import GAMES, GameError, compile_game
-from tensorcfr.compiled import CHANCE
+from tensorcfr._util.specs import parse_spec
 from tensorcfr.games import make_game
-from tensorcfr.specs import parse_spec
+from tensorcfr.model.arrays import CHANCE
 
 
 class Counts(NamedTuple):

@@ -13,12 +13,12 @@ import pytest
 from random_games import random_game, random_public_tree_game
 from spoiling import Bad, both, cast, compiled, form, labels, swap, tree, unlabelled, whole
 
-from tensorcfr import compiled as compiled_game
-from tensorcfr.compiled import CHANCE, TERMINAL
 from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.errors import GameError, InvariantError
 from tensorcfr.invariants import INVARIANTS, check
-from tensorcfr.payoffs import all_entries, count_entries, product
+from tensorcfr.model import game as compiled_game
+from tensorcfr.model.arrays import CHANCE, TERMINAL
+from tensorcfr.model.payoff_operator import all_entries, count_entries, product
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 
 LIST = Path(__file__).parents[1] / "docs" / "data-model.md"

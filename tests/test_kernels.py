@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from random_games import random_game, random_public_tree_game
 
-from tensorcfr import CFR, DCFR, CompiledGame, Solver, compile_game
-from tensorcfr.compiled import NO_PARENT
-from tensorcfr.kernels import evaluation, jit, sweeps
+from tensorcfr import CompiledGame, Solver, compile_game
+from tensorcfr.algorithms import CFR, DCFR
+from tensorcfr.kernels import evaluation, jit
+from tensorcfr.kernels import iteration as sweeps
 from tensorcfr.kernels.payoff import block_scratch, payoff_product
+from tensorcfr.model.arrays import NO_PARENT
 
 
 @numba.njit

@@ -14,21 +14,14 @@ import scipy.optimize
 from hypothesis import given, settings
 from random_games import RandomGame, RandomPublicTreeGame, games, public_tree_games
 
-from tensorcfr import (
-    MemoryLimitError,
-    MissingExtraError,
-    Policy,
-    Status,
-    best_response,
-    compile_game,
-    evaluate,
-    solve,
-)
+from tensorcfr import MemoryLimitError, Policy, best_response, compile_game, evaluate, solve
 from tensorcfr.algorithms import LP
+from tensorcfr.errors import MissingExtraError
 from tensorcfr.evaluation.linear_program import bytes_needed, equilibrium
 from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.kernels.evaluation import realization_plan
 from tensorcfr.rules import Chance, Decision, Game, Terminal
+from tensorcfr.solvers import Status
 
 ACCURACY = 1e-10
 """Of values and of exploitability.  A vertex of the program is exact but for rounding (1e-15 was

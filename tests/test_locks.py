@@ -30,7 +30,7 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.games import make_game
-from tensorcfr.locks import Locks
+from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision
 
 Given = Mapping[str, Mapping[str, float]]

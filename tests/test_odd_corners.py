@@ -14,16 +14,12 @@ from spoiling import compiled
 
 from tensorcfr import (
     ALGORITHMS,
-    CFR,
-    CFR_PLUS,
-    DCFR,
     Algorithm,
     Chance,
     Decision,
     Game,
     LocalRule,
     MemoryLimitError,
-    MissingExtraError,
     Policy,
     Solution,
     Solver,
@@ -33,6 +29,8 @@ from tensorcfr import (
     evaluate,
     solve,
 )
+from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR
+from tensorcfr.errors import MissingExtraError
 
 KUHN = compile_game("kuhn")
 

@@ -12,14 +12,13 @@ from tensorcfr import (
     CompiledGame,
     Decision,
     GameError,
-    ImperfectRecallError,
     MemoryLimitError,
-    MissingExtraError,
     Terminal,
     compile_game,
 )
-from tensorcfr.compiled import CHANCE
+from tensorcfr.errors import ImperfectRecallError, MissingExtraError
 from tensorcfr.formats.openspiel import CHANCE_PLAYER, TERMINAL_PLAYER, Action, OpenSpielGame
+from tensorcfr.model.arrays import CHANCE
 
 pyspiel: Any = pytest.importorskip("pyspiel")
 pytestmark = pytest.mark.openspiel

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorcfr import CFR, CFR_PLUS, DCFR, Algorithm, Solver, compile_game
-from tensorcfr.algorithms import LCFR
+from tensorcfr import Algorithm, Solver, compile_game
+from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LCFR
 
 pyspiel = pytest.importorskip("pyspiel")
 pytestmark = pytest.mark.openspiel

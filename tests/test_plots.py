@@ -12,7 +12,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tensorcfr import CFR, DCFR, MissingExtraError, Solution, compile_game, solve
+from tensorcfr import Solution, compile_game, solve
+from tensorcfr.algorithms import CFR, DCFR
+from tensorcfr.errors import MissingExtraError
 from tensorcfr.plots import check_format, convergence
 from tensorcfr.plots.style import COLOURS, DASHES, spread
 

@@ -13,12 +13,13 @@ from equality import PerturbedHands, perturbed
 from payoff_paths import forced
 from random_games import random_public_tree_game, repeated
 
-from tensorcfr import CFR, CFR_PLUS, Algorithm, CompiledGame, Solver
+from tensorcfr import Algorithm, CompiledGame, Solver
 from tensorcfr import compile_game as compiled
-from tensorcfr.algorithms.family import PCFR_PLUS_GRADIENT
+from tensorcfr.algorithms import CFR, CFR_PLUS
+from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT
 from tensorcfr.games import make_game
-from tensorcfr.kernels.sweeps import State
-from tensorcfr.solver import STATE_KEPT, bytes_needed
+from tensorcfr.kernels.iteration import State
+from tensorcfr.solvers.solver import STATE_KEPT, bytes_needed
 
 pytestmark = pytest.mark.compiled
 

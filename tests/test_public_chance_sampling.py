@@ -15,23 +15,12 @@ from sampled_increments import expect_increments, some_regrets
 from test_sampling_public import BUILT_IN, RANDOM, SHAPE, rules_of, small
 from typer.testing import CliRunner
 
-from tensorcfr import (
-    CFR,
-    CFR_PLUS,
-    Algorithm,
-    CompiledGame,
-    SampledSolver,
-    Sampling,
-    Solver,
-    compile_game,
-    solve,
-)
-from tensorcfr.algorithms import LCFR, PUBLIC_CHANCE_SAMPLING
+from tensorcfr import Algorithm, CompiledGame, SampledSolver, Solver, compile_game, solve
+from tensorcfr.algorithms import CFR, CFR_PLUS, LCFR, PUBLIC_CHANCE_SAMPLING, Sampling
+from tensorcfr.analysis import regrets, walkthrough
 from tensorcfr.cli import app as commands
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
-from tensorcfr.regrets import regrets
-from tensorcfr.walkthrough import walkthrough
 
 LEDUC = compile_game("leduc")
 MORE: dict[str, dict[str, Any]] = {

@@ -50,17 +50,17 @@ from tensorcfr import (
     PublicTreeGame,
     Solver,
     compile_game,
-    compiled,
     evaluate,
 )
-from tensorcfr.compiled import CHANCE, TERMINAL, PayoffBlocks, SequenceForm
 from tensorcfr.compilers import payoff_blocks, public_game
 from tensorcfr.compilers.payoff_blocks import Program, program
-from tensorcfr.expansion import BYTES_PER_HISTORY
 from tensorcfr.games import make_game
 from tensorcfr.games.liars_dice import LiarsDice
 from tensorcfr.kernels.payoff import BLOCK_TILE
-from tensorcfr.labels import InfosetActions, InfosetIndex, InfosetLabels
+from tensorcfr.model import game as compiled
+from tensorcfr.model.arrays import CHANCE, TERMINAL, PayoffBlocks, SequenceForm
+from tensorcfr.model.expansion import BYTES_PER_HISTORY
+from tensorcfr.model.labels import InfosetActions, InfosetIndex, InfosetLabels
 
 BUILT_IN = (
     "kuhn",

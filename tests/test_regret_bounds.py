@@ -12,10 +12,11 @@ from random_games import random_game
 from reference import ReferenceCFR, Tree, best_response_value, build_tree, expected_values
 from test_locks import random_locks
 
-from tensorcfr import CFR, CompiledGame, Solver, compile_game, nash_conv, solve
+from tensorcfr import CompiledGame, Solver, compile_game, nash_conv, solve
+from tensorcfr.algorithms import CFR
+from tensorcfr.analysis.regret_bounds import RegretPoint, regrets
 from tensorcfr.games import make_game
-from tensorcfr.kernels.locks import FREE
-from tensorcfr.regrets import RegretPoint, regrets
+from tensorcfr.model.arrays import FREE
 
 GAMES: dict[str, Any] = {
     "kuhn": make_game("kuhn"),

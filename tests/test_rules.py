@@ -11,9 +11,6 @@ from test_kernels import naive_product
 
 from tensorcfr import (
     ALGORITHMS,
-    CFR,
-    CFR_PLUS,
-    DCFR,
     Algorithm,
     CompiledGame,
     LocalRule,
@@ -23,7 +20,16 @@ from tensorcfr import (
     register,
     solve,
 )
-from tensorcfr.algorithms import DCFR_POSTFLOP, HEDGE, LP, PCFR_PLUS_GRADIENT, from_dict, to_dict
+from tensorcfr.algorithms import (
+    CFR,
+    CFR_PLUS,
+    DCFR,
+    DCFR_POSTFLOP,
+    HEDGE,
+    LP,
+    PCFR_PLUS_GRADIENT,
+    from_dict,
+)
 from tensorcfr.algorithms.records import SCHEDULE_ROWS
 
 GAMES = {
@@ -214,7 +220,7 @@ class TestSchedules:
             parameters={"alpha": lambda t: 1.5 + 0 * t, "beta": 0.5},
         )
         register(scheduled)
-        assert from_dict(to_dict(scheduled)) == scheduled
+        assert from_dict(scheduled.to_dict()) == scheduled
 
 
 class TestRestarts:

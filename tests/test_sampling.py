@@ -17,28 +17,28 @@ from sampled_increments import expect_increments, increments, prepared, some_reg
 
 from tensorcfr import (
     ALGORITHMS,
-    CFR,
-    CFR_PLUS,
     Algorithm,
     CompiledGame,
     SampledSolver,
-    Sampling,
     Solution,
     Solver,
-    Status,
     compile_game,
     solve,
 )
 from tensorcfr.algorithms import (
+    CFR,
+    CFR_PLUS,
     CHANCE_SAMPLING,
     EXTERNAL_SAMPLING,
     LCFR,
     OUTCOME_SAMPLING,
     WHOLE_TRAVERSAL,
+    Sampling,
 )
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
-from tensorcfr.walked_tree import Layout, walked_tree
+from tensorcfr.solvers import Status
+from tensorcfr.solvers.traversal_tree import Layout, walked_tree
 
 SAMPLED = [name for name, record in ALGORITHMS.items() if isinstance(record, Sampling)]
 KUHN = compile_game("kuhn")

@@ -22,7 +22,6 @@ from tensorcfr import (
     CompiledGame,
     MemoryLimitError,
     SampledSolver,
-    Sampling,
     Solution,
     compile_game,
     solve,
@@ -33,10 +32,11 @@ from tensorcfr.algorithms import (
     OUTCOME_SAMPLING,
     PUBLIC_CHANCE_SAMPLING,
     WHOLE_TRAVERSAL,
+    Sampling,
 )
 from tensorcfr.games import make_game
-from tensorcfr.sampled_solver import bytes_needed, layout_of
-from tensorcfr.walked_tree import REGRET_AT, hands_tree, walked_public_tree
+from tensorcfr.solvers.sampled_solver import bytes_needed, layout_of
+from tensorcfr.solvers.traversal_tree import REGRET_AT, hands_tree, walked_public_tree
 
 RANDOM: dict[str, dict[str, Any]] = {
     "random, no chance": {"seed": 5, "max_hands": 3, "chance": 0.0},

@@ -14,26 +14,25 @@ from typer.testing import CliRunner
 
 from tensorcfr import (
     ALGORITHMS,
-    CFR,
-    CFR_PLUS,
-    DCFR,
     Algorithm,
     LocalRule,
     MemoryLimitError,
     SampledSolver,
-    Sampling,
     Solution,
     Solver,
     register,
     solve,
 )
 from tensorcfr.algorithms import (
+    CFR,
+    CFR_PLUS,
     CHANCE_SAMPLING,
+    DCFR,
     EXTERNAL_SAMPLING,
     OUTCOME_SAMPLING,
+    Sampling,
     find_algorithm,
     from_dict,
-    to_dict,
 )
 from tensorcfr.cli import app as commands
 
@@ -41,7 +40,7 @@ from tensorcfr.cli import app as commands
 @pytest.mark.parametrize("record", EVERYTHING, ids=str)
 def test_records_come_back(record: Any) -> None:
     record = find_algorithm(record)
-    assert from_dict(to_dict(record)) == record
+    assert from_dict(record.to_dict()) == record
     assert pickle.loads(pickle.dumps(record)) == record
     assert record() == record
 
@@ -161,7 +160,7 @@ def test_a_name_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert Solution.load(solution.save(tmp_path / "lazy")).algorithm == mine
     with pytest.raises(ValueError, match="belongs to a published algorithm"):
         register(replace(mine, name="external_sampling"))
-    written = to_dict(mine) | {"scheme": "outcome"}
+    written = mine.to_dict() | {"scheme": "outcome"}
     with pytest.raises(ValueError, match="was written with the scheme 'outcome'"):
         from_dict(written)
 

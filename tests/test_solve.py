@@ -14,18 +14,16 @@ import pytest
 
 from tensorcfr import (
     ALGORITHMS,
-    CFR,
-    CFR_PLUS,
     Algorithm,
     MemoryLimitError,
-    Progress,
     Solution,
     Solver,
-    Status,
     compile_game,
     nash_conv,
     solve,
 )
+from tensorcfr.algorithms import CFR, CFR_PLUS
+from tensorcfr.solvers import Progress, Status
 
 KUHN = compile_game("kuhn")
 LEDUC = compile_game("leduc")

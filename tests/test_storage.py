@@ -17,11 +17,14 @@ import pytest
 from random_games import random_game
 from spoiling import Suited, compiled
 
-from tensorcfr import CFR, DCFR, Solution, Solver, files, solve, storage
-from tensorcfr.compiled import CompiledGame
+from tensorcfr import Solution, Solver, solve
+from tensorcfr._util import files
+from tensorcfr.algorithms import CFR, DCFR
 from tensorcfr.compilers import compile_game
+from tensorcfr.model.game import CompiledGame
 from tensorcfr.rules import Chance, Decision, Game, Terminal
-from tensorcfr.storage import (
+from tensorcfr.storage import npz as storage
+from tensorcfr.storage.npz import (
     HEADER,
     VERSION,
     load_game,
@@ -176,10 +179,6 @@ def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
     again = Solution.load(path)
     assert_same(again.game, game)
     assert again.evaluation == solution.evaluation
-
-
-def test_the_methods_of_a_game_save_and_load(kuhn: CompiledGame, tmp_path: Path) -> None:
-    assert_same(CompiledGame.load(kuhn.save(tmp_path / "kuhn.npz")), kuhn)
 
 
 @pytest.mark.parametrize(

@@ -17,19 +17,11 @@ from typing import Any
 
 import pytest
 
-from tensorcfr import (
-    CFR,
-    CFR_PLUS,
-    DCFR,
-    Algorithm,
-    Solution,
-    compile_game,
-    solve,
-)
-from tensorcfr.algorithms import DCFR_POSTFLOP, EXTERNAL_SAMPLING, HEDGE, LP
-from tensorcfr.driver import solve as real_solve
+from tensorcfr import Algorithm, Solution, compile_game, solve
+from tensorcfr._util.machine import machine, versions
+from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, DCFR_POSTFLOP, EXTERNAL_SAMPLING, HEDGE, LP
 from tensorcfr.errors import SweepError
-from tensorcfr.machine import machine, versions
+from tensorcfr.solvers.driver import solve as real_solve
 from tensorcfr.sweep import (
     Budget,
     Row,

@@ -38,7 +38,7 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.invariants import check
-from tensorcfr.warm import warm_state
+from tensorcfr.solvers.warm_start import warm_state
 
 SCALE_FREE = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "pcfr+gradient", "cfr-avg")
 SUITED = ("leduc", "leduc(suits=3)", "leduc(ranks=4)", "leduc(ranks=5)")

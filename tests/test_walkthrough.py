@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from tensorcfr import SampledSolver, Solver, compile_game
 from tensorcfr.algorithms import CHANCE_SAMPLING, WHOLE_TRAVERSAL
+from tensorcfr.analysis.walkthroughs import HEADINGS, Walkthrough, walkthrough
 from tensorcfr.cli import app as commands
-from tensorcfr.walkthrough import HEADINGS, Walkthrough, walkthrough
 
 KUHN = compile_game("kuhn")
 TOGETHER = CHANCE_SAMPLING(alternating=False)

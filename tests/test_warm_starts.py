@@ -10,10 +10,11 @@ from equality import Multiplied, as_game, built, difference
 from reference import ReferenceCFR
 from test_kernels import naive_product
 
-from tensorcfr import CFR_PLUS, Policy, Solution, Solver, compile_game, evaluate, solve
+from tensorcfr import Policy, Solution, Solver, compile_game, evaluate, solve
+from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.games import make_game
-from tensorcfr.solver import form_for
-from tensorcfr.warm import regrets_for, warm_state
+from tensorcfr.solvers.solver import form_for
+from tensorcfr.solvers.warm_start import regrets_for, warm_state
 
 OTHERS = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pcfr+gradient", "pdcfr+")
 

@@ -17,8 +17,16 @@ from reference import (
     predictive_matching,
 )
 
-from tensorcfr import CFR, CFR_PLUS, DCFR
-from tensorcfr.algorithms import CFR_AVG, DCFR_PLUS, LCFR, PCFR_PLUS, PDCFR_PLUS
+from tensorcfr.algorithms import (
+    CFR,
+    CFR_AVG,
+    CFR_PLUS,
+    DCFR,
+    DCFR_PLUS,
+    LCFR,
+    PCFR_PLUS,
+    PDCFR_PLUS,
+)
 
 PLAIN: dict[str, Variant] = {
     "cfr": (CFR, {"average_power": 0, "alternating": True}),

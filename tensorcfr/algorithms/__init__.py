@@ -3,14 +3,12 @@
 A variant is an :class:`Algorithm`: a frozen record that says which local rule it applies,
 with which parameters, how it weighs the average and in which order players update.  A
 :class:`Sampling` is such a variant and a scheme by which histories are sampled.  There is one
-driver, :mod:`tensorcfr.driver`, and no subclass per name.
+driver, :mod:`tensorcfr.solvers.driver`, and no subclass per name.
 """
 
 from __future__ import annotations
 
-from .family import (
-    ALGORITHMS,
-    AUTOMATIC,
+from .catalogue import (
     CFR,
     CFR_AVG,
     CFR_PLUS,
@@ -28,13 +26,9 @@ from .family import (
     PDCFR_PLUS,
     PUBLIC_CHANCE_SAMPLING,
     WHOLE_TRAVERSAL,
-    Record,
-    find_algorithm,
-    from_dict,
-    register,
-    to_dict,
 )
 from .records import Algorithm, LinearProgram
+from .registry import ALGORITHMS, AUTOMATIC, Record, find_algorithm, from_dict, register
 from .sampling import Sampling
 
 __all__ = [
@@ -64,5 +58,4 @@ __all__ = [
     "find_algorithm",
     "from_dict",
     "register",
-    "to_dict",
 ]

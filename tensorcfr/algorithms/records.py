@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import suggest
 from ..kernels.local_rule import LocalRule
+from .registry import ALGORITHMS, PUBLISHED, Record
 
 SCHEDULE_ROWS = 1 << 16
 """Iterations whose weights and parameters are worked out at a time."""
@@ -24,11 +25,13 @@ UNSAID: Mapping[str, Any] = {"delay": 0, "restart_base": 0, "floor": 0.0, "again
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class Algorithm(Record):
     """A variant of CFR, as data.
 
     Call a record to change some of it: ``CFR(alternating=False)``, ``DCFR(alpha=2)``.
     """
+
+    passes_whole_game = True
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
@@ -120,7 +123,7 @@ class Algorithm:
 
         Returns:
             float64 (count, 1 + parameters of the rule's step), what
-            :func:`tensorcfr.kernels.sweeps.iterate` takes.
+            :func:`tensorcfr.kernels.iteration.iterate` takes.
 
         Raises:
             ValueError: One of them is not finite.
@@ -192,10 +195,48 @@ class Algorithm:
             yield power
             power *= self.restart_base
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        from .family import from_dict, to_dict
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        registered = ALGORITHMS.get(self.name)
+        known = registered if isinstance(registered, Algorithm) else None
+        functions = [key for key, value in self.parameters.items() if callable(value)]
+        for key in functions:
+            if known is None or known.parameters.get(key) is not self.parameters[key]:
+                raise ValueError(_unsaved(f"parameter {key!r}", self.name))
+        if callable(self.floor) and (known is None or known.floor is not self.floor):
+            raise ValueError(_unsaved("the floor", self.name))
+        floor = {} if callable(self.floor) else {"floor": float(self.floor)}
+        return {
+            **floor,
+            "name": self.name,
+            "rule": self.rule.name,
+            "digest": self.rule.digest,
+            "parameters": {key: p for key, p in self.parameters.items() if not callable(p)},
+            "functions": functions,
+            "average_power": float(self.average_power),
+            "delay": int(self.delay),
+            "restart_base": int(self.restart_base),
+            "alternating": self.alternating,
+            "against": self.against,
+        }
 
-        return from_dict, (to_dict(self),)
+    def restore(self, values: Mapping[str, Any]) -> Algorithm:  # noqa: D102
+        # The digest of one and the same rule differs between versions of Python; the rules of this
+        # library are known by name.
+        same = self.rule.digest == values["digest"] or self.name in PUBLISHED
+        if self.rule.name != values["rule"] or not same:
+            raise ValueError(
+                f"{self.name} was written with the rule {values['rule']!r}, "
+                f"but its rule {self.rule.name!r} here computes something else"
+            )
+        for key in values["functions"]:
+            if not callable(self.parameters.get(key)):
+                raise ValueError(f"parameter {key!r} of {self.name} was a function when written")
+        options = ("average_power", "delay", "restart_base", "alternating")
+        changes = {key: values[key] for key in options}
+        changes["against"] = values.get("against", "current")
+        if "floor" in values or not callable(self.floor):
+            changes["floor"] = values.get("floor", 0.0)
+        return self(**values["parameters"], **changes)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -219,6 +260,13 @@ class Algorithm:
         return f"{self.name}({', '.join(said)})"
 
 
+def _unsaved(what: str, name: str) -> str:
+    return (
+        f"{what} of {name} is a function, which cannot be saved; give the algorithm a name of its "
+        "own and register() it"
+    )
+
+
 def describe(option: str, value: Any) -> str:
     """An option of an algorithm in a few characters: ``alpha=1.5``, ``simultaneous``."""
     if option == "alternating":
@@ -234,8 +282,10 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 @dataclass(frozen=True)
-class LinearProgram:
+class LinearProgram(Record):
     """The exact solution of a two-player zero-sum game, instead of an iteration."""
+
+    is_exact = True
 
     name: str = "lp"
     formula: str = "the exact sequence-form linear program (two players, zero-sum), by HiGHS"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import suggest
 from .records import UNSAID, Algorithm, describe
+from .registry import Record, find_algorithm, from_dict
 
 SCHEMES: dict[str, tuple[str, ...]] = {
     "whole": ("prune",),
@@ -31,7 +32,7 @@ AVERAGING: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(Record):
     """A variant of CFR that traverses histories, and samples some of them, as data.
 
     One iteration traverses once for each player.  Call a record to change some of it:
@@ -45,6 +46,8 @@ class Sampling:
     one (which sampling makes noise), forecast, exponentiate or remember more than a regret are
     refused.
     """
+
+    is_sampled = True
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
@@ -142,6 +145,24 @@ class Sampling:
         own = {key: getattr(self, key) for key in SCHEMES[self.scheme]}
         return {"variant": self.variant.name, **own, **self.variant.options}
 
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        return {
+            "name": self.name,
+            "scheme": self.scheme,
+            "variant": self.variant.to_dict(),
+            "options": {key: getattr(self, key) for key in SCHEMES[self.scheme]},
+        }
+
+    def restore(self, values: Mapping[str, Any]) -> Sampling:  # noqa: D102
+        if self.scheme != values["scheme"]:
+            raise ValueError(
+                f"{self.name} was written with the scheme {values['scheme']!r}, but it is "
+                f"{self.scheme!r} here"
+            )
+        variant = from_dict(values["variant"])
+        assert isinstance(variant, Algorithm)
+        return replace(self, variant=variant, **values["options"])
+
     def __str__(self) -> str:
         unsaid = {**UNSAID, "baseline": 0.0, "prune": True}
         said = [
@@ -151,33 +172,9 @@ class Sampling:
         ]
         return f"{self.name}({', '.join(said)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        from .family import from_dict, to_dict
-
-        return from_dict, (to_dict(self),)
-
-
-def sampling_to_dict(record: Sampling, variant: dict[str, Any]) -> dict[str, Any]:
-    """Plain values; ``variant`` are those of its variant."""
-    values = {f.name: getattr(record, f.name) for f in fields(record)}
-    kept = {key: values[key] for key in SCHEMES[record.scheme]}
-    return {"name": record.name, "scheme": record.scheme, "variant": variant, "options": kept}
-
-
-def sampling_from_dict(record: Sampling, values: Mapping[str, Any], variant: Algorithm) -> Sampling:
-    """The record that :func:`sampling_to_dict` wrote down, made from that of its name."""
-    if record.scheme != values["scheme"]:
-        raise ValueError(
-            f"{record.name} was written with the scheme {values['scheme']!r}, but it is "
-            f"{record.scheme!r} here"
-        )
-    return replace(record, variant=variant, **values["options"])
-
 
 def _find_variant(name: str, variant: Any) -> Algorithm:
     """The record of a variant that may be given by name."""
-    from .family import find_algorithm
-
     found = find_algorithm(variant)
     if not isinstance(found, Algorithm):
         raise ValueError(f"{name}: the variant must be one of CFR, not {found.name}")

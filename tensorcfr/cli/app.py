@@ -12,13 +12,13 @@ import typer
 
 from .. import __version__
 from ..algorithms import AUTOMATIC, LinearProgram, Record
-from ..automatic import automatic
-from ..compiled import CompiledGame
+from ..analysis.walkthroughs import walkthrough as walk
 from ..compilers import OPENSPIEL_PREFIX, compile_game
-from ..driver import Progress
-from ..driver import solve as run
-from ..solution import Solution
-from ..walkthrough import walkthrough as walk
+from ..model.game import CompiledGame
+from ..solvers.choose import automatic
+from ..solvers.driver import Progress
+from ..solvers.driver import solve as run
+from ..solvers.solution import Solution
 from . import arguments, charts, report, sweeps
 from .console import errors_in_one_line, plain_console, progress_bar
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..algorithms import Record
-from ..compiled import CompiledGame
 from ..errors import suggest
-from ..policy import suggest_label
+from ..model.game import CompiledGame
+from ..model.policy import suggest_label
 from ..sweep import read_algorithm as named_algorithm
 
 

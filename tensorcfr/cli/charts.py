@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from ..algorithms import LinearProgram
-from ..compiled import CompiledGame
 from ..compilers import compile_game
-from ..driver import solve as run
-from ..solution import Solution
+from ..model.game import CompiledGame
+from ..solvers.driver import solve as run
+from ..solvers.solution import Solution
 from . import arguments, report
 from .console import errors_in_one_line, plain_console
 

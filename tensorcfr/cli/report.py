@@ -16,11 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ..algorithms import ALGORITHMS, LinearProgram, Sampling
-from ..compiled import CompiledGame
+from ..analysis.walkthroughs import HEADINGS, Walkthrough
 from ..games import GAMES, GameEntry
-from ..solution import Solution, TracePoint
+from ..model.game import CompiledGame
+from ..solvers.solution import Solution, TracePoint
 from ..sweep import Reached, Row, reached
-from ..walkthrough import HEADINGS, Walkthrough
 
 FEW_ACTIONS = 4
 """Up to this many actions of an infoset are all printed; of more, those that are played."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..compiled import CompiledGame
+from .._util.memory import free_memory
+from .._util.specs import parse_spec
 from ..games import make_game
-from ..memory import free_memory
+from ..model.game import CompiledGame
 from ..rules import Game, PublicTreeGame
-from ..specs import parse_spec
 from . import histories, public_game
 from .from_histories import compile_histories
 
@@ -42,7 +42,7 @@ def compile_game(
         parameters: Parameters of a built-in game.
 
     Returns:
-        The compiled game; see :mod:`tensorcfr.compiled` for its arrays.
+        The compiled game; see :mod:`tensorcfr.model.game` for its arrays.
 
     Raises:
         GameError: The game does not exist or its rules break their contract; the message names

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..views import CHANCE, NO_PARENT, PublicTree
+from ..model.arrays import CHANCE, NO_PARENT, PublicTree
 from .public_tree import small
 
 

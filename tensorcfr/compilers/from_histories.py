@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import CompiledGame
 from ..invariants import check
+from ..model.game import CompiledGame
 from . import sequence_form
 from .histories import WalkedGame
 

@@ -9,17 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import (
-    CHANCE,
-    CHANCE_TOLERANCE,
-    NO_OUTCOME,
-    TERMINAL,
-    HistoryTree,
-    history_labels,
-)
 from ..errors import GameError, MemoryLimitError
+from ..model.arrays import CHANCE, CHANCE_TOLERANCE, NO_OUTCOME, TERMINAL, HistoryTree, tree_links
+from ..model.game import history_labels
 from ..rules import Chance, Decision, Game, Terminal
-from ..views import tree_links
 
 BYTES_PER_HISTORY = 400
 """What a compile is taken to need per history, walk and both views. The built-in games take 180 to

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiled import PayoffBlocks, PayoffEntries, PublicTree
+from ..model.arrays import PayoffBlocks, PayoffEntries, PublicTree
 from .payoff_entries import ROUNDING, payoff_entries
 
 NOBODY = -1

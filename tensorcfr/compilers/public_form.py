@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiled import PublicTree, SequenceForm
+from ..model.arrays import PublicTree, SequenceForm
 from . import payoff_blocks
 from .payoff_blocks import NOBODY, sequences_of
 from .public_tree import small

@@ -6,13 +6,13 @@ from itertools import chain
 
 import numpy as np
 
-from ..compiled import CompiledGame, Merged
 from ..errors import GameError, MemoryLimitError
-from ..expansion import BYTES_PER_HISTORY, count_histories, expand
 from ..invariants import check
-from ..labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
+from ..model.arrays import PublicTree, SequenceForm
+from ..model.expansion import BYTES_PER_HISTORY, count_histories, expand
+from ..model.game import CompiledGame, Merged
+from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 from ..rules import PublicTreeGame
-from ..views import PublicTree, SequenceForm
 from . import contraction, public_form, public_tree, recognition, symmetry
 from .from_histories import compile_histories, number_infosets
 from .histories import Infosets, WalkedGame

@@ -14,15 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import (
-    CHANCE,
-    CHANCE_TOLERANCE,
-    NO_PARENT,
-    TERMINAL,
-    PublicGame,
-    PublicTree,
-)
 from ..errors import GameError, MemoryLimitError
+from ..model.arrays import CHANCE, CHANCE_TOLERANCE, NO_PARENT, TERMINAL, PublicTree
+from ..model.labels import PublicGame
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .histories import name_history
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..labels import PublicGame
-from ..views import CHANCE, NO_PARENT, TERMINAL, HistoryTree, PublicTree
+from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, HistoryTree, PublicTree
+from ..model.labels import PublicGame
 from .histories import WalkedGame
 from .public_tree import Weights, small
 

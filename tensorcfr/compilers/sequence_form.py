@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiled import SequenceForm
 from ..errors import ImperfectRecallError
-from ..views import no_blocks
+from ..model.arrays import SequenceForm, no_blocks
 from .histories import WalkedGame
 from .payoff_entries import payoff_entries
 

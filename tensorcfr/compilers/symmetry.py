@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..views import CHANCE, PublicTree, SequenceForm
+from ..model.arrays import CHANCE, PublicTree, SequenceForm
 from .public_tree import small
 
 MIX = np.uint64(0x9E3779B97F4A7C15)

@@ -22,12 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import CompiledGame, SequenceForm
+from .._util.memory import free_memory
 from ..errors import MemoryLimitError, MissingExtraError
 from ..kernels import evaluation as kernels
-from ..memory import free_memory
-from ..payoffs import all_entries, count_entries
-from ..policy import Policy
+from ..model.arrays import SequenceForm
+from ..model.game import CompiledGame
+from ..model.payoff_operator import all_entries, count_entries
+from ..model.policy import Policy
 from .metrics import Evaluation, evaluate_probabilities
 
 DENSE_ROWS = 6.0

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiled import CompiledGame, SequenceForm
 from ..kernels import evaluation as kernels
-from ..kernels.locks import LockedLanes, impose
-from ..locks import LocksLike, locks_for
-from ..policy import Policy
+from ..kernels.locks import impose
+from ..model.arrays import LockedLanes, SequenceForm
+from ..model.game import CompiledGame
+from ..model.locks import LocksLike, locks_for
+from ..model.policy import Policy
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]]
 """A policy, or probabilities by infoset label and action label."""
@@ -63,7 +64,7 @@ def evaluate(
         policy: The strategies.
         locks: Probabilities that nobody chooses, by infoset label and action label: best
             responses play them, and so does the policy, whatever it says there (its other actions
-            share what is left in proportion); see :class:`tensorcfr.locks.Locks`.
+            share what is left in proportion); see :class:`tensorcfr.model.locks.Locks`.
 
     Raises:
         ValueError: The policy or a lock is not one for this game; names the infoset.

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .._util.specs import parse_spec
 from ..errors import GameError, suggest
 from ..rules import Game, PublicTreeGame
-from ..specs import parse_spec
 from . import matrix
 from .goofspiel import Goofspiel
 from .kuhn import KuhnPoker, OneCardPoker

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..compiled import CompiledGame
 from ..errors import InvariantError
-from ..labels import InfosetLabels
+from ..model.game import CompiledGame
+from ..model.labels import InfosetLabels
 from . import arrays, blocks, hands, labels, layout, merged, payoff, public, tree
 from .public import PublicReader
 from .reader import Reader

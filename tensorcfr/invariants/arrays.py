@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..views import named_arrays
+from ..model.arrays import named_arrays
 from .reader import Reader
 
 Declared = dict[str, tuple[type, tuple[str | int, ...]]]

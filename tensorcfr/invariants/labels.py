@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..labels import InfosetLabels
+from ..model.labels import InfosetLabels
 from .reader import Reader, first
 
 

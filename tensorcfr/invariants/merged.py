@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..compiled import Merged
-from ..payoffs import magnitudes, product
+from ..model.game import Merged
+from ..model.payoff_operator import magnitudes, product
 from .payoff import PAYOFF_TOLERANCE
 from .reader import Reader, first
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..payoffs import entries_of, product
+from ..model.payoff_operator import entries_of, product
 from .reader import Reader, first, ranges
 
 PAYOFF_TOLERANCE = 1e-9

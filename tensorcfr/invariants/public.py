@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..compiled import CHANCE, CHANCE_TOLERANCE, TERMINAL
-from ..payoffs import blocks_of, entries_of
+from ..model.arrays import CHANCE, CHANCE_TOLERANCE, TERMINAL
+from ..model.payoff_operator import blocks_of, entries_of
 from . import tree as histories
 from .payoff import PAYOFF_TOLERANCE
 from .reader import Reader, first

@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ..compiled import CHANCE, CompiledGame, HistoryTree, PublicTree, SequenceForm
-from ..labels import InfosetLabels
-from ..payoffs import Program, entry_rows, read_program
+from ..model.arrays import CHANCE, HistoryTree, PublicTree, SequenceForm
+from ..model.game import CompiledGame
+from ..model.labels import InfosetLabels
+from ..model.payoff_operator import Program, entry_rows, read_program
 
 
 class Reader:

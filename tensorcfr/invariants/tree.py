@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled import CHANCE, CHANCE_TOLERANCE, NO_OUTCOME, NO_PARENT, TERMINAL
+from ..model.arrays import CHANCE, CHANCE_TOLERANCE, NO_OUTCOME, NO_PARENT, TERMINAL
 from .reader import Reader, first
 
 

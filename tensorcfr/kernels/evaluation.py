@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled import SequenceForm
+from ..model.arrays import LockedLanes, SequenceForm
 from .jit import inlined, kernel
-from .locks import LockedLanes, locked_best, of_lock, share_out
+from .locks import locked_best, of_lock, share_out
 from .payoff import block_scratch, payoff_product
 
 TILE = 512

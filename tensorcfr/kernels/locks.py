@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from ..compiled import SequenceForm
+from ..model.arrays import LockedLanes, SequenceForm
 from .jit import inlined, kernel
-
-FREE = -1.0
-"""In place of a probability: the action is not locked."""
-
-
-class LockedLanes(NamedTuple):
-    """The lanes that are locked, bucket by bucket."""
-
-    bucket: np.ndarray
-    """int64 (buckets + 1,): bucket ``b`` has the locks ``[b]`` to ``[b + 1] - 1``."""
-    lane: np.ndarray
-    """int64 (locks,): lane of each lock, ascending within a bucket."""
-    offset: np.ndarray
-    """int64 (locks,): action ``a`` of a lock has the probability ``[offset + a]``."""
-    probability: np.ndarray
-    """float64: probabilities; :data:`FREE` where the action is not locked.  An infoset has none
-    or at least two free actions."""
 
 
 @inlined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled import PayoffBlocks, PayoffEntries, SequenceForm
+from ..model.arrays import PayoffBlocks, PayoffEntries, SequenceForm
 from .jit import inlined
 from .lanes import spread, weighted_sum
 

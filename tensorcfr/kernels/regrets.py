@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled import SequenceForm
+from ..model.arrays import LockedLanes, SequenceForm
 from .evaluation import maximise
 from .jit import inlined, kernel
-from .locks import LockedLanes, free_share, of_lock
+from .locks import free_share, of_lock
 from .payoff import block_scratch, payoff_product
 
 

@@ -43,7 +43,7 @@ from .sampling import (
     update,
     weight_at_own,
 )
-from .sampling_kinds import deal_hands, find_block, pay, sample_step
+from .tree_access import deal_hands, find_block, pay, sample_step
 
 
 @kernel

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compiled import CompiledGame
 from ..errors import suggest
 from ..kernels.evaluation import realization_plan
-from ..policy import Policy
-from ..solution import Solution
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..solvers.solution import Solution
 from .style import caption, check_format, light_grid, new_figure
 
 if TYPE_CHECKING:

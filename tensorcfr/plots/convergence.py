@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..algorithms import ALGORITHMS, LinearProgram, Record
 from ..algorithms.records import describe
 from ..errors import suggest
-from ..solution import Solution
+from ..solvers.solution import Solution
 from .style import (
     X_AXES,
     Effort,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import suggest
-from ..solution import Status
+from ..solvers.solution import Status
 from ..sweep import Row, curves, read_sweep
 from .style import (
     LABEL_SIZE,

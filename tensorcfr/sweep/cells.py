@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from .._util.specs import parse_spec
 from ..algorithms import (
     ALGORITHMS,
     Algorithm,
@@ -14,14 +15,12 @@ from ..algorithms import (
     Record,
     Sampling,
     find_algorithm,
-    to_dict,
 )
 from ..algorithms.records import is_whole
-from ..compiled import CompiledGame
 from ..compilers import OPENSPIEL_PREFIX
-from ..driver import check_stop_rules
 from ..games import make_game
-from ..specs import parse_spec
+from ..model.game import CompiledGame
+from ..solvers.driver import check_stop_rules
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ def spec_of(record: Record) -> str:
     known = ALGORITHMS.get(record.name)
     if isinstance(record, LinearProgram) or record == known:
         return record.name
-    to_dict(record)  # Refuses functions: two of them would share one text.
+    record.to_dict()  # Refuses functions: two of them would share one text.
     usual: dict[str, Any] = getattr(known, "options", {})
     if isinstance(record, Sampling) and isinstance(known, Sampling):
         # What the text leaves out is taken from the variant that it names.

@@ -14,14 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .._util.machine import machine, versions
 from ..algorithms import LinearProgram, Record
-from ..algorithms.family import PUBLISHED
-from ..compiled import CompiledGame
+from ..algorithms.registry import PUBLISHED
 from ..compilers import compile_game
-from ..driver import Progress, solve
 from ..errors import SweepError
-from ..machine import machine, versions
-from ..solution import Solution, Status, TracePoint
+from ..model.game import CompiledGame
+from ..solvers.driver import Progress, solve
+from ..solvers.solution import Solution, Status, TracePoint
 from .cells import Budget, Cell, cells
 from .table import GOES_ON, Row, Table
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..files import replacing
+from .._util.files import replacing
 from .cells import Budget, Cell
 
 GOES_ON = ""

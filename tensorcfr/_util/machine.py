@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import numba
@@ -21,10 +22,8 @@ def machine() -> str:
 @cache
 def versions() -> str:
     """``"tensorcfr 0.1.0, Python 3.11.7, numpy 2.4.6, numba 0.68.1"``."""
-    from . import __version__
-
     return (
-        f"tensorcfr {__version__}, Python {platform.python_version()}, "
+        f"tensorcfr {version('tensorcfr')}, Python {platform.python_version()}, "
         f"numpy {np.__version__}, numba {numba.__version__}"
     )
 

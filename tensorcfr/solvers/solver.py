@@ -8,17 +8,19 @@ from operator import index
 
 import numpy as np
 
-from .algorithms import Algorithm, Record, Sampling, find_algorithm
-from .compiled import CompiledGame, SequenceForm
-from .errors import MemoryLimitError
-from .evaluation.metrics import Evaluation, evaluate_plan
-from .kernels import evaluation, sweeps
-from .kernels.local_rule import LocalRule
-from .kernels.locks import LockedLanes, impose
-from .locks import Locks, LocksLike, locks_for
-from .memory import free_memory
-from .policy import Policy
-from .team import Team
+from .._util.memory import free_memory
+from ..algorithms import Algorithm, Record, Sampling, find_algorithm
+from ..errors import MemoryLimitError
+from ..evaluation.metrics import Evaluation, evaluate_plan
+from ..kernels import evaluation
+from ..kernels import iteration as sweeps
+from ..kernels.local_rule import LocalRule
+from ..kernels.locks import impose
+from ..model.arrays import LockedLanes, SequenceForm
+from ..model.game import CompiledGame
+from ..model.locks import Locks, LocksLike, locks_for
+from ..model.policy import Policy
+from .threads import Team
 
 
 class Solver:
@@ -39,7 +41,7 @@ class Solver:
             float64 in any case.  Single precision halves memory and traffic, and ends being of
             use at an exploitability of about 1e-5 of the stakes.
         locks: Infosets whose probabilities are given, all of them or some, by infoset label and
-            action label; see :class:`tensorcfr.locks.Locks`.
+            action label; see :class:`tensorcfr.model.locks.Locks`.
         threads: Threads that sweep the game; the result has the same bits for any number.  Only
             games of private hands with millions of sequences gain.
         state: Arrays to go on from, after ``iteration`` iterations; copied.

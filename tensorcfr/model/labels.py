@@ -12,7 +12,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from .views import NO_OUTCOME, PublicTree, SequenceForm
+from .arrays import NO_OUTCOME, PublicTree, SequenceForm
 
 
 class PublicGame(NamedTuple):

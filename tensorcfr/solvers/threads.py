@@ -12,10 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from .compiled import SequenceForm
-from .kernels import sweeps
-from .kernels.local_rule import LocalRule
-from .kernels.locks import LockedLanes
+from ..kernels import iteration as sweeps
+from ..kernels.local_rule import LocalRule
+from ..model.arrays import LockedLanes, SequenceForm
 
 
 class Team:
@@ -40,7 +39,7 @@ class Team:
         averages: sweeps.Averages | None,
         locks: LockedLanes | None,
     ) -> None:
-        """As :func:`tensorcfr.kernels.sweeps.iterate`, to the same bits."""
+        """As :func:`tensorcfr.kernels.iteration.iterate`, to the same bits."""
         players = range(form.n_players)
         faced = state.reach if averages is None else averages.reach
         for t, (row, floor) in enumerate(zip(schedule, floors.tolist(), strict=True)):

@@ -23,16 +23,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from .algorithms import Algorithm, Sampling, find_algorithm
-from .algorithms.records import is_whole
-from .compiled import CompiledGame
-from .kernels.evaluation import realization_plan
-from .kernels.locks import FREE
-from .kernels.random import Seed
-from .kernels.regrets import add_regrets, best_total
-from .locks import Locks, LocksLike, locks_for
-from .sampled_solver import SampledSolver
-from .solver import Solver
+from ..algorithms import Algorithm, Sampling, find_algorithm
+from ..algorithms.records import is_whole
+from ..kernels.evaluation import realization_plan
+from ..kernels.random import Seed
+from ..kernels.regrets import add_regrets, best_total
+from ..model.arrays import FREE
+from ..model.game import CompiledGame
+from ..model.locks import Locks, LocksLike, locks_for
+from ..solvers.sampled_solver import SampledSolver
+from ..solvers.solver import Solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +94,9 @@ def regrets(
         checkpoints: The iterations after which to record, from 1.
         seed: Of an algorithm that samples; see :func:`tensorcfr.solve`.
         locks: Probabilities that nobody chooses, by infoset label and action label; see
-            :class:`tensorcfr.locks.Locks`.  What the others might have played plays them, too, and
-            the theorems are about the free actions: ``|A|`` and ``|I|`` count those, and the
-            infosets that have some.
+            :class:`tensorcfr.Locks`.  What the others might have played plays them, too, and the
+            theorems are about the free actions: ``|A|`` and ``|I|`` count those, and the infosets
+            that have some.
 
     Returns:
         A point for each checkpoint, in ascending order.

@@ -8,11 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .compiled import CHANCE, NO_PARENT, TERMINAL, CompiledGame, HistoryTree, PublicTree
-from .errors import GameError
-from .expansion import count_dealing
-from .kernels.jit import kernel
-from .kernels.sampling import (
+from ..errors import GameError
+from ..kernels.jit import kernel
+from ..kernels.sampling import (
     ACTOR,
     BLOCK,
     BUCKET,
@@ -25,7 +23,10 @@ from .kernels.sampling import (
     TERMINAL_NODE,
     WalkedTree,
 )
-from .kernels.sampling_public import NO_HAND, HandsTree
+from ..kernels.sampling_public import NO_HAND, HandsTree
+from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, HistoryTree, PublicTree
+from ..model.expansion import count_dealing
+from ..model.game import CompiledGame
 
 LAST_AT, REGRET_AT = int(LAST), int(REGRET)
 """The same offsets, as signed numbers."""

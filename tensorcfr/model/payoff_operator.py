@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .views import PayoffBlocks, PayoffEntries, SequenceForm
+from .arrays import PayoffBlocks, PayoffEntries, SequenceForm
 
 FEW_HANDS = 64
 """Up to as many hands, a product takes less time with the matrix than with its program."""

@@ -1,6 +1,6 @@
 """The compiled game: one frozen record of read-only arrays; what the library works on.
 
-The arrays themselves are declared in :mod:`tensorcfr.views`.
+The arrays themselves are declared in :mod:`tensorcfr.model.arrays`.
 """
 
 from __future__ import annotations
@@ -10,45 +10,21 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .errors import MemoryLimitError
-from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
-from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
-from .memory import free_memory
-from .views import (
+from .._util.memory import free_memory
+from ..errors import MemoryLimitError
+from .arrays import (
     CHANCE,
-    CHANCE_TOLERANCE,
-    NO_OUTCOME,
     NO_PARENT,
-    TERMINAL,
     HistoryTree,
-    PayoffBlocks,
-    PayoffEntries,
-    PublicTree,
     SequenceForm,
     named_arrays,
 )
-
-__all__ = [
-    "CHANCE",
-    "CHANCE_TOLERANCE",
-    "NO_OUTCOME",
-    "NO_PARENT",
-    "TERMINAL",
-    "CompiledGame",
-    "HistoryTree",
-    "Merged",
-    "PayoffBlocks",
-    "PayoffEntries",
-    "PublicGame",
-    "PublicTree",
-    "SequenceForm",
-    "history_labels",
-]
+from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
+from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,24 +326,6 @@ class CompiledGame:
             f"<CompiledGame {self.name}: {self.n_players} players, "
             f"{self.n_histories:,} histories, {self.n_infosets:,} infosets>"
         )
-
-    def save(self, path: str | Path) -> Path:
-        """Write the game to an ``.npz`` file (plain arrays, no pickle); returns its path."""
-        from .storage import save_game
-
-        return save_game(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> CompiledGame:
-        """Read a game that :meth:`save` wrote.
-
-        Raises:
-            ValueError: The file is no compiled game, or of another format version, or its
-                arrays break an invariant.
-        """
-        from .storage import load_game
-
-        return load_game(path)
 
 
 def history_labels(

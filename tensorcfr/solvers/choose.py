@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, Algorithm, LinearProgram
-from .compiled import CompiledGame
-from .payoffs import count_entries
+from ..algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, Algorithm, LinearProgram
+from ..model.game import CompiledGame
+from ..model.payoff_operator import count_entries
 
 EXACT_ENTRIES = 150_000
 """Payoff entries up to which the linear program is a matter of seconds."""

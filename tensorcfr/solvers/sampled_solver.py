@@ -9,21 +9,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .algorithms import Sampling, find_algorithm
-from .algorithms.records import is_whole
-from .compiled import CompiledGame
-from .errors import MemoryLimitError
-from .evaluation.metrics import Evaluation, evaluate_probabilities
-from .kernels import evaluation
-from .kernels.random import Script, Seed, seeded
-from .kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC, Tally, WalkedTree
-from .kernels.sampling_chance import chance_sampling
-from .kernels.sampling_external import external_sampling
-from .kernels.sampling_outcome import outcome_sampling
-from .kernels.sampling_public import HandsTree, public_chance_sampling
-from .memory import free_memory
-from .policy import Policy
-from .walked_tree import (
+from .._util.memory import free_memory
+from ..algorithms import Sampling, find_algorithm
+from ..algorithms.records import is_whole
+from ..errors import MemoryLimitError
+from ..evaluation.metrics import Evaluation, evaluate_probabilities
+from ..kernels import evaluation
+from ..kernels.random import Script, Seed, seeded
+from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC, Tally, WalkedTree
+from ..kernels.sampling_chance import chance_sampling
+from ..kernels.sampling_external import external_sampling
+from ..kernels.sampling_outcome import outcome_sampling
+from ..kernels.sampling_public import HandsTree, public_chance_sampling
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from .traversal_tree import (
     BASELINE,
     CUMULATIVE,
     REGRETS,

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from .compiled import CompiledGame, SequenceForm
-from .errors import suggest
-from .kernels.locks import FREE, LockedLanes
+from ..errors import suggest
+from .arrays import FREE, LockedLanes, SequenceForm
+from .game import CompiledGame
 from .policy import SUM_TOLERANCE, suggest_label
 
 LocksLike = Mapping[str, Mapping[str, float]]

@@ -14,7 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from .algorithms import (
+from ..algorithms import (
     AUTOMATIC,
     Algorithm,
     LinearProgram,
@@ -22,18 +22,18 @@ from .algorithms import (
     Sampling,
     find_algorithm,
 )
-from .algorithms.records import is_whole
-from .automatic import automatic
-from .compiled import CompiledGame
-from .evaluation import Evaluation, evaluate
-from .kernels.random import Seed
-from .kernels.sweeps import State
-from .locks import LocksLike, locks_for
-from .policy import Policy
+from ..algorithms.records import is_whole
+from ..evaluation import Evaluation, evaluate
+from ..kernels.iteration import State
+from ..kernels.random import Seed
+from ..model.game import CompiledGame
+from ..model.locks import LocksLike, locks_for
+from ..model.policy import Policy
+from .choose import automatic
 from .sampled_solver import SampledSolver, SampledState
 from .solution import BestIterate, Solution, Status, TracePoint
 from .solver import Solver, form_for
-from .warm import WarmStart, warm_state
+from .warm_start import WarmStart, warm_state
 
 CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
@@ -91,8 +91,9 @@ def solve(
         game: A compiled game.
         algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
             exact linear program, which takes no stop rule; ``"auto"`` for what the game and the
-            target call for, see :func:`tensorcfr.automatic.automatic` (the solution says what ran):
-            the linear program only where nothing but a target is given.
+            target call for (the solution says what ran), see
+            :func:`tensorcfr.solvers.choose.automatic`: the linear program only where nothing but a
+            target is given.
             By default CFR+, or the algorithm of ``start``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players, in the game's own unit) at which to end.
@@ -106,13 +107,13 @@ def solve(
             uninterrupted run.
         warm_start: Where to begin: a solution by any algorithm, of a game with the same infosets,
             whose regrets are taken; or strategies.  Iterations count from 1, and the average
-            begins empty; see :func:`tensorcfr.warm.warm_state`.
+            begins empty; see :func:`tensorcfr.solvers.warm_start.warm_state`.
         warm_iterations: Iterations that strategies of ``warm_start`` count for: the more, the
             longer the solver stays with them.
         locks: Infosets whose probabilities are given, all of them or some, by infoset label and
             action label: ``{"K": {"bet": 1}}``.  The rest is solved, and best responses, in
             exploitability and ``target`` too, play what is locked; see
-            :class:`tensorcfr.locks.Locks`.  A solution that is gone on from brings its own.
+            :class:`tensorcfr.model.locks.Locks`.  A solution that is gone on from brings its own.
         seed: Of an algorithm that samples: a whole number from 0, by default 0, or several, such
             as ``(seed, stream)``; the same seed gives the same bits.  A solution that is gone on
             from brings its own random numbers.
@@ -175,6 +176,7 @@ def solve(
             locks=locks,
             precision=precision or "float64",
         )
+    assert isinstance(record, (Algorithm, Sampling))
     solver = _solver(game, record, start, warm, locks, seed, precision, threads, memory_limit)
     run = _Run(solver)
     if start is not None:
@@ -404,7 +406,7 @@ def _solve_exactly(
     """The linear program, which knows no stop rules."""
     if any(rule is not None for rule in stop_rules):
         raise ValueError(f"{record.name} is exact: it takes no iters, target, time_limit or nodes")
-    from .evaluation.linear_program import equilibrium
+    from ..evaluation.linear_program import equilibrium
 
     started = time.perf_counter()
     policy, evaluation = equilibrium(game, memory_limit=memory_limit)

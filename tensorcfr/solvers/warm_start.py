@@ -6,15 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .algorithms import Algorithm, Record, find_algorithm
-from .compiled import CompiledGame, SequenceForm
-from .kernels import evaluation
-from .kernels.local_rule import LocalRule
-from .kernels.locks import LockedLanes, impose
-from .kernels.regrets import add_regrets
-from .kernels.sweeps import State
-from .locks import LocksLike, locks_for
-from .policy import Policy
+from ..algorithms import Algorithm, Record, find_algorithm
+from ..kernels import evaluation
+from ..kernels.iteration import State
+from ..kernels.local_rule import LocalRule
+from ..kernels.locks import impose
+from ..kernels.regrets import add_regrets
+from ..model.arrays import LockedLanes, SequenceForm
+from ..model.game import CompiledGame
+from ..model.locks import LocksLike, locks_for
+from ..model.policy import Policy
 from .solution import Solution
 from .solver import form_for, state_of
 

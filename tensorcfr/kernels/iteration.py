@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import SequenceForm
+from ..model.arrays import LockedLanes, SequenceForm
 from .jit import inlined, kernel
 from .local_rule import LocalRule, apply, has_forecast, is_exponential, parameters_of
-from .locks import LockedLanes, first_lock, free_share, of_lock, share_out
+from .locks import first_lock, free_share, of_lock, share_out
 from .payoff import block_product, block_scratch, entry_product, payoff_product
 
 TILE = 256

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from .compiled import CompiledGame
-from .errors import suggest
+from ..errors import suggest
+from .game import CompiledGame
 
 SUM_TOLERANCE = 1e-9
 """How far the probabilities given for an infoset may be from summing to 1."""

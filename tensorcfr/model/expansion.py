@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .views import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, PublicTree, tree_links
+from .arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, PublicTree, tree_links
 
 BYTES_PER_HISTORY = 130
 """What an expansion takes per history at its peak."""

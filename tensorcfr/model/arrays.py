@@ -282,6 +282,24 @@ class SequenceForm(NamedTuple):
         return int(self.player_sequences[-1])
 
 
+FREE = -1.0
+"""In place of a probability: the action is not locked."""
+
+
+class LockedLanes(NamedTuple):
+    """The lanes that are locked, bucket by bucket."""
+
+    bucket: np.ndarray
+    """int64 (buckets + 1,): bucket ``b`` has the locks ``[b]`` to ``[b + 1] - 1``."""
+    lane: np.ndarray
+    """int64 (locks,): lane of each lock, ascending within a bucket."""
+    offset: np.ndarray
+    """int64 (locks,): action ``a`` of a lock has the probability ``[offset + a]``."""
+    probability: np.ndarray
+    """float64: probabilities; :data:`FREE` where the action is not locked.  An infoset has none
+    or at least two free actions."""
+
+
 def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``parent`` and ``first_child`` of a :class:`HistoryTree`.
 

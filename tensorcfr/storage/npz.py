@@ -18,20 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import (
-    CompiledGame,
+from .._util.files import replacing
+from ..invariants import check
+from ..model.arrays import (
     HistoryTree,
-    Merged,
     PayoffBlocks,
     PayoffEntries,
-    PublicGame,
     PublicTree,
     SequenceForm,
+    no_blocks,
 )
-from .files import replacing
-from .invariants import check
-from .labels import InfosetActions, InfosetLabels, InfosetPlaces
-from .views import no_blocks
+from ..model.game import CompiledGame, Merged
+from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 
 FORMAT = "tensorcfr"
 """``format`` in the header of every file."""

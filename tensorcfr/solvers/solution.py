@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from . import storage
-from .algorithms import Algorithm, Record, Sampling, from_dict, to_dict
-from .compiled import CompiledGame, SequenceForm
-from .evaluation import Evaluation
-from .kernels.sweeps import State
-from .locks import Locks
-from .policy import Policy
+from ..algorithms import Algorithm, Record, Sampling, from_dict
+from ..evaluation import Evaluation
+from ..kernels.iteration import State
+from ..model.arrays import SequenceForm
+from ..model.game import CompiledGame
+from ..model.locks import Locks
+from ..model.policy import Policy
+from ..storage import npz as storage
 from .sampled_solver import SampledState, sampled_state_of
 from .solver import STATE_KEPT, form_for, last_iterate, state_of
 
@@ -174,7 +175,7 @@ class Solution:
         """
         header = {
             "kind": "solution",
-            "algorithm": to_dict(self.algorithm),
+            "algorithm": self.algorithm.to_dict(),
             "status": self.status.name,
             "iterations": self.iterations,
             "seconds": self.seconds,

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .algorithms import Algorithm, Record, Sampling, find_algorithm
-from .algorithms.records import is_whole
-from .compiled import CompiledGame
-from .kernels.random import Seed
-from .sampled_solver import SampledSolver
-from .solver import Solver
-from .walked_tree import fixed_chance
+from ..algorithms import Algorithm, Record, Sampling, find_algorithm
+from ..algorithms.records import is_whole
+from ..kernels.random import Seed
+from ..model.game import CompiledGame
+from ..solvers.sampled_solver import SampledSolver
+from ..solvers.solver import Solver
+from ..solvers.traversal_tree import fixed_chance
 
 HEADINGS = (
     "infoset",

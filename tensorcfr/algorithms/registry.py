@@ -1,0 +1,132 @@
+"""Algorithms by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import suggest
+
+
+class Record:
+    """An algorithm as data: the base of everything that :func:`tensorcfr.solve` takes.
+
+    The class attributes say what an algorithm can do; code that depends on it asks them instead of
+    the class.
+    """
+
+    name: str
+    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    formula: str
+    """What it does, in a line."""
+    source: str
+    """The paper it comes from."""
+    is_exact = False
+    """Whether it gives the equilibrium at once, without iterations."""
+    is_sampled = False
+    """Whether it samples histories, and so takes a seed."""
+    passes_whole_game = False
+    """Whether every iteration passes over the whole sequence form, so that locks, warm starts,
+    single precision and threads apply."""
+
+    def __call__(self, **changes: Any) -> Record:
+        """The same record with some options changed.
+
+        Raises:
+            TypeError: There is no such option.
+        """
+        for option in changes:
+            raise TypeError(f"{self.name} has no option {option!r}")
+        return self
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options, by the names that a call takes."""
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values from which :func:`from_dict` makes the same record.
+
+        Raises:
+            ValueError: A parameter is a function, and not that of the record that is registered
+                under the name: functions cannot be saved.
+        """
+        return {"name": self.name}
+
+    def restore(self, values: Mapping[str, Any]) -> Record:
+        """The record of this name that :meth:`to_dict` described.
+
+        Raises:
+            ValueError: The record of this name computes something else.
+        """
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By name: rules are functions, which pickle does not take.
+        return from_dict, (self.to_dict(),)
+
+
+ALGORITHMS: dict[str, Record] = {}
+"""The algorithms by name: the published ones first, then those that were registered."""
+AUTOMATIC = "auto"
+"""In place of a name, where a game is at hand to choose an algorithm by."""
+PUBLISHED = {AUTOMATIC}
+"""The names that come with the library."""
+
+
+def publish(*records: Record) -> None:
+    """Enter algorithms of this library, whose names nobody else can register."""
+    for record in records:
+        ALGORITHMS[record.name] = record
+        PUBLISHED.add(record.name)
+
+
+def register(algorithm: Record) -> None:
+    """Give an algorithm of your own its name: for ``solve``, the command line, and for solutions
+    that are read back from a file.
+
+    Registering a name of your own again replaces what it stood for.
+
+    Raises:
+        ValueError: The name belongs to a published algorithm.
+    """
+    if algorithm.name in PUBLISHED and ALGORITHMS.get(algorithm.name) != algorithm:
+        raise ValueError(f"the name {algorithm.name!r} belongs to a published algorithm")
+    ALGORITHMS[algorithm.name] = algorithm
+
+
+def find_algorithm(algorithm: str | Record) -> Record:
+    """The record that a name stands for; a record stands for itself.
+
+    Raises:
+        ValueError: There is no such algorithm; suggests the right one.
+        TypeError: It is neither a name nor a record.
+    """
+    if isinstance(algorithm, Record):
+        return algorithm
+    if not isinstance(algorithm, str):
+        raise TypeError(f"an algorithm is a name or an Algorithm, not {algorithm!r}")
+    if algorithm == AUTOMATIC:
+        raise ValueError(
+            f"{AUTOMATIC!r} chooses by the game and the target: solve(game, {AUTOMATIC!r}) takes "
+            "it, without settings"
+        )
+    found = ALGORITHMS.get(algorithm)
+    if found is None:
+        meant = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
+        raise ValueError(f"there is no algorithm {algorithm!r}; {suggest(meant, ALGORITHMS)}")
+    return found
+
+
+def from_dict(values: Mapping[str, Any]) -> Record:
+    """The record that :meth:`Record.to_dict` described.
+
+    Raises:
+        ValueError: There is no algorithm of that name, or it has another rule now.
+    """
+    try:
+        record = find_algorithm(values["name"])
+    except ValueError as error:
+        hint = "an algorithm of your own must be registered before it is read"
+        raise ValueError(f"{error} ({hint})") from None
+    return record.restore(values)

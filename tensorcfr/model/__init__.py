@@ -1,0 +1,1 @@
+"""Data only: the arrays of a compiled game, its labels, payoff operators, policies and locks."""
