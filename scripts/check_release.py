@@ -36,6 +36,7 @@ IN_SDIST = (
     "pyproject.toml",
     "mkdocs.yml",
     "noxfile.py",
+    "docs/convergence.png",
     "tests/conftest.py",
     "tests/support/reference.py",
     "tests/data/openspiel_curves.json",
@@ -49,7 +50,10 @@ IN_SDIST = (
 def main() -> None:
     """Build, look, install, test."""
     shutil.rmtree(DIST, ignore_errors=True)
-    run(sys.executable, "-m", "build", "--outdir", DIST, ROOT)
+    build = [sys.executable, "-m", "build", "--outdir", DIST, ROOT]
+    built = subprocess.run(build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if built.returncode:
+        sys.exit(f"{built.stdout}\nwheel and sdist cannot be built")
     (wheel,), (sdist,) = list(DIST.glob("*.whl")), list(DIST.glob("*.tar.gz"))
     check_contents(wheel, sdist)
     with tempfile.TemporaryDirectory() as name:
