@@ -12,6 +12,7 @@ import pytest
 
 from tensorcfr.compilers import compile_game, payoff_blocks, public_game
 from tensorcfr.model.game import CompiledGame, Merged
+from tensorcfr.payoff import KINDS
 from tensorcfr.rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
 
 Spoil = Callable[[CompiledGame], CompiledGame]
@@ -103,11 +104,11 @@ def within(view: str, field: str, change: Callable[[np.ndarray], Any]) -> Spoil:
             tree = tree._replace(**{field: change(getattr(tree, field))})
             return replace(game, public=game.public._replace(tree=tree))
         record: Any = game.histories if view == "tree" else game.form
-        part, _, name = field.rpartition(".")
-        inner = getattr(record, part) if part else record
+        kind, _, name = field.rpartition(".")
+        inner = record.part(KINDS[kind]) if kind else record
         inner = inner._replace(**{name: change(getattr(inner, name))})
         attribute = "histories" if view == "tree" else "form"
-        new: Any = {attribute: record._replace(**{part: inner}) if part else inner}
+        new: Any = {attribute: record.with_part(inner) if kind else inner}
         return replace(game, **new)
 
     return spoil

@@ -11,16 +11,17 @@ import pytest
 from random_games import random_game, random_public_tree_game
 
 from tensorcfr import CompiledGame, Solver, compile_game
+from tensorcfr._util import jit
 from tensorcfr.algorithms import CFR, DCFR
-from tensorcfr.kernels import evaluation, jit
+from tensorcfr.kernels import evaluation
 from tensorcfr.kernels import iteration as sweeps
-from tensorcfr.kernels.payoff import block_scratch, payoff_product
 from tensorcfr.model.arrays import NO_PARENT
+from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
 
 
 @numba.njit
 def product(form, player, reach, g):  # type: ignore[no-untyped-def]
-    payoff_product(form, player, reach, g, block_scratch(form.blocks))
+    payoff_product(form, player, reach, g, payoff_scratch(form))
 
 
 def corpus() -> dict[str, CompiledGame]:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model.arrays import PayoffBlocks, PayoffEntries, PublicTree
+from ..model.arrays import PublicTree
+from ..payoff import PayoffBlocks, PayoffEntries, PayoffPart
+from ..payoff.blocks import COLUMNS
+from ..payoff.program import Class, Program
 from .payoff_entries import ROUNDING, payoff_entries
 
 NOBODY = -1
@@ -20,25 +23,6 @@ LANE_NS = 0.1
 """Nanoseconds per terminal of such a loop."""
 LONG = 64
 """Programs of as many terms are tried as prefix sums."""
-
-
-@dataclass(frozen=True)
-class Program:
-    """How one player's part of a matrix is worked out; see :class:`PayoffBlocks`."""
-
-    pools: list[tuple[np.ndarray, np.ndarray]]
-    """Hands of the other player and their weights."""
-    terms: list[tuple[np.ndarray, np.ndarray]]
-    """Per class, pools and their weights."""
-    rows: list[tuple[np.ndarray, np.ndarray]]
-    """Per class, the player's hands and their weights."""
-    chained: bool
-    """Whether every class but the first begins with the one before."""
-
-    @property
-    def loops(self) -> int:
-        """Loops over the terminals of a block."""
-        return sum(len(hands) for part in (self.pools, self.terms, self.rows) for hands, _ in part)
 
 
 @dataclass
@@ -57,8 +41,8 @@ class Ends:
 
 def build(
     tree: PublicTree, last: np.ndarray, exists: np.ndarray, layout: dict[str, np.ndarray]
-) -> tuple[PayoffBlocks, PayoffEntries]:
-    """Both parts of the payoff operator.
+) -> tuple[PayoffPart, ...]:
+    """The parts of the payoff operator: single entries, then blocks, where there are any.
 
     Args:
         tree: The public tree of a two-player game, with buckets and ranks.
@@ -82,7 +66,8 @@ def build(
     )
     rest = order[~in_block]
     entries = _entries(tree, layout, rest, ends, places)
-    return blocks, entries
+    parts: tuple[PayoffPart, ...] = (entries, blocks)
+    return tuple(part for part in parts if not part.is_empty)
 
 
 @dataclass
@@ -188,7 +173,7 @@ def _pays(
     tables: np.ndarray,
 ) -> np.ndarray:
     """Which runs take less time as a block than entry by entry, bool (runs,)."""
-    loops = np.array([sum(part.loops for part in both) for both in programs], dtype=np.float64)
+    loops = np.array([sum(part.n_terms for part in both) for both in programs], dtype=np.float64)
     entries = np.count_nonzero(tables.any(axis=1).reshape(len(tables), -1), axis=1)
     as_block = loops[matrix] * (LOOP_NS + LANE_NS * length)
     as_entries = 2 * entries[matrix] * ENTRY_NS * length
@@ -218,15 +203,19 @@ def program(table: np.ndarray) -> Program:
         if 2 * np.count_nonzero(change) <= count:
             return Program(
                 pools,
-                [(np.flatnonzero(row), row[row != 0]) for row in change],
-                [(members[i], multiples[i]) for i in by_strength.tolist()],
-                chained=True,
+                [
+                    Class(
+                        place > 0, (np.flatnonzero(row), row[row != 0]), (members[i], multiples[i])
+                    )
+                    for place, (row, i) in enumerate(zip(change, by_strength.tolist(), strict=True))
+                ],
             )
     return Program(
         pools,
-        [(at, row[at]) for at, row in zip(plain, unit, strict=True)],
-        list(zip(members, multiples, strict=True)),
-        chained=False,
+        [
+            Class(False, (at, row[at]), (hands, multiple))
+            for at, row, hands, multiple in zip(plain, unit, members, multiples, strict=True)
+        ],
     )
 
 
@@ -273,13 +262,13 @@ def _blocks(
         offset.append(changes + len(order) * len(first))
         order.append(by_group)
         counts.append(counts[-1] + len(changes))
-    texts = [_code(part) for part in listed]
+    texts = [part.encode() for part in listed]
     offset_of_first = np.cumsum(length) - length
     table = [offset_of_first, length, matrix]
     for name in ("sequence", "stride", "mask"):
         table.extend(getattr(own, name)[first] for own in places)
     return PayoffBlocks(
-        block=np.stack(table, axis=1).astype(np.int64).reshape(len(first), 9),
+        block=np.stack(table, axis=1).astype(np.int64).reshape(len(first), COLUMNS),
         coefficient=ends.coefficient[ends_in],
         order=np.stack(order).astype(np.int64),
         group_offset=np.concatenate([*offset, [2 * len(first)]]).astype(np.int64),
@@ -288,29 +277,6 @@ def _blocks(
         code=np.array([value for code, _ in texts for value in code], dtype=np.int64),
         weight=np.array([value for _, weight in texts for value in weight], dtype=np.float64),
     )
-
-
-def _code(part: Program) -> tuple[list[int], list[float]]:
-    """The text of a program, and the weights beside it."""
-    code: list[int] = []
-    weight: list[float] = []
-
-    def say(numbers: Iterable[int], weights: Iterable[float]) -> None:
-        code.extend(numbers)
-        weight.extend(weights)
-
-    def listed(hands: np.ndarray, weights: np.ndarray) -> None:
-        say([len(hands), *hands.tolist()], [0.0, *weights.tolist()])
-
-    say([len(part.pools)], [0.0])
-    for pool in part.pools:
-        listed(*pool)
-    say([len(part.rows)], [0.0])
-    for index, (term, row) in enumerate(zip(part.terms, part.rows, strict=True)):
-        say([int(part.chained and index > 0)], [0.0])
-        listed(*term)
-        listed(*row)
-    return code, weight
 
 
 def _join(parts: Iterable[np.ndarray], dtype: type) -> np.ndarray:

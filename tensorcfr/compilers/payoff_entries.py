@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.arrays import PayoffEntries
+from ..payoff import PayoffEntries
 
 ROUNDING = 2.0**-50
 """What is rounding, relative to what is added or compared: a smaller sum of payoffs is 0, and rows

@@ -43,8 +43,8 @@ def build(tree: PublicTree) -> tuple[SequenceForm, PublicTree]:
     tree = tree._replace(bucket=small(bucket), rank=small(rank))
     layout = _layout(tree, table, bucket_mask, masks)
     layout["infoset_parent"] = _parents(tree, steps, layout)
-    blocks, entries = payoff_blocks.build(tree, steps.last, steps.exists, layout)
-    return SequenceForm(**layout, payoff=entries, blocks=blocks), tree
+    operator = payoff_blocks.build(tree, steps.last, steps.exists, layout)
+    return SequenceForm(**layout, operator=operator), tree
 
 
 def _trace(tree: PublicTree) -> Steps:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ImperfectRecallError
-from ..model.arrays import SequenceForm, no_blocks
+from ..model.arrays import SequenceForm
+from ..payoff import PayoffPart
 from .histories import WalkedGame
 from .payoff_entries import payoff_entries
 
@@ -53,7 +54,8 @@ def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
         sequences.reach[:, None] * walked.tree.utility,
         layout["player_sequences"],
     )
-    return SequenceForm(**layout, payoff=payoff, blocks=no_blocks(walked.n_players)), order
+    operator: tuple[PayoffPart, ...] = () if payoff.is_empty else (payoff,)
+    return SequenceForm(**layout, operator=operator), order
 
 
 def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:

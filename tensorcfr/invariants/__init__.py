@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import InvariantError
+from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.labels import InfosetLabels
 from . import arrays, blocks, hands, labels, layout, merged, payoff, public, tree
@@ -41,7 +42,7 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         InvariantError: One is broken; the message begins with its number and name and goes on
             with the history, infoset or sequence at fault.
     """
-    found: set[str] = {"form"}
+    found = kinds_of(game.form)
     if game.histories is not None:
         found.add("histories")
     if game.public is not None:
@@ -70,11 +71,17 @@ def run(reader: Reader, rows: list[Invariant]) -> None:
             raise InvariantError(f"{row.number} ({row.name}): {wrong}")
 
 
+def kinds_of(form: SequenceForm) -> set[str]:
+    """The rows that hold of a sequence form: of all, and of the kinds of its payoff operator."""
+    return {"form", *(part.kind for part in form.operator)}
+
+
 def find_merged_form(reader: Reader) -> str | None:
     """The merged form is a sequence form."""
     small = merged.merged_of(reader)[1]
     try:
-        run(small, [row for row in INVARIANTS if row.of == "form" and row.number[0] in "SHBP"])
+        kinds = kinds_of(small.form)
+        run(small, [row for row in INVARIANTS if row.of in kinds and row.number[0] in "SHBP"])
     except InvariantError as error:
         return str(error)
     return None
@@ -123,21 +130,21 @@ INVARIANTS = (
     Invariant("H1", "hands are counted", hands.find_hand_rank),
     Invariant("H2", "masks of buckets", hands.find_mask),
     Invariant("H3", "lanes are hands x nodes", hands.find_lanes),
-    Invariant("B1", "blocks tile the terminals", blocks.find_terminal_tiles),
-    Invariant("B2", "programs tile the code", blocks.find_matrix),
-    Invariant("B3", "programs can be read", blocks.find_program),
-    Invariant("B4", "places of blocks", blocks.find_place),
-    Invariant("B5", "hands of programs", blocks.find_hand),
-    Invariant("B6", "order of blocks", blocks.find_order),
-    Invariant("B7", "groups tile the order", blocks.find_group),
-    Invariant("B8", "groups are apart", blocks.find_shared_sequence),
-    Invariant("B9", "weights are finite", blocks.find_weight),
-    Invariant("P1", "payoff slices", payoff.find_slice_ranges),
-    Invariant("P2", "slices tile the entries", payoff.find_slice_tiles),
-    Invariant("P3", "payoff rows", payoff.find_row_order),
-    Invariant("P4", "payoff columns", payoff.find_column),
-    Invariant("P5", "order of entries", payoff.find_entry_order),
-    Invariant("P6", "payoff values are finite", payoff.find_value),
+    Invariant("B1", "blocks tile the terminals", blocks.find_terminal_tiles, "blocks"),
+    Invariant("B2", "programs tile the code", blocks.find_matrix, "blocks"),
+    Invariant("B3", "programs can be read", blocks.find_program, "blocks"),
+    Invariant("B4", "places of blocks", blocks.find_place, "blocks"),
+    Invariant("B5", "hands of programs", blocks.find_hand, "blocks"),
+    Invariant("B6", "order of blocks", blocks.find_order, "blocks"),
+    Invariant("B7", "groups tile the order", blocks.find_group, "blocks"),
+    Invariant("B8", "groups are apart", blocks.find_shared_sequence, "blocks"),
+    Invariant("B9", "weights are finite", blocks.find_weight, "blocks"),
+    Invariant("P1", "payoff slices", payoff.find_slice_ranges, "payoff"),
+    Invariant("P2", "slices tile the entries", payoff.find_slice_tiles, "payoff"),
+    Invariant("P3", "payoff rows", payoff.find_row_order, "payoff"),
+    Invariant("P4", "payoff columns", payoff.find_column, "payoff"),
+    Invariant("P5", "order of entries", payoff.find_entry_order, "payoff"),
+    Invariant("P6", "payoff values are finite", payoff.find_value, "payoff"),
     Invariant("P7", "payoffs equal the tree's", payoff.find_payoff, "histories"),
     Invariant("V1", "prior", public.find_prior, "public"),
     Invariant("V2", "parents and children", public.find_nesting, "public"),

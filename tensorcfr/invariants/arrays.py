@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..model.arrays import named_arrays
+from ..model.arrays import SequenceForm, named_arrays
+from ..payoff import ARRAYS
 from .reader import Reader
 
-Declared = dict[str, tuple[type, tuple[str | int, ...]]]
+Declared = Mapping[str, tuple[type, tuple[str | int, ...]]]
 """Dtype and shape by name; the first array with a dimension sets its size."""
 
 SMALL = np.signedinteger
 HANDS = ("hands of player 0", "hands of player 1")
 
-FORM: Declared = {
+FORM: dict[str, Any] = {
     "player_infosets": (np.int64, ("players + 1",)),
     "player_sequences": (np.int64, ("players + 1",)),
     "player_buckets": (np.int64, ("players + 1",)),
@@ -30,21 +31,6 @@ FORM: Declared = {
     "bucket_mask": (np.int64, ("buckets",)),
     "hand_rank": (np.int64, ("masks", "most hands + 1")),
     "infoset_parent": (np.uint32, ("infosets",)),
-    "payoff.row": (np.int64, ("slices",)),
-    "payoff.rows": (np.int64, ("slices",)),
-    "payoff.entries": (np.int64, ("slices",)),
-    "payoff.offset": (np.int64, ("slices",)),
-    "payoff.slices": (np.int64, ("players + 1",)),
-    "payoff.column": (np.uint32, ("players - 1", "entries")),
-    "payoff.value": (np.float64, ("entries",)),
-    "blocks.block": (np.int64, ("blocks", 9)),
-    "blocks.coefficient": (np.float64, ("block terminals",)),
-    "blocks.order": (np.int64, (2, "blocks")),
-    "blocks.group_offset": (np.int64, ("groups + 1",)),
-    "blocks.player_groups": (np.int64, ("players + 1",)),
-    "blocks.program_offset": (np.int64, ("programs + 1",)),
-    "blocks.code": (np.int64, ("code",)),
-    "blocks.weight": (np.float64, ("code",)),
 }
 
 TREE: Declared = {
@@ -80,15 +66,28 @@ PUBLIC: Declared = {
 def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
     """What the names of a view begin with, what is declared, and the arrays."""
     game = reader.game
-    yield "", FORM, dict(named(game.form))
+    yield "", declared_form(game.form), dict(named(game.form))
     if reader.has_tree:
         yield "", TREE, dict(named(reader.tree))
     if game.public is not None:
         yield "public.", PUBLIC, dict(named(game.public.tree))
     if game.merged is not None:
         # Its players are those of the game.
-        declared = FORM | {"sequence": (np.uint32, ("sequences",))}
+        declared = {
+            **declared_form(game.merged.form),
+            "sequence": (np.uint32, ("sequences",)),
+        }
         yield "merged.", declared, dict(named(game.merged.form), sequence=game.merged.sequence)
+
+
+def declared_form(form: SequenceForm) -> Declared:
+    """What is declared of a sequence form, its payoff operator included."""
+    of_parts = {
+        f"{part.kind}.{name}": declared
+        for part in form.operator
+        for name, declared in ARRAYS[part.kind].items()
+    }
+    return {**FORM, **of_parts}
 
 
 def named(view: Any) -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..model.game import Merged
-from ..model.payoff_operator import magnitudes, product
+from ..payoff import magnitudes, product
 from .payoff import PAYOFF_TOLERANCE
 from .reader import Reader, first
 

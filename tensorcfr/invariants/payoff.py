@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.payoff_operator import entries_of, product
+from ..payoff import product
 from .reader import Reader, first, ranges
 
 PAYOFF_TOLERANCE = 1e-9
@@ -13,7 +13,7 @@ PAYOFF_TOLERANCE = 1e-9
 
 def find_slice_ranges(reader: Reader) -> str | None:
     """The slices of the players; none is empty."""
-    payoff = reader.form.payoff
+    payoff = reader.entries
     for name in ("rows", "entries"):
         column = getattr(payoff, name)
         if (at := first(column < 1)) is not None:
@@ -23,7 +23,7 @@ def find_slice_ranges(reader: Reader) -> str | None:
 
 def find_slice_tiles(reader: Reader) -> str | None:
     """The slices follow one another over the entries."""
-    payoff = reader.form.payoff
+    payoff = reader.entries
     ends = np.cumsum(payoff.rows * payoff.entries)
     begins = np.append(0, ends)
     if (at := first(payoff.offset != begins[:-1])) is not None:
@@ -35,7 +35,7 @@ def find_slice_tiles(reader: Reader) -> str | None:
 
 def find_row_order(reader: Reader) -> str | None:
     """The rows of a player are his sequences, each at most once, ascending."""
-    form, payoff = reader.form, reader.form.payoff
+    form, payoff = reader.form, reader.entries
     owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
     begin, end = payoff.row, payoff.row + payoff.rows
     inside = (begin >= form.player_sequences[owner]) & (end <= form.player_sequences[owner + 1])
@@ -54,9 +54,9 @@ def find_row_order(reader: Reader) -> str | None:
 
 def find_column(reader: Reader) -> str | None:
     """The columns are sequences of the other players."""
-    form, payoff = reader.form, reader.form.payoff
+    form, payoff = reader.form, reader.entries
     for player in range(form.n_players):
-        entries = entries_of(payoff, player)
+        entries = payoff.of_player(player)
         others = [other for other in range(form.n_players) if other != player]
         for column, other in zip(payoff.column[:, entries], others, strict=True):
             low, high = form.player_sequences[other], form.player_sequences[other + 1]
@@ -71,7 +71,7 @@ def find_column(reader: Reader) -> str | None:
 
 def find_entry_order(reader: Reader) -> str | None:
     """The entries of a row ascend, no two alike."""
-    payoff = reader.form.payoff
+    payoff = reader.entries
     of = np.repeat(np.arange(len(payoff.row)), payoff.rows * payoff.entries)
     here = np.arange(len(of))
     here = here[here < (payoff.offset + payoff.rows * (payoff.entries - 1))[of]]
@@ -90,7 +90,7 @@ def find_entry_order(reader: Reader) -> str | None:
 
 def find_value(reader: Reader) -> str | None:
     """Payoff values are finite."""
-    value = reader.form.payoff.value
+    value = reader.entries.value
     if (at := first(~np.isfinite(value))) is not None:
         row = int(reader.entry_row[at])
         return f"entry {at}, of {reader.sequence(row)}, has value {value[at]}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from ..model.arrays import CHANCE, CHANCE_TOLERANCE, TERMINAL
-from ..model.payoff_operator import blocks_of, entries_of
+from ..payoff import PayoffBlocks, PayoffEntries
+from ..payoff.blocks import SEQUENCE
 from . import tree as histories
 from .payoff import PAYOFF_TOLERANCE
 from .reader import Reader, first
@@ -447,28 +450,38 @@ class _Probe:
 
     def of_form(self, player: int) -> np.ndarray:
         """What entries and blocks give a player's public steps."""
-        form, payoff, other = self.form, self.form.payoff, 1 - player
-        single = entries_of(payoff, player)
-        row, column = self.reader.entry_row[single], payoff.column[0, single].astype(np.int64)
-        own, others = self.step_of(player, row), self.step_of(other, column)
-        count = int(np.diff(self.empty)[player])
-        term = payoff.value[single] * self.weight[others[0]]
-        term *= self.hand_weight(player, row, own[1])
+        found = np.zeros(int(np.diff(self.empty)[player]))
+        for part in self.form.operator:
+            self._ADD[type(part)](self, part, player, found)
+        return found
+
+    def _add_entries(self, part: PayoffEntries, player: int, found: np.ndarray) -> None:
+        other, own = 1 - player, part.of_player(player)
+        row, column = self.reader.entry_row[own], part.column[0, own].astype(np.int64)
+        steps, others = self.step_of(player, row), self.step_of(other, column)
+        term = part.value[own] * self.weight[others[0]]
+        term *= self.hand_weight(player, row, steps[1])
         term *= self.hand_weight(other, column, others[1])
-        # Of nothing at all, the counts would be integers.
-        found = np.bincount(own[0] - self.empty[player], term, count).astype(np.float64)
+        found += np.bincount(steps[0] - self.empty[player], term, len(found))
+
+    def _add_blocks(self, part: PayoffBlocks, player: int, found: np.ndarray) -> None:
+        other = 1 - player
         applied: dict[int, np.ndarray] = {}
-        starts = [self.step_of(who, form.blocks.block[:, 3 + who])[0] for who in (player, other)]
-        for block, own_step, other_step in zip(
-            blocks_of(form, player), *(start.tolist() for start in starts), strict=True
+        starts = [self.step_of(who, part.block[:, SEQUENCE + who])[0] for who in (player, other)]
+        for side, own_step, other_step in zip(
+            part.sides(player), *(start.tolist() for start in starts), strict=True
         ):
-            if block.program not in applied:
-                program = self.reader.programs[block.program]
-                applied[block.program] = self.hand[player] @ program.apply(self.hand[other].T)
+            if side.program not in applied:
+                program = self.reader.programs[side.program]
+                applied[side.program] = self.hand[player] @ program.apply(self.hand[other].T)
             # Without a stride it is the empty sequence.
-            value = applied[block.program][int(block.own[1] == 0), int(block.other[1] == 0)]
-            coefficient = form.blocks.coefficient[block.terminals]
+            value = applied[side.program][int(side.own.stride == 0), int(side.other.stride == 0)]
+            coefficient = part.coefficient[side.terminals]
             at = own_step - int(self.empty[player])
             weight = self.weight[other_step : other_step + len(coefficient)]
             found[at : at + len(coefficient)] += value * coefficient * weight
-        return found
+
+    _ADD: ClassVar[dict[type, Callable[..., None]]] = {
+        PayoffEntries: _add_entries,
+        PayoffBlocks: _add_blocks,
+    }

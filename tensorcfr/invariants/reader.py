@@ -10,7 +10,8 @@ import numpy as np
 from ..model.arrays import CHANCE, HistoryTree, PublicTree, SequenceForm
 from ..model.game import CompiledGame
 from ..model.labels import InfosetLabels
-from ..model.payoff_operator import Program, entry_rows, read_program
+from ..payoff import PayoffBlocks, PayoffEntries
+from ..payoff.program import Program
 
 
 class Reader:
@@ -136,13 +137,26 @@ class Reader:
     @cached_property
     def entry_row(self) -> np.ndarray:
         """int64 (entries,): the sequence whose row each payoff entry is in."""
-        return entry_rows(self.form.payoff)
+        return self.entries.entry_row
+
+    @cached_property
+    def entries(self) -> PayoffEntries:
+        """The single entries of the payoff operator; only where there are any."""
+        part = self.form.part(PayoffEntries)
+        assert part is not None
+        return part
+
+    @cached_property
+    def blocks(self) -> PayoffBlocks:
+        """The blocks of the payoff operator; only where there are any."""
+        part = self.form.part(PayoffBlocks)
+        assert part is not None
+        return part
 
     @cached_property
     def programs(self) -> list[Program]:
         """The programs of the blocks; only once they are known to be some."""
-        count = len(self.form.blocks.program_offset) - 1
-        return [read_program(self.form.blocks, index) for index in range(count)]
+        return [self.blocks.program(index) for index in range(len(self.blocks.program_offset) - 1)]
 
     def sequence_bucket(self, sequence: np.ndarray) -> np.ndarray:
         """int64: the bucket of each sequence; of an empty one, anything (-1, maybe)."""

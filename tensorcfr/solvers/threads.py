@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -58,11 +59,10 @@ class Team:
     ) -> None:
         own = slice(form.player_sequences[player], form.player_sequences[player + 1])
         value[own] = 0.0
-        # The single entries first: they may add to the sequences of any block.
-        sweeps.multiply_entries(form, player, reach, value)
-        self._all(
-            lambda part: sweeps.multiply_blocks(form, player, part, self.threads, reach, value)
-        )
+        # Part by part: two parts may add to the same sequences.
+        for part in form.operator:
+            add = partial(sweeps.multiply_share, (part,), form, player)
+            self._all(lambda share, add=add: add(share, self.threads, reach, value))  # type: ignore[misc]
 
     def _update(
         self,
