@@ -149,20 +149,20 @@ class Reader:
         return np.searchsorted(self.form.bucket_sequence, sequence, side="right") - 1
 
 
-def first(wrong: np.ndarray) -> int | None:
+def first_true(wrong: np.ndarray) -> int | None:
     """Index of the first true value, if there is one."""
     if not wrong.any():
         return None
     return int(wrong.argmax())
 
 
-def ranges(
+def range_error(
     name: str, starts: np.ndarray, end: int | None, least: int = 0, what: str = "player"
 ) -> str | None:
     """What is wrong with an array of ranges, which begin at 0 and end at ``end``."""
     if starts[0] != 0:
         return f"{name} begins at {starts[0]}, not 0"
-    if (at := first(np.diff(starts) < least)) is not None:
+    if (at := first_true(np.diff(starts) < least)) is not None:
         return f"{name} gives {what} {at} the range {starts[at]} to {starts[at + 1]}"
     if end is not None and starts[-1] != end:
         return f"{name} ends at {starts[-1]}, not {end}"
