@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .._util.limits import MERGED_CHECK_LIMIT
 from ..errors import InvariantError
 from ..model.game import CompiledGame
 from ..model.labels import InfosetLabels
@@ -18,10 +19,6 @@ from .public import PublicReader
 from .reader import Reader
 
 __all__ = ["INVARIANTS", "Invariant", "check"]
-
-
-MANY_SEQUENCES = 5_000_000
-"""From as many sequences on, invariants M are checked only when all are asked for."""
 
 
 def check(game: CompiledGame, *, expand: bool = False) -> None:
@@ -46,7 +43,7 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         found.add("histories")
     if game.public is not None:
         found.add("public")
-    if game.merged is not None and (expand or game.n_sequences <= MANY_SEQUENCES):
+    if game.merged is not None and (expand or game.n_sequences <= MERGED_CHECK_LIMIT):
         found.add("merged")
     if not isinstance(game.infoset_labels, InfosetLabels):
         found.add("labels")

@@ -119,7 +119,8 @@ def array_error(
     if not isinstance(array, np.ndarray):
         return f"is of type {type(array).__name__}, not an array"
     if not np.issubdtype(array.dtype, dtype):
-        return f"is {array.dtype}, not {'a signed integer' if dtype is ANY_SIGNED else np.dtype(dtype)}"
+        declared = "a signed integer" if dtype is ANY_SIGNED else np.dtype(dtype)
+        return f"is {array.dtype}, not {declared}"
     if array.ndim == len(dimensions):
         for dimension, size in zip(dimensions, array.shape, strict=True):
             base, offset = split_dimension(dimension)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .._util.limits import PAYOFF_TOLERANCE
 from ..model.game import Merged
 from ..model.payoff_operator import magnitudes, product
-from .payoff import PAYOFF_TOLERANCE
 from .reader import Reader, first_true
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._util.limits import PAYOFF_TOLERANCE
 from ..model.payoff_operator import entries_of, product
 from .reader import Reader, first_true, range_error
-
-PAYOFF_TOLERANCE = 1e-9
-"""How far the payoff operator may be from the tree, relative to the payoffs that are summed."""
 
 
 def check_slice_ranges(reader: Reader) -> str | None:

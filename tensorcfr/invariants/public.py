@@ -6,16 +6,17 @@ from functools import cached_property
 
 import numpy as np
 
-from ..model.arrays import CHANCE, CHANCE_TOLERANCE, TERMINAL
+from .._util.limits import (
+    CHANCE_TOLERANCE,
+    PAYOFF_TOLERANCE,
+    PRIOR_TOLERANCE,
+    WEIGHT_TOLERANCE,
+)
+from ..model.arrays import CHANCE, TERMINAL
+from ..model.levels import levels_below_root
 from ..model.payoff_operator import blocks_of, entries_of
 from . import tree as histories
-from .payoff import PAYOFF_TOLERANCE
 from .reader import Reader, first_true
-
-PRIOR_TOLERANCE = 1e-8
-"""How far the prior may be from summing to 1; hands may have been dealt in several steps."""
-WEIGHT_TOLERANCE = 1e-12
-"""How far a weight may be from the product of its factors, relatively."""
 
 
 class PublicReader(Reader):
@@ -44,12 +45,10 @@ class PublicReader(Reader):
         """int32 (2, nodes): the node that each player's last own step led into; 0 before it."""
         tree = self.public
         last = np.zeros((2, tree.n_nodes), dtype=np.int32)
-        begin, end = 1, int(tree.first_child[1])
-        while begin < end:
-            here, above = np.arange(begin, end), tree.parent[begin:end]
+        for level in levels_below_root(tree.first_child):
+            node, above = np.arange(level.start, level.stop), tree.parent[level]
             for player, own in enumerate(last):
-                own[begin:end] = np.where(tree.player[above] == player, here, own[above])
-            begin, end = end, int(tree.first_child[end])
+                own[level] = np.where(tree.player[above] == player, node, own[above])
         return last
 
     @cached_property

@@ -10,6 +10,7 @@ import numpy as np
 from ..model.arrays import CHANCE, HistoryTree, PublicTree, SequenceForm
 from ..model.game import CompiledGame
 from ..model.labels import InfosetLabels
+from ..model.levels import levels_below_root
 from ..model.payoff_operator import Program, entry_rows, read_program
 
 
@@ -120,9 +121,7 @@ class Reader:
         last = np.empty((game.n_players, tree.n_nodes), dtype=np.int64)
         last[:, 0] = self.form.player_sequences[:-1]
         reach = np.ones(tree.n_nodes)
-        begin, end = 0, 1
-        while begin < end:
-            level = slice(int(tree.first_child[begin]), int(tree.first_child[end]))
+        for level in levels_below_root(tree.first_child):
             above = tree.parent[level]
             action = np.arange(level.start, level.stop) - tree.first_child[above]
             sequence = first_sequence[above] + action * stride[above]
@@ -130,7 +129,6 @@ class Reader:
             for player, own in enumerate(last):
                 own[level] = np.where(mover == player, sequence, own[above])
             reach[level] = reach[above] * tree.probability[level]
-            begin, end = level.start, level.stop
         return last, reach
 
     @cached_property

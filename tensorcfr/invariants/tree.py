@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.arrays import CHANCE, CHANCE_TOLERANCE, NO_OUTCOME, NO_PARENT, TERMINAL
+from .._util.limits import CHANCE_TOLERANCE
+from ..model.arrays import CHANCE, NO_OUTCOME, NO_PARENT, TERMINAL
 from .reader import Reader, first_true
 
 
