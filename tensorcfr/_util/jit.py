@@ -58,7 +58,9 @@ class _KernelCache(FunctionCache):
         found = self._cache_file
         self._cache_file = _CheckedFile(
             # Not the name that numba chooses: earlier versions of this library read that one.
-            found._cache_path, f"{self._impl.filename_base}.checked", found._source_stamp
+            found._cache_path,
+            f"{self._impl.filename_base}.checked",
+            found._source_stamp,
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

@@ -15,7 +15,7 @@ from .reader import Reader
 Declared = Mapping[str, tuple[type, tuple[str | int, ...]]]
 """Dtype and shape by name; the first array with a dimension sets its size."""
 
-SMALL = np.signedinteger
+ANY_SIGNED = np.signedinteger
 HANDS = ("hands of player 0", "hands of player 1")
 
 FORM: dict[str, Any] = {
@@ -46,20 +46,20 @@ TREE: Declared = {
 
 PUBLIC: Declared = {
     "prior": (np.float64, HANDS),
-    "parent": (SMALL, ("nodes",)),
-    "first_child": (SMALL, ("nodes + 1",)),
+    "parent": (ANY_SIGNED, ("nodes",)),
+    "first_child": (ANY_SIGNED, ("nodes + 1",)),
     "player": (np.int8, ("nodes",)),
-    "edge": (SMALL, ("nodes",)),
-    "chance": (SMALL, ("nodes",)),
+    "edge": (ANY_SIGNED, ("nodes",)),
+    "chance": (ANY_SIGNED, ("nodes",)),
     "chance_table": (np.float64, ("tables", *HANDS)),
-    "weight": (SMALL, ("nodes",)),
+    "weight": (ANY_SIGNED, ("nodes",)),
     "weight_table": (np.float64, ("weights", *HANDS)),
-    "payoff": (SMALL, ("nodes",)),
+    "payoff": (ANY_SIGNED, ("nodes",)),
     "coefficient": (np.float64, ("payoffs",)),
     "matrix": (np.int64, ("payoffs",)),
     "matrix_table": (np.float64, ("matrices", 2, *HANDS)),
-    "bucket": (SMALL, ("nodes",)),
-    "rank": (SMALL, ("nodes",)),
+    "bucket": (ANY_SIGNED, ("nodes",)),
+    "rank": (ANY_SIGNED, ("nodes",)),
 }
 
 
@@ -96,13 +96,13 @@ def named(view: Any) -> Iterator[tuple[str, Any]]:
         yield name.replace("/", "."), array
 
 
-def find_array(reader: Reader) -> str | None:
+def check_array(reader: Reader) -> str | None:
     """Dtype and shape of every array."""
     players: dict[str, int] = {}
     for prefix, declared, arrays in views(reader):
         sizes = dict(players)
         for name, (dtype, dimensions) in declared.items():
-            wrong = wrong_array(arrays[name], dtype, dimensions, sizes)
+            wrong = array_error(arrays[name], dtype, dimensions, sizes)
             if wrong is not None:
                 return f"{prefix}{name} {wrong}"
         players = {"players": sizes.get("players", 0)}
@@ -111,20 +111,22 @@ def find_array(reader: Reader) -> str | None:
     return None
 
 
-def wrong_array(
+def array_error(
     array: Any, dtype: type, dimensions: tuple[str | int, ...], sizes: dict[str, int]
 ) -> str | None:
     """What is wrong with one array; sizes that are not known yet are entered."""
     if not isinstance(array, np.ndarray):
         return f"is of type {type(array).__name__}, not an array"
     if not np.issubdtype(array.dtype, dtype):
-        return f"is {array.dtype}, not {'a signed integer' if dtype is SMALL else np.dtype(dtype)}"
+        declared = "a signed integer" if dtype is ANY_SIGNED else np.dtype(dtype)
+        return f"is {array.dtype}, not {declared}"
     if array.ndim == len(dimensions):
         for dimension, size in zip(dimensions, array.shape, strict=True):
-            base, offset = shifted(dimension)
+            base, offset = split_dimension(dimension)
             sizes.setdefault(base, size - offset)
     wanted = tuple(
-        sizes.get(base, 0) + offset if base else offset for base, offset in map(shifted, dimensions)
+        sizes.get(base, 0) + offset if base else offset
+        for base, offset in map(split_dimension, dimensions)
     )
     if array.shape != wanted:
         said = ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "")
@@ -132,7 +134,7 @@ def wrong_array(
     return None
 
 
-def shifted(dimension: str | int) -> tuple[str, int]:
+def split_dimension(dimension: str | int) -> tuple[str, int]:
     """``"players - 1"`` as ``("players", -1)``, and 9 as ``("", 9)``."""
     if isinstance(dimension, int):
         return "", dimension
@@ -140,7 +142,7 @@ def shifted(dimension: str | int) -> tuple[str, int]:
     return base, int((offset or "0").replace(" ", ""))
 
 
-def find_contiguous(reader: Reader) -> str | None:
+def check_contiguous(reader: Reader) -> str | None:
     """Every array is contiguous."""
     for prefix, _, arrays in views(reader):
         for name, array in arrays.items():

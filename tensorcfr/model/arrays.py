@@ -35,8 +35,6 @@ TERMINAL = -2
 """``HistoryTree.player`` and ``HistoryTree.infoset`` of a terminal."""
 NO_PARENT = -1
 """``HistoryTree.parent`` of the root."""
-CHANCE_TOLERANCE = 1e-9
-"""How far the probabilities of a chance node may be from summing to 1."""
 NO_OUTCOME = -1
 """``HistoryTree.outcome`` of a node that chance did not step into."""
 

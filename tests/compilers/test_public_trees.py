@@ -52,8 +52,8 @@ from tensorcfr import (
     compile_game,
     evaluate,
 )
-from tensorcfr.compilers import payoff_blocks, public_game
-from tensorcfr.compilers.payoff_blocks import program
+from tensorcfr._util import limits
+from tensorcfr.compilers.payoff_programs import find_program
 from tensorcfr.games import make_game
 from tensorcfr.games.liars_dice import LiarsDice
 from tensorcfr.model import game as compiled
@@ -255,8 +255,8 @@ def test_programs_say_their_matrix(seed: int, kind: str, long: int) -> None:
     own, other = rng.integers(1, 12, size=2)
     table = random_table(rng, kind, own, other)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(payoff_blocks, "LONG", long)
-        part = program(table)
+        patched.setattr(limits, "CHAIN_FROM_TERMS", long)
+        part = find_program(table)
     expected = np.abs(table).max(initial=0.0)
     np.testing.assert_allclose(
         multiplied_out(part, table.shape), table, rtol=0, atol=1e-14 * expected
@@ -285,7 +285,7 @@ def test_a_showdown_is_a_prefix_sum() -> None:
     """Forty ranks: without prefix sums, as many terms as pairs of them."""
     ranks = np.arange(40)
     table = np.sign(ranks[:, None] - ranks[None, :]).astype(float)
-    part = program(table)
+    part = find_program(table)
     assert all(one.chained for one in part.classes[1:])
     assert part.n_terms < 5 * len(ranks)
     np.testing.assert_allclose(multiplied_out(part, table.shape), table, atol=1e-14)
@@ -467,7 +467,7 @@ def test_expanding_too_much_is_refused_with_both_figures(monkeypatch: pytest.Mon
 def test_lazy_labels(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels that are made when asked for are the labels that are made at once."""
     eager = compile_game(spec)
-    monkeypatch.setattr(public_game, "MANY_LABELS", 0)
+    monkeypatch.setattr(limits, "LAZY_LABELS_FROM", 0)
     lazy = compile_game(spec)
     assert isinstance(eager.infoset_labels, tuple)
     assert isinstance(lazy.infoset_labels, InfosetLabels)
@@ -500,7 +500,7 @@ def test_lazy_labels_of_random_games(game: RandomPublicTreeGame) -> None:
     """Hands that chance kills have no infoset, and no label finds one."""
     eager = compile_game(game)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(public_game, "MANY_LABELS", 0)
+        patched.setattr(limits, "LAZY_LABELS_FROM", 0)
         lazy = compile_game(game)
     assert list(lazy.infoset_labels) == list(eager.infoset_labels)
     assert dict(lazy.infoset_index) == dict(eager.infoset_index)
@@ -532,7 +532,7 @@ class Worded(PublicTreeGame):
 
 def test_labels_that_may_be_alike_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that two infosets with one label are an error of large games, too."""
-    monkeypatch.setattr(public_game, "MANY_LABELS", 0)
+    monkeypatch.setattr(limits, "LAZY_LABELS_FROM", 0)
     assert isinstance(compile_game(Worded(("1", "11"), ("a", "b"))).infoset_labels, InfosetLabels)
     for hands, steps in ((("1", "1 2"), ("a", "b")), (("1", "2"), ("a", "b c"))):
         game = compile_game(Worded(hands, steps))

@@ -373,7 +373,7 @@ def test_openspiel_games_with_and_without_recognition(
     pytest.importorskip("pyspiel")
     game = compile_game(f"openspiel:{text}")
     assert (game.public is not None) == recognised
-    monkeypatch.setattr(compilers.public_game, "compile_walked", lambda walked, name: None)
+    monkeypatch.setattr(compilers.recognition, "recognise", lambda walked: None)
     plain = compile_game(f"openspiel:{text}")
     assert plain.public is None
     assert_same_solutions(plain, game, "cfr")

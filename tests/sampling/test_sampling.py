@@ -19,8 +19,8 @@ from support.sampled_solves import EVERYTHING, KUHN, SAMPLED, same
 from tensorcfr import (
     Algorithm,
     CompiledGame,
-    SampledSolver,
     Policy,
+    SampledSolver,
     Solution,
     Solver,
     compile_game,

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tensorcfr.compilers import compile_game, payoff_blocks, public_game
+from tensorcfr._util import limits
+from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.model.game import CompiledGame, Merged
 from tensorcfr.payoff import KINDS
 from tensorcfr.rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
@@ -62,7 +63,7 @@ def compiled(name: str) -> CompiledGame:
         return replace(game, histories=game.tree)
     if name == "lazy":
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(public_game, "MANY_LABELS", 0)
+            patch.setattr(limits, "LAZY_LABELS_FROM", 0)
             return compile_game("liars_dice(faces=4)")
     if name == "blocks":
         # Where a block always pays, merged games and their empty sequences have blocks too.
