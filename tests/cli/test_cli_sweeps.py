@@ -110,28 +110,72 @@ class TestSweep:
     def test_ctrl_c(self, tmp_path: Path, processes: int) -> None:
         """As a terminal sends it: to the command and all its processes."""
         path = tmp_path / "s.csv"
-        words = ["sweep", path, "-g", "kuhn", "-a", "lp", "-a", "cfr", "-a", "cfr+"]
-        words += ["--time-limit", "600", "--processes", processes]
-        command = [sys.executable, "-m", "tensorcfr", *map(str, words)]
-        running = subprocess.Popen(
-            command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        # All processes at work: what is interrupted while it is imported says so itself.
-        at_work = {"cfr", "cfr+"} if processes == 2 else {"cfr"}
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            rows = read_sweep(path) if path.exists() and path.stat().st_size > 1000 else []
-            far = at_work <= {row.algorithm for row in rows if row.iteration > 1000}
-            if far and any(row.ends_cell for row in rows):
-                break
-            time.sleep(0.05)
+        running = running_sweep(path, processes)
         os.killpg(running.pid, signal.SIGINT)
-        _, error = running.communicate(timeout=30)
-        assert error == (
-            f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command goes on\n"
-        )
-        assert running.returncode == 130
+        assert_interrupted(running, path, 130)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+    @pytest.mark.parametrize("processes", [1, 2])
+    @pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129)])
+    def test_other_signals(self, tmp_path: Path, name: str, status: int, processes: int) -> None:
+        """As a service manager or a closed connection sends them, to the command alone; exit
+        statuses are 128 and the number of the signal (POSIX signals 15 and 1)."""
+        path = tmp_path / "s.csv"
+        running = running_sweep(path, processes)
+        os.kill(running.pid, getattr(signal, name))
+        assert_interrupted(running, path, status)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+    def test_a_killed_sweep_leaves_no_process(self, tmp_path: Path) -> None:
+        """Nobody is there to end the workers: they must do it themselves."""
+        path = tmp_path / "s.csv"
+        running = running_sweep(path, 2)
+        assert len(group(running.pid)) >= 3
+        os.kill(running.pid, signal.SIGKILL)
+        running.communicate(timeout=30)
+        deadline = time.monotonic() + 5
+        while group(running.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert group(running.pid) == []
         assert any(row.iteration > 1000 for row in read_sweep(path))
+
+
+def running_sweep(path: Path, processes: int) -> subprocess.Popen[str]:
+    """A sweep in a session of its own, all its processes at work, one cell finished."""
+    words = ["sweep", path, "-g", "kuhn", "-a", "lp", "-a", "cfr", "-a", "cfr+"]
+    words += ["--time-limit", "600", "--processes", processes]
+    command = [sys.executable, "-m", "tensorcfr", *map(str, words)]
+    running = subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    # All processes at work: what is interrupted while it is imported says so itself.
+    at_work = {"cfr", "cfr+"} if processes == 2 else {"cfr"}
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        rows = read_sweep(path) if path.exists() and path.stat().st_size > 1000 else []
+        far = at_work <= {row.algorithm for row in rows if row.iteration > 1000}
+        if far and any(row.ends_cell for row in rows):
+            break
+        time.sleep(0.05)
+    return running
+
+
+def assert_interrupted(running: subprocess.Popen[str], path: Path, status: int) -> None:
+    _, error = running.communicate(timeout=30)
+    assert error == (
+        f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command goes on\n"
+    )
+    assert running.returncode == status
+    assert any(row.iteration > 1000 for row in read_sweep(path))
+
+
+def group(leader: int) -> list[int]:
+    """The processes of a session that are alive."""
+    listed = subprocess.run(
+        ["ps", "-eo", "pid=,sid=,stat="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split() for line in listed.stdout.splitlines()]
+    return [int(pid) for pid, session, state in rows if int(session) == leader and state[0] != "Z"]
 
 
 @pytest.fixture(scope="module")
