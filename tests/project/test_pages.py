@@ -163,7 +163,7 @@ def test_every_path_exists(page: Path) -> None:
     ]
     code = [
         path
-        for path in re.findall(r"`(\w+/[\w/]*(?:\w\.\w+|/))`", prose)
+        for path in re.findall(r"(?<![\w/.])(\w+/[\w/]*(?:\w\.\w+|/))(?![\w/])", text)
         if path.endswith(".py") or path.startswith(("tests/", "tensorcfr/", "docs/", "benchmarks/"))
         if "NAME" not in path and "__pycache__" not in path
     ]
