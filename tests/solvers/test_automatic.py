@@ -10,7 +10,7 @@ from tensorcfr import Algorithm, Solver, compile_game, register, solve
 from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, find_algorithm
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers import Status
-from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, automatic
+from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, choose
 
 KUHN = compile_game("kuhn")
 
@@ -34,18 +34,18 @@ KUHN = compile_game("kuhn")
     ],
 )
 def test_the_choice(game: str, target: float | None, chosen: Any) -> None:
-    assert automatic(compile_game(game), target=target) == chosen
+    assert choose(compile_game(game), target=target) == chosen
 
 
 def test_where_the_linear_program_will_not_do() -> None:
-    assert automatic(KUHN, exact=False) == PDCFR_PLUS
-    assert automatic(KUHN, target=1e-12, exact=False) == PDCFR_PLUS
+    assert choose(KUHN, exact=False) == PDCFR_PLUS
+    assert choose(KUHN, target=1e-12, exact=False) == PDCFR_PLUS
 
 
 def test_the_unit_of_the_utilities_does_not_matter() -> None:
     """Kuhn's utilities go from -2 to 2."""
-    assert automatic(KUHN, target=3.99 * EXACT_TARGET) == LP
-    assert automatic(KUHN, target=4.01 * EXACT_TARGET) == PDCFR_PLUS
+    assert choose(KUHN, target=3.99 * EXACT_TARGET) == LP
+    assert choose(KUHN, target=4.01 * EXACT_TARGET) == PDCFR_PLUS
 
 
 def test_the_games_that_the_figures_are_of() -> None:
