@@ -30,9 +30,13 @@ class Budget:
     """
 
     iters: int | None = None
+    """Iterations."""
     nodes: int | None = None
+    """Nodes touched (histories visited)."""
     time_limit: float | None = None
+    """Seconds of iterating."""
     target: float | None = None
+    """Exploitability (nash_conv / players) of the average strategy."""
 
     def __post_init__(self) -> None:
         if self.iters is None and self.nodes is None and self.time_limit is None:
