@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import (
@@ -21,6 +21,7 @@ from support.equality import (
     check_last_iterate,
     check_random,
 )
+from support.properties import examples
 from support.random_games import games, public_tree_games
 from support.reference import ReferenceCFR
 from support.variants import CHANGED, PLAIN, VARIANTS, YOUNGER
@@ -49,13 +50,13 @@ def test_leduc(variant: str) -> None:
     assert_equal(Solver(compile_game(rules), algorithm), reference, EARLY_MARKS)
 
 
-@settings(deadline=None, max_examples=120)
+@examples(120)
 @given(game=games(), variant=st.sampled_from(sorted(VARIANTS)))
 def test_random_games(game: Game, variant: str) -> None:
     check_random(game, VARIANTS[variant])
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(game=public_tree_games(), variant=st.sampled_from(sorted(VARIANTS)))
 def test_random_public_tree_games(game: PublicTreeGame, variant: str) -> None:
     check_random(game, VARIANTS[variant])

@@ -14,7 +14,7 @@ from itertools import product as product_of
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import (
@@ -31,6 +31,7 @@ from support.equality import (
 )
 from support.payoff_paths import PATHS, forced
 from support.products import naive_product, product, random_reach
+from support.properties import examples
 from support.random_games import (
     MATRIX_KINDS,
     RandomPublicTreeGame,
@@ -123,7 +124,7 @@ def test_leduc(spec: str, variant: str) -> None:
     check_every_path(rules, variant, EARLY_MARKS if spec == "leduc" else EARLY_MARKS[:3])
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     game=public_tree_games(n_players=2, max_hands=st.sampled_from((1, 3, 5))),
     variant=st.sampled_from(sorted(PLAIN)),
@@ -134,7 +135,7 @@ def test_random_games(game: RandomPublicTreeGame, variant: str, path: str) -> No
         check_random(game, PLAIN[variant])
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     game=games_with_copies(),
     variant=st.sampled_from(sorted(PLAIN)),
@@ -240,7 +241,7 @@ def multiplied_out(part: Program, shape: tuple[int, int]) -> np.ndarray:
     return found
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(
     seed=st.integers(0, 2**32 - 1),
     kind=st.sampled_from(MATRIX_KINDS),
@@ -412,7 +413,7 @@ def test_solving_does_not_expand() -> None:
     assert "tree" not in vars(game)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(game=public_tree_games(n_players=2))
 def test_histories_are_those_of_the_reference(game: RandomPublicTreeGame) -> None:
     check_histories(compile_game(game), build_tree(as_game(game)))
@@ -490,7 +491,7 @@ def test_lazy_labels(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert difference(solver.average_policy(), expected)[0] == 0.0
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(game=public_tree_games(n_players=2))
 def test_lazy_labels_of_random_games(game: RandomPublicTreeGame) -> None:
     """Hands that chance kills have no infoset, and no label finds one."""
@@ -555,7 +556,7 @@ def test_three_players_have_no_blocks(threads: int) -> None:
     assert_equal(Solver(game, algorithm, threads=threads), ReferenceCFR(tree, **options), MARKS)
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(game=public_tree_games(n_players=3))
 def test_three_players_are_expanded(game: RandomPublicTreeGame) -> None:
     compiled_game = compile_game(game)
