@@ -127,25 +127,29 @@ def broken_patches(programs: list[WrongProgram], root: Path = ROOT) -> list[str]
 
 
 def copy_tree(target: Path) -> None:
-    """What git knows of the working tree, changes included."""
+    """What git knows of the working tree, changes included, and the kernels compiled from it."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     for name in filter(None, listed.decode().split("\0")):
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
+    for compiled in (ROOT / PACKAGE).rglob("__pycache__/*.nb?"):
+        place = target / compiled.relative_to(ROOT)
+        place.parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, place)
 
 
 class Bench:
     """A copy of the tree in which one program after the other is tried.
 
     Args:
-        home: An empty folder for the copy and its compiled kernels.
+        tree: Where the copy goes.
     """
 
-    def __init__(self, home: Path) -> None:
-        self.tree, self.cache = home / "tree", home / "cache"
-        copy_tree(self.tree)
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        copy_tree(tree)
 
     def run(
         self, tests: list[str], *options: str, jit: bool = True, cache: Path | None = None
@@ -155,8 +159,9 @@ class Bench:
             **os.environ,
             "CI": "true",
             "PYTHONPATH": str(self.tree),
-            "NUMBA_CACHE_DIR": str(cache or self.cache),
         }
+        if cache:
+            environment["NUMBA_CACHE_DIR"] = str(cache)
         if not jit:
             environment["NUMBA_DISABLE_JIT"] = "1"
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--no-header", "--tb=no"]

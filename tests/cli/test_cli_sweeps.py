@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ class TestSweep:
         printed("sweep", path, *TWO, "--nodes", "10000", "--processes", "2")
         assert read_sweep(path)[: len(before)] == before
 
+    @pytest.mark.full
     def test_picture(self, tmp_path: Path) -> None:
         picture = tmp_path / "s.svg"
         words = ("sweep", tmp_path / "s.csv", *TWO, "--iters", "5", "--plot", picture)
@@ -105,6 +107,7 @@ class TestSweep:
         assert "of 2" in result.stderr
         assert "exploitability" in result.stderr
 
+    @pytest.mark.full
     @pytest.mark.skipif(sys.platform == "win32", reason="signals")
     @pytest.mark.parametrize("processes", [1, 2])
     def test_ctrl_c(self, tmp_path: Path, processes: int) -> None:
@@ -116,17 +119,22 @@ class TestSweep:
         running = subprocess.Popen(
             command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
-        # All processes at work: what is interrupted while it is imported says so itself.
-        at_work = {"cfr", "cfr+"} if processes == 2 else {"cfr"}
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            rows = read_sweep(path) if path.exists() and path.stat().st_size > 1000 else []
-            far = at_work <= {row.algorithm for row in rows if row.iteration > 1000}
-            if far and any(row.ends_cell for row in rows):
-                break
-            time.sleep(0.05)
-        os.killpg(running.pid, signal.SIGINT)
-        _, error = running.communicate(timeout=30)
+        try:
+            # All processes at work: what is interrupted while it is imported says so itself.
+            at_work = {"cfr", "cfr+"} if processes == 2 else {"cfr"}
+            deadline = time.monotonic() + 240
+            while time.monotonic() < deadline:
+                rows = read_sweep(path) if path.exists() and path.stat().st_size > 1000 else []
+                far = at_work <= {row.algorithm for row in rows if row.iteration > 1000}
+                if far and any(row.ends_cell for row in rows):
+                    break
+                time.sleep(0.05)
+            os.killpg(running.pid, signal.SIGINT)
+            _, error = running.communicate(timeout=240)
+        finally:
+            # A test that fails must not leave processes at work.
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
         assert error == (
             f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command goes on\n"
         )
@@ -141,6 +149,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.full
 class TestPlot:
     def test_a_picture_and_the_summary(self, table: Path, tmp_path: Path) -> None:
         picture = tmp_path / "s.png"
@@ -171,6 +180,7 @@ class TestPlot:
         assert "is no table of a sweep" in refused(USAGE, "plot", picture)
 
 
+@pytest.mark.full
 class TestChart:
     def test_kuhn(self, tmp_path: Path) -> None:
         picture = tmp_path / "kuhn.svg"

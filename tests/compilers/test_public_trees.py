@@ -73,6 +73,7 @@ BUILT_IN = (
     "bluff(dice=(2, 1), faces=3)",
     "leduc(ranks=4, suits=1)",
 )
+LARGEST = BUILT_IN[-3:]
 
 
 @cache
@@ -106,7 +107,10 @@ def check_every_path(rules: PublicTreeGame, variant: str, marks: Sequence[int]) 
 
 
 @pytest.mark.parametrize("variant", ["cfr", "cfr simultaneous", "cfr+"])
-@pytest.mark.parametrize("spec", BUILT_IN)
+@pytest.mark.parametrize(
+    "spec",
+    [pytest.param(spec, marks=pytest.mark.full if spec in LARGEST else ()) for spec in BUILT_IN],
+)
 def test_built_in_games(spec: str, variant: str) -> None:
     """Perturbed, because on exact ties any two programs part."""
     rules = make_game(spec)
@@ -114,6 +118,7 @@ def test_built_in_games(spec: str, variant: str) -> None:
     check_every_path(PerturbedHands(rules), variant, MARKS)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("variant", ["cfr simultaneous", "cfr+"])
 @pytest.mark.parametrize("spec", ["leduc", "leduc(suits=3)", "leduc(ranks=4)"])
@@ -182,6 +187,7 @@ def wide_game(seed: int, shape: str) -> RandomPublicTreeGame:
     return game
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("shape", WIDE)
 @pytest.mark.parametrize("seed", range(3))
@@ -201,6 +207,7 @@ def test_operator_of_wide_games(seed: int, shape: str) -> None:
             np.testing.assert_allclose(g[own], naive[player][own], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.full
 def test_wide_games_have_blocks_of_several_tiles() -> None:
     """The test above tests what it says."""
     lengths: set[int] = set()
@@ -214,6 +221,7 @@ def test_wide_games_have_blocks_of_several_tiles() -> None:
     assert any(length % 8 for length in lengths)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr", "pcfr+gradient"])
 def test_wide_games_solved(algorithm: str) -> None:

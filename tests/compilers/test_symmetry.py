@@ -99,6 +99,7 @@ def test_suits_are_merged(spec: str, infosets: int) -> None:
     assert game.without_merging().form is game.form
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_a_whole_deck() -> None:
     """Thirteen ranks of four suits: 39,936 infosets a player are 2,574."""
