@@ -35,6 +35,7 @@ PROGRAMS = Path(__file__).with_suffix(".toml")
 PACKAGE = "tensorcfr"
 BESIDE = {
     "kernels": ("kernels", "algorithms/test_local_rules.py"),
+    "payoff": ("kernels", "compilers/test_public_trees.py"),
     "algorithms": ("algorithms", "sampling"),
     "compilers": ("compilers", "kernels", "evaluation"),
     "model": ("model", "compilers", "solvers"),
@@ -67,7 +68,7 @@ class WrongProgram:
     @property
     def is_kernel(self) -> bool:
         """Whether compiled code of other files may contain it."""
-        return self.file.startswith("kernels/")
+        return self.file.startswith(("kernels/", "payoff/"))
 
     def applied_to(self, text: str) -> str:
         """The text with the patch.

@@ -76,7 +76,10 @@ class Sampling(Record):
     In expectation the first two add a constant of the infoset times ``x sigma`` in every
     iteration, so that their average is that of CFR; but to histories that opponents do not reach
     ``"stochastic"`` cannot go, nor ``"simple"`` to those that third players do not reach.
-    ``"optimistic"`` is an approximation."""
+    ``"optimistic"`` is an approximation.
+
+    Where a player is alone, no traversal is another player's: ``"simple"`` then adds what
+    ``"stochastic"`` does, see :meth:`averaging_among`."""
     epsilon: float = 0.6
     """Outcome sampling: probability with which the player who is updated takes any action."""
     baseline: float = 0.0
@@ -132,6 +135,10 @@ class Sampling(Record):
                     )
             kept["variant"] = variant(**rest)
         return replace(self, **kept)
+
+    def averaging_among(self, n_players: int) -> str:
+        """The averaging scheme in a game of so many players."""
+        return "stochastic" if n_players == 1 and self.averaging == "simple" else self.averaging
 
     @property
     def extra(self) -> int:

@@ -4,13 +4,14 @@ and charts are in files of their own."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .. import __version__
+from .._util.signals import put_off
 from ..algorithms import AUTOMATIC, LinearProgram, Record
 from ..analysis.walkthroughs import walkthrough as walk
 from ..compilers import OPENSPIEL_PREFIX, compile_game
@@ -140,8 +141,9 @@ def solve(
     strategy: Strategy = True,
     rows: Rows = 10,
 ) -> None:
-    """Solve a game and print the result.  Ctrl-C ends with the result so far."""
-    with errors_in_one_line():
+    """Solve a game and print the result.  Ctrl-C ends with the result so far; so do SIGTERM and
+    SIGHUP, with their exit status."""
+    with errors_in_one_line(), ExitStack() as until_the_end:
         if save:
             arguments.check_save(save, force=force)
         if plot:
@@ -168,6 +170,8 @@ def solve(
             is_exact = isinstance(record, LinearProgram)
             if not is_exact and (iters, target, time_limit, nodes) == (None,) * 4:
                 iters = DEFAULT_ITERATIONS
+            # From here on there is something to save: a signal ends the solve, and not the saving.
+            until_the_end.enter_context(put_off())
             solution = run(
                 compiled,
                 # Which takes a target that the linear program will meet.

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.jit import inlined, kernel
 from ..model.arrays import LockedLanes, SequenceForm
-from .jit import inlined, kernel
+from ..payoff import PayoffPart
+from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch_size
 from .local_rule import LocalRule, apply, has_forecast, is_exponential, parameters_of
 from .locks import first_lock, free_share, of_lock, share_out
-from .payoff import block_product, block_scratch, entry_product, payoff_product
 
 TILE = 256
 """Lanes handled together, so that what a pass reads twice is still in the first cache level."""
@@ -88,7 +89,7 @@ def iterate(
     players = form.player_sequences.shape[0] - 1
     hands = form.hand_rank.shape[1] - 1
     tile = np.empty((4, TILE))
-    scratch = block_scratch(form.blocks)
+    scratch = payoff_scratch(form)
     for t in range(schedule.shape[0]):
         weight, floor = schedule[t, 0], floors[t]
         parameters = parameters_of(rule, schedule[t, 1:])
@@ -150,30 +151,29 @@ def begin_forecast(form: SequenceForm, player: int, state: State) -> None:
 
 
 @kernel
-def multiply_entries(form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray) -> None:
-    """The single entries of :func:`payoff_product`; ``g`` must be 0 before."""
-    entry_product(form.payoff, player, reach, g)
-
-
-@kernel
-def multiply_blocks(
-    form: SequenceForm, player: int, part: int, parts: int, reach: np.ndarray, g: np.ndarray
+def multiply_share(
+    operator: tuple[PayoffPart, ...],
+    form: SequenceForm,
+    player: int,
+    share: int,
+    shares: int,
+    reach: np.ndarray,
+    g: np.ndarray,
 ) -> None:
-    """A part of the blocks of :func:`payoff_product`, which other parts may run beside.
+    """Add one share of the product of some parts of the payoff operator; other threads may add
+    the other shares of the same parts at the same time.
 
     Args:
+        operator: The parts.
         form: The game.
         player: Whose payoffs.
-        part: Which part.
-        parts: Parts that all groups of blocks are shared out to.
+        share: Which share.
+        shares: Number of shares.
         reach: float (sequences,): own reach of every player's sequences.
         g: float (sequences,): modified in place.
     """
-    scratch = block_scratch(form.blocks)
-    groups, blocks = form.blocks.player_groups, form.blocks
-    # By turns, because neighbours are of a size.
-    for group in range(groups[player] + part, groups[player + 1], parts):
-        block_product(blocks, form.hand_rank, player, group, group + 1, reach, g, scratch)
+    scratch = np.empty(scratch_size(operator))
+    add_share(operator, form.hand_rank, player, share, shares, reach, g, scratch)
 
 
 @kernel

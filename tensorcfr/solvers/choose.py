@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, Algorithm, LinearProgram
 from ..model.game import CompiledGame
-from ..model.payoff_operator import count_entries
+from ..payoff import count_entries
 
 EXACT_ENTRIES = 150_000
 """Payoff entries up to which the linear program is a matter of seconds."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from types import FrameType
 from typing import cast
 
 import numpy as np
 
+from .._util.signals import interrupts
 from ..algorithms import (
     AUTOMATIC,
     Algorithm,
@@ -85,7 +82,8 @@ def solve(
     """Solve a game.
 
     Ends with the first of ``iters``, ``target``, ``time_limit`` and ``nodes`` that is met, or with
-    Ctrl-C, which loses nothing: the solution says which in its ``status``.
+    Ctrl-C, which loses nothing: the solution says which in its ``status``.  (SIGTERM ends the process
+    as always; the command line saves first.)
 
     Args:
         game: A compiled game.
@@ -189,7 +187,7 @@ def solve(
     marks = _marks(checkpoints, solver.iteration, to_target=target is not None)
     mark = next(marks, None)
     pace = 1
-    with _interrupts() as interrupted:
+    with interrupts() as interrupted:
         while (status := run.status(last, target, time_limit, last_node, interrupted())) is None:
             ends = [end - solver.iteration for end in (last, mark) if end is not None]
             ends += [run.iterations_within(last_node)] if last_node is not None else []
@@ -463,29 +461,3 @@ def _ascending(candidates: Iterable[int], after: int) -> Iterator[int]:
         if candidate > after:
             after = candidate
             yield candidate
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed; a second one raises KeyboardInterrupt as always.
-
-    Python delivers signals to the main thread alone; elsewhere there is nothing to catch, and
-    what somebody else ignores or handles in C is left to them.
-    """
-    default = signal.getsignal(signal.SIGINT)
-    main = threading.current_thread() is threading.main_thread()
-    if not main or default in (None, signal.SIG_IGN):
-        yield lambda: False
-        return
-    pressed = False
-
-    def note(signum: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        pressed = True
-        signal.signal(signal.SIGINT, default)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, default)

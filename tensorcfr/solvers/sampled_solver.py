@@ -166,7 +166,7 @@ class SampledSolver:
             record.variant.rule,
             record.variant.schedule(self.iteration + 1, iterations),
             self._players if players is None else players,
-            AVERAGING_CODES[record.averaging],
+            AVERAGING_CODES[record.averaging_among(self.game.n_players)],
         )
         after = (self._tally, generator)
         # The generator's sums are meant to wrap around, which numpy says aloud with the JIT off.

@@ -7,8 +7,10 @@ player's hands.  No part depends on how many there are, so neither does the resu
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -26,7 +28,11 @@ class Team:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tensorcfr")
+        self._pool, self._process = self._new_pool()
+
+    def _new_pool(self) -> tuple[ThreadPoolExecutor, int]:
+        """Threads, and the process that has them."""
+        return ThreadPoolExecutor(self.threads, thread_name_prefix="tensorcfr"), os.getpid()
 
     def iterate(
         self,
@@ -58,11 +64,10 @@ class Team:
     ) -> None:
         own = slice(form.player_sequences[player], form.player_sequences[player + 1])
         value[own] = 0.0
-        # The single entries first: they may add to the sequences of any block.
-        sweeps.multiply_entries(form, player, reach, value)
-        self._all(
-            lambda part: sweeps.multiply_blocks(form, player, part, self.threads, reach, value)
-        )
+        # Part by part: two parts may add to the same sequences.
+        for part in form.operator:
+            add = partial(sweeps.multiply_share, (part,), form, player)
+            self._all(lambda share, add=add: add(share, self.threads, reach, value))  # type: ignore[misc]
 
     def _update(
         self,
@@ -87,5 +92,8 @@ class Team:
 
     def _all(self, work: Callable[[int], object]) -> None:
         """Do every part, and wait for all of them."""
+        if self._process != os.getpid():
+            # Forked: a child has the object, and none of the threads.
+            self._pool, self._process = self._new_pool()
         for done in [self._pool.submit(work, part) for part in range(self.threads)]:
             done.result()

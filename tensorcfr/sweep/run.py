@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._util.machine import machine, versions
+from .._util.processes import end_with_parent
 from ..algorithms import LinearProgram, Record
 from ..algorithms.registry import PUBLISHED
 from ..compilers import compile_game
@@ -258,8 +259,12 @@ class _Worker:
 
 
 def _begin_worker(pipe: Any, turn: Any, stop: Any) -> None:
-    """Ctrl-C reaches every process of a terminal; the parent decides what it means."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Ctrl-C reaches every process of a terminal, as the end of the terminal does; the parent
+    decides what it means.  If the parent is killed, so is this one."""
+    end_with_parent()
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     _Worker.pipe, _Worker.turn, _Worker.stop = pipe, turn, stop
 
 

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -113,33 +114,84 @@ class TestSweep:
     def test_ctrl_c(self, tmp_path: Path, processes: int) -> None:
         """As a terminal sends it: to the command and all its processes."""
         path = tmp_path / "s.csv"
-        words = ["sweep", path, "-g", "kuhn", "-a", "lp", "-a", "cfr", "-a", "cfr+"]
-        words += ["--time-limit", "600", "--processes", processes]
-        command = [sys.executable, "-m", "tensorcfr", *map(str, words)]
-        running = subprocess.Popen(
-            command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        try:
-            # All processes at work: what is interrupted while it is imported says so itself.
-            at_work = {"cfr", "cfr+"} if processes == 2 else {"cfr"}
-            deadline = time.monotonic() + 240
-            while time.monotonic() < deadline:
-                rows = read_sweep(path) if path.exists() and path.stat().st_size > 1000 else []
-                far = at_work <= {row.algorithm for row in rows if row.iteration > 1000}
-                if far and any(row.ends_cell for row in rows):
-                    break
-                time.sleep(0.05)
+        with running_sweep(path, processes) as running:
             os.killpg(running.pid, signal.SIGINT)
-            _, error = running.communicate(timeout=240)
-        finally:
-            # A test that fails must not leave processes at work.
-            with suppress(ProcessLookupError):
-                os.killpg(running.pid, signal.SIGKILL)
-        assert error == (
-            f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command goes on\n"
-        )
-        assert running.returncode == 130
+            assert_interrupted(running, path, 130)
+
+    @pytest.mark.full
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+    @pytest.mark.parametrize("processes", [1, 2])
+    @pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129)])
+    def test_other_signals(self, tmp_path: Path, name: str, status: int, processes: int) -> None:
+        """As a service manager or a closed connection sends them, to the command alone; exit
+        statuses are 128 and the number of the signal (POSIX signals 15 and 1)."""
+        path = tmp_path / "s.csv"
+        with running_sweep(path, processes) as running:
+            os.kill(running.pid, getattr(signal, name))
+            assert_interrupted(running, path, status)
+
+    @pytest.mark.full
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+    def test_a_killed_sweep_leaves_no_process(self, tmp_path: Path) -> None:
+        """Nobody is there to end the workers: they must do it themselves."""
+        path = tmp_path / "s.csv"
+        with running_sweep(path, 2) as running:
+            assert len(group(running.pid)) >= 3
+            os.kill(running.pid, signal.SIGKILL)
+            running.communicate(timeout=PATIENCE)
+            deadline = time.monotonic() + 30
+            while group(running.pid) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert group(running.pid) == []
         assert any(row.iteration > 1000 for row in read_sweep(path))
+
+
+PATIENCE = 240
+"""Seconds after which something hangs, also on a busy machine."""
+
+
+@contextmanager
+def running_sweep(path: Path, processes: int) -> Iterator[subprocess.Popen[str]]:
+    """A sweep in a session of its own, all its processes at work, one cell finished; a test that
+    fails leaves none of them."""
+    words = ["sweep", path, "-g", "kuhn", "-a", "lp", "-a", "cfr", "-a", "cfr+"]
+    words += ["--time-limit", "600", "--processes", processes]
+    command = [sys.executable, "-m", "tensorcfr", *map(str, words)]
+    running = subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    # All processes at work: what is interrupted while it is imported says so itself.
+    at_work = {"cfr", "cfr+"} if processes == 2 else {"cfr"}
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        rows = read_sweep(path) if path.exists() and path.stat().st_size > 1000 else []
+        far = at_work <= {row.algorithm for row in rows if row.iteration > 1000}
+        if far and any(row.ends_cell for row in rows):
+            break
+        time.sleep(0.05)
+    try:
+        yield running
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+
+
+def assert_interrupted(running: subprocess.Popen[str], path: Path, status: int) -> None:
+    _, error = running.communicate(timeout=PATIENCE)
+    assert error == (
+        f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command goes on\n"
+    )
+    assert running.returncode == status
+    assert any(row.iteration > 1000 for row in read_sweep(path))
+
+
+def group(leader: int) -> list[int]:
+    """The processes of a session that are alive."""
+    listed = subprocess.run(
+        ["ps", "-eo", "pid=,sid=,stat="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split() for line in listed.stdout.splitlines()]
+    return [int(pid) for pid, session, state in rows if int(session) == leader and state[0] != "Z"]
 
 
 @pytest.fixture(scope="module")

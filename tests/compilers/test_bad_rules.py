@@ -230,8 +230,8 @@ HISTORIES = [
                 ("right",): FIRST._replace(infoset="again"),
             }
         ),
-        "player 0 forgets what he did before infoset 'again' (imperfect recall): he comes to "
-        "it by 'right' at infoset 'first' at history [right], but by 'left' at infoset "
+        "player 0 forgets an own action before infoset 'again' (imperfect recall): the player "
+        "reaches it by 'right' at infoset 'first' at history [right], but by 'left' at infoset "
         "'first' at history [left]",
         ImperfectRecallError,
     ),
@@ -246,8 +246,8 @@ HISTORIES = [
                 ("tails", "go"): FIRST,
             }
         ),
-        "player 0 forgets what he did before infoset 'first' (imperfect recall): he comes to "
-        "it by 'go' at infoset 'tails' at history [tails, go], but by 'go' at infoset "
+        "player 0 forgets an own action before infoset 'first' (imperfect recall): the player "
+        "reaches it by 'go' at infoset 'tails' at history [tails, go], but by 'go' at infoset "
         "'heads' at history [heads, go]",
         ImperfectRecallError,
     ),
@@ -261,16 +261,16 @@ HISTORIES = [
                 ("tails", "go"): FIRST,
             }
         ),
-        "player 0 forgets what he did before infoset 'first' (imperfect recall): he comes to "
-        "it without having acted at history [heads], but by 'go' at infoset 'tails' at "
+        "player 0 forgets an own action before infoset 'first' (imperfect recall): the player "
+        "reaches it without having acted at history [heads], but by 'go' at infoset 'tails' at "
         "history [tails, go]",
         ImperfectRecallError,
     ),
     Bad(
         "absent-minded",
         Said({(): FIRST, ("left",): FIRST}),
-        "player 0 forgets what he did before infoset 'first' (imperfect recall): he comes to "
-        "it without having acted at the root, but by 'left' at infoset 'first' at history "
+        "player 0 forgets an own action before infoset 'first' (imperfect recall): the player "
+        "reaches it without having acted at the root, but by 'left' at infoset 'first' at history "
         "[left]",
         ImperfectRecallError,
     ),

@@ -53,15 +53,18 @@ from tensorcfr import (
     compile_game,
     evaluate,
 )
-from tensorcfr.compilers import payoff_blocks, public_game
-from tensorcfr.compilers.payoff_blocks import Program, program
+from tensorcfr._util import limits
+from tensorcfr.compilers.payoff_programs import find_program
 from tensorcfr.games import make_game
 from tensorcfr.games.liars_dice import LiarsDice
-from tensorcfr.kernels.payoff import BLOCK_TILE
 from tensorcfr.model import game as compiled
-from tensorcfr.model.arrays import CHANCE, TERMINAL, PayoffBlocks, SequenceForm
+from tensorcfr.model.arrays import CHANCE, TERMINAL, SequenceForm
 from tensorcfr.model.expansion import BYTES_PER_HISTORY
 from tensorcfr.model.labels import InfosetActions, InfosetIndex, InfosetLabels
+from tensorcfr.payoff import PayoffBlocks, PayoffEntries
+from tensorcfr.payoff.blocks import COUNT
+from tensorcfr.payoff.multiply import BLOCK_TILE
+from tensorcfr.payoff.program import Program
 
 BUILT_IN = (
     "kuhn",
@@ -162,8 +165,8 @@ def test_what_cannot_occur_may_be_no_number() -> None:
     for path in PATHS:
         with forced(path):
             game, expected = compile_game(dirty), compile_game(clean)
-        assert game.form.payoff.value.tobytes() == expected.form.payoff.value.tobytes()
-        assert game.form.blocks.weight.tobytes() == expected.form.blocks.weight.tobytes()
+        for part, clean_part in zip(game.form.operator, expected.form.operator, strict=True):
+            assert all(a.tobytes() == b.tobytes() for a, b in zip(part, clean_part, strict=True))
 
 
 # ------------------------------------------------------------------------------- the operator
@@ -214,8 +217,9 @@ def test_wide_games_have_blocks_of_several_tiles() -> None:
     for seed, shape in product_of(range(3), WIDE):
         with forced("blocks"):
             game = compile_game(wide_game(seed, shape), symmetry=False)
-        assert not len(game.form.payoff.value)
-        lengths.update(game.form.blocks.block[:, 1].tolist())
+        assert game.form.part(PayoffEntries) is None
+        for part in game.form.operator:
+            lengths.update(part.block[:, COUNT].tolist())
     assert max(lengths) > BLOCK_TILE
     assert any(32 < length < BLOCK_TILE for length in lengths)
     assert any(length % 8 for length in lengths)
@@ -243,8 +247,8 @@ def multiplied_out(part: Program, shape: tuple[int, int]) -> np.ndarray:
     for row, (hands, weights) in zip(pools, part.pools, strict=True):
         row[hands] = weights
     found, z = np.zeros(shape), np.zeros(shape[1])
-    for (terms, factors), (hands, multiples) in zip(part.terms, part.rows, strict=True):
-        z = (z if part.chained else 0.0) + factors @ pools[terms]
+    for chained, (terms, factors), (hands, multiples) in part.classes:
+        z = (z if chained else 0.0) + factors @ pools[terms]
         found[hands] += multiples[:, None] * z
     return found
 
@@ -260,13 +264,13 @@ def test_programs_say_their_matrix(seed: int, kind: str, long: int) -> None:
     own, other = rng.integers(1, 12, size=2)
     table = random_table(rng, kind, own, other)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(payoff_blocks, "LONG", long)
-        part = program(table)
+        patched.setattr(limits, "CHAIN_FROM_TERMS", long)
+        part = find_program(table)
     expected = np.abs(table).max(initial=0.0)
     np.testing.assert_allclose(
         multiplied_out(part, table.shape), table, rtol=0, atol=1e-14 * expected
     )
-    assert part.loops <= np.count_nonzero(table) + own + other
+    assert part.n_terms <= np.count_nonzero(table) + own + other
 
 
 def random_table(rng: np.random.Generator, kind: str, own: int, other: int) -> np.ndarray:
@@ -290,9 +294,9 @@ def test_a_showdown_is_a_prefix_sum() -> None:
     """Forty ranks: without prefix sums, as many terms as pairs of them."""
     ranks = np.arange(40)
     table = np.sign(ranks[:, None] - ranks[None, :]).astype(float)
-    part = program(table)
-    assert part.chained
-    assert part.loops < 5 * len(ranks)
+    part = find_program(table)
+    assert all(one.chained for one in part.classes[1:])
+    assert part.n_terms < 5 * len(ranks)
     np.testing.assert_allclose(multiplied_out(part, table.shape), table, atol=1e-14)
 
 
@@ -472,7 +476,7 @@ def test_expanding_too_much_is_refused_with_both_figures(monkeypatch: pytest.Mon
 def test_lazy_labels(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels that are made when asked for are the labels that are made at once."""
     eager = compile_game(spec)
-    monkeypatch.setattr(public_game, "MANY_LABELS", 0)
+    monkeypatch.setattr(limits, "LAZY_LABELS_FROM", 0)
     lazy = compile_game(spec)
     assert isinstance(eager.infoset_labels, tuple)
     assert isinstance(lazy.infoset_labels, InfosetLabels)
@@ -505,7 +509,7 @@ def test_lazy_labels_of_random_games(game: RandomPublicTreeGame) -> None:
     """Hands that chance kills have no infoset, and no label finds one."""
     eager = compile_game(game)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(public_game, "MANY_LABELS", 0)
+        patched.setattr(limits, "LAZY_LABELS_FROM", 0)
         lazy = compile_game(game)
     assert list(lazy.infoset_labels) == list(eager.infoset_labels)
     assert dict(lazy.infoset_index) == dict(eager.infoset_index)
@@ -537,7 +541,7 @@ class Worded(PublicTreeGame):
 
 def test_labels_that_may_be_alike_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that two infosets with one label are an error of large games, too."""
-    monkeypatch.setattr(public_game, "MANY_LABELS", 0)
+    monkeypatch.setattr(limits, "LAZY_LABELS_FROM", 0)
     assert isinstance(compile_game(Worded(("1", "11"), ("a", "b"))).infoset_labels, InfosetLabels)
     for hands, steps in ((("1", "1 2"), ("a", "b")), (("1", "2"), ("a", "b c"))):
         game = compile_game(Worded(hands, steps))
@@ -558,8 +562,7 @@ def test_three_players_have_no_blocks(threads: int) -> None:
     """Groups of blocks are for two players; reading those of a third read what lies behind the
     array."""
     game, tree = built("kuhn, 3 players, perturbed")
-    assert isinstance(game.form.blocks, PayoffBlocks)
-    assert not game.form.blocks.n_blocks
+    assert game.form.part(PayoffBlocks) is None
     algorithm, options = PLAIN["cfr"]
     assert_equal(Solver(game, algorithm, threads=threads), ReferenceCFR(tree, **options), MARKS)
 

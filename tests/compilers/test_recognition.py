@@ -39,6 +39,8 @@ from tensorcfr import (
     evaluate,
 )
 from tensorcfr.games import make_game
+from tensorcfr.payoff import PayoffBlocks, PayoffEntries
+from tensorcfr.payoff.blocks import COUNT
 
 BUILT_IN = (
     "kuhn",
@@ -56,12 +58,16 @@ BUILT_IN = (
 def shapes(game: CompiledGame) -> dict[str, object]:
     """What two compiled games of one kind have in common, names and numbering apart."""
     forms = [game.form, *([game.merged.form] if game.merged is not None else [])]
+
+    def parts(kind: type) -> list[Any]:
+        return [part for form in forms for part in form.operator if isinstance(part, kind)]
+
     return {
         "forms": len(forms),
         "infosets": [form.player_infosets.tolist() for form in forms],
         "buckets": [form.bucket_lanes.tolist() for form in forms],
-        "blocks": [sorted(form.blocks.block[:, 1].tolist()) for form in forms],
-        "entries": [len(form.payoff.value) for form in forms],
+        "blocks": [sorted(blocks.block[:, COUNT].tolist()) for blocks in parts(PayoffBlocks)],
+        "entries": [len(entries.value) for entries in parts(PayoffEntries)],
     }
 
 
@@ -368,7 +374,7 @@ def test_openspiel_games_with_and_without_recognition(
     pytest.importorskip("pyspiel")
     game = compile_game(f"openspiel:{text}")
     assert (game.public is not None) == recognised
-    monkeypatch.setattr(compilers.public_game, "compile_walked", lambda walked, name: None)
+    monkeypatch.setattr(compilers.recognition, "recognise", lambda walked: None)
     plain = compile_game(f"openspiel:{text}")
     assert plain.public is None
     assert_same_solutions(plain, game, "cfr")

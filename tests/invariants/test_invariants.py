@@ -18,7 +18,7 @@ from tensorcfr.errors import GameError, InvariantError
 from tensorcfr.invariants import INVARIANTS, check
 from tensorcfr.model import game as compiled_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
-from tensorcfr.model.payoff_operator import all_entries, count_entries, product
+from tensorcfr.payoff import PayoffBlocks, PayoffEntries, count_entries, product, triples
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 
 LIST = DOCS / "data-model.md"
@@ -427,7 +427,7 @@ def test_the_worked_examples_of_the_list_are_true() -> None:
         # The trees have names in common.
         found = [array for other, array in expected if other == name]
         assert any(shows(shown, array) for array in found), name
-    blocks = compiled("liars_dice(faces=4)").form.blocks
+    blocks = compiled("liars_dice(faces=4)").form.part(PayoffBlocks)
     for name, shown in rows_of(dice):
         field, begin, end = re.fullmatch(r"(\w+)\[(\d+):?(\d*)\]", name).groups()  # type: ignore[union-attr]
         stop = int(end or int(begin) + 1)
@@ -492,7 +492,7 @@ def test_random_games_pass(seed: int) -> None:
 def test_random_games_in_blocks_pass(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payoff_blocks, "ENTRY_NS", 1e9)
     game = compile_game(random_public_tree_game(seed, zero_sum=seed % 2 == 0))
-    assert game.form.blocks.n_blocks
+    assert game.form.part(PayoffBlocks).n_blocks
     check(game, expand=True)
 
 
@@ -513,7 +513,7 @@ def test_the_operator_entry_by_entry(name: str) -> None:
     form = compiled(name).form
     x = np.random.default_rng(1).uniform(size=form.n_sequences)
     for player in range(form.n_players):
-        row, column, value = all_entries(form, player)
+        row, column, value = triples(form, player)
         begin, end = form.player_sequences[player : player + 2]
         summed = np.bincount(row - begin, value * x[column].prod(axis=0), end - begin)
         np.testing.assert_allclose(summed, product(form, player, x), rtol=1e-12, atol=1e-15)
@@ -531,8 +531,8 @@ def test_a_game_without_decisions_passes() -> None:
 @pytest.mark.parametrize("name", ["kuhn", "kuhn(players=3)", "suited"])
 def test_every_change_of_the_payoffs_is_found(name: str) -> None:
     game = compiled(name)
-    for entry in range(0, len(game.form.payoff.value), 7):
-        value = game.form.payoff.value[entry]
+    for entry in range(0, len(game.form.part(PayoffEntries).value), 7):
+        value = game.form.part(PayoffEntries).value[entry]
         with pytest.raises(InvariantError, match=r"^(P7|V12) "):
             check(form("payoff.value", entry, to=value + 1e-7)(game))
 
@@ -540,7 +540,7 @@ def test_every_change_of_the_payoffs_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", ["blocks", "histories:blocks"])
 def test_every_change_of_a_block_is_found(name: str) -> None:
     game = compiled(name)
-    blocks = game.form.blocks
+    blocks = game.form.part(PayoffBlocks)
     for field in ("coefficient", "weight"):
         # Beside a count there is no weight.
         for at in np.flatnonzero(getattr(blocks, field)).tolist():

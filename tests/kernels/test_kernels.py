@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 from support.products import naive_product, product, random_reach
 from support.random_games import keyed, random_game, random_public_tree_game
 from tensorcfr import CompiledGame, Game, Solver, compile_game
+from tensorcfr._util import jit
 from tensorcfr.algorithms import CFR, DCFR
-from tensorcfr.kernels import evaluation, jit, payoff
+from tensorcfr.kernels import evaluation
 from tensorcfr.kernels import iteration as sweeps
+from tensorcfr.payoff import PayoffEntries, multiply
 from tensorcfr.rules import Chance, Decision, Terminal
 
 
@@ -135,7 +138,9 @@ def test_the_wide_game_has_several_tiles() -> None:
     form = GAMES["wide"].form
     assert (form.bucket_lanes > max(sweeps.TILE, evaluation.TILE)).sum() == 2
     assert form.bucket_lanes.max() > 2 * max(sweeps.TILE, evaluation.TILE)
-    assert form.payoff.rows.max() > 2 * payoff.TILE
+    (part,) = form.operator
+    assert isinstance(part, PayoffEntries)
+    assert part.rows.max() > 2 * multiply.TILE
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -182,15 +187,12 @@ def test_a_cache_that_cannot_be_written_costs_time_and_is_said(
 ) -> None:
     """Without a place for compiled code numba refuses to decorate; we go on, and say why."""
 
-    def njit(*, cache: bool = False, **options: object) -> Callable[[Any], Any]:
-        def decorate(function: Any) -> Any:
-            if cache:
-                raise RuntimeError("cannot cache function 'f': no locator available for file 'x'")
-            return function
+    def cache(function: object) -> None:
+        raise RuntimeError("cannot cache function 'f': no locator available for file 'x'")
 
-        return decorate
-
-    monkeypatch.setattr(jit.numba, "njit", njit)
+    monkeypatch.setattr(jit, "_KernelCache", cache)
+    if numba.config.DISABLE_JIT:
+        pytest.skip("nothing is compiled, and nothing kept")
     with pytest.warns(jit.SlowStartWarning, match="set NUMBA_CACHE_DIR to a directory"):
         double = jit.kernel(lambda x: 2 * x)
     assert double(4) == 8

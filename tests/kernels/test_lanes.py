@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from tensorcfr.kernels.lanes import VECTORS, WIDTH, spread, weighted_sum
+from tensorcfr.payoff.lanes import VECTORS, WIDTH, spread, weighted_sum
 
 
 @numba.njit

@@ -19,10 +19,12 @@ from support.sampled_solves import EVERYTHING, KUHN, SAMPLED, same
 from tensorcfr import (
     Algorithm,
     CompiledGame,
+    Policy,
     SampledSolver,
     Solution,
     Solver,
     compile_game,
+    evaluate,
     solve,
 )
 from tensorcfr.algorithms import (
@@ -49,6 +51,7 @@ RANDOM_GAMES: dict[str, dict[str, Any]] = {
     "random, met several times": {"seed": 27, "max_histories": 40, "chance": 0.3, "max_actions": 3},
     "random, zero-sum": {"seed": 4, "max_histories": 50, "zero_sum": True},
     "random, 3 players": {"seed": 72, "n_players": 3, "max_histories": 40, "max_actions": 3},
+    "random, 1 player": {"seed": 5, "n_players": 1, "max_histories": 40, "max_actions": 3},
 }
 SMALL: tuple[str, ...] = ("kuhn", "kuhn, 3 players", *RANDOM_GAMES)
 
@@ -84,6 +87,16 @@ def test_expected_increments(case: str, name: str, negative: bool) -> None:
     record, traversal = CASES[case]
     game, tree = small(name)
     expect_increments(game, tree, record, traversal, negative=negative)
+
+
+@pytest.mark.parametrize("averaging", ["simple", "stochastic", "optimistic"])
+@pytest.mark.parametrize("scheme", [EXTERNAL_SAMPLING, OUTCOME_SAMPLING], ids=lambda r: r.name)
+def test_a_player_alone_learns_an_average(scheme: Sampling, averaging: str) -> None:
+    """The average would stay uniform if it waited for another player's traversal."""
+    game = small("random, 1 player")[0]
+    uniform = evaluate(game, Policy.uniform(game)).exploitability
+    solution = solve(game, scheme(averaging=averaging), iters=100_000)
+    assert solution.exploitability < 1e-2 * uniform
 
 
 def test_the_games_above_cover_what_they_are_for() -> None:

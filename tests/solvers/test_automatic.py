@@ -9,7 +9,7 @@ import pytest
 
 from tensorcfr import Algorithm, CompiledGame, Solver, compile_game, register, solve
 from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, find_algorithm
-from tensorcfr.model.payoff_operator import count_entries
+from tensorcfr.payoff import count_entries
 from tensorcfr.solvers import Status
 from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, automatic
 

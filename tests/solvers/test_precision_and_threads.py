@@ -3,7 +3,11 @@ stopped."""
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 import tracemalloc
+import warnings
 from functools import cache
 from typing import Any
 
@@ -101,6 +105,33 @@ def test_threads_in_single_precision(name: str) -> None:
 def test_threads_are_a_number_from_one(threads: Any) -> None:
     with pytest.raises(ValueError, match="threads must be a number from 1"):
         Solver(game("leduc"), threads=threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_steps_on() -> None:
+    """It has none of its parent's threads: waiting for them, it would hang."""
+    solver, alone = (Solver(game("leduc"), "cfr", threads=threads) for threads in (2, 1))
+    solver.step(3)
+    alone.step(6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: threads and a fork.
+        child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            solver.step(3)
+            status = int(solver.state.regret.tobytes() != alone.state.regret.tobytes())
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if ended == (0, 0):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)
+    solver.step(3)
+    assert solver.state.regret.tobytes() == alone.state.regret.tobytes()
 
 
 # ---------------------------------------------------------------------------- single precision

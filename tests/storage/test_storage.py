@@ -22,6 +22,7 @@ from tensorcfr._util import files
 from tensorcfr.algorithms import CFR, DCFR
 from tensorcfr.compilers import compile_game
 from tensorcfr.model.game import CompiledGame
+from tensorcfr.payoff import PayoffEntries
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 from tensorcfr.storage import npz as storage
 from tensorcfr.storage.npz import (
@@ -195,7 +196,10 @@ def test_the_file_is_plain(kuhn: CompiledGame, tmp_path: Path) -> None:
         header = json.loads(archive["header"].tobytes())
         assert header == {"format": "tensorcfr", "version": VERSION, "kind": "game", "name": "kuhn"}
         assert archive["game/public/parent"].tolist() == [-1, 0, 0, 1, 1, 2, 2, 4, 4]
-        assert archive["game/form/payoff/value"].tolist() == kuhn.form.payoff.value.tolist()
+        assert (
+            archive["game/form/payoff/value"].tolist()
+            == kuhn.form.part(PayoffEntries).value.tolist()
+        )
         assert archive["game/infosets/text"].tobytes() == "".join(kuhn.infoset_labels).encode()
 
 
@@ -284,8 +288,8 @@ def changed(key: str, at: Any, to: Any) -> Callable[[dict[str, Any], dict[str, A
             "{path} is damaged: array 'game/nodes/given' does not give 4 labels",
         ),
         (
-            lambda header, arrays: arrays.pop("game/form/blocks/code"),
-            "{path} is damaged: array 'game/form/blocks/code' is missing",
+            lambda header, arrays: arrays.pop("game/form/payoff/column"),
+            "{path} is damaged: array 'game/form/payoff/column' is missing",
         ),
         (
             lambda header, arrays: arrays.update(storage._pack_labels("game/views", ["form"])),

@@ -10,13 +10,14 @@ import numpy as np
 from support.spoiling import Bad, Spoil, both, cast, compiled, form, merged, public, whole, within
 from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.game import CompiledGame, Merged
+from tensorcfr.payoff import PayoffBlocks
 
 
 def without_a_hand(game: CompiledGame) -> CompiledGame:
     """The second bucket leaves out hand 3, but the programs do not."""
     form = game.form
     mask = np.concatenate([form.hand_rank, [[0, 1, 2, 3, 3]]])
-    block = form.blocks.block.copy()
+    block = form.part(PayoffBlocks).block.copy()
     block[:, 7] = 1
     block[1:, 3] -= 1
     form = form._replace(
@@ -28,8 +29,7 @@ def without_a_hand(game: CompiledGame) -> CompiledGame:
         player_infosets=np.array([0, 3, 7]),
         player_sequences=np.array([0, 7, 16]),
         infoset_parent=np.array([0, 0, 0, 7, 7, 7, 7], dtype=np.uint32),
-        blocks=form.blocks._replace(block=block - [0, 0, 0, 0, 2, 0, 0, 0, 0]),
-    )
+    ).with_part(form.part(PayoffBlocks)._replace(block=block - [0, 0, 0, 0, 2, 0, 0, 0, 0]))
     return replace(game, form=form)
 
 
@@ -157,8 +157,10 @@ ROWS = [
         "B1",
         lambda game: replace(
             game,
-            form=game.form._replace(
-                blocks=compiled("blocks").form.blocks._replace(player_groups=np.zeros(4, np.int64))
+            form=game.form.with_part(
+                compiled("blocks")
+                .form.part(PayoffBlocks)
+                ._replace(player_groups=np.zeros(4, np.int64))
             ),
         ),
         "there are 3 blocks for 3 players",
@@ -182,15 +184,15 @@ ROWS = [
         "block 2 has matrix 2, but there are 4 programs",
         "blocks",
     ),
-    Bad("B3", form("blocks.code", 76, to=3), "blocks.code[87], of program 2, is 2", "blocks"),
-    Bad("B3", form("blocks.code", 76, to=1), "blocks.code[81], of program 2, is 1", "blocks"),
-    Bad("B3", form("blocks.code", 115, to=-1), "blocks.code[115], of program 3, is -1", "blocks"),
-    Bad("B3", form("blocks.code", 84, to=1), "blocks.code[84], of program 2, is 1", "blocks"),
-    Bad("B3", form("blocks.code", 86, to=2), "blocks.code[86], of program 2, is 2", "blocks"),
+    Bad("B3", form("blocks.code", 76, to=3), "program 2: blocks.code[87] is 2", "blocks"),
+    Bad("B3", form("blocks.code", 76, to=1), "program 2: blocks.code[81] is 1", "blocks"),
+    Bad("B3", form("blocks.code", 115, to=-1), "program 3: blocks.code[115] is -1", "blocks"),
+    Bad("B3", form("blocks.code", 84, to=1), "program 2: blocks.code[84] is 1", "blocks"),
+    Bad("B3", form("blocks.code", 86, to=2), "program 2: blocks.code[86] is 2", "blocks"),
     Bad(
         "B3",
         form("blocks.program_offset", 1, to=39),
-        "program 0 ends at blocks.code[38], not [39]",
+        "program 0: the program ends at blocks.code[38], not [39]",
         "blocks",
     ),
     Bad(

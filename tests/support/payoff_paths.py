@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from tensorcfr._util import limits
 from tensorcfr.compilers import payoff_blocks
 
-PATHS: Mapping[str, Mapping[str, Any]] = {
+PATHS: Mapping[str, Mapping[tuple[Any, str], Any]] = {
     "as measured": {},
-    "blocks": {"ENTRY_NS": 1e9},
-    "chained blocks": {"ENTRY_NS": 1e9, "LONG": 1},
-    "entries": {"ENTRY_NS": 0.0},
+    "blocks": {(payoff_blocks, "ENTRY_NS"): 1e9},
+    "chained blocks": {(payoff_blocks, "ENTRY_NS"): 1e9, (limits, "CHAIN_FROM_TERMS"): 1},
+    "entries": {(payoff_blocks, "ENTRY_NS"): 0.0},
 }
 """What the compiler is told that things cost: small games are all entries as measured, and must
 be all blocks too."""
@@ -24,6 +25,6 @@ be all blocks too."""
 def forced(path: str) -> Iterator[None]:
     """Games compiled inside have their payoff operator laid out in one of :data:`PATHS`."""
     with pytest.MonkeyPatch.context() as patched:
-        for name, value in PATHS[path].items():
-            patched.setattr(payoff_blocks, name, value)
+        for (module, name), value in PATHS[path].items():
+            patched.setattr(module, name, value)
         yield

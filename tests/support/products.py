@@ -6,13 +6,13 @@ import numba
 import numpy as np
 
 from tensorcfr import CompiledGame
-from tensorcfr.kernels.payoff import block_scratch, payoff_product
 from tensorcfr.model.arrays import NO_PARENT
+from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
 
 
 @numba.njit
 def product(form, player, reach, g):  # type: ignore[no-untyped-def]
-    payoff_product(form, player, reach, g, block_scratch(form.blocks))
+    payoff_product(form, player, reach, g, payoff_scratch(form))
 
 
 def last_sequence(game: CompiledGame, node: int, player: int) -> int:

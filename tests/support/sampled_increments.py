@@ -109,6 +109,7 @@ def expect_increments(
     regrets = some_regrets(tree, 3, negative=negative)
     strategy = {k: regret_matching(row, row, 0) for k, row in regrets.items()}
     third = tree.n_players > 2
+    simple = record.averaging == "simple" and tree.n_players > 1
     for player in range(tree.n_players):
         regret, average = np.zeros(game.n_sequences), np.zeros(game.n_sequences)
         total = 0.0
@@ -132,8 +133,8 @@ def expect_increments(
             mine = infoset.player == player
             expected = instant[label] if mine else [0.0] * len(infoset.actions)
             np.testing.assert_allclose(regret[at], expected, rtol=0, atol=1e-12, err_msg=label)
-            if mine == (record.averaging == "simple"):
+            if mine == simple:
                 np.testing.assert_array_equal(average[at], 0.0)
-            elif not negative or (record.averaging == "simple" and not third):
+            elif not negative or (simple and not third):
                 expected = [constant[label] * p for p in played[label]]
                 np.testing.assert_allclose(average[at], expected, rtol=0, atol=1e-12)

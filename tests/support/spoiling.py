@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tensorcfr.compilers import compile_game, payoff_blocks, public_game
+from tensorcfr._util import limits
+from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.model.game import CompiledGame, Merged
+from tensorcfr.payoff import KINDS
 from tensorcfr.rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
 
 Spoil = Callable[[CompiledGame], CompiledGame]
@@ -61,7 +63,7 @@ def compiled(name: str) -> CompiledGame:
         return replace(game, histories=game.tree)
     if name == "lazy":
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(public_game, "MANY_LABELS", 0)
+            patch.setattr(limits, "LAZY_LABELS_FROM", 0)
             return compile_game("liars_dice(faces=4)")
     if name == "blocks":
         # Where a block always pays, merged games and their empty sequences have blocks too.
@@ -103,11 +105,11 @@ def within(view: str, field: str, change: Callable[[np.ndarray], Any]) -> Spoil:
             tree = tree._replace(**{field: change(getattr(tree, field))})
             return replace(game, public=game.public._replace(tree=tree))
         record: Any = game.histories if view == "tree" else game.form
-        part, _, name = field.rpartition(".")
-        inner = getattr(record, part) if part else record
+        kind, _, name = field.rpartition(".")
+        inner = record.part(KINDS[kind]) if kind else record
         inner = inner._replace(**{name: change(getattr(inner, name))})
         attribute = "histories" if view == "tree" else "form"
-        new: Any = {attribute: record._replace(**{part: inner}) if part else inner}
+        new: Any = {attribute: record.with_part(inner) if kind else inner}
         return replace(game, **new)
 
     return spoil

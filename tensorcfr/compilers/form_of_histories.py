@@ -1,23 +1,29 @@
-"""From a history tree to the sequence form: levels and lanes."""
+"""The sequence form of a game that came in as histories: levels, buckets and lanes.
+
+The twin for games of private hands is :mod:`.form_of_public_tree`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import ImperfectRecallError
-from ..model.arrays import SequenceForm, no_blocks
+from ..model.arrays import SequenceForm
+from ..model.levels import levels
+from ..payoff import PayoffPart
 from .histories import WalkedGame
 from .payoff_entries import payoff_entries
 
 NO_SEQUENCE = -1
-"""In place of an infoset's parent sequence while none of its histories has been met."""
+"""Parent sequence of an infoset none of whose histories has been visited yet."""
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """Sequences in the order in which their infosets were met, before they get their places.
+    """Sequences in the order in which the walk found their infosets.
 
     Sequence ``i < n_players`` is the empty one of player ``i``; action ``a`` of infoset ``I``
     is ``first[I] + a``.
@@ -37,8 +43,8 @@ def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
     """The sequence form of a walked game.
 
     Returns:
-        The sequence form, and the infosets (numbered as they were met) in their final order,
-        int64 (infosets,).
+        The sequence form; and int64 (infosets,): the infosets, numbered as in the walk, in their
+        final order.
 
     Raises:
         ImperfectRecallError: Two histories of an infoset differ in what its player did before;
@@ -53,48 +59,54 @@ def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
         sequences.reach[:, None] * walked.tree.utility,
         layout["player_sequences"],
     )
-    return SequenceForm(**layout, payoff=payoff, blocks=no_blocks(walked.n_players)), order
+    operator: tuple[PayoffPart, ...] = () if payoff.is_empty else (payoff,)
+    return SequenceForm(**layout, operator=operator), order
 
 
 def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
-    """Follow every player's last sequence down the tree, level by level."""
+    """Follow every player's last sequence down the tree, level by level.
+
+    Raises:
+        ImperfectRecallError: As in :func:`build`.
+    """
     tree, n_players = walked.tree, walked.n_players
     first = n_players + np.cumsum(n_actions) - n_actions
     parent = np.full(len(n_actions), NO_SEQUENCE, dtype=np.int64)
     last = np.empty((n_players, tree.n_nodes), dtype=np.int64)
     last[:, 0] = np.arange(n_players)
     reach = np.ones(tree.n_nodes)
-    begin, end = 0, 1
-    while begin < end:
-        _meet(walked, parent, last, first, begin, end)
-        children = slice(int(tree.first_child[begin]), int(tree.first_child[end]))
-        up = tree.parent[children]
-        last[:, children] = last[:, up]
-        reach[children] = reach[up] * tree.probability[children]
-        acted = tree.player[up]
-        moved = np.flatnonzero(acted >= 0)
-        action = np.arange(children.start, children.stop)[moved] - tree.first_child[up[moved]]
-        last[acted[moved], children.start + moved] = first[tree.infoset[up[moved]]] + action
-        begin, end = children.start, children.stop
+    for level in levels(tree.first_child):
+        if level.start > 0:
+            above = tree.parent[level]
+            last[:, level] = last[:, above]
+            reach[level] = reach[above] * tree.probability[level]
+            actor = tree.player[above]
+            moved = np.flatnonzero(actor >= 0)
+            action = level.start + moved - tree.first_child[above[moved]]
+            last[actor[moved], level.start + moved] = first[tree.infoset[above[moved]]] + action
+        _set_parents(walked, parent, last, first, level)
     return Sequences(first, parent, last[:, tree.terminal], reach[tree.terminal])
 
 
-def _meet(
-    walked: WalkedGame,
-    parent: np.ndarray,
-    last: np.ndarray,
-    first: np.ndarray,
-    begin: int,
-    end: int,
+def _set_parents(
+    walked: WalkedGame, parent: np.ndarray, last: np.ndarray, first: np.ndarray, level: slice
 ) -> None:
-    """Give the infosets of one level of the tree their parent sequences; check recall."""
+    """Set the parent sequences of the infosets on one level of the tree, and check recall.
+
+    Args:
+        walked: The walked game.
+        parent: int64 (infosets,): modified in place.
+        last: int64 (players, nodes): last sequences, known down to this level.
+        first: int64 (infosets,): first sequence of each infoset.
+        level: The nodes of the level.
+    """
     tree = walked.tree
-    deciding = begin + np.flatnonzero(tree.player[begin:end] >= 0)
+    deciding = level.start + np.flatnonzero(tree.player[level] >= 0)
     infoset = tree.infoset[deciding]
-    led_by = last[tree.player[deciding], deciding]
+    own_last = last[tree.player[deciding], deciding]
     new = parent[infoset] == NO_SEQUENCE
-    parent[infoset[new]] = led_by[new]
-    wrong = parent[infoset] != led_by
+    parent[infoset[new]] = own_last[new]
+    wrong = parent[infoset] != own_last
     if wrong.any():
         node = int(deciding[wrong.argmax()])
         same = np.flatnonzero(tree.infoset == tree.infoset[node])
@@ -104,9 +116,9 @@ def _meet(
             _name_sequence(walked, first, int(last[tree.player[node], h])) for h in (other, node)
         ]
         raise ImperfectRecallError(
-            f"player {tree.player[node]} forgets what he did before infoset {label!r} (imperfect "
-            f"recall): he comes to it {before[0]} at {walked.where(other)}, but {before[1]} at "
-            f"{walked.where(node)}"
+            f"player {tree.player[node]} forgets an own action before infoset {label!r} (imperfect "
+            f"recall): the player reaches it {before[0]} at {walked.where(other)}, but {before[1]} "
+            f"at {walked.where(node)}"
         )
 
 
@@ -124,11 +136,17 @@ def lay_out(
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     """Give infosets and sequences their final places: buckets of lanes.
 
+    Args:
+        owner: int64 (infosets,): player of each infoset.
+        n_actions: int64 (infosets,): its number of actions.
+        sequences: The sequences.
+        n_players: Players.
+
     Returns:
-        The fields of :class:`SequenceForm` that say the layout; the infosets in their final
-        order; the final place of every sequence.
+        The fields of :class:`SequenceForm` that describe the layout; int64 (infosets,): the
+        infosets in their final order; int64 (sequences,): the final place of every sequence.
     """
-    level = _levels(owner, sequences)
+    level = _infoset_levels(owner, sequences)
     ends = np.bincount(sequences.last.ravel(), minlength=n_players + int(n_actions.sum()))
     place = np.empty(n_players + int(n_actions.sum()), dtype=np.int64)
     order: list[np.ndarray] = []
@@ -138,25 +156,20 @@ def lay_out(
     for player in range(n_players):
         place[player] = next_sequence
         next_sequence += 1
-        own = np.flatnonzero(owner == player)
-        for depth in range(int(level[own].max(initial=-1)) + 1):
-            here = own[level[own] == depth]
-            for actions in np.unique(n_actions[here]):
-                lanes = here[n_actions[here] == actions]
-                # Lanes whose sequences end the game equally often side by side, which makes
-                # the slices of the payoff operator wide; among these, children of one
-                # sequence, which lets the passes go through their parents in order.
-                own_ends = [ends[sequences.first[lanes] + action] for action in range(actions)]
-                lanes = lanes[np.lexsort((place[sequences.parent[lanes]], *own_ends))]
-                count = len(lanes)
-                buckets.append((depth, int(actions), count, next_infoset, next_sequence))
-                order.append(lanes)
-                for action in range(actions):
-                    place[sequences.first[lanes] + action] = (
-                        next_sequence + action * count + np.arange(count)
-                    )
-                next_infoset += count
-                next_sequence += count * int(actions)
+        for depth, actions, lanes in _groups(np.flatnonzero(owner == player), level, n_actions):
+            # Lanes whose sequences end the game equally often are adjacent, which makes the
+            # slices of the payoff operator wide; among these, the children of one sequence, so
+            # that the passes read their parents in order.
+            own_ends = [ends[sequences.first[lanes] + action] for action in range(actions)]
+            lanes = lanes[np.lexsort((place[sequences.parent[lanes]], *own_ends))]
+            count = len(lanes)
+            buckets.append((depth, actions, count, next_infoset, next_sequence))
+            order.append(lanes)
+            for action in range(actions):
+                first = next_sequence + action * count
+                place[sequences.first[lanes] + action] = np.arange(first, first + count)
+            next_infoset += count
+            next_sequence += count * actions
         player_infosets.append(next_infoset)
         player_sequences.append(next_sequence)
         player_buckets.append(len(buckets))
@@ -179,13 +192,23 @@ def lay_out(
     return layout, final, place
 
 
-def _levels(owner: np.ndarray, sequences: Sequences) -> np.ndarray:
-    """Own infosets passed before each infoset."""
+def _groups(
+    own: np.ndarray, level: np.ndarray, n_actions: np.ndarray
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """The buckets of one player: level, number of actions, and infosets."""
+    for depth in range(int(level[own].max(initial=-1)) + 1):
+        here = own[level[own] == depth]
+        for actions in np.unique(n_actions[here]).tolist():
+            yield depth, actions, here[n_actions[here] == actions]
+
+
+def _infoset_levels(owner: np.ndarray, sequences: Sequences) -> np.ndarray:
+    """Own infosets before each infoset, int64 (infosets,)."""
     n_players = int(sequences.last.shape[0])
     level = np.full(len(owner), -1, dtype=np.int64)
     from_root = sequences.parent < n_players
     level[from_root] = 0
-    # The infoset of a sequence is the last one whose first sequence is not beyond it.
+    # The infoset of a sequence is the last one whose first sequence does not exceed it.
     above = np.searchsorted(sequences.first, sequences.parent, side="right") - 1
     todo = np.flatnonzero(~from_root)
     while len(todo):

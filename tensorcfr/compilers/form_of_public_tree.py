@@ -1,8 +1,10 @@
-"""From hands x public tree to the sequence form, without laying out their product.
+"""The sequence form of private hands x public tree, without expanding their product.
 
-Lanes are hands x public nodes.  Public nodes are put in an order in which those that came the
-same way lie side by side, so that the terminals of a kind find their last sequences in
-contiguous runs for both players: those runs are the blocks of the payoff operator.
+Lanes are hands x public nodes.  Public nodes that were reached by the same actions are adjacent,
+so that the last sequences of terminals of one kind are contiguous for both players.  These
+contiguous runs are the blocks of the payoff operator.
+
+The twin for games that came in as histories is :mod:`.form_of_histories`.
 """
 
 from __future__ import annotations
@@ -12,25 +14,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.arrays import PublicTree, SequenceForm
+from ..model.levels import levels_below_root
 from . import payoff_blocks
-from .payoff_blocks import NOBODY, sequences_of
-from .public_tree import small
+from .payoff_blocks import NO_STEP, sequences_of
+from .tables import smallest_int
 
 
 @dataclass
 class Steps:
-    """Each player's last own steps on the way to every public node.
+    """Each player's last own step before every public node.
 
-    A step is named by the public node that it leads into.
+    A step is identified by the public node that it leads into.
     """
 
     last: np.ndarray
-    """int32 (players, nodes): the player's last own step; ``NOBODY`` before the first."""
+    """int32 (players, nodes): the player's last own step; ``NO_STEP`` before the first."""
     level: np.ndarray
     """int16 (players, nodes): the level of an infoset here, if it is the player's."""
     turn: np.ndarray
-    """int16 (nodes,): grows from every node to those below it, if these are not terminal."""
-    exists: np.ndarray
+    """int16 (nodes,): larger at a node than at its parent, unless the node is a terminal."""
+    reachable: np.ndarray
     """bool (nodes,): whether some deal gets there."""
 
 
@@ -40,32 +43,29 @@ def build(tree: PublicTree) -> tuple[SequenceForm, PublicTree]:
     possible, masks = _possible_hands(tree)
     bucket, table, bucket_mask = _buckets(tree, steps, possible)
     rank = _ranks(tree, steps, bucket, table)
-    tree = tree._replace(bucket=small(bucket), rank=small(rank))
+    tree = tree._replace(bucket=smallest_int(bucket), rank=smallest_int(rank))
     layout = _layout(tree, table, bucket_mask, masks)
     layout["infoset_parent"] = _parents(tree, steps, layout)
-    blocks, entries = payoff_blocks.build(tree, steps.last, steps.exists, layout)
-    return SequenceForm(**layout, payoff=entries, blocks=blocks), tree
+    operator = payoff_blocks.build(tree, steps.last, steps.reachable, layout)
+    return SequenceForm(**layout, operator=operator), tree
 
 
 def _trace(tree: PublicTree) -> Steps:
-    """Follow every player's last own step down the tree, depth by depth."""
+    """Follow every player's last own step down the tree, level by level."""
     nodes, players = tree.n_nodes, tree.n_players
-    last = np.full((players, nodes), NOBODY, dtype=np.int32)
+    last = np.full((players, nodes), NO_STEP, dtype=np.int32)
     level = np.zeros((players, nodes), dtype=np.int16)
-    depth = [0, 1]
-    while depth[-1] < nodes:
-        here = slice(depth[-1], int(tree.first_child[depth[-1]]))
+    turn = np.zeros(nodes, dtype=np.int16)
+    for depth, here in enumerate(levels_below_root(tree.first_child), start=1):
         above = tree.parent[here]
-        acted = tree.player[above]
+        actor = tree.player[above]
+        turn[here] = depth
         for player in range(players):
-            own = acted == player
-            last[player, here] = np.where(
-                own, np.arange(here.start, here.stop), last[player, above]
-            )
+            own = actor == player
+            step = np.arange(here.start, here.stop)
+            last[player, here] = np.where(own, step, last[player, above])
             level[player, here] = level[player, above] + own
-        depth.append(here.stop)
-    turn = np.repeat(np.arange(len(depth) - 1, dtype=np.int16), np.diff(depth))
-    if (stage := _stages(tree)) is not None:
+    if (stage := _game_stages(tree)) is not None:
         turn = stage
         for player in range(players):
             own = np.unique(stage[(tree.player == player) & tree.exists])
@@ -73,28 +73,29 @@ def _trace(tree: PublicTree) -> Steps:
     return Steps(last, level, turn, tree.exists)
 
 
-def _stages(tree: PublicTree) -> np.ndarray | None:
-    """How far the game has got, where the player and the number of actions say it.
+def _game_stages(tree: PublicTree) -> np.ndarray | None:
+    """How far the game has got, if player and number of actions determine it.
 
-    In liar's dice they do: each bid leaves fewer.  All nodes with one last bid then make one
-    bucket, however many bids came before, instead of one for every number of bids: fewer and
-    longer runs of lanes.  In poker they do not, for a raise is answered by a raise.
+    In liar's dice they do: each bid leaves fewer bids.  Then all nodes with one last bid make one
+    bucket, whatever the number of bids before it, which gives fewer buckets and longer runs of
+    lanes.  In poker they do not: a raise may be answered by a raise.
 
     Returns:
-        int16 (nodes,): a stage that grows from every node to those below it that decide; None if
+        int16 (nodes,): a stage that is larger at a decision node than at its parent; None if
         there is none.
     """
     acting = np.flatnonzero((tree.first_child[1:] > tree.first_child[:-1]) & tree.exists)
-    fan = (tree.first_child[acting + 1] - tree.first_child[acting]).astype(np.int64)
-    key = fan * (tree.n_players + 1) + tree.player[acting]
-    met, kind = np.unique(key, return_inverse=True)
+    n_children = (tree.first_child[acting + 1] - tree.first_child[acting]).astype(np.int64)
+    key = n_children * (tree.n_players + 1) + tree.player[acting]
+    kinds, kind = np.unique(key, return_inverse=True)
     of = np.full(tree.n_nodes, -1, dtype=np.int64)
     of[acting] = kind
     below = acting[1:]
-    edges = np.unique(of[tree.parent[below]] * len(met) + of[below])
-    above, below = edges // len(met), edges % len(met)
-    stage = np.zeros(len(met), dtype=np.int64)
-    for _ in range(len(met) + 1):
+    edges = np.unique(of[tree.parent[below]] * len(kinds) + of[below])
+    above, below = edges // len(kinds), edges % len(kinds)
+    stage = np.zeros(len(kinds), dtype=np.int64)
+    # The longest path through the kinds; a cycle of kinds has none.
+    for _ in range(len(kinds) + 1):
         before = stage.copy()
         np.maximum.at(stage, below, stage[above] + 1)
         if np.array_equal(stage, before):
@@ -105,17 +106,17 @@ def _stages(tree: PublicTree) -> np.ndarray | None:
 
 
 def _possible_hands(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
-    """Which hands each player may hold, under each row of the weight table.
+    """The hands that each player may hold, under each row of the weight table.
 
     Returns:
-        int64 (players, weights): a mask; and the masks, bool (masks, most hands).
+        int64 (players, weights): a mask; bool (masks, most hands): the masks.
     """
-    alive = tree.alive
+    possible = tree.alive
     most = max(tree.prior.shape)
     rows = []
     for player in range(tree.n_players):
         others = tuple(axis + 1 for axis in range(tree.n_players) if axis != player)
-        own = np.asarray(alive.any(axis=others))
+        own = np.asarray(possible.any(axis=others))
         rows.append(np.pad(own, ((0, 0), (0, most - own.shape[1]))))
     masks, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
     return which.reshape(tree.n_players, -1), masks
@@ -130,31 +131,30 @@ def _buckets(
         int64 (nodes,): bucket, or -1; int64 (buckets, 4): player, level, actions and public
         nodes of each bucket; int64 (buckets,): its mask.
     """
-    deciding = np.flatnonzero((tree.player >= 0) & steps.exists)
+    deciding = np.flatnonzero((tree.player >= 0) & steps.reachable)
     player = tree.player[deciding].astype(np.int64)
     level = steps.level[player, deciding].astype(np.int64)
-    fan = (tree.first_child[deciding + 1] - tree.first_child[deciding]).astype(np.int64)
+    actions = (tree.first_child[deciding + 1] - tree.first_child[deciding]).astype(np.int64)
     mask = possible[player, tree.weight[deciding]]
-    fans, masks = int(fan.max(initial=0)) + 1, int(possible.max(initial=0)) + 1
-    levels = int(level.max(initial=0)) + 1
-    key = ((player * levels + level) * fans + fan) * masks + mask
-    met, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
+    most = int(actions.max(initial=0)) + 1
+    masks, levels = int(possible.max(initial=0)) + 1, int(level.max(initial=0)) + 1
+    key = ((player * levels + level) * most + actions) * masks + mask
+    distinct, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
     bucket = np.full(tree.n_nodes, -1, dtype=np.int64)
     bucket[deciding] = inverse
-    table = np.stack(
-        [met // masks // fans // levels, met // masks // fans % levels, met // masks % fans, count],
-        axis=1,
-    )
-    return bucket, table, met % masks
+    rest, bucket_mask = np.divmod(distinct, masks)
+    rest, bucket_actions = np.divmod(rest, most)
+    owner, bucket_level = np.divmod(rest, levels)
+    return bucket, np.stack([owner, bucket_level, bucket_actions, count], axis=1), bucket_mask
 
 
 def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Place of every decision node among those of its bucket, int64 (nodes,).
 
-    Turn by turn, nodes go by the bucket of their parent, the action, and the place of the
-    parent; so all that came by one action from one bucket lie in the order of that bucket.  In a
-    bucket, nodes whose actions end the game equally often come together first: that makes
-    the slices of the sparse part of the payoff operator wide.
+    Turn by turn, nodes are sorted by the bucket of their parent, the action, and the place of the
+    parent; so the nodes that one action reaches from one bucket are in the order of that bucket.
+    Within a bucket, nodes whose actions end the game equally often are adjacent, which makes the
+    slices of the sparse part of the payoff operator wide.
     """
     kind = _kinds(tree, steps, bucket)
     place = np.zeros(tree.n_nodes, dtype=np.int64)
@@ -175,14 +175,14 @@ def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray
 
 
 def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
-    """Bucket, then how often each action ends the game, as one number per node; negative, by
-    turn, where nobody decides."""
+    """One number per node for its bucket and for how often each action ends the game; negative,
+    by turn, where nobody decides.  int64 (nodes,)."""
     ends = np.zeros(tree.n_nodes, dtype=np.int64)
-    over = np.flatnonzero((tree.payoff >= 0) & steps.exists)
+    over = np.flatnonzero((tree.payoff >= 0) & steps.reachable)
     for own in steps.last:
         ended = own[over]
         ends += np.bincount(ended[ended >= 0], minlength=tree.n_nodes)
-    # Only equality matters: a sum of products with odd numbers stands for the tuple.
+    # Only equality matters: the tuple is hashed as a sum of products with odd numbers.
     stepped = np.arange(1, tree.n_nodes)
     action = stepped - tree.first_child[tree.parent[1:]]
     mixed = np.zeros(tree.n_nodes, dtype=np.int64)
@@ -194,7 +194,7 @@ def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
 def _layout(
     tree: PublicTree, table: np.ndarray, bucket_mask: np.ndarray, masks: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The fields of :class:`SequenceForm` that say the layout, ``infoset_parent`` apart."""
+    """The fields of :class:`SequenceForm` that describe the layout, except ``infoset_parent``."""
     owner, level, actions, nodes = (np.ascontiguousarray(column) for column in table.T)
     hand_rank = np.zeros((len(masks), masks.shape[1] + 1), dtype=np.int64)
     np.cumsum(masks, axis=1, out=hand_rank[:, 1:])
