@@ -20,7 +20,16 @@ import pytest
 from support.paths import ROOT
 from tensorcfr import Algorithm, Solution, compile_game, solve
 from tensorcfr._util.machine import machine, versions
-from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, DCFR_POSTFLOP, EXTERNAL_SAMPLING, HEDGE, LP
+from tensorcfr.algorithms import (
+    CFR,
+    CFR_PLUS,
+    DCFR,
+    DCFR_POSTFLOP,
+    EXTERNAL_SAMPLING,
+    HEDGE,
+    LP,
+    Record,
+)
 from tensorcfr.errors import SweepError
 from tensorcfr.solvers.driver import solve as real_solve
 from tensorcfr.sweep import (
@@ -218,10 +227,11 @@ class TestNames:
         assert [cell.key for cell in found] == [("kuhn", "cfr", None)]
 
 
-class Drawn:
-    """Stands for a sampling algorithm: a record that is none of the deterministic ones."""
+class Drawn(Record):
+    """A record of an algorithm that samples."""
 
     name = "drawn"
+    is_sampled = True
 
     def __str__(self) -> str:
         return self.name
@@ -422,6 +432,7 @@ class TestWhatBreaks:
         assert [row.iteration for row in rows[: len(kept)]] == [row.iteration for row in kept]
         assert rows[-1].iteration == 10**4
 
+    @pytest.mark.full
     @unix
     def test_a_disk_that_is_really_full(self, path: Path) -> None:
         """A limit on the size of files stands for it: the system cuts the last write short."""
@@ -485,6 +496,7 @@ def script(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.full
 class TestProcesses:
     def test_the_same_rows(self, path: Path, tmp_path: Path) -> None:
         games, algorithms = ["kuhn", "matching_pennies"], ["cfr", "cfr+(delay=3)", "lp"]
