@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ..algorithms import Algorithm, Record, find_algorithm
+from ..formats.policies import find_policy
 from ..kernels import evaluation
 from ..kernels.iteration import State
 from ..kernels.local_rule import LocalRule
@@ -19,8 +21,9 @@ from ..model.policy import Policy
 from .solution import Solution
 from .solver import form_for, state_of
 
-WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]]
-"""A solution, whose regrets are taken if it has any, or strategies."""
+WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
+"""A solution, whose regrets are taken if it has any, or strategies, in any form that
+:func:`tensorcfr.formats.find_policy` reads."""
 
 
 def warm_state(
@@ -96,7 +99,7 @@ def _begin(
     if isinstance(given, Policy):
         check_shape(game, given.game)
     else:
-        given = Policy.from_mapping(game, given)
+        given = find_policy(game, given)
     return regrets_for(game, form, given.probabilities, iterations, locks)
 
 
