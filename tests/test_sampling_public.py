@@ -36,7 +36,7 @@ from tensorcfr.algorithms import (
 )
 from tensorcfr.games import make_game
 from tensorcfr.solvers.sampled_solver import bytes_needed, layout_of
-from tensorcfr.solvers.traversal_tree import REGRET_AT, hands_tree, walked_public_tree
+from tensorcfr.solvers.traversal import all_hands_traversal, public_traversal
 
 RANDOM: dict[str, dict[str, Any]] = {
     "random, no chance": {"seed": 5, "max_hands": 3, "chance": 0.0},
@@ -201,9 +201,9 @@ def test_long_runs_reach_the_value(record: Sampling, name: str) -> None:
 def test_whole_traversals_and_given_deals_walk_histories() -> None:
     game, _ = small("kuhn")
     walked = SampledSolver(game, WHOLE_TRAVERSAL)
-    assert len(walked._tree.node) == game.n_histories
+    assert len(walked._tree.actor) == game.n_histories
     given = SampledSolver(game, EXTERNAL_SAMPLING, deal=["K", "Q"])
-    assert len(given._tree.node) == game.n_histories
+    assert len(given._tree.actor) == game.n_histories
 
 
 @pytest.mark.parametrize("record", EVERYTHING, ids=str)
@@ -211,14 +211,14 @@ def test_blocks_have_what_is_needed(record: Sampling) -> None:
     """And what a solver allocates is what it is said to need."""
     game, _ = small("leduc, 1 suit")
     layout = layout_of(game, record, public=True)
-    assert layout.marked == ("optimistic" in str(record) or "alternating=False" in str(record))
+    assert layout.has_header == ("optimistic" in str(record) or "alternating=False" in str(record))
     table = np.arange(float(layout.size))
     groups = [layout.group(table, index) for index in range(3 + layout.extra)]
     several = np.flatnonzero(groups[0])
     used = np.concatenate([group[several] for group in groups])
     assert len(np.unique(used)) == len(used)
-    marks = REGRET_AT * int((layout.block >= 0).sum() if layout.marked else 1)
-    assert len(used) + marks == layout.size
+    headers = layout.header * int((layout.block >= 0).sum())
+    assert len(used) + headers == layout.size
     again = np.zeros(layout.size)
     for index, group in enumerate(groups):
         layout.set_group(again, index, group)
@@ -227,11 +227,12 @@ def test_blocks_have_what_is_needed(record: Sampling) -> None:
         np.testing.assert_array_equal(layout.group(again, index), group)
     np.testing.assert_array_equal(layout.last(again), layout.last(table))
     if record.scheme == "public":
-        walked = hands_tree(game, layout)
-        arrays = 8 * layout.size + sum(a.nbytes for a in walked if isinstance(a, np.ndarray))
+        tree: Any = all_hands_traversal(game, layout)
     else:
-        arrays = 8 * layout.size + walked_public_tree(game, layout).node.nbytes
-    assert arrays < bytes_needed(game, record)
+        tree = public_traversal(game, layout)
+    # Tables that belong to the compiled game are views of it.
+    own = [a for a in tree if isinstance(a, np.ndarray) and a.base is None]
+    assert 8 * layout.size + sum(a.nbytes for a in own) < bytes_needed(game, record)
     with pytest.raises(MemoryLimitError):
         SampledSolver(game, record, memory_limit=bytes_needed(game, record) - 1)
     SampledSolver(game, record, memory_limit=bytes_needed(game, record))

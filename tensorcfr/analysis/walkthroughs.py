@@ -13,7 +13,7 @@ from ..kernels.random import Seed
 from ..model.game import CompiledGame
 from ..solvers.sampled_solver import SampledSolver
 from ..solvers.solver import Solver
-from ..solvers.traversal_tree import fixed_chance
+from ..solvers.traversal import fixed_chance
 
 HEADINGS = (
     "infoset",

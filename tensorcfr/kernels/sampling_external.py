@@ -17,38 +17,39 @@ import numpy as np
 from .jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .sampling import (
-    ACTOR,
-    BLOCK,
-    CHANCE_NODE,
-    COUNT,
-    FIRST,
-    NO_BLOCK,
-    ONE,
-    REGRET,
     SIMPLE,
     STOCHASTIC,
-    TERMINAL_NODE,
-    ZERO,
-    Tally,
-    U,
-    WalkedTree,
     add_to_average,
+    own_reach_weight,
     product_of_others,
     sample_action,
     update,
-    weight_at_own,
 )
-from .tree_access import deal_hands, find_block, pay, sample_step
+from .traversal import (
+    CHANCE_NODE,
+    NO_BLOCK,
+    ONE,
+    TERMINAL_NODE,
+    ZERO,
+    TraversalState,
+    TraversalTree,
+    U,
+    chance_arrays,
+    deal_arrays,
+    node_arrays,
+    payoff_arrays,
+)
+from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
 
 
 @kernel
 def external_sampling(
-    tree: WalkedTree,
+    tree: TraversalTree,
     rule: LocalRule,
     schedule: np.ndarray,
     players: np.ndarray,
     averaging: int,
-    tally: Tally,
+    state: TraversalState,
     generator: np.ndarray,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
@@ -60,13 +61,14 @@ def external_sampling(
             the rule, iteration by iteration.
         players: uint64: for whom an iteration traverses, in this order.
         averaging: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``.
-        tally: Modified in place.
+        state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
     """
-    node, utility, table = tree.node, tree.utility, tally.table
-    outcome, threshold, offset = tree.outcome, tree.threshold, tree.offset
-    chance, chance_table, coefficient = tree.chance, tree.chance_table, tree.coefficient
-    dealt, hands = U(tree.dealt), U(tree.hands)
+    actors, first_child, blocks, bucket, hand_offset = node_arrays(tree)
+    chance, joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
+    payoff, utility, coefficient, matrix = payoff_arrays(tree)
+    deals, deal_threshold, dealt, hands = deal_arrays(tree)
+    table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
     width, n_players = U(tree.width), U(utility.shape[1])
     # A frame for every decision of the player on the way to where the traversal is.
@@ -76,7 +78,7 @@ def external_sampling(
     # The opponents' reaches, where the average asks for them.
     tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > U(2))
     reach = np.ones((tree.depth + 1) * utility.shape[1])
-    clock = tally.clock[0]
+    clock = state.clock[0]
     histories, decisions = ZERO, ZERO
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
@@ -84,7 +86,7 @@ def external_sampling(
         clock += weight
         for player in players:
             at, depth, x = ZERO, ZERO, 1.0
-            deal = deal_hands(outcome, threshold, offset, hands, held, generator)
+            deal = deal_hands(deals, deal_threshold, hands, held, generator)
             histories += dealt
             if tracked:
                 for k in range(n_players):
@@ -93,22 +95,32 @@ def external_sampling(
                 # Down to a terminal.
                 while True:
                     histories += ONE
-                    actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
+                    actor = U(actors[at])
                     if actor == TERMINAL_NODE:
                         break
-                    count = U(node[at, COUNT])
                     if actor == CHANCE_NODE:
-                        histories += U(node[at, BLOCK])
+                        histories += joined_nodes(chance, joined, at)
                         at = sample_step(
-                            outcome, threshold, chance, chance_table, deal, first, count, generator
+                            chance,
+                            first_outcome,
+                            outcome,
+                            threshold,
+                            first_child,
+                            step,
+                            chance_table,
+                            deal,
+                            at,
+                            generator,
                         )
                         continue
                     decisions += ONE
-                    block = find_block(node, offset, held, at, actor)
+                    block = find_block(blocks, bucket, hand_offset, held, at, actor)
+                    first = U(first_child[at])
                     if block == NO_BLOCK:
                         at = first
                         continue
-                    strategy = block + REGRET + count
+                    count = U(first_child[at + ONE]) - first
+                    strategy = block + count
                     if actor == player:
                         place[depth, 0] = first
                         place[depth, 1] = block
@@ -132,11 +144,11 @@ def external_sampling(
                             reach[depth * n_players + actor] *= table[strategy + action]
                         at = first + action
                 # Up to the next action that was not tried.
-                found = pay(node, utility, coefficient, at, deal, player)
+                found = pay(payoff, utility, coefficient, matrix, at, deal, player)
                 while depth > ZERO:
                     d = depth - ONE
                     block, count, action = U(place[d, 1]), U(place[d, 2]), U(place[d, 3])
-                    strategy = block + REGRET + count
+                    strategy = block + count
                     q[d * width + action] = found
                     value[d] += table[strategy + action] * found
                     action += ONE
@@ -152,7 +164,7 @@ def external_sampling(
                         sampled = 1.0
                         if tracked:
                             sampled = product_of_others(reach, d, n_players, player, player)
-                        add = weight_at_own(averaging, table, block, weight, clock, sampled)
+                        add = own_reach_weight(averaging, table, block, weight, clock, sampled)
                         add_to_average(table, block, count, own[d] * add)
                     for a in range(count):
                         q[d * width + a] -= found
@@ -160,9 +172,9 @@ def external_sampling(
                     depth = d
                 if depth == ZERO:
                     break
-    tally.clock[0] = clock
-    tally.touched[0] += np.int64(histories)
-    tally.touched[1] += np.int64(decisions)
+    state.clock[0] = clock
+    state.touched[0] += np.int64(histories)
+    state.touched[1] += np.int64(decisions)
 
 
 @inlined

@@ -23,39 +23,40 @@ from .jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw
 from .sampling import (
-    ACTOR,
-    BLOCK,
-    CHANCE_NODE,
-    COUNT,
-    FIRST,
-    NO_BLOCK,
-    ONE,
-    REGRET,
     SIMPLE,
-    TERMINAL_NODE,
-    ZERO,
-    Tally,
-    U,
-    WalkedTree,
     add_to_average,
+    own_reach_weight,
     product_of_others,
     sample_action,
     update,
-    weight_at_own,
 )
-from .tree_access import deal_hands, find_block, pay, sample_step
+from .traversal import (
+    CHANCE_NODE,
+    NO_BLOCK,
+    ONE,
+    TERMINAL_NODE,
+    ZERO,
+    TraversalState,
+    TraversalTree,
+    U,
+    chance_arrays,
+    deal_arrays,
+    node_arrays,
+    payoff_arrays,
+)
+from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
 
 
 @kernel
 def outcome_sampling(
-    tree: WalkedTree,
+    tree: TraversalTree,
     rule: LocalRule,
     schedule: np.ndarray,
     players: np.ndarray,
     averaging: int,
     epsilon: float,
     baseline: float,
-    tally: Tally,
+    state: TraversalState,
     generator: np.ndarray,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
@@ -70,13 +71,14 @@ def outcome_sampling(
         epsilon: Probability of exploring at a decision of the player who is updated.
         baseline: How far a baseline moves to what was seen, 0 to 1; 0 for none.  Otherwise blocks
             have room for the baselines of each player.
-        tally: Modified in place.
+        state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
     """
-    node, utility, table = tree.node, tree.utility, tally.table
-    outcome, threshold, offset = tree.outcome, tree.threshold, tree.offset
-    chance, chance_table, coefficient = tree.chance, tree.chance_table, tree.coefficient
-    dealt, hands = U(tree.dealt), U(tree.hands)
+    actors, first_child, blocks, bucket, hand_offset = node_arrays(tree)
+    chance, joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
+    payoff, utility, coefficient, matrix = payoff_arrays(tree)
+    deals, deal_threshold, dealt, hands = deal_arrays(tree)
+    table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
     n_players = U(utility.shape[1])
     has_baseline = baseline > 0.0
@@ -84,7 +86,7 @@ def outcome_sampling(
     xi, explored = np.empty(tree.depth), np.empty(tree.depth)
     instant = np.empty(tree.width)
     reach = np.empty(utility.shape[1])
-    clock = tally.clock[0]
+    clock = state.clock[0]
     histories, decisions = ZERO, ZERO
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
@@ -93,34 +95,44 @@ def outcome_sampling(
         for player in players:
             # Down: play the game, and add to the average.
             at, depth = ZERO, ZERO
-            deal = deal_hands(outcome, threshold, offset, hands, held, generator)
+            deal = deal_hands(deals, deal_threshold, hands, held, generator)
             histories += dealt
             q = 1.0  # how likely the player's own choices so far were, exploring
             for k in range(n_players):
                 reach[k] = 1.0
             while True:
                 histories += ONE
-                actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
+                actor = U(actors[at])
                 if actor == TERMINAL_NODE:
                     break
-                count = U(node[at, COUNT])
                 if actor == CHANCE_NODE:
-                    histories += U(node[at, BLOCK])
+                    histories += joined_nodes(chance, joined, at)
                     at = sample_step(
-                        outcome, threshold, chance, chance_table, deal, first, count, generator
+                        chance,
+                        first_outcome,
+                        outcome,
+                        threshold,
+                        first_child,
+                        step,
+                        chance_table,
+                        deal,
+                        at,
+                        generator,
                     )
                     continue
                 decisions += ONE
-                block = find_block(node, offset, held, at, actor)
+                block = find_block(blocks, bucket, hand_offset, held, at, actor)
+                first = U(first_child[at])
                 if block == NO_BLOCK:
                     at = first
                     continue
-                strategy = block + REGRET + count
+                count = U(first_child[at + ONE]) - first
+                strategy = block + count
                 explored[depth] = q
                 if actor == player:
                     if averaging != SIMPLE:
                         sampled = q * product_of_others(reach, ZERO, n_players, player, player)
-                        add = weight_at_own(averaging, table, block, weight, clock, sampled)
+                        add = own_reach_weight(averaging, table, block, weight, clock, sampled)
                         add_to_average(table, block, count, reach[player] * add)
                     action = _explore(table, strategy, count, epsilon, generator)
                     xi[depth] = (
@@ -141,11 +153,11 @@ def outcome_sampling(
                 depth += ONE
                 at = first + action
             # Up: values, and regrets at the player's own infosets.
-            found = pay(node, utility, coefficient, at, deal, player)
+            found = pay(payoff, utility, coefficient, matrix, at, deal, player)
             while depth > ZERO:
                 depth -= ONE
                 block, count, action = U(place[depth, 1]), U(place[depth, 2]), U(place[depth, 3])
-                strategy = block + REGRET + count
+                strategy = block + count
                 b = strategy + (U(2) + player) * count
                 seen = found
                 if has_baseline:
@@ -164,9 +176,9 @@ def outcome_sampling(
                     update(rule, parameters, table, block, count, instant, ZERO)
                 if has_baseline:
                     table[b + action] += baseline * (seen - table[b + action])
-    tally.clock[0] = clock
-    tally.touched[0] += np.int64(histories)
-    tally.touched[1] += np.int64(decisions)
+    state.clock[0] = clock
+    state.touched[0] += np.int64(histories)
+    state.touched[1] += np.int64(decisions)
 
 
 @inlined

@@ -23,53 +23,44 @@ import numpy as np
 from .jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw, remember, rewind
-from .sampling import (
-    ACTOR,
-    BLOCK,
-    BUCKET,
-    CHANCE_NODE,
-    COUNT,
-    FIRST,
-    NO_BLOCK,
-    ONE,
-    REGRET,
-    TERMINAL_NODE,
-    ZERO,
-    Tally,
-    U,
-    add_to_average,
-    settle,
-    update,
-    weight_at_own,
-)
+from .sampling import add_to_average, own_reach_weight, update, update_pending
+from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, TraversalState, U
 
-WEIGHT = 5
-"""Column of ``HandsTree.node``."""
 NO_HAND = U(2**32 - 1)
-"""In ``HandsTree.offset``: a hand that cannot be there."""
+"""``AllHandsTree.hand_offset`` of a hand that is not possible."""
 
 
-class HandsTree(NamedTuple):
-    """A public tree, and the hands of two players that are played on it."""
+class AllHandsTree(NamedTuple):
+    """A public tree of two players, traversed with all their hands at once."""
 
-    node: np.ndarray
-    """uint32 (nodes, 6): who acts, ``CHANCE_NODE`` or ``TERMINAL_NODE``; the first child, for a
-    terminal which payoff it has; the block of the first of the node's infosets or ``NO_BLOCK``,
-    for a terminal the row of ``utility``; how many children; the bucket; and the row of
-    ``PublicTree.weight_table``, here called the weight."""
-    offset: np.ndarray
-    """uint32 (buckets, most hands): how far the block of each hand is from that of the first one;
-    ``NO_HAND`` for hands that cannot be there."""
+    actor: np.ndarray
+    """uint8 (nodes,): who acts; ``CHANCE_NODE`` or ``TERMINAL_NODE`` otherwise."""
+    first_child: np.ndarray
+    """uint32 (nodes + 1,): the children of node ``h`` are ``[h]`` to ``[h + 1] - 1``."""
+    block: np.ndarray
+    """uint32 (nodes,): block of the first of the node's infosets, or ``NO_BLOCK``; 0 where no
+    player acts."""
+    bucket: np.ndarray
+    """uint32 (nodes,): bucket of a decision node; 0 elsewhere."""
+    weight: np.ndarray
+    """uint32 (nodes,): row of ``PublicTree.weight_table``."""
+    payoff: np.ndarray
+    """uint32 (nodes,): payoff of a terminal; 0 elsewhere."""
+    table: np.ndarray
+    """uint32 (nodes,): row of ``utility`` of a terminal; 0 elsewhere."""
+    hand_offset: np.ndarray
+    """uint32 (buckets, most hands): distance from the block of the first possible hand to the block
+    of each hand; ``NO_HAND`` for hands that are not possible."""
     mass: np.ndarray
-    """float64 (weights,): probability of the public chance outcomes on the way, over all deals."""
+    """float64 (weights,): probability of the public chance outcomes so far, over all deals."""
     deals: np.ndarray
-    """int64 (weights,): the deals that these outcomes leave."""
+    """int64 (weights,): number of deals that are possible after these outcomes."""
     utility: np.ndarray
-    """float64 (terminals of a kind, players, most hands, most hands): probability of the deal given
-    the public outcomes, times what it pays to the player; by the other player's hand, then his own,
-    so that inner loops run along own hands."""
+    """float64 (tables, players, most hands, most hands): probability of the deal given the public
+    outcomes, times the matrix; by the other player's hand, then the player's own, so that inner
+    loops run along own hands."""
     coefficient: np.ndarray
-    """float64 (payoffs,): multiple of what ``utility`` has."""
+    """float64 (payoffs,): multiple of ``utility``."""
     hands: np.ndarray
     """uint64 (players,): hands of each player."""
     depth: int
@@ -84,14 +75,14 @@ class HandsTree(NamedTuple):
 
 @kernel
 def public_chance_sampling(
-    tree: HandsTree,
+    tree: AllHandsTree,
     rule: LocalRule,
     schedule: np.ndarray,
     players: np.ndarray,
     averaging: int,
     alternating: bool,
     prune: bool,
-    tally: Tally,
+    state: TraversalState,
     generator: np.ndarray,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
@@ -107,12 +98,14 @@ def public_chance_sampling(
             iteration made, and draws its own chance.  Otherwise all traversals of an iteration
             meet the same chance and the same strategies.
         prune: Whether to leave out public nodes that no hand of either player reaches.
-        tally: Modified in place; without ``alternating``, blocks have room for the instantaneous
+        state: Modified in place; without ``alternating``, blocks have room for the instantaneous
             regrets.
         generator: uint64 (4,), or a script; modified in place.
     """
-    node, offset, table = tree.node, tree.offset, tally.table
-    mass, deals, hands = tree.mass, tree.deals, tree.hands
+    actors, first_child, blocks, buckets = tree.actor, tree.first_child, tree.block, tree.bucket
+    weights, payoffs, ends = tree.weight, tree.payoff, tree.table
+    mass, deals, hands, offset = tree.mass, tree.deals, tree.hands, tree.hand_offset
+    table = state.table
     utility, coefficient = tree.utility, tree.coefficient
     most = offset.shape[1]
     # A frame for every decision on the way to where the traversal is: its node, and the action that
@@ -127,10 +120,10 @@ def public_chance_sampling(
     reached = np.ones((2, tree.depth + 1), np.bool_)
     steps = np.zeros(2, np.uint64)
     instant = np.empty(tree.width)
-    met = np.empty((0 if alternating else tree.infosets, 2), np.uint32)
+    pending = np.empty((0 if alternating else tree.infosets, 2), np.uint32)
     before = np.empty(4, np.uint64)
-    n_met = ZERO
-    clock = tally.clock[0]
+    n_pending = ZERO
+    clock = state.clock[0]
     histories, decisions = 0, 0
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
@@ -147,27 +140,27 @@ def public_chance_sampling(
             while True:
                 # Down to a terminal, or to what is left out.
                 while True:
-                    row = U(node[at, WEIGHT])
+                    row = U(weights[at])
                     histories += deals[row]
-                    actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
+                    actor = U(actors[at])
                     if actor == TERMINAL_NODE:
-                        end, factor = U(node[at, BLOCK]), coefficient[first]
+                        end, factor = U(ends[at]), coefficient[U(payoffs[at])]
                         step = steps[ONE - player]
                         _pay(utility, end, player, factor, reach, step, own, others, value, depth)
                         break
-                    count, block = U(node[at, COUNT]), U(node[at, BLOCK])
+                    first = U(first_child[at])
+                    count = U(first_child[at + ONE]) - first
                     if actor == CHANCE_NODE:
-                        at = _sample(node, mass, row, first, count, generator)
+                        at = _sample(weights, mass, row, first, count, generator)
                         continue
                     decisions += deals[row]
+                    block = U(blocks[at])
                     if block == NO_BLOCK:
                         at = first
                         continue
                     place[depth, 0] = at
                     place[depth, 1] = 0
-                    _read(
-                        table, offset, U(node[at, BUCKET]), block, count, hands[actor], sigma, depth
-                    )
+                    _read(table, offset, U(buckets[at]), block, count, hands[actor], sigma, depth)
                     value[depth, :own] = 0.0
                     depth += ONE
                     cut = _step(sigma, depth, ZERO, hands, actor, reach, reached, steps)
@@ -178,7 +171,8 @@ def public_chance_sampling(
                 # Up to the next action that was not tried.
                 while depth > ZERO:
                     at, action = U(place[depth - ONE, 0]), U(place[depth - ONE, 1])
-                    actor, count = U(node[at, ACTOR]), U(node[at, COUNT])
+                    actor = U(actors[at])
+                    count = U(first_child[at + ONE]) - U(first_child[at])
                     d = depth - ONE
                     steps[actor] -= ONE
                     if actor == player:
@@ -195,18 +189,18 @@ def public_chance_sampling(
                         if cut and prune:
                             value[depth, :own] = 0.0
                             continue
-                        at = U(node[at, FIRST]) + action
+                        at = U(first_child[at]) + action
                         break
                     depth = d
                     if actor != player:
                         continue
-                    bucket, lowest = U(node[at, BUCKET]), U(node[at, BLOCK])
+                    bucket, lowest = U(buckets[at]), U(blocks[at])
                     learns = reached[ONE - player, steps[ONE - player]]
                     for h in range(own):
                         if offset[bucket, h] == NO_HAND:
                             continue
                         block = lowest + U(offset[bucket, h])
-                        add = weight_at_own(averaging, table, block, weight, clock, 1.0)
+                        add = own_reach_weight(averaging, table, block, weight, clock, 1.0)
                         add_to_average(table, block, count, reach[player, steps[player], h] * add)
                         if not learns:
                             continue
@@ -215,23 +209,23 @@ def public_chance_sampling(
                                 instant[a] = q[d, a, h] - value[d, h]
                             update(rule, parameters, table, block, count, instant, ZERO)
                             continue
-                        kept = block + REGRET + count + count + count
+                        kept = block + count + count + count
                         for a in range(count):
                             table[kept + a] = q[d, a, h] - value[d, h]
-                        met[n_met, 0] = block
-                        met[n_met, 1] = count
-                        n_met += ONE
+                        pending[n_pending, 0] = block
+                        pending[n_pending, 1] = count
+                        n_pending += ONE
                 if depth == ZERO:
                     break
-        n_met = settle(rule, parameters, table, met, n_met)
-    tally.clock[0] = clock
-    tally.touched[0] += histories
-    tally.touched[1] += decisions
+        n_pending = update_pending(rule, parameters, table, pending, n_pending)
+    state.clock[0] = clock
+    state.touched[0] += histories
+    state.touched[1] += decisions
 
 
 @inlined
 def _sample(
-    node: np.ndarray,
+    weights: np.ndarray,
     mass: np.ndarray,
     row: np.uint64,
     first: np.uint64,
@@ -243,7 +237,7 @@ def _sample(
     left = draw(generator) * mass[row]
     chosen = first
     for a in range(count):
-        probability = mass[U(node[first + a, WEIGHT])]
+        probability = mass[U(weights[first + a])]
         if probability > 0.0:
             chosen = first + a
             left -= probability
@@ -267,7 +261,7 @@ def _read(
 
     Args:
         table: The infosets' blocks.
-        offset: See :class:`HandsTree`.
+        offset: See :class:`AllHandsTree`.
         bucket: The node's bucket.
         block: Its first block.
         count: Its actions.
@@ -280,7 +274,7 @@ def _read(
             for a in range(count):
                 sigma[depth, a, h] = 0.0
             continue
-        strategy = block + U(offset[bucket, h]) + REGRET + count
+        strategy = block + U(offset[bucket, h]) + count
         for a in range(count):
             sigma[depth, a, h] = table[strategy + a]
 
@@ -336,7 +330,7 @@ def _pay(
     """What a terminal is worth to every hand of a player, against the other player's reach.
 
     Args:
-        utility: See :class:`HandsTree`.
+        utility: See :class:`AllHandsTree`.
         row: The terminal's row in it.
         player: The player.
         coefficient: The terminal's.

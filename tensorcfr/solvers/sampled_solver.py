@@ -16,23 +16,24 @@ from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import evaluation
 from ..kernels.random import Script, Seed, seeded
-from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC, Tally, WalkedTree
+from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..kernels.sampling_chance import chance_sampling
 from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
-from ..kernels.sampling_public import HandsTree, public_chance_sampling
+from ..kernels.sampling_public import AllHandsTree, public_chance_sampling
+from ..kernels.traversal import TraversalState, TraversalTree
 from ..model.game import CompiledGame
 from ..model.policy import Policy
-from .traversal_tree import (
+from .traversal import (
     BASELINE,
     CUMULATIVE,
     REGRETS,
     STRATEGY,
-    Layout,
+    TableLayout,
+    all_hands_traversal,
     bytes_of,
-    hands_tree,
-    walked_public_tree,
-    walked_tree,
+    history_traversal,
+    public_traversal,
 )
 
 KEPT_ARRAYS = 4
@@ -123,17 +124,19 @@ class SampledSolver:
         self.seconds = 0.0
         """Time spent in :meth:`step`, compiling excluded."""
         self._layout = layout_of(game, record, public=public)
-        self._tree: WalkedTree | HandsTree
+        self._tree: TraversalTree | AllHandsTree
         if record.scheme == "public":
-            self._tree = hands_tree(game, self._layout)
+            self._tree = all_hands_traversal(game, self._layout)
         elif public:
-            self._tree = walked_public_tree(game, self._layout)
+            self._tree = public_traversal(game, self._layout)
         else:
             joined = record.scheme != "whole"
-            self._tree = walked_tree(game, self._layout, deal=deal, joined=joined)
+            self._tree = history_traversal(game, self._layout, deal=deal, joined=joined)
         self._players = np.arange(game.n_players, dtype=np.uint64)
         if state is None:
-            self._tally = Tally(np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64))
+            self._tally = TraversalState(
+                np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64)
+            )
             uniform = Policy.uniform(game).probabilities
             self._layout.set_group(self._tally.table, STRATEGY, uniform)
             self._generator = seeded(check_seed(0 if seed is None else seed))
@@ -226,7 +229,7 @@ class SampledSolver:
         layout.set_last(table, state.last)
         for player, baseline in enumerate(state.baseline):
             layout.set_group(table, BASELINE + player, baseline)
-        self._tally = Tally(table, state.cumulative[:1].copy(), state.touched.copy())
+        self._tally = TraversalState(table, state.cumulative[:1].copy(), state.touched.copy())
         self._generator = state.generator.copy()
 
     def _cumulative(self) -> np.ndarray:
@@ -279,7 +282,7 @@ def check_public(game: CompiledGame, record: Sampling) -> None:
     )
 
 
-def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> Layout:
+def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> TableLayout:
     """What the table of a solver holds, and where.
 
     A traversal of a public tree under one deal comes to an infoset once.  Blocks have no more
@@ -287,12 +290,12 @@ def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> Layout:
     """
     extra = game.n_players if record.baseline > 0.0 else record.extra
     if not public:
-        return Layout(game, extra)
+        return TableLayout(game, extra)
     every_action = record.scheme in ("chance", "public")
     together = every_action and not record.variant.alternating
     if every_action:
         extra = int(together)
-    return Layout(game, extra, marked=together or record.averaging == "optimistic")
+    return TableLayout(game, extra, has_header=together or record.averaging == "optimistic")
 
 
 def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = None) -> int:
