@@ -201,9 +201,9 @@ def test_long_runs_reach_the_value(record: Sampling, name: str) -> None:
 def test_whole_traversals_and_given_deals_walk_histories() -> None:
     game, _ = small("kuhn")
     walked = SampledSolver(game, WHOLE_TRAVERSAL)
-    assert len(walked._tree.actor) == game.n_histories
+    assert len(walked._tree.node) == game.n_histories
     given = SampledSolver(game, EXTERNAL_SAMPLING, deal=["K", "Q"])
-    assert len(given._tree.actor) == game.n_histories
+    assert len(given._tree.node) == game.n_histories
 
 
 @pytest.mark.parametrize("record", EVERYTHING, ids=str)
@@ -212,7 +212,7 @@ def test_blocks_have_what_is_needed(record: Sampling) -> None:
     game, _ = small("leduc, 1 suit")
     layout = layout_of(game, record, public=True)
     assert layout.has_header == ("optimistic" in str(record) or "alternating=False" in str(record))
-    table = np.arange(float(layout.size))
+    table = np.arange(1.0, layout.size + 1)
     groups = [layout.group(table, index) for index in range(3 + layout.extra)]
     several = np.flatnonzero(groups[0])
     used = np.concatenate([group[several] for group in groups])

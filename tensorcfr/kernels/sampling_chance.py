@@ -1,13 +1,13 @@
 """Chance sampling, and whole traversals: every action of every player is tried.
 
-At a chance node a traversal goes one way, which is sampled, or every way.  It is CFR as its
-papers write it, history by history:
+At a chance node a traversal follows one outcome, which is sampled, or all outcomes.  This is CFR
+as its papers write it, history by history:
 
 M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games with incomplete
 information', NIPS 2007.
 
-Several histories of one infoset may be met in one traversal.  Their regrets are summed first, and
-the strategy stays what it was until the traversal is over.
+One traversal may visit several histories of one infoset.  Their regrets are summed first, and the
+strategy does not change before the traversal is over.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ from .traversal import (
     chance_arrays,
     deal_arrays,
     node_arrays,
-    payoff_arrays,
 )
-from .tree_access import chance_probability, deal_hands, find_block, joined_nodes, pay, sample_step
+from .tree_access import deal_hands, find_block, first_outcome_of, joined_nodes, pay, sample_step
 
 
 @kernel
@@ -61,29 +60,28 @@ def chance_sampling(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        players: uint64: for whom an iteration traverses, in this order.
+        players: uint64: the players for whom an iteration traverses, in order.
         averaging: ``STOCHASTIC`` or ``OPTIMISTIC``.
-        alternating: Whether a traversal sees the strategies that those before it in the same
-            iteration made, and draws its own chance.  Otherwise all traversals of an iteration
-            meet the same chance and the same strategies.
+        alternating: Whether a traversal uses the strategies that earlier traversals of the same
+            iteration computed, and draws its own chance outcomes.  Otherwise all traversals of an
+            iteration have the same strategies and the same chance outcomes.
         sampled: Whether chance is sampled.
-        prune: Whether to leave out what neither the player who is updated nor the others reach:
-            it adds nothing to any regret, and nothing to an average that weighs by reach.
+        prune: Whether to omit histories that neither the player who is updated nor the others
+            reach: they add nothing to any regret, and nothing to an average weighted by reach.
         state: Modified in place; blocks have room for the instantaneous regrets.
         generator: uint64 (4,), or a script; modified in place.
     """
-    actors, first_child, blocks, bucket, hand_offset = node_arrays(tree)
-    chance, joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
-    payoff, utility, coefficient, matrix = payoff_arrays(tree)
+    node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
+    joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
     deals, deal_threshold, dealt, hands = deal_arrays(tree)
     table = state.table
     probability = tree.probability
     held = np.zeros(utility.shape[1], np.uint64)
-    # What a traversal comes to: how the player and the others reach it, what it is worth.
+    # Entries, one per visited history: the player's reach, the others' reach, the value.
     own, others = np.empty(tree.entries), np.empty(tree.entries)
     value = np.empty(tree.entries)
-    # The queue of what it has yet to open, an entry and its node; what was opened, and has several
-    # ways to go: its entry, that of its first child, its node.
+    # The queue of histories still to be opened: entry and node.  The forks, opened histories with
+    # several branches: entry, entry of the first child, node.
     queue = np.empty((tree.entries, 2), np.uint32)
     fork = np.empty((tree.entries, 3), np.uint32)
     pending = np.empty((tree.blocks, 2), np.uint32)
@@ -112,20 +110,19 @@ def chance_sampling(
                 opened += ONE
                 while True:
                     histories += ONE
-                    actor, first = U(actors[at]), U(first_child[at])
+                    actor, first = U(node[at]["actor"]), U(node[at]["first_child"])
                     if actor == TERMINAL_NODE:
-                        value[entry] = pay(payoff, utility, coefficient, matrix, at, deal, player)
+                        value[entry] = pay(node, utility, coefficient, matrix, at, deal, player)
                         break
                     block = NO_BLOCK
                     if actor == CHANCE_NODE:
-                        histories += joined_nodes(chance, joined, at)
+                        histories += joined_nodes(node, joined, at)
                         if sampled:
                             at = sample_step(
-                                chance,
+                                node,
                                 first_outcome,
                                 outcome,
                                 threshold,
-                                first_child,
                                 step,
                                 chance_table,
                                 deal,
@@ -135,22 +132,22 @@ def chance_sampling(
                             continue
                     else:
                         decisions += ONE
-                        block = find_block(blocks, bucket, hand_offset, held, at, actor)
+                        block = find_block(node, hand_offset, held, at, actor)
                         if block == NO_BLOCK:
                             at = first
                             continue
-                    count = U(first_child[at + ONE]) - first
+                    count = U(node[at]["n_children"])
                     fork[forks, 0] = entry
                     fork[forks, 1] = entries
                     fork[forks, 2] = at
                     forks += ONE
-                    strategy = block + count
+                    strategy, drawn = block + count, first_outcome_of(node, first_outcome, at)
                     x_above, y_above = own[entry], others[entry]
                     for a in range(count):
                         child, below = entries + a, first + a
                         x, y = x_above, y_above
                         if actor == CHANCE_NODE:
-                            p = chance_probability(chance, first_outcome, probability, at, a)
+                            p = probability[drawn + a]
                             y *= p
                             cut = p == 0.0
                         else:
@@ -162,11 +159,11 @@ def chance_sampling(
                             cut = prune and x == 0.0 and y == 0.0
                         if cut:
                             value[child] = 0.0
-                        elif actors[below] == TERMINAL_NODE:
-                            # Most of what there is: worth its own line.
+                        elif node[below]["actor"] == TERMINAL_NODE:
+                            # Most histories are terminals, which need no entry in the queue.
                             histories += ONE
                             value[child] = pay(
-                                payoff, utility, coefficient, matrix, below, deal, player
+                                node, utility, coefficient, matrix, below, deal, player
                             )
                         else:
                             own[child], others[child] = x, y
@@ -179,16 +176,16 @@ def chance_sampling(
             while forks > ZERO:
                 forks -= ONE
                 entry, child, at = U(fork[forks, 0]), U(fork[forks, 1]), U(fork[forks, 2])
-                actor = U(actors[at])
-                count = U(first_child[at + ONE]) - U(first_child[at])
+                actor = U(node[at]["actor"])
+                count = U(node[at]["n_children"])
                 found = 0.0
                 if actor == CHANCE_NODE:
+                    drawn = first_outcome_of(node, first_outcome, at)
                     for a in range(count):
-                        p = chance_probability(chance, first_outcome, probability, at, a)
-                        found += p * value[child + a]
+                        found += probability[drawn + a] * value[child + a]
                     value[entry] = found
                     continue
-                block = find_block(blocks, bucket, hand_offset, held, at, actor)
+                block = find_block(node, hand_offset, held, at, actor)
                 strategy = block + count
                 for a in range(count):
                     found += table[strategy + a] * value[child + a]

@@ -4,10 +4,10 @@ player who is updated.
 M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret minimization in
 extensive games', NIPS 2009.
 
-What is sampled is sampled with its own probability, so reaches cancel: the value of an action is
-the value of what was sampled below it.  By perfect recall two histories of one infoset part at
-chance or at an opponent, where a traversal takes one way only; it therefore comes to an infoset
-of the player at most once, and may update it there and then.
+Chance and opponents are sampled with their own probabilities, which cancel with their reaches: the
+value of an action is the value of the sampled history below it.  By perfect recall, two histories
+of one infoset part at chance or at an opponent, where a traversal follows one branch only.  So it
+visits an infoset of the player at most once, and may update it immediately.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from .traversal import (
     chance_arrays,
     deal_arrays,
     node_arrays,
-    payoff_arrays,
 )
 from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
 
@@ -59,23 +58,23 @@ def external_sampling(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        players: uint64: for whom an iteration traverses, in this order.
+        players: uint64: the players for whom an iteration traverses, in order.
         averaging: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
     """
-    actors, first_child, blocks, bucket, hand_offset = node_arrays(tree)
-    chance, joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
-    payoff, utility, coefficient, matrix = payoff_arrays(tree)
+    node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
+    joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
     deals, deal_threshold, dealt, hands = deal_arrays(tree)
     table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
     width, n_players = U(tree.width), U(utility.shape[1])
-    # A frame for every decision of the player on the way to where the traversal is.
+    # A frame for every decision of the player on the current path: first child, block, number of
+    # actions, current action; the value so far, own reach, and the values of the actions.
     place = np.empty((tree.depth, 4), np.uint32)
     value, own = np.empty(tree.depth), np.empty(tree.depth)
     q = np.empty(tree.depth * tree.width)
-    # The opponents' reaches, where the average asks for them.
+    # The opponents' reaches, if the average needs them.
     tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > U(2))
     reach = np.ones((tree.depth + 1) * utility.shape[1])
     clock = state.clock[0]
@@ -95,17 +94,16 @@ def external_sampling(
                 # Down to a terminal.
                 while True:
                     histories += ONE
-                    actor = U(actors[at])
+                    actor = U(node[at]["actor"])
                     if actor == TERMINAL_NODE:
                         break
                     if actor == CHANCE_NODE:
-                        histories += joined_nodes(chance, joined, at)
+                        histories += joined_nodes(node, joined, at)
                         at = sample_step(
-                            chance,
+                            node,
                             first_outcome,
                             outcome,
                             threshold,
-                            first_child,
                             step,
                             chance_table,
                             deal,
@@ -114,12 +112,12 @@ def external_sampling(
                         )
                         continue
                     decisions += ONE
-                    block = find_block(blocks, bucket, hand_offset, held, at, actor)
-                    first = U(first_child[at])
+                    block = find_block(node, hand_offset, held, at, actor)
+                    first = U(node[at]["first_child"])
                     if block == NO_BLOCK:
                         at = first
                         continue
-                    count = U(first_child[at + ONE]) - first
+                    count = U(node[at]["n_children"])
                     strategy = block + count
                     if actor == player:
                         place[depth, 0] = first
@@ -143,8 +141,8 @@ def external_sampling(
                         if tracked:
                             reach[depth * n_players + actor] *= table[strategy + action]
                         at = first + action
-                # Up to the next action that was not tried.
-                found = pay(payoff, utility, coefficient, matrix, at, deal, player)
+                # Up to the next action that has not been tried.
+                found = pay(node, utility, coefficient, matrix, at, deal, player)
                 while depth > ZERO:
                     d = depth - ONE
                     block, count, action = U(place[d, 1]), U(place[d, 2]), U(place[d, 3])

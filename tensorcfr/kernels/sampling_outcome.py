@@ -1,13 +1,13 @@
-"""Outcome sampling: a traversal plays the game once and learns from that play alone.
+"""Outcome sampling: a traversal plays the game once and learns from that play only.
 
 M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret minimization in
 extensive games', NIPS 2009; with baselines: M. Schmid, N. Burch, M. Lanctot, M. Moravcik,
 R. Kadlec, M. Bowling, 'Variance reduction in Monte Carlo counterfactual regret minimization
 (VR-MCCFR) for extensive form games using baselines', AAAI 2019.
 
-The player who is updated explores: with probability epsilon he takes any of his actions.  The
-others and chance play as they do.  The value of a history ``h`` where ``a`` was sampled with
-probability ``xi`` is estimated by
+The player who is updated explores: with probability epsilon the action is uniform.  The others
+follow their strategies.  The value of a history ``h`` where ``a`` was sampled with probability
+``xi`` is estimated by
 
     u(h, b) = baseline(h, b) + [b = a] (u(h a) - baseline(h, b)) / xi,    u(h) = sum_b sigma u(h, b)
 
@@ -42,7 +42,6 @@ from .traversal import (
     chance_arrays,
     deal_arrays,
     node_arrays,
-    payoff_arrays,
 )
 from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
 
@@ -66,17 +65,16 @@ def outcome_sampling(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        players: uint64: for whom an iteration traverses, in this order.
+        players: uint64: the players for whom an iteration traverses, in order.
         averaging: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``.
         epsilon: Probability of exploring at a decision of the player who is updated.
-        baseline: How far a baseline moves to what was seen, 0 to 1; 0 for none.  Otherwise blocks
-            have room for the baselines of each player.
+        baseline: Step size of the baselines, 0 to 1: how far one moves towards the sampled value;
+            0 for no baselines.  Otherwise blocks have room for the baselines of each player.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
     """
-    actors, first_child, blocks, bucket, hand_offset = node_arrays(tree)
-    chance, joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
-    payoff, utility, coefficient, matrix = payoff_arrays(tree)
+    node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
+    joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
     deals, deal_threshold, dealt, hands = deal_arrays(tree)
     table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
@@ -97,22 +95,21 @@ def outcome_sampling(
             at, depth = ZERO, ZERO
             deal = deal_hands(deals, deal_threshold, hands, held, generator)
             histories += dealt
-            q = 1.0  # how likely the player's own choices so far were, exploring
+            q = 1.0  # probability of the player's own choices so far, exploration included
             for k in range(n_players):
                 reach[k] = 1.0
             while True:
                 histories += ONE
-                actor = U(actors[at])
+                actor = U(node[at]["actor"])
                 if actor == TERMINAL_NODE:
                     break
                 if actor == CHANCE_NODE:
-                    histories += joined_nodes(chance, joined, at)
+                    histories += joined_nodes(node, joined, at)
                     at = sample_step(
-                        chance,
+                        node,
                         first_outcome,
                         outcome,
                         threshold,
-                        first_child,
                         step,
                         chance_table,
                         deal,
@@ -121,12 +118,12 @@ def outcome_sampling(
                     )
                     continue
                 decisions += ONE
-                block = find_block(blocks, bucket, hand_offset, held, at, actor)
-                first = U(first_child[at])
+                block = find_block(node, hand_offset, held, at, actor)
+                first = U(node[at]["first_child"])
                 if block == NO_BLOCK:
                     at = first
                     continue
-                count = U(first_child[at + ONE]) - first
+                count = U(node[at]["n_children"])
                 strategy = block + count
                 explored[depth] = q
                 if actor == player:
@@ -153,7 +150,7 @@ def outcome_sampling(
                 depth += ONE
                 at = first + action
             # Up: values, and regrets at the player's own infosets.
-            found = pay(payoff, utility, coefficient, matrix, at, deal, player)
+            found = pay(node, utility, coefficient, matrix, at, deal, player)
             while depth > ZERO:
                 depth -= ONE
                 block, count, action = U(place[depth, 1]), U(place[depth, 2]), U(place[depth, 3])
@@ -185,7 +182,8 @@ def outcome_sampling(
 def _explore(
     table: np.ndarray, strategy: int, count: int, epsilon: float, generator: np.ndarray
 ) -> np.uint64:
-    """An action of the player who is updated: any with probability epsilon, else by strategy."""
+    """Draw an action of the player who is updated: uniform with probability epsilon, else by the
+    strategy."""
     left = draw(generator)
     uniform = epsilon / np.int64(count)
     chosen = ZERO

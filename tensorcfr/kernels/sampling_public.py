@@ -1,17 +1,17 @@
-"""Public chance sampling: public chance alone is sampled, and all hands are played at once.
+"""Public chance sampling: only public chance is sampled, and all hands are played at once.
 
 M. Johanson, N. Bard, M. Lanctot, R. Gibson, M. Bowling, 'Efficient Nash equilibrium approximation
 through Monte Carlo counterfactual regret minimization', AAMAS 2012.
 
 A traversal goes through the public tree with one reach per hand of each player.  At a public chance
-node it goes one way; at every other it goes every way.  What chance does may depend on the hands
+node it follows one outcome; at a decision it tries every action.  Chance may depend on the hands
 (nobody holds the card on the board), so an outcome is drawn by its probability over all deals, and
-each deal counts in proportion to how much likelier it makes the outcome than that.  Multiplied
-along the way, and with the probability of the deal itself, these factors are the probability of
-the deal given all public outcomes: payoffs are weighted by that, once and for all.
+each deal is weighted by P(outcome given deal) / P(outcome).  Multiplied along the path, and with
+the probability of the deal, these weights are the probability of the deal given all public
+outcomes.  The payoffs are multiplied by it once, when the tree is made.
 
-A traversal comes to a public node at most once, and so to each of its infosets, whose strategies
-may be updated there and then.
+A traversal visits a public node at most once, and so each of its infosets, which may therefore be
+updated immediately.
 """
 
 from __future__ import annotations
@@ -33,19 +33,10 @@ NO_HAND = U(2**32 - 1)
 class AllHandsTree(NamedTuple):
     """A public tree of two players, traversed with all their hands at once."""
 
-    actor: np.ndarray
-    """uint8 (nodes,): who acts; ``CHANCE_NODE`` or ``TERMINAL_NODE`` otherwise."""
-    first_child: np.ndarray
-    """uint32 (nodes + 1,): the children of node ``h`` are ``[h]`` to ``[h + 1] - 1``."""
-    block: np.ndarray
-    """uint32 (nodes,): block of the first of the node's infosets, or ``NO_BLOCK``; 0 where no
-    player acts."""
-    bucket: np.ndarray
-    """uint32 (nodes,): bucket of a decision node; 0 elsewhere."""
+    node: np.ndarray
+    """:data:`~tensorcfr.kernels.traversal.PUBLIC_NODE` (nodes,)."""
     weight: np.ndarray
     """uint32 (nodes,): row of ``PublicTree.weight_table``."""
-    payoff: np.ndarray
-    """uint32 (nodes,): payoff of a terminal; 0 elsewhere."""
     table: np.ndarray
     """uint32 (nodes,): row of ``utility`` of a terminal; 0 elsewhere."""
     hand_offset: np.ndarray
@@ -92,30 +83,29 @@ def public_chance_sampling(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        players: uint64: for whom an iteration traverses, in this order.
+        players: uint64: the players for whom an iteration traverses, in order.
         averaging: ``STOCHASTIC`` or ``OPTIMISTIC``.
-        alternating: Whether a traversal sees the strategies that those before it in the same
-            iteration made, and draws its own chance.  Otherwise all traversals of an iteration
-            meet the same chance and the same strategies.
-        prune: Whether to leave out public nodes that no hand of either player reaches.
+        alternating: Whether a traversal uses the strategies that earlier traversals of the same
+            iteration computed, and draws its own chance outcomes.  Otherwise all traversals of an
+            iteration have the same strategies and the same chance outcomes.
+        prune: Whether to omit public nodes that no hand of either player reaches.
         state: Modified in place; without ``alternating``, blocks have room for the instantaneous
             regrets.
         generator: uint64 (4,), or a script; modified in place.
     """
-    actors, first_child, blocks, buckets = tree.actor, tree.first_child, tree.block, tree.bucket
-    weights, payoffs, ends = tree.weight, tree.payoff, tree.table
+    node, weights, ends = tree.node, tree.weight, tree.table
     mass, deals, hands, offset = tree.mass, tree.deals, tree.hands, tree.hand_offset
     table = state.table
     utility, coefficient = tree.utility, tree.coefficient
     most = offset.shape[1]
-    # A frame for every decision on the way to where the traversal is: its node, and the action that
-    # is being tried; the strategies of its hands; the values of its actions so far; its own value.
-    # The value of what a frame's action leads to stands in the row below that of the frame.
+    # A frame for every decision on the current path: its node and the current action; the
+    # strategies of its hands; the values of its actions so far; its own value.  The value of a
+    # frame's current action is in the row of ``value`` after the frame's.
     place = np.empty((tree.depth, 2), np.uint32)
     sigma = np.empty((tree.depth, tree.width, most))
     q = np.empty((tree.depth, tree.width, most))
     value = np.empty((tree.depth + 1, most))
-    # How each player's hands reach the traversal's place, one row per own step; whether any does.
+    # The reach of each player's hands, one row per own step; and whether any hand has a reach.
     reach = np.ones((2, tree.depth + 1, most))
     reached = np.ones((2, tree.depth + 1), np.bool_)
     steps = np.zeros(2, np.uint64)
@@ -138,29 +128,38 @@ def public_chance_sampling(
             at, depth = ZERO, ZERO
             histories += tree.dealing
             while True:
-                # Down to a terminal, or to what is left out.
+                # Down to a terminal, or to a pruned node.
                 while True:
                     row = U(weights[at])
                     histories += deals[row]
-                    actor = U(actors[at])
+                    actor = U(node[at]["actor"])
                     if actor == TERMINAL_NODE:
-                        end, factor = U(ends[at]), coefficient[U(payoffs[at])]
+                        end, factor = U(ends[at]), coefficient[U(node[at]["payoff"])]
                         step = steps[ONE - player]
                         _pay(utility, end, player, factor, reach, step, own, others, value, depth)
                         break
-                    first = U(first_child[at])
-                    count = U(first_child[at + ONE]) - first
+                    first = U(node[at]["first_child"])
+                    count = U(node[at]["n_children"])
                     if actor == CHANCE_NODE:
                         at = _sample(weights, mass, row, first, count, generator)
                         continue
                     decisions += deals[row]
-                    block = U(blocks[at])
+                    block = U(node[at]["block"])
                     if block == NO_BLOCK:
                         at = first
                         continue
                     place[depth, 0] = at
                     place[depth, 1] = 0
-                    _read(table, offset, U(buckets[at]), block, count, hands[actor], sigma, depth)
+                    _read(
+                        table,
+                        offset,
+                        U(node[at]["bucket"]),
+                        block,
+                        count,
+                        hands[actor],
+                        sigma,
+                        depth,
+                    )
                     value[depth, :own] = 0.0
                     depth += ONE
                     cut = _step(sigma, depth, ZERO, hands, actor, reach, reached, steps)
@@ -168,11 +167,11 @@ def public_chance_sampling(
                         value[depth, :own] = 0.0
                         break
                     at = first
-                # Up to the next action that was not tried.
+                # Up to the next action that has not been tried.
                 while depth > ZERO:
                     at, action = U(place[depth - ONE, 0]), U(place[depth - ONE, 1])
-                    actor = U(actors[at])
-                    count = U(first_child[at + ONE]) - U(first_child[at])
+                    actor = U(node[at]["actor"])
+                    count = U(node[at]["n_children"])
                     d = depth - ONE
                     steps[actor] -= ONE
                     if actor == player:
@@ -189,12 +188,12 @@ def public_chance_sampling(
                         if cut and prune:
                             value[depth, :own] = 0.0
                             continue
-                        at = U(first_child[at]) + action
+                        at = U(node[at]["first_child"]) + action
                         break
                     depth = d
                     if actor != player:
                         continue
-                    bucket, lowest = U(buckets[at]), U(blocks[at])
+                    bucket, lowest = U(node[at]["bucket"]), U(node[at]["block"])
                     learns = reached[ONE - player, steps[ONE - player]]
                     for h in range(own):
                         if offset[bucket, h] == NO_HAND:
@@ -232,8 +231,8 @@ def _sample(
     count: np.uint64,
     generator: np.ndarray,
 ) -> np.uint64:
-    """A child of a public chance node, by its probability over all deals; never one that no deal
-    gets to."""
+    """Draw a child of a public chance node by its probability over all deals; never one that no
+    deal gets to."""
     left = draw(generator) * mass[row]
     chosen = first
     for a in range(count):
@@ -257,7 +256,7 @@ def _read(
     sigma: np.ndarray,
     depth: int,
 ) -> None:
-    """The strategies of all hands at a node, 0 for hands that cannot be there.
+    """Read the strategies of all hands at a node; 0 for hands that are not possible.
 
     Args:
         table: The infosets' blocks.
@@ -265,7 +264,7 @@ def _read(
         bucket: The node's bucket.
         block: Its first block.
         count: Its actions.
-        hands: Hands of who acts.
+        hands: Hands of the player who acts.
         sigma: float64 (depth, actions, hands): modified in place.
         depth: The row of ``sigma``.
     """
@@ -290,17 +289,20 @@ def _step(
     reached: np.ndarray,
     steps: np.ndarray,
 ) -> bool:
-    """Take an action with all hands; whether neither player reaches what comes after.
+    """Take an action with all hands.
 
     Args:
         sigma: The strategies; those of the node are in row ``depth - 1``.
-        depth: Decisions on the way, the node's included.
+        depth: Decisions on the path, including the node.
         action: The action.
         hands: Hands of each player.
         actor: Who acts.
         reach: float64 (players, steps, hands): modified in place.
         reached: bool (players, steps): modified in place.
         steps: uint64 (players,): the row of either, modified in place.
+
+    Returns:
+        Whether neither player reaches the node after the action.
     """
     above = steps[actor]
     below = above + ONE
@@ -327,7 +329,7 @@ def _pay(
     value: np.ndarray,
     depth: int,
 ) -> None:
-    """What a terminal is worth to every hand of a player, against the other player's reach.
+    """The value of a terminal for every hand of a player, against the other player's reach.
 
     Args:
         utility: See :class:`AllHandsTree`.

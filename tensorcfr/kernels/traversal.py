@@ -26,15 +26,30 @@ from .jit import inlined
 
 U = np.uint64
 ZERO, ONE = U(0), U(1)
-CHANCE_NODE, TERMINAL_NODE = U(254), U(255)
-"""``TraversalTree.actor`` where no player acts."""
+CHANCE_NODE, TERMINAL_NODE = U(2**32 - 2), U(2**32 - 1)
+"""``actor`` of a node where no player acts."""
 NO_BLOCK = U(2**32 - 1)
-"""``TraversalTree.block`` of an infoset with one action."""
+"""``block`` of an infoset with one action."""
 LAST_VISIT, PENDING = U(2), U(1)
 """How far before its regrets a block has the sum of the averaging weights at the last visit, and
 the mark of a pending update."""
 HEADER = 2
 """Numbers in the header of a block, if the table has headers."""
+
+
+_NODE = [
+    ("actor", np.uint32),  # a player, CHANCE_NODE or TERMINAL_NODE
+    ("first_child", np.uint32),
+    ("n_children", np.uint32),
+    ("block", np.uint32),  # of the infoset, or NO_BLOCK; in public trees that of the first hand
+    ("payoff", np.uint32),  # of a terminal: row of utility; in public trees, number of the payoff
+]
+HISTORY_NODE = np.dtype([*_NODE, ("chance", np.uint32)])
+"""A node of a tree of histories.  ``chance`` is the number of a chance node.  Fields that a node
+does not have (the block of a terminal, say) are 0.  A record keeps what a traversal needs at a
+node in one cache line."""
+PUBLIC_NODE = np.dtype([*_NODE, ("bucket", np.uint32)])
+"""A node of a public tree.  ``bucket`` is that of a decision node."""
 
 
 class TraversalTree(NamedTuple):
@@ -45,16 +60,8 @@ class TraversalTree(NamedTuple):
     are one draw; all of them count as visited.
     """
 
-    actor: np.ndarray
-    """uint8 (nodes,): who acts; ``CHANCE_NODE`` or ``TERMINAL_NODE`` otherwise."""
-    first_child: np.ndarray
-    """uint32 (nodes + 1,): the children of node ``h`` are ``[h]`` to ``[h + 1] - 1``."""
-    block: np.ndarray
-    """uint32 (nodes,): the infoset's block, or ``NO_BLOCK``; in public trees the block of the first
-    of the node's infosets.  0 where no player acts."""
-    payoff: np.ndarray
-    """uint32 (nodes,): row of ``utility`` of a terminal; in public trees, its payoff.  0 where the
-    game goes on."""
+    node: np.ndarray
+    """:data:`HISTORY_NODE` or :data:`PUBLIC_NODE` (nodes,), in breadth-first order."""
     utility: np.ndarray
     """float64 (terminals, players): what each terminal pays; in public trees, float64 (matrices,
     players, hands of player 0 times hands of player 1)."""
@@ -73,9 +80,11 @@ class TraversalTree(NamedTuple):
     hands: int
     """Public trees: hands of player 1.  0 otherwise."""
 
+    probability: np.ndarray
+    """float64 (outcomes,): probability of each outcome; empty in public trees, where chance is
+    always sampled."""
+
     # Trees of histories.
-    chance: np.ndarray | None = None
-    """uint32 (nodes,): number of a chance node; 0 elsewhere."""
     joined: np.ndarray | None = None
     """uint32 (chance nodes,): chance nodes after this one that the same draw passes."""
     first_outcome: np.ndarray | None = None
@@ -86,8 +95,6 @@ class TraversalTree(NamedTuple):
     threshold: np.ndarray | None = None
     """float64 (outcomes,): probability with which a draw of an outcome's column stays with it and
     does not go to its alias."""
-    probability: np.ndarray | None = None
-    """float64 (outcomes,): the outcome's probability."""
 
     # Public trees.
     deal: np.ndarray | None = None
@@ -95,8 +102,6 @@ class TraversalTree(NamedTuple):
     of player 1; and the deal's alias."""
     deal_threshold: np.ndarray | None = None
     """float64 (deals,): as ``threshold``."""
-    bucket: np.ndarray | None = None
-    """uint32 (nodes,): bucket of a decision node; 0 elsewhere."""
     hand_offset: np.ndarray | None = None
     """uint32 (buckets, most hands): distance from the block of the first possible hand to the block
     of each hand."""
@@ -113,20 +118,19 @@ class TraversalTree(NamedTuple):
 
 @inlined
 def node_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
-    """``actor, first_child, block, bucket, hand_offset`` of a tree.
+    """``node, hand_offset, utility, coefficient, matrix`` of a tree.
 
     Kernels take the arrays out of their records once, before their loops, and pass arrays to the
     functions below them: a record or a slice that is passed within a loop counts references,
     which costs more than the arithmetic at a node.
     """
-    return tree.actor, tree.first_child, tree.block, tree.bucket, tree.hand_offset
+    return tree.node, tree.hand_offset, tree.utility, tree.coefficient, tree.matrix
 
 
 @inlined
 def chance_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
-    """``chance, joined, first_outcome, outcome, threshold, step, chance_table`` of a tree."""
+    """``joined, first_outcome, outcome, threshold, step, chance_table`` of a tree."""
     return (
-        tree.chance,
         tree.joined,
         tree.first_outcome,
         tree.outcome,
@@ -134,12 +138,6 @@ def chance_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
         tree.step,
         tree.chance_table,
     )
-
-
-@inlined
-def payoff_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
-    """``payoff, utility, coefficient, matrix`` of a tree."""
-    return tree.payoff, tree.utility, tree.coefficient, tree.matrix
 
 
 @inlined

@@ -3,6 +3,11 @@
 Each function exists twice.  Which one a kernel gets is known when it is compiled, because the
 fields of :class:`~tensorcfr.kernels.traversal.TraversalTree` that only one kind of tree has are
 None in the other.  All are called from inside kernels.
+
+The three traversals repeat the few lines that call these functions.  A piece with arrays as
+arguments must not call further pieces with arrays from within a loop: numba then counts
+references.  The walk to the next decision as one piece, shared by the three, made traversals of
+public trees two to four times slower.
 """
 
 from __future__ import annotations
@@ -62,11 +67,10 @@ def _deal_hands(
 
 
 def sample_step(
-    chance: np.ndarray | None,
+    node: np.ndarray,
     first_outcome: np.ndarray | None,
     outcome: np.ndarray | None,
     threshold: np.ndarray | None,
-    first_child: np.ndarray,
     step: np.ndarray | None,
     chance_table: np.ndarray | None,
     deal: np.uint64,
@@ -76,70 +80,51 @@ def sample_step(
     """The node to which a chance node leads, by one random number.
 
     Args:
-        chance: As in ``TraversalTree``, like the next six.
+        node: As in ``TraversalTree``, like the next five.
         first_outcome: Likewise.
         outcome: Likewise.
         threshold: Likewise.
-        first_child: Likewise.
         step: Likewise.
         chance_table: Likewise.
         deal: The result of :func:`deal_hands`.
         at: The chance node.
         generator: uint64 (4,), or a script; modified in place.
     """
-    if chance is None:
-        return _sample_public(first_child, step, chance_table, deal, at, generator)
-    return _sample_history(chance, first_outcome, outcome, threshold, at, generator)
+    if outcome is None:
+        return _sample_public(node, step, chance_table, deal, at, generator)
+    return _sample_history(node, first_outcome, outcome, threshold, at, generator)
 
 
 @overload(sample_step, inline="always")
 def _step(  # type: ignore[no-untyped-def]
-    chance, first_outcome, outcome, threshold, first_child, step, chance_table, deal, at, generator
+    node, first_outcome, outcome, threshold, step, chance_table, deal, at, generator
 ):
-    if isinstance(chance, types.NoneType):
+    if isinstance(outcome, types.NoneType):
 
         def sample(  # type: ignore[no-untyped-def]
-            chance,
-            first_outcome,
-            outcome,
-            threshold,
-            first_child,
-            step,
-            chance_table,
-            deal,
-            at,
-            generator,
+            node, first_outcome, outcome, threshold, step, chance_table, deal, at, generator
         ):
-            return _sample_public(first_child, step, chance_table, deal, at, generator)
+            return _sample_public(node, step, chance_table, deal, at, generator)
     else:
 
         def sample(  # type: ignore[no-untyped-def]
-            chance,
-            first_outcome,
-            outcome,
-            threshold,
-            first_child,
-            step,
-            chance_table,
-            deal,
-            at,
-            generator,
+            node, first_outcome, outcome, threshold, step, chance_table, deal, at, generator
         ):
-            return _sample_history(chance, first_outcome, outcome, threshold, at, generator)
+            return _sample_history(node, first_outcome, outcome, threshold, at, generator)
 
     return sample
 
 
 @inlined
 def _sample_history(
-    chance: np.ndarray,
+    node: np.ndarray,
     first_outcome: np.ndarray,
     outcome: np.ndarray,
     threshold: np.ndarray,
     at: np.uint64,
     generator: np.ndarray,
 ) -> np.uint64:
-    c = U(chance[at])
+    c = U(node[at]["chance"])
     first = U(first_outcome[c])
     count = U(first_outcome[c + U(1)]) - first
     return draw_by_alias(outcome, threshold, first, count, generator)
@@ -147,7 +132,7 @@ def _sample_history(
 
 @inlined
 def _sample_public(
-    first_child: np.ndarray,
+    node: np.ndarray,
     step: np.ndarray,
     chance_table: np.ndarray,
     deal: np.uint64,
@@ -156,9 +141,9 @@ def _sample_public(
 ) -> np.uint64:
     """A child of a public chance node; never one of probability 0."""
     left = draw(generator)
-    first = U(first_child[at])
+    first = U(node[at]["first_child"])
     chosen = first
-    for a in range(U(first_child[at + U(1)]) - first):
+    for a in range(U(node[at]["n_children"])):
         probability = chance_table[step[first + a], deal]
         if probability > 0.0:
             chosen = first + a
@@ -168,59 +153,50 @@ def _sample_public(
     return chosen
 
 
-def joined_nodes(chance: np.ndarray | None, joined: np.ndarray | None, at: np.uint64) -> np.uint64:
+def joined_nodes(node: np.ndarray, joined: np.ndarray | None, at: np.uint64) -> np.uint64:
     """Chance nodes that the draw at a chance node passes after it.
 
     Args:
-        chance: As in ``TraversalTree``, like the next one.
+        node: As in ``TraversalTree``, like the next one.
         joined: Likewise.
         at: The chance node.
     """
     if joined is None:
         return ZERO
-    return U(joined[U(chance[at])])  # type: ignore[index]
+    return U(joined[U(node[at]["chance"])])
 
 
 @overload(joined_nodes, inline="always")
-def _joined(chance, joined, at):  # type: ignore[no-untyped-def]
+def _joined(node, joined, at):  # type: ignore[no-untyped-def]
     if isinstance(joined, types.NoneType):
-        return lambda chance, joined, at: ZERO
-    return lambda chance, joined, at: U(joined[U(chance[at])])
+        return lambda node, joined, at: ZERO
+    return lambda node, joined, at: U(joined[U(node[at]["chance"])])
 
 
-def chance_probability(
-    chance: np.ndarray | None,
-    first_outcome: np.ndarray | None,
-    probability: np.ndarray | None,
-    at: np.uint64,
-    a: int,
-) -> float:
-    """Probability of an outcome of a chance node; 0 in public trees, where chance is sampled.
+def first_outcome_of(
+    node: np.ndarray, first_outcome: np.ndarray | None, at: np.uint64
+) -> np.uint64:
+    """The first outcome of a chance node; 0 in public trees.
 
     Args:
-        chance: As in ``TraversalTree``, like the next two.
+        node: As in ``TraversalTree``, like the next one.
         first_outcome: Likewise.
-        probability: Likewise.
-        at: The chance node; its draw passes no other chance node.
-        a: Number of the outcome.
+        at: The chance node.
     """
-    if chance is None:
-        return 0.0
-    return probability[U(first_outcome[U(chance[at])]) + U(a)]  # type: ignore[index]
+    if first_outcome is None:
+        return ZERO
+    return U(first_outcome[U(node[at]["chance"])])
 
 
-@overload(chance_probability, inline="always")
-def _probability(chance, first_outcome, probability, at, a):  # type: ignore[no-untyped-def]
-    if isinstance(chance, types.NoneType):
-        return lambda chance, first_outcome, probability, at, a: 0.0
-    return lambda chance, first_outcome, probability, at, a: probability[
-        U(first_outcome[U(chance[at])]) + U(a)
-    ]
+@overload(first_outcome_of, inline="always")
+def _first_outcome(node, first_outcome, at):  # type: ignore[no-untyped-def]
+    if isinstance(first_outcome, types.NoneType):
+        return lambda node, first_outcome, at: ZERO
+    return lambda node, first_outcome, at: U(first_outcome[U(node[at]["chance"])])
 
 
 def find_block(
-    block: np.ndarray,
-    bucket: np.ndarray | None,
+    node: np.ndarray,
     hand_offset: np.ndarray | None,
     held: np.ndarray,
     at: np.uint64,
@@ -229,41 +205,35 @@ def find_block(
     """The block of the infoset at a decision node, or ``NO_BLOCK``.
 
     Args:
-        block: As in ``TraversalTree``, like the next two.
-        bucket: Likewise.
+        node: As in ``TraversalTree``, like the next one.
         hand_offset: Likewise.
         held: uint64 (players,): each player's hand.
         at: The node.
         actor: Who acts there.
     """
-    if bucket is None:
-        return U(block[at])
-    return _find_public(block, bucket, hand_offset, held, at, actor)
+    if hand_offset is None:
+        return U(node[at]["block"])
+    return _find_public(node, hand_offset, held, at, actor)
 
 
 @overload(find_block, inline="always")
-def _find(block, bucket, hand_offset, held, at, actor):  # type: ignore[no-untyped-def]
-    if isinstance(bucket, types.NoneType):
-        return lambda block, bucket, hand_offset, held, at, actor: U(block[at])
-    return lambda block, bucket, hand_offset, held, at, actor: _find_public(
-        block, bucket, hand_offset, held, at, actor
+def _find(node, hand_offset, held, at, actor):  # type: ignore[no-untyped-def]
+    if isinstance(hand_offset, types.NoneType):
+        return lambda node, hand_offset, held, at, actor: U(node[at]["block"])
+    return lambda node, hand_offset, held, at, actor: _find_public(
+        node, hand_offset, held, at, actor
     )
 
 
 @inlined
 def _find_public(
-    block: np.ndarray,
-    bucket: np.ndarray,
-    hand_offset: np.ndarray,
-    held: np.ndarray,
-    at: np.uint64,
-    actor: np.uint64,
+    node: np.ndarray, hand_offset: np.ndarray, held: np.ndarray, at: np.uint64, actor: np.uint64
 ) -> np.uint64:
-    return U(block[at]) + U(hand_offset[U(bucket[at]), held[actor]])
+    return U(node[at]["block"]) + U(hand_offset[U(node[at]["bucket"]), held[actor]])
 
 
 def pay(
-    payoff: np.ndarray,
+    node: np.ndarray,
     utility: np.ndarray,
     coefficient: np.ndarray | None,
     matrix: np.ndarray | None,
@@ -274,7 +244,7 @@ def pay(
     """The utility of a terminal for a player.
 
     Args:
-        payoff: As in ``TraversalTree``, like the next three.
+        node: As in ``TraversalTree``, like the next three.
         utility: Likewise.
         coefficient: Likewise.
         matrix: Likewise.
@@ -283,24 +253,24 @@ def pay(
         player: The player.
     """
     if coefficient is None:
-        return utility[U(payoff[at]), player]
-    return _pay_public(payoff, utility, coefficient, matrix, at, deal, player)
+        return utility[U(node[at]["payoff"]), player]
+    return _pay_public(node, utility, coefficient, matrix, at, deal, player)
 
 
 @overload(pay, inline="always")
-def _pay(payoff, utility, coefficient, matrix, at, deal, player):  # type: ignore[no-untyped-def]
+def _pay(node, utility, coefficient, matrix, at, deal, player):  # type: ignore[no-untyped-def]
     if isinstance(coefficient, types.NoneType):
-        return lambda payoff, utility, coefficient, matrix, at, deal, player: utility[
-            U(payoff[at]), player
+        return lambda node, utility, coefficient, matrix, at, deal, player: utility[
+            U(node[at]["payoff"]), player
         ]
-    return lambda payoff, utility, coefficient, matrix, at, deal, player: _pay_public(
-        payoff, utility, coefficient, matrix, at, deal, player
+    return lambda node, utility, coefficient, matrix, at, deal, player: _pay_public(
+        node, utility, coefficient, matrix, at, deal, player
     )
 
 
 @inlined
 def _pay_public(
-    payoff: np.ndarray,
+    node: np.ndarray,
     utility: np.ndarray,
     coefficient: np.ndarray,
     matrix: np.ndarray,
@@ -308,5 +278,5 @@ def _pay_public(
     deal: np.uint64,
     player: np.uint64,
 ) -> float:
-    p = U(payoff[at])
+    p = U(node[at]["payoff"])
     return coefficient[p] * utility[U(matrix[p]), player, deal]

@@ -9,10 +9,11 @@ import numpy as np
 from ..._util.limits import INDEX_LIMIT, ONE_VISIT_CHECK_LIMIT
 from ...errors import GameError
 from ...kernels.alias import make_alias_tables
-from ...kernels.traversal import CHANCE_NODE, NO_BLOCK, TERMINAL_NODE, TraversalTree
+from ...kernels.traversal import HISTORY_NODE, NO_BLOCK, TraversalTree
 from ...model.arrays import CHANCE, NO_PARENT, HistoryTree
 from ...model.game import CompiledGame
 from ...model.levels import levels
+from .nodes import node_records, tree_depth
 from .table import TableLayout
 
 
@@ -40,27 +41,21 @@ def history_traversal(
     if max(tree.n_nodes, layout.size) > INDEX_LIMIT:
         raise GameError(f"{game.name} is too large to be traversed: {tree.n_nodes:,} histories")
     probability = tree.probability if deal is None else fixed_chance(game, deal)[0]
-    actor = tree.player.astype(np.uint8)
-    actor[tree.player == CHANCE] = CHANCE_NODE
-    actor[tree.terminal] = TERMINAL_NODE
-    decides = tree.player >= 0
-    own_block = layout.block
-    block = np.zeros(tree.n_nodes, np.uint32)
-    block[decides] = np.where(own_block >= 0, own_block, int(NO_BLOCK))[tree.infoset[decides]]
-    payoff = np.zeros(tree.n_nodes, np.uint32)
-    payoff[tree.terminal] = np.arange(len(tree.terminal))
-    chance = np.zeros(tree.n_nodes, np.uint32)
+    node = node_records(tree.player, tree.first_child, HISTORY_NODE)
+    decides, own_block = tree.player >= 0, layout.block
+    blocks = np.where(own_block >= 0, own_block, int(NO_BLOCK))
+    node["block"][decides] = blocks[tree.infoset[decides]]
+    node["payoff"][tree.terminal] = np.arange(len(tree.terminal))
     chance_nodes = np.flatnonzero(tree.player == CHANCE)
-    chance[chance_nodes] = np.arange(len(chance_nodes))
-    passed, first_outcome, node, weight = _outcomes(tree, chance_nodes, probability, joined=joined)
-    threshold, alias = np.empty(len(node)), np.empty(len(node), np.uint32)
+    node["chance"][chance_nodes] = np.arange(len(chance_nodes))
+    passed, first_outcome, target, weight = _outcomes(
+        tree, chance_nodes, probability, joined=joined
+    )
+    threshold, alias = np.empty(len(target)), np.empty(len(target), np.uint32)
     make_alias_tables(first_outcome, weight, threshold, alias)
     children = np.diff(tree.first_child).max(initial=1)
     return TraversalTree(
-        actor=actor,
-        first_child=tree.first_child.astype(np.uint32),
-        block=block,
-        payoff=payoff,
+        node=node,
         utility=np.ascontiguousarray(tree.utility),
         depth=tree_depth(tree.first_child),
         width=int(np.diff(first_outcome).max(initial=children)),
@@ -69,12 +64,11 @@ def history_traversal(
         visits_once=_visits_once(game),
         dealt=0,
         hands=0,
-        chance=chance,
+        probability=weight,
         joined=passed,
         first_outcome=first_outcome.astype(np.uint32),
-        outcome=np.stack([node, node[alias]], axis=1),
+        outcome=np.stack([target, target[alias]], axis=1),
         threshold=threshold,
-        probability=weight,
     )
 
 
@@ -113,11 +107,6 @@ def _outcomes(
         weights.append(weight)
         first[draw + 1] = first[draw] + len(weight)
     return passed, first, np.concatenate(nodes), np.concatenate(weights)
-
-
-def tree_depth(first_child: np.ndarray) -> int:
-    """The most decisions and chance nodes on the way to a terminal, at least 1."""
-    return sum(1 for _ in levels(first_child))
 
 
 def _visits_once(game: CompiledGame) -> bool:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .history_tree import tree_depth
+from ...kernels.traversal import HISTORY_NODE, PUBLIC_NODE
+from .nodes import tree_depth
 from .public_tree import terminal_tables
 from .table import TableLayout
 
-BYTES_PER_HISTORY = 17
-"""A node of a tree of histories: five arrays."""
+BYTES_PER_HISTORY = HISTORY_NODE.itemsize
+"""A node of a tree of histories."""
 BYTES_PER_QUEUED = 44
 """What a traversal that tries every action may write down about a node: queue, forks, reaches and
 value."""
-BYTES_PER_PUBLIC_NODE, BYTES_PER_ALL_HANDS_NODE = 21, 25
-"""A node of a public tree: six arrays for one deal, seven for all hands."""
+BYTES_PER_PUBLIC_NODE, BYTES_PER_ALL_HANDS_NODE = PUBLIC_NODE.itemsize + 4, PUBLIC_NODE.itemsize + 8
+"""A node of a public tree, and its row of chance; or, for all hands, its weight and its table."""
 BYTES_PER_DEAL = 32
 """A row of an alias table, and what it is made from."""
 

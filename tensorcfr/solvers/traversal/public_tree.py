@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..._util.limits import INDEX_LIMIT
 from ...errors import GameError
 from ...kernels.alias import make_alias_tables
 from ...kernels.sampling_public import NO_HAND, AllHandsTree
-from ...kernels.traversal import CHANCE_NODE, NO_BLOCK, TERMINAL_NODE, TraversalTree
+from ...kernels.traversal import NO_BLOCK, PUBLIC_NODE, TraversalTree
 from ...model.arrays import CHANCE, TERMINAL, PublicTree
 from ...model.expansion import count_dealing
 from ...model.game import CompiledGame
-from .history_tree import tree_depth
+from .nodes import node_records, tree_depth
 from .table import TableLayout
 
 
@@ -30,14 +28,13 @@ def public_traversal(game: CompiledGame, layout: TableLayout) -> TraversalTree:
     """
     assert game.public is not None
     tree = game.public.tree
-    nodes = _node_arrays(game, layout)
     deals = np.flatnonzero(tree.prior)
     probability = tree.prior.ravel()[deals] / tree.prior.sum()
     threshold, alias = np.empty(len(deals)), np.empty(len(deals), np.uint32)
     make_alias_tables(np.array([0, len(deals)]), probability, threshold, alias)
     drawn = (tree.player == CHANCE).any()
     return TraversalTree(
-        **nodes._asdict(),
+        node=_nodes(game, layout),
         utility=tree.matrix_table.reshape(-1, game.n_players, tree.prior.size),
         depth=tree_depth(tree.first_child),
         width=int(np.diff(tree.first_child).max(initial=1)),
@@ -46,6 +43,7 @@ def public_traversal(game: CompiledGame, layout: TableLayout) -> TraversalTree:
         visits_once=True,
         dealt=game.n_players,
         hands=tree.prior.shape[1],
+        probability=np.empty(0),
         deal=np.stack([deals, deals[alias]], axis=1).astype(np.uint32),
         deal_threshold=threshold,
         hand_offset=_hand_offsets(layout),
@@ -68,14 +66,13 @@ def all_hands_traversal(game: CompiledGame, layout: TableLayout) -> AllHandsTree
     """
     assert game.public is not None
     tree, form = game.public.tree, game.form
-    nodes = _node_arrays(game, layout)
     tables, row = np.unique(terminal_tables(tree), return_inverse=True)
     table = np.zeros(tree.n_nodes, np.uint32)
     table[tree.player == TERMINAL] = row
     mass, utility = _deal_utilities(tree, tables)
     possible = np.diff(form.hand_rank, axis=1)[form.bucket_mask] > 0
     return AllHandsTree(
-        **nodes._asdict(),
+        node=_nodes(game, layout),
         weight=tree.weight.astype(np.uint32),
         table=table,
         hand_offset=np.where(possible, _hand_offsets(layout), NO_HAND).astype(np.uint32),
@@ -121,18 +118,8 @@ def _deal_utilities(tree: PublicTree, tables: np.ndarray) -> tuple[np.ndarray, n
     return mass, utility
 
 
-class _Nodes(NamedTuple):
-    """The arrays over public nodes that both traversals need; see :class:`TraversalTree`."""
-
-    actor: np.ndarray
-    first_child: np.ndarray
-    block: np.ndarray
-    payoff: np.ndarray
-    bucket: np.ndarray
-
-
-def _node_arrays(game: CompiledGame, layout: TableLayout) -> _Nodes:
-    """The arrays over public nodes.
+def _nodes(game: CompiledGame, layout: TableLayout) -> np.ndarray:
+    """The public nodes, :data:`PUBLIC_NODE` (nodes,).
 
     Raises:
         GameError: The table is too large for indices of 32 bits.
@@ -143,18 +130,15 @@ def _node_arrays(game: CompiledGame, layout: TableLayout) -> _Nodes:
         raise GameError(
             f"{game.name} is too large to be traversed: its table has {layout.size:,} numbers"
         )
-    actor = tree.player.astype(np.uint8)
-    actor[tree.player == CHANCE] = CHANCE_NODE
-    actor[tree.player == TERMINAL] = TERMINAL_NODE
+    node = node_records(tree.player, tree.first_child, PUBLIC_NODE)
     decides, terminal = tree.player >= 0, tree.player == TERMINAL
     # A decision that no deal gets to has bucket -1; no traversal gets there either.
-    own_bucket = tree.bucket[decides]
-    first = layout.first[own_bucket] + tree.rank[decides] * layout.step[own_bucket]
-    block, bucket, payoff = (np.zeros(tree.n_nodes, np.uint32) for _ in range(3))
-    block[decides] = np.where(layout.step[own_bucket] > 0, first, int(NO_BLOCK))
-    bucket[decides] = own_bucket
-    payoff[terminal] = tree.payoff[terminal]
-    return _Nodes(actor, tree.first_child.astype(np.uint32), block, payoff, bucket)
+    bucket = tree.bucket[decides]
+    block = layout.first[bucket] + tree.rank[decides] * layout.step[bucket]
+    node["block"][decides] = np.where(layout.step[bucket] > 0, block, int(NO_BLOCK))
+    node["bucket"][decides] = bucket
+    node["payoff"][terminal] = tree.payoff[terminal]
+    return node
 
 
 def _hand_offsets(layout: TableLayout) -> np.ndarray:
