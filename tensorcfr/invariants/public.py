@@ -101,7 +101,7 @@ def check_parents_and_children(reader: PublicReader) -> str | None:
 
 
 def check_actor(reader: PublicReader) -> str | None:
-    """Who acts; terminals are the leaves, and have payoffs."""
+    """Players are 0 or 1; terminals are the leaves, and have payoffs."""
     tree = reader.public
     leaf = np.diff(tree.first_child) == 0
     over = tree.player == TERMINAL
@@ -133,7 +133,7 @@ def check_edge(reader: PublicReader) -> str | None:
         wanted = f"0 to {edges - 1}" if node else "-1"
         return f"public node {node} has edge {tree.edge[node]}, not {wanted}"
     key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
-    # Mostly they ascend, where no sorting is needed.
+    # In most games they ascend already, and no sort is needed.
     if (np.diff(key) > 0).all():
         return None
     order = np.argsort(key, kind="stable")
@@ -172,7 +172,7 @@ def check_weight(reader: PublicReader) -> str | None:
     steps = np.stack([above[drawn], tree.chance[1:][drawn], tree.weight[1:][drawn]])
     kinds, example = np.unique(steps, axis=1, return_index=True)
     for (before, chance, weight), at in zip(kinds.T.tolist(), example.tolist(), strict=True):
-        # A probability that cannot occur may be anything, even no number.
+        # Probabilities for deals that cannot get here may be anything, even nan.
         factor = np.where(tree.weight_table[before] > 0, tree.chance_table[chance], 0.0)
         wanted = tree.weight_table[before] * factor
         off = np.abs(tree.weight_table[weight] - wanted)
@@ -183,7 +183,7 @@ def check_weight(reader: PublicReader) -> str | None:
 
 
 def check_chance_sum(reader: PublicReader) -> str | None:
-    """Chance probabilities are some, and sum to 1, for every deal that gets there."""
+    """Chance probabilities are not negative and sum to 1, for every deal that gets there."""
     tree = reader.public
     chance = np.flatnonzero(tree.player == CHANCE)
     fans = (tree.first_child[chance + 1] - tree.first_child[chance]).astype(np.int64)
@@ -339,8 +339,8 @@ def check_payoff(reader: PublicReader) -> str | None:
 class _Probe:
     """Random weights of hands and of public steps, and both sides of the payoffs under them.
 
-    A public step is numbered by bucket, action and rank; before the first bucket of a player
-    comes his empty sequence, at which his hand plays no part.
+    A public step is numbered by bucket, action and rank; before the first bucket of a player is
+    the player's empty sequence, which is the same for all hands.
     """
 
     def __init__(self, reader: PublicReader) -> None:
@@ -456,7 +456,7 @@ class _Probe:
         term = payoff.value[single] * self.weight[others[0]]
         term *= self.hand_weight(player, row, own[1])
         term *= self.hand_weight(other, column, others[1])
-        # Of nothing at all, the counts would be integers.
+        # Without any entry, bincount would return integers.
         found = np.bincount(own[0] - self.empty[player], term, count).astype(np.float64)
         applied: dict[int, np.ndarray] = {}
         starts = [self.step_of(who, form.blocks.block[:, 3 + who])[0] for who in (player, other)]
