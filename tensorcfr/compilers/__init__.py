@@ -15,7 +15,7 @@ from ..rules import Game, PublicTreeGame
 from . import histories, public_game, walked_game
 
 OPENSPIEL_PREFIX = "openspiel:"
-"""What the string of an OpenSpiel game begins with."""
+"""Prefix of the name of an OpenSpiel game."""
 
 
 def compile_game(
@@ -46,7 +46,7 @@ def compile_game(
     Raises:
         GameError: The game does not exist or its rules break their contract; the message names
             the history or infoset.
-        ImperfectRecallError: A player forgets what he did.
+        ImperfectRecallError: A player forgets an own action.
         MemoryLimitError: The game needs more than ``memory_limit``; says both figures.
         MissingExtraError: OpenSpiel is asked for and not installed; says what installs it.
     """
@@ -62,7 +62,8 @@ def compile_game(
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """A walk makes millions of objects and no cycles; looking for cycles doubles its time."""
+    """No garbage collection: a walk makes millions of objects and no cycles, and the search for
+    cycles would double its time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -73,7 +74,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _rules(source: Any, parameters: dict[str, Any]) -> Game | PublicTreeGame:
-    """The rules that ``source`` stands for."""
+    """The rules of a source."""
     if isinstance(source, str) and not source.startswith(OPENSPIEL_PREFIX):
         return make_game(source, **parameters)
     if parameters:
@@ -95,7 +96,7 @@ def _rules(source: Any, parameters: dict[str, Any]) -> Game | PublicTreeGame:
 
 
 def _name(source: Any, rules: Game | PublicTreeGame, parameters: dict[str, Any]) -> str:
-    """``leduc(ranks=4)`` for what was asked for by name, else what the rules call themselves."""
+    """``leduc(ranks=4)`` for a game asked for by name, else the name that the rules give."""
     if not isinstance(source, str) or source.startswith(OPENSPIEL_PREFIX):
         return rules.name
     base, given = parse_spec(source)

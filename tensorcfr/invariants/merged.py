@@ -63,8 +63,8 @@ def check_sequence_map(reader: Reader) -> str | None:
 
 
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Every bucket that is not left out: its number; int64 (actions, lanes): what stands for its
-    sequences; int64 (lanes,): the merged bucket of the first action."""
+    """Every bucket that is not omitted: its number; int64 (actions, lanes): its merged sequences;
+    int64 (lanes,): the merged bucket of the first action."""
     merged, small = merged_of(reader)
     form = reader.form
     kept = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))

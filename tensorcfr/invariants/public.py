@@ -391,7 +391,7 @@ class _Probe:
         return int(form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket] + rank)
 
     def of_tree(self, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """What the public tree gives a player's public steps, and the size of what was summed."""
+        """Payoffs of a player's public steps by the public tree, and the sums of absolute terms."""
         reader, tree = self.reader, self.reader.public
         kinds, kind = self._kinds
         value, size = np.zeros((2, len(kinds), 4))
@@ -447,7 +447,7 @@ class _Probe:
         return np.where(node == 0, self.empty[player], step)
 
     def of_form(self, player: int) -> np.ndarray:
-        """What entries and blocks give a player's public steps."""
+        """Payoffs of a player's public steps by entries and blocks."""
         form, payoff, other = self.form, self.form.payoff, 1 - player
         single = entries_of(payoff, player)
         row, column = self.reader.entry_row[single], payoff.column[0, single].astype(np.int64)

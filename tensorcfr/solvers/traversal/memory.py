@@ -12,8 +12,7 @@ from .table import TableLayout
 BYTES_PER_HISTORY = HISTORY_NODE.itemsize
 """A node of a tree of histories."""
 BYTES_PER_QUEUED = 44
-"""What a traversal that tries every action may write down about a node: queue, forks, reaches and
-value."""
+"""What a traversal that tries every action keeps per node: queue, forks, reaches and value."""
 BYTES_PER_PUBLIC_NODE, BYTES_PER_ALL_HANDS_NODE = PUBLIC_NODE.itemsize + 4, PUBLIC_NODE.itemsize + 8
 """A node of a public tree, and its row of chance; or, for all hands, its weight and its table."""
 BYTES_PER_DEAL = 32
