@@ -46,7 +46,7 @@ def compile_game(
         GameError: The game does not exist or its rules break their contract; the message names
             the history or infoset.
         FormatError: A file is not in its format; names file, line and column.
-        ImperfectRecallError: A player forgets what he did.
+        ImperfectRecallError: A player forgets an own action.
         MemoryLimitError: The game needs more than ``memory_limit``; says both figures.
         MissingExtraError: OpenSpiel is asked for and not installed; says what installs it.
         OSError: A file cannot be read.
@@ -62,7 +62,8 @@ def compile_game(
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """A walk makes millions of objects and no cycles; looking for cycles doubles its time."""
+    """No garbage collection: a walk makes millions of objects and no cycles, and the search for
+    cycles would double its time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

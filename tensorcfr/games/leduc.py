@@ -33,7 +33,7 @@ class Betting(NamedTuple):
 class LeducPoker(PublicTreeGame):
     """Leduc hold'em, a poker with two rounds of limit betting.
 
-    Everybody antes 1 and gets one card; a round of betting; one board card; a second round.
+    Every player antes 1 and gets one card; a round of betting; one board card; a second round.
     A card that pairs the board beats any other, otherwise the higher rank wins, and equals
     share the pot.
 
@@ -89,8 +89,8 @@ class LeducPoker(PublicTreeGame):
 
     def root(self) -> Betting:
         """The ante is in, player 0 acts."""
-        everybody = self.n_players
-        return Betting("", None, False, 0, (1,) * everybody, frozenset(), 0, everybody)
+        players = self.n_players
+        return Betting("", None, False, 0, (1,) * players, frozenset(), 0, players)
 
     def node(self, state: Betting) -> Decision | Chance | Payoff:
         """Fold is possible when there is something to call; raise below the cap."""
@@ -145,7 +145,7 @@ class LeducPoker(PublicTreeGame):
         )
 
     def matrix(self, key: tuple[int | None, tuple[int, ...], frozenset[int]]) -> np.ndarray:
-        """What each player wins, per unit of the coefficient, for every pair of cards."""
+        """The chips that each player wins, per unit of the coefficient, for every pair of cards."""
         board, paid, folded = key
         held = np.indices(self.prior.shape) // self.suits
         ranks = len(self.cards) // self.suits

@@ -1,4 +1,4 @@
-"""Invariants M: the merged form, and which of its sequences stands for what."""
+"""Invariants M: the merged form, and the map from sequences to merged sequences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .reader import Reader, first_true
 
 
 def merged_of(reader: Reader) -> tuple[Merged, Reader]:
-    """The merged form of a game that has one, and how to look at it."""
+    """The merged form of a game that has one, and a reader of it."""
     assert reader.game.merged is not None
     return reader.game.merged, Reader(reader.game, reader.game.merged.form)
 
@@ -27,8 +27,8 @@ def omitted_buckets(reader: Reader) -> np.ndarray:
 
 
 def merged_with_same_reach(reader: Reader) -> np.ndarray:
-    """For every sequence the merged one that has its reach, int64 (sequences,): that of the
-    sequence before where it is left out."""
+    """For every sequence the merged sequence that has its reach, int64 (sequences,); for sequences
+    that the merged form omits, that of the sequence before."""
     merged, _ = merged_of(reader)
     form = reader.form
     found = merged.sequence.astype(np.int64)
@@ -40,8 +40,8 @@ def merged_with_same_reach(reader: Reader) -> np.ndarray:
 
 
 def check_sequence_map(reader: Reader) -> str | None:
-    """A sequence of the same player for every sequence; the empty one for the empty one, and for
-    those of infosets with one action that are left out."""
+    """Every sequence is mapped to a sequence of the same player; the empty sequence, and those of
+    omitted infosets with one action, to the empty sequence."""
     merged, small = merged_of(reader)
     sequence, form = merged.sequence, reader.form
     if len(sequence) != form.n_sequences:
@@ -63,8 +63,8 @@ def check_sequence_map(reader: Reader) -> str | None:
 
 
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Every bucket that is not left out: its number; int64 (actions, lanes): what stands for its
-    sequences; int64 (lanes,): the merged bucket of the first action."""
+    """Every bucket that is not omitted: its number; int64 (actions, lanes): its merged sequences;
+    int64 (lanes,): the merged bucket of the first action."""
     merged, small = merged_of(reader)
     form = reader.form
     kept = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
@@ -91,7 +91,7 @@ def check_action(reader: Reader) -> str | None:
 
 
 def check_parent(reader: Reader) -> str | None:
-    """What stands for an infoset's parent is the parent of what stands for the infoset."""
+    """Merging commutes with taking the parent."""
     _, small = merged_of(reader)
     carrier = merged_with_same_reach(reader)
     for bucket, to, of in _buckets(reader):
@@ -108,7 +108,7 @@ def check_parent(reader: Reader) -> str | None:
 
 
 def check_merged_use(reader: Reader) -> str | None:
-    """Every merged sequence stands for one."""
+    """Some sequence is mapped to every merged sequence."""
     merged, small = merged_of(reader)
     used = np.zeros(small.form.n_sequences, dtype=bool)
     used[merged.sequence] = True
@@ -118,10 +118,10 @@ def check_merged_use(reader: Reader) -> str | None:
 
 
 def check_payoff(reader: Reader) -> str | None:
-    """Against opponents who play alike in what is merged, each sequence has an equal share of
-    the payoff of the one that stands for it.
+    """Against opponents whose strategies are equal where infosets are merged, each sequence has an
+    equal share of the payoff of its merged sequence.
 
-    Opponents play alike under a random weight per merged sequence, as in P7.
+    The opponents' reaches are one random weight per merged sequence, as in P7.
     """
     merged, small = merged_of(reader)
     small_weight = np.random.default_rng(0).uniform(0.5, 1.5, small.form.n_sequences)
@@ -140,7 +140,7 @@ def check_payoff(reader: Reader) -> str | None:
         off = np.where(stood_for[begin:end], np.abs(given - share[to - low]), 0.0)
         if (off <= PAYOFF_TOLERANCE * np.abs(given)).all():
             continue
-        # What is left of a sum that cancels is compared with what was summed.
+        # Compare the residual with the sum of absolute terms, not with the cancelled sum.
         scale = _passed_up(reader, player, product(magnitudes(reader.form), player, weight))
         if (at := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
             return (
@@ -152,7 +152,7 @@ def check_payoff(reader: Reader) -> str | None:
 
 
 def _passed_up(reader: Reader, player: int, payoff: np.ndarray) -> np.ndarray:
-    """A player's payoffs, those of sequences that are left out added to the sequence before."""
+    """A player's payoffs, with those of omitted sequences added to the sequence before."""
     form = reader.form
     start = int(form.player_sequences[player])
     for bucket in omitted_buckets(reader)[::-1].tolist():
