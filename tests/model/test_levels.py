@@ -6,7 +6,7 @@ import doctest
 
 import numpy as np
 import pytest
-from random_games import random_game, random_public_tree_game
+from support.random_games import random_game, random_public_tree_game
 
 from tensorcfr import compile_game
 from tensorcfr.compilers import merging
