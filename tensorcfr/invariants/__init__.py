@@ -20,17 +20,11 @@ from .reader import Reader
 __all__ = ["INVARIANTS", "Invariant", "check"]
 
 
-MANY_SEQUENCES = 5_000_000
-"""From as many sequences on, invariants M are checked only when all are asked for."""
-
-
 def check(game: CompiledGame, *, expand: bool = False) -> None:
     """Check every invariant of a compiled game, in the order of the list.
 
     What is said of histories is checked of a game that came in as histories.  Of hands x public
     tree it follows from the rest of the list, which is checked without laying out their product.
-    What is said of merged games is left out for the largest games, where it takes longer than
-    compiling.
 
     Args:
         game: The game.
@@ -46,7 +40,7 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         found.add("histories")
     if game.public is not None:
         found.add("public")
-    if game.merged is not None and (expand or game.n_sequences <= MANY_SEQUENCES):
+    if game.merged is not None:
         found.add("merged")
     if not isinstance(game.infoset_labels, InfosetLabels):
         found.add("labels")
@@ -96,6 +90,7 @@ class Invariant(NamedTuple):
 INVARIANTS = (
     Invariant("A1", "dtypes and shapes", arrays.find_array),
     Invariant("A2", "contiguous arrays", arrays.find_contiguous),
+    Invariant("A3", "whole numbers are indices", arrays.find_size),
     Invariant("T1", "parents come first", tree.find_parent, "histories"),
     Invariant("T2", "children are ranges", tree.find_child_ranges, "histories"),
     Invariant("T3", "parent and first_child agree", tree.find_child, "histories"),

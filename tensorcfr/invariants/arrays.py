@@ -118,8 +118,9 @@ def wrong_array(
     """What is wrong with one array; sizes that are not known yet are entered."""
     if not isinstance(array, np.ndarray):
         return f"is of type {type(array).__name__}, not an array"
-    if not np.issubdtype(array.dtype, dtype):
-        return f"is {array.dtype}, not {'a signed integer' if dtype is SMALL else np.dtype(dtype)}"
+    right = np.issubdtype(array.dtype, SMALL) if dtype is SMALL else array.dtype == dtype
+    if not (right and array.dtype.isnative):
+        return f"is {array.dtype.str if right else array.dtype}, not {'a signed integer' if dtype is SMALL else np.dtype(dtype)}"
     if array.ndim == len(dimensions):
         for dimension, size in zip(dimensions, array.shape, strict=True):
             base, offset = shifted(dimension)
@@ -141,10 +142,28 @@ def shifted(dimension: str | int) -> tuple[str, int]:
     return base, int((offset or "0").replace(" ", ""))
 
 
+LEAST, MOST = -2, 1 << 32
+"""What whole numbers of a game may be: sentinels, and indices of 32 bits or the end of them."""
+
+
+def find_size(reader: Reader) -> str | None:
+    """Whole numbers are of the size of indices, so that nothing overflows that is made of them."""
+    for prefix, _, arrays in views(reader):
+        for name, array in arrays.items():
+            # What small types hold is in range.
+            if array.dtype == np.int64 and array.size:
+                least, most = int(array.min()), int(array.max())
+                if least < LEAST or most > MOST:
+                    return f"{prefix}{name} holds {least if least < LEAST else most}"
+    return None
+
+
 def find_contiguous(reader: Reader) -> str | None:
-    """Every array is contiguous."""
+    """Every array is contiguous and aligned, as kernels take it."""
     for prefix, _, arrays in views(reader):
         for name, array in arrays.items():
             if not array.flags.c_contiguous:
                 return f"{prefix}{name} is not contiguous in C order"
+            if not array.flags.aligned:
+                return f"{prefix}{name} is not aligned"
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reader import Reader, first, ranges
+from .reader import Reader, first, outside, ranges
 
 
 def find_terminal_tiles(reader: Reader) -> str | None:
@@ -13,7 +13,7 @@ def find_terminal_tiles(reader: Reader) -> str | None:
     if blocks.n_blocks and reader.form.n_players != 2:
         return f"there are {blocks.n_blocks} blocks for {reader.form.n_players} players"
     begin, count = blocks.block[:, 0], blocks.block[:, 1]
-    if (block := first(count < 1)) is not None:
+    if (block := outside(count, 1, len(blocks.coefficient) + 1)) is not None:
         return f"block {block} has {count[block]} terminals"
     ends = np.append(0, np.cumsum(count))
     if (block := first(begin != ends[:-1])) is not None:

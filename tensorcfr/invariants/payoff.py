@@ -24,6 +24,12 @@ def find_slice_ranges(reader: Reader) -> str | None:
 def find_slice_tiles(reader: Reader) -> str | None:
     """The slices follow one another over the entries."""
     payoff = reader.form.payoff
+    # Longer ones could overflow in the sum.
+    if (at := first(payoff.rows > len(payoff.value) // payoff.entries)) is not None:
+        return (
+            f"slice {at} has {payoff.rows[at]} rows of {payoff.entries[at]} entries, but there are "
+            f"{len(payoff.value)}"
+        )
     ends = np.cumsum(payoff.rows * payoff.entries)
     begins = np.append(0, ends)
     if (at := first(payoff.offset != begins[:-1])) is not None:

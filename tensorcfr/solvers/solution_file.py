@@ -1,0 +1,251 @@
+"""Solutions on disk: the game, the arrays of the solver, and a header that says how they came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import Algorithm, Record, Sampling, from_dict
+from ..evaluation import Evaluation
+from ..invariants.strategies import wrong_state, wrong_strategy
+from ..kernels.iteration import State
+from ..model.game import CompiledGame
+from ..model.locks import Locks
+from ..model.policy import Policy
+from ..storage.archive import (
+    START,
+    Source,
+    Taken,
+    read_arrays,
+    refuse_others,
+    says_where,
+    write_arrays,
+)
+from ..storage.fields import (
+    Fields,
+    by_key,
+    maybe,
+    number,
+    plain,
+    read_fields,
+    record,
+    several,
+    whole,
+)
+from ..storage.fields import text as text_of
+from ..storage.game import pack_game, unpack_game
+from .sampled_solver import SampledState, sampled_state_of
+from .solution import KINDS, BestIterate, Solution, Status, TracePoint
+from .solver import STATE_KEPT, form_for, state_of
+
+MOST_NODES = 1 << 80
+"""Histories that a solve may have touched: beyond what all machines together could visit."""
+
+TRACE_POINT = record(
+    {
+        "iteration": whole(),
+        "nodes_touched": whole(0, MOST_NODES),
+        "seconds": number(0.0),
+        "nash_conv": number(),
+        "exploitability": number(),
+    },
+    # Files of earlier versions lack them.
+    {
+        "decision_nodes_touched": whole(0, MOST_NODES),
+        "last_nash_conv": maybe(number()),
+        "last_exploitability": maybe(number()),
+    },
+)
+
+
+def write_solution(solution: Solution, path: str | Path) -> Path:
+    """What :meth:`Solution.save` does."""
+    header: dict[str, Any] = {
+        "kind": "solution",
+        "algorithm": solution.algorithm.to_dict(),
+        "status": solution.status.name,
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+        **_pack_evaluation(solution.evaluation),
+        "trace": [asdict(point) for point in solution.trace],
+    }
+    if solution.locks:
+        header["locks"] = {label: solution.locks[label] for label in solution.locks}
+    arrays = pack_game(solution.game)
+    arrays["solution/policy"] = solution.policy.probabilities
+    if solution.best is not None:
+        header["best"] = {
+            "kind": solution.best.kind,
+            "iteration": solution.best.iteration,
+            **_pack_evaluation(solution.best.evaluation),
+        }
+        arrays["solution/best"] = solution.best.policy.probabilities
+    if solution.state is not None:
+        kept = STATE_KEPT if isinstance(solution.state, State) else SampledState._fields
+        arrays |= {f"solution/{name}": getattr(solution.state, name) for name in kept}
+    return write_arrays(path, header, arrays)
+
+
+def read_solution(path: Source, memory_limit: int | None = None) -> Solution:
+    """What :meth:`Solution.load` does."""
+    header, arrays = read_arrays(path, "solution", memory_limit=memory_limit)
+    with says_where(path):
+        refuse_others(arrays, ("game/", "solution/"))
+        return _unpack(header, arrays)
+
+
+def solution_header(n_players: int) -> tuple[Fields, Fields]:
+    """What the header of a solution must have, and what it may have, too."""
+    evaluation: Fields = {
+        "values": several(number(), n_players),
+        "best_responses": several(number(), n_players),
+    }
+    required: Fields = {
+        **START,
+        "algorithm": plain,
+        "status": text_of([status.name for status in Status]),
+        "iterations": whole(),
+        "seconds": number(0.0),
+        **evaluation,
+        "trace": several(TRACE_POINT),
+    }
+    optional: Fields = {
+        "locks": by_key(by_key(number(0.0, 1.0))),
+        "best": record({"kind": text_of(KINDS), "iteration": whole(), **evaluation}),
+    }
+    return required, optional
+
+
+def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Solution:
+    """The solution of a header and arrays.
+
+    Raises:
+        ValueError: Something is missing, unknown or wrong; says what.
+    """
+    game = unpack_game(arrays, header["version"])
+    said = read_fields(header, *solution_header(game.n_players))
+    trace = tuple(TracePoint(**point) for point in said["trace"])
+    _check_trace(trace, said["iterations"])
+    algorithm = _algorithm(said["algorithm"])
+    locks = Locks(game, said.get("locks", {}))
+    given = Taken(arrays, "solution/")
+    best = None
+    if (of_best := said.get("best")) is not None:
+        if of_best["iteration"] > said["iterations"]:
+            raise ValueError(f"header.best is of iteration {of_best['iteration']}, beyond the last")
+        best = BestIterate(
+            policy=_policy(game, given, "solution/best"),
+            evaluation=_evaluation(of_best),
+            iteration=of_best["iteration"],
+            kind=of_best["kind"],
+        )
+    policy = _policy(game, given, "solution/policy")
+    state = _state(game, algorithm, locks, given)
+    given.refuse_rest()
+    return Solution(
+        game=game,
+        algorithm=algorithm,
+        status=Status[said["status"]],
+        policy=policy,
+        evaluation=_evaluation(said),
+        iterations=said["iterations"],
+        seconds=said["seconds"],
+        trace=trace,
+        state=state,
+        locks=locks or None,
+        best=best,
+    )
+
+
+def _check_trace(trace: tuple[TracePoint, ...], iterations: int) -> None:
+    """Make sure that the record goes on and not back, up to the last iteration at most."""
+    for index, point in enumerate(trace):
+        above = trace[index - 1] if index else None
+        if above and not (above.iteration < point.iteration and above.seconds <= point.seconds):
+            raise ValueError(f"header.trace[{index}] does not come after the point before it")
+        if point.iteration > iterations:
+            raise ValueError(
+                f"header.trace[{index}] is of iteration {point.iteration}, beyond the last"
+            )
+
+
+def _algorithm(said: Any) -> Record:
+    """The algorithm that a header describes, in full."""
+    if not isinstance(said, dict):
+        raise ValueError("header.algorithm is no object")
+    try:
+        algorithm = from_dict(said)
+        described = algorithm.to_dict()
+    except KeyError as error:
+        raise ValueError(f"header.algorithm lacks the key {error}") from error
+    except (AssertionError, AttributeError, TypeError) as error:
+        raise ValueError(f"header.algorithm is none: {error}") from error
+    _check_described(said, described, "header.algorithm")
+    return algorithm
+
+
+def _check_described(said: Any, described: Any, where: str) -> None:
+    """Make sure that nothing is said beyond what the algorithm, as it was read, says of itself.
+
+    Earlier versions said less; and the digest of one and the same rule differs between versions of
+    Python, so that it was compared where it counts.
+    """
+    if isinstance(said, dict) and isinstance(described, dict):
+        for key, value in said.items():
+            if key not in described:
+                raise ValueError(f"{where} has the unknown key {key!r}")
+            if key != "digest":
+                _check_described(value, described[key], f"{where}.{key}")
+    elif type(said) is bool or type(described) is bool:
+        if said is not described:
+            raise ValueError(f"{where} is {said!r}, which was read as {described!r}")
+    elif said != described:
+        raise ValueError(f"{where} is {said!r}, which was read as {described!r}")
+
+
+def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
+    """The strategies of an array."""
+    policy = Policy(game, given.take(key))
+    if wrong := wrong_strategy(game.form, policy.probabilities):
+        raise ValueError(f"array {key!r}: {wrong}")
+    return policy
+
+
+def _state(
+    game: CompiledGame, algorithm: Record, locks: Locks, given: Taken
+) -> State | SampledState | None:
+    """The arrays that a solver goes on from; none after the linear program."""
+    state: State | SampledState
+    if isinstance(algorithm, Sampling):
+        kept = {name: given.take(f"solution/{name}") for name in SampledState._fields}
+        state = sampled_state_of(game, algorithm, kept)
+        _check_sampled(state)
+    elif isinstance(algorithm, Algorithm):
+        kept = {name: given.take(f"solution/{name}") for name in STATE_KEPT}
+        state = state_of(game, algorithm, kept, locks)
+    else:
+        return None
+    if wrong := wrong_state(form_for(game, algorithm, locks), state):
+        raise ValueError(f"the solver's {wrong}")
+    return state
+
+
+def _check_sampled(state: SampledState) -> None:
+    """What only holds of a sampled state."""
+    if state.last.size and state.last.min() < 0.0:
+        raise ValueError("array 'solution/last' holds a negative sum of weights")
+    if not 0 <= state.touched[1] <= state.touched[0]:
+        raise ValueError(f"array 'solution/touched' is {state.touched.tolist()}")
+
+
+def _pack_evaluation(evaluation: Evaluation) -> dict[str, Any]:
+    return {"values": evaluation.values, "best_responses": evaluation.best_responses}
+
+
+def _evaluation(header: Mapping[str, Any]) -> Evaluation:
+    """The one that a header has."""
+    return Evaluation(header["values"], header["best_responses"])
