@@ -23,17 +23,16 @@ from tensorcfr.algorithms import CFR, DCFR
 from tensorcfr.compilers import compile_game
 from tensorcfr.model.game import CompiledGame
 from tensorcfr.rules import Chance, Decision, Game, Terminal
-from tensorcfr.storage import npz as storage
-from tensorcfr.storage.npz import (
+from tensorcfr.storage import load_game, save_game
+from tensorcfr.storage.archive import (
+    DIGEST,
     HEADER,
     VERSION,
-    load_game,
-    pack_game,
+    digest_of,
     read_arrays,
-    save_game,
-    unpack_game,
     write_arrays,
 )
+from tensorcfr.storage.game import pack_game, pack_labels, unpack_game
 
 
 class Odd(Game):
@@ -164,6 +163,7 @@ def of_version_1(path: Path) -> None:
         if not any(part in key for part in new)
     }
     header["version"] = 1
+    del arrays[DIGEST]
     arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
     np.savez(path, **arrays)
 
@@ -220,7 +220,8 @@ def spoiled(tmp_path: Path, spoil: Callable[[dict[str, Any], dict[str, Any]], No
     header = json.loads(arrays.pop(HEADER).tobytes())
     spoil(header, arrays)
     arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(path, **arrays)
+    del arrays[DIGEST]
+    np.savez(path, **arrays, **{DIGEST: digest_of(arrays)})
     return path
 
 
@@ -288,11 +289,11 @@ def changed(key: str, at: Any, to: Any) -> Callable[[dict[str, Any], dict[str, A
             "{path} is damaged: array 'game/form/blocks/code' is missing",
         ),
         (
-            lambda header, arrays: arrays.update(storage._pack_labels("game/views", ["form"])),
+            lambda header, arrays: arrays.update(pack_labels("game/views", ["form"])),
             "{path} is damaged: array 'game/views/text' lists neither labels nor a public tree",
         ),
         (
-            lambda header, arrays: arrays.update(storage._pack_labels("game/views", ["labels"])),
+            lambda header, arrays: arrays.update(pack_labels("game/views", ["labels"])),
             "{path} is damaged: array 'game/views/text' lists neither a history tree nor a "
             "public one",
         ),

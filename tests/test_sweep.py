@@ -333,7 +333,7 @@ class TestAgain:
         ("content", "message"),
         [
             (b"a,b\n1,2\n", "is no table of a sweep: its columns"),
-            (b"\x89PNG\xff\xfe", "is no table of a sweep: it is not text"),
+            (b"\x89PNG\xff\xfe", "is no table of a sweep: line 1 is not text"),
             (",".join(COLUMNS).encode() + b"\nkuhn,cfr\n", "line 2"),
             (",".join(COLUMNS).encode() + b"\n" + b"x," * 15 + b"x\n", "line 2"),
         ],

@@ -157,5 +157,6 @@ INVARIANTS = (
     Invariant("L3", "action labels", labels.find_actions, "labels"),
     Invariant("L4", "outcome labels", labels.find_outcome_label),
     Invariant("L5", "public labels", labels.find_public_label, "public"),
+    Invariant("L6", "hands are outcomes", labels.find_outcome, "public"),
 )
 """The list, in the order in which it is checked."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,9 @@ def wrong_array(
         return f"is of type {type(array).__name__}, not an array"
     right = np.issubdtype(array.dtype, SMALL) if dtype is SMALL else array.dtype == dtype
     if not (right and array.dtype.isnative):
-        return f"is {array.dtype.str if right else array.dtype}, not {'a signed integer' if dtype is SMALL else np.dtype(dtype)}"
+        kind = "a signed integer" if dtype is SMALL else f"{np.dtype(dtype)}"
+        order = "" if array.dtype.isnative else " in foreign byte order"
+        return f"is {np.dtype(array.dtype.type)}{order}, not {kind}"
     if array.ndim == len(dimensions):
         for dimension, size in zip(dimensions, array.shape, strict=True):
             base, offset = shifted(dimension)
@@ -134,6 +137,7 @@ def wrong_array(
     return None
 
 
+@cache
 def shifted(dimension: str | int) -> tuple[str, int]:
     """``"players - 1"`` as ``("players", -1)``, and 9 as ``("", 9)``."""
     if isinstance(dimension, int):

@@ -7,6 +7,7 @@ worked out by kernels, bucket by bucket.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -142,7 +143,7 @@ def find_parent(reader: Reader) -> str | None:
 
 def members_of(reader: Reader) -> np.ndarray:
     """How many sequences that are not left out each merged one stands for, uint32."""
-    merged, small = merged_of(reader)
+    _, small = merged_of(reader)
     members = np.zeros(small.form.n_sequences, dtype=np.uint32)
     members[small.form.player_sequences[:-1]] = 1
     for _, to in _buckets(reader):
@@ -260,11 +261,8 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 def read_only_form(form: SequenceForm) -> SequenceForm:
     """The same of all arrays of a form."""
-    return form._replace(
-        **{
-            name: read_only(array)
-            if isinstance(array, np.ndarray)
-            else type(array)(*map(read_only, array))
-            for name, array in form._asdict().items()
-        }
-    )
+    layout: dict[str, Any] = form._asdict()
+    for name, array in layout.items():
+        whole = isinstance(array, np.ndarray)
+        layout[name] = read_only(array) if whole else type(array)(*map(read_only, array))
+    return SequenceForm(**layout)

@@ -18,6 +18,7 @@ from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import (
     START,
+    Arrays,
     Source,
     Taken,
     read_arrays,
@@ -64,6 +65,11 @@ TRACE_POINT = record(
 
 def write_solution(solution: Solution, path: str | Path) -> Path:
     """What :meth:`Solution.save` does."""
+    return write_arrays(path, *pack_solution(solution))
+
+
+def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
+    """A solution as a header and arrays."""
     header: dict[str, Any] = {
         "kind": "solution",
         "algorithm": solution.algorithm.to_dict(),
@@ -87,7 +93,7 @@ def write_solution(solution: Solution, path: str | Path) -> Path:
     if solution.state is not None:
         kept = STATE_KEPT if isinstance(solution.state, State) else SampledState._fields
         arrays |= {f"solution/{name}": getattr(solution.state, name) for name in kept}
-    return write_arrays(path, header, arrays)
+    return header, arrays
 
 
 def read_solution(path: Source, memory_limit: int | None = None) -> Solution:
@@ -95,7 +101,7 @@ def read_solution(path: Source, memory_limit: int | None = None) -> Solution:
     header, arrays = read_arrays(path, "solution", memory_limit=memory_limit)
     with says_where(path):
         refuse_others(arrays, ("game/", "solution/"))
-        return _unpack(header, arrays)
+        return unpack_solution(header, arrays)
 
 
 def solution_header(n_players: int) -> tuple[Fields, Fields]:
@@ -120,23 +126,19 @@ def solution_header(n_players: int) -> tuple[Fields, Fields]:
     return required, optional
 
 
-def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Solution:
+def unpack_solution(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Solution:
     """The solution of a header and arrays.
 
     Raises:
         ValueError: Something is missing, unknown or wrong; says what.
     """
     game = unpack_game(arrays, header["version"])
-    said = read_fields(header, *solution_header(game.n_players))
-    trace = tuple(TracePoint(**point) for point in said["trace"])
-    _check_trace(trace, said["iterations"])
-    algorithm = _algorithm(said["algorithm"])
+    said = read_header(header, game.n_players)
+    algorithm = said["algorithm"]
     locks = Locks(game, said.get("locks", {}))
     given = Taken(arrays, "solution/")
     best = None
     if (of_best := said.get("best")) is not None:
-        if of_best["iteration"] > said["iterations"]:
-            raise ValueError(f"header.best is of iteration {of_best['iteration']}, beyond the last")
         best = BestIterate(
             policy=_policy(game, given, "solution/best"),
             evaluation=_evaluation(of_best),
@@ -154,11 +156,28 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Solutio
         evaluation=_evaluation(said),
         iterations=said["iterations"],
         seconds=said["seconds"],
-        trace=trace,
+        trace=said["trace"],
         state=state,
         locks=locks or None,
         best=best,
     )
+
+
+def read_header(header: dict[str, Any], n_players: int) -> dict[str, Any]:
+    """The values of a solution's header, checked; algorithm and trace as what they describe.
+
+    Raises:
+        ValueError: One is missing, unknown or wrong; names it.
+    """
+    said = read_fields(header, *solution_header(n_players))
+    said["algorithm"] = _algorithm(said["algorithm"])
+    said["trace"] = tuple(TracePoint(**point) for point in said["trace"])
+    _check_trace(said["trace"], said["iterations"])
+    if "best" in said and said["best"]["iteration"] > said["iterations"]:
+        raise ValueError(
+            f"header.best is of iteration {said['best']['iteration']}, beyond the last"
+        )
+    return said
 
 
 def _check_trace(trace: tuple[TracePoint, ...], iterations: int) -> None:

@@ -118,7 +118,7 @@ def read_arrays(
         if HEADER not in members:
             raise ValueError(f"{name} was not written by {FORMAT}")
         _check_memory(members, name, memory_limit)
-        header = _read_header(_read_member(file, members[HEADER], name), name)
+        header = parse_header(_read_member(file, members[HEADER], name), name)
         version = header["version"]
         if header["kind"] != kind:
             raise ValueError(f"{name} holds a {header['kind']}, not a {kind}")
@@ -273,7 +273,7 @@ def _list_members(file: BinaryIO, name: str) -> dict[str, _Member]:
     """
     size = file.seek(0, io.SEEK_END)
     try:
-        with zipfile.ZipFile(_Directory(file)) as archive:  # type: ignore[call-overload]
+        with zipfile.ZipFile(_Directory(file)) as archive:
             listed = archive.infolist()
     except OSError as error:
         # The system says so with a number; an offset that leads nowhere is damage.
@@ -431,7 +431,7 @@ def _check_memory(members: Mapping[str, _Member], name: str, memory_limit: int |
 def _read_member(file: BinaryIO, member: _Member, name: str) -> np.ndarray:
     """The array of a member, its checksum checked."""
     array = np.empty(member.shape, member.dtype)
-    numbers = memoryview(array.reshape(-1).view(np.uint8))
+    numbers = array.reshape(-1).view(np.uint8).data
     file.seek(member.start)
     at = 0
     while at < len(numbers):
@@ -452,7 +452,7 @@ START: Fields = {
 """What the header of every file begins with."""
 
 
-def _read_header(array: np.ndarray, name: str) -> dict[str, Any]:
+def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
     """The header of a file, a JSON object; format, version and kind are checked.
 
     Raises:
@@ -465,7 +465,9 @@ def _read_header(array: np.ndarray, name: str) -> dict[str, Any]:
                 array.tobytes(), parse_constant=_no_number, object_pairs_hook=_no_key_twice
             )
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{name} is damaged: array {HEADER!r} is no JSON") from error
+            raise ValueError(
+                f"{name} was not written by {FORMAT}: its header is no JSON"
+            ) from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{name} was not written by {FORMAT}")
     version = header.get("version")
