@@ -42,7 +42,7 @@ HANG_SECONDS = 5.0
 """Processor time that an input may take."""
 LOST_SECONDS = 400.0
 """Seconds without a sign of life after which a batch is ended."""
-BATCH = 20_000
+BATCH = 5_000
 """Inputs per process."""
 SHARES = {"game": 0.1, "solution": 0.08, "header": 0.4, "table": 0.42}
 """How the inputs are shared out to the loaders."""
@@ -321,7 +321,7 @@ def _changed(rng: Random, array: Any, np: Any) -> Any:
     flat = array.reshape(-1)
     if way < 9 and flat.size:
         at = rng.randrange(flat.size)
-        if array.dtype.kind == "f":
+        if array.dtype.kind in "fc":
             value: Any = rng.choice((*ODD_FLOATS, flat[at] * (1 + 1e-6), -flat[at], flat[at] + 1))
         else:
             value = rng.choice((*ODD_NUMBERS, flat[at] + 1, flat[at] - 1, rng.randrange(40)))
@@ -395,7 +395,7 @@ def _change_json(rng: Random, value: Any) -> None:
         del value[key]
     elif way == 1 and isinstance(value, dict):
         value[rng.choice(("x", "", "name", str(key) + "s"))] = old
-    elif way == 2 and isinstance(old, (int, float)) and not isinstance(old, bool):
+    elif way == 2 and isinstance(old, (int, float)) and abs(old) < 1e300:
         value[key] = rng.choice((old + 1, old - 1, -old, old * 2, float(old), str(old)))
     elif way == 3 and isinstance(value, list):
         value.insert(key, old)

@@ -93,6 +93,11 @@ ROWS = [
         "public.parent is int32 in foreign byte order, not a signed integer",
         "kuhn",
     ),
+    Bad(
+        "A1",
+        whole(blocks__program_offset=lambda array: array[:0]),
+        "blocks.program_offset has shape (0,), not (programs + 1,) = (1,)",
+    ),
     Bad("A2", whole(payoff__value=misaligned), "payoff.value is not aligned"),
     Bad("A3", form("bucket_stride", 0, to=2**62), f"bucket_stride holds {2**62}"),
     Bad("A3", tree("first_child", 3, to=-(2**63)), f"first_child holds {-(2**63)}"),
@@ -432,6 +437,7 @@ ROWS = [
     *broken_public_games.ROWS,
 ]
 
+MERGED = [row for row in ROWS if row.number[0] == "M"]
 IN_FILES_SOUND = {
     "is int64 in foreign byte order",
     "is int32 in foreign byte order",
@@ -482,7 +488,7 @@ def test_the_same_through_files(row: Bad, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.number[0] == "M"], ids=str)
+@pytest.mark.parametrize("row", MERGED, ids=lambda row: row.number)
 def test_merged_games_are_checked_alike_by_kernels(
     row: Bad, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,7 +127,7 @@ def wrong_array(
     if array.ndim == len(dimensions):
         for dimension, size in zip(dimensions, array.shape, strict=True):
             base, offset = shifted(dimension)
-            sizes.setdefault(base, size - offset)
+            sizes.setdefault(base, max(0, size - offset))
     wanted = tuple(
         sizes.get(base, 0) + offset if base else offset for base, offset in map(shifted, dimensions)
     )
