@@ -44,7 +44,7 @@ LOST_SECONDS = 400.0
 """Seconds without a sign of life after which a batch is ended."""
 BATCH = 5_000
 """Inputs per process."""
-SHARES = {"game": 0.1, "solution": 0.08, "header": 0.4, "table": 0.42}
+SHARES = {"game": 0.06, "solution": 0.05, "header": 0.43, "table": 0.46}
 """How the inputs are shared out to the loaders."""
 
 GAMES = (
