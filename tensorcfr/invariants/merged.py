@@ -19,7 +19,7 @@ from ..model.payoff_operator import magnitudes, product
 from .payoff import PAYOFF_TOLERANCE
 from .reader import Reader, first, outside
 
-COMPILED_FROM = 1_000_000
+COMPILED_FROM = 200_000
 """Sequences from which on payoffs are multiplied by kernels: those of smaller games take less
 time in NumPy than the kernels take to be compiled, once on every machine."""
 
@@ -47,16 +47,33 @@ def _left_out(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
         yield bucket, slice(begin, begin + lanes), form.infoset_parent[infoset : infoset + lanes]
 
 
-def carried(reader: Reader, array: np.ndarray | None) -> np.ndarray:
-    """Of every sequence what an array says of the merged one that has its reach: that of the
-    sequence before where it is left out; (sequences,).
+PIECE = 1 << 20
+"""Sequences that are looked up at a time: NumPy makes indices of 64 bits of them."""
+
+
+def carry(reader: Reader, array: np.ndarray, player: int, found: np.ndarray) -> None:
+    """Of a player's sequences what an array says of the merged ones that have their reach: those
+    of the sequences before where they are left out.
 
     Args:
         reader: The game.
-        array: (merged sequences,); None for the numbers of the merged sequences, uint32.
+        array: (merged sequences,).
+        player: The player.
+        found: (sequences,): modified in place, at the player's sequences.
     """
-    sequence = merged_of(reader)[0].sequence
-    found = sequence.copy() if array is None else array[sequence]
+    sequence, form = merged_of(reader)[0].sequence, reader.form
+    begin, end = form.player_sequences[player : player + 2].tolist()
+    for at in range(begin, end, PIECE):
+        piece = slice(at, min(at + PIECE, end))
+        np.take(array, sequence[piece], out=found[piece])
+    for bucket, own, above in _left_out(reader):
+        if reader.bucket_player[bucket] == player:
+            found[own] = found[above]
+
+
+def carriers(reader: Reader) -> np.ndarray:
+    """For every sequence the merged one that has its reach, uint32 (sequences,)."""
+    found = merged_of(reader)[0].sequence.copy()
     for _, own, above in _left_out(reader):
         found[own] = found[above]
     return found
@@ -120,7 +137,7 @@ def find_action(reader: Reader) -> str | None:
 def find_parent(reader: Reader) -> str | None:
     """What stands for an infoset's parent is the parent of what stands for the infoset."""
     _, small = merged_of(reader)
-    carrier = read_only(carried(reader, None))
+    carrier = read_only(carriers(reader))
     shapes = tuple(
         map(
             read_only,
@@ -165,64 +182,71 @@ def find_payoff(reader: Reader) -> str | None:
     Opponents play alike under a random weight per merged sequence, as in P7.
     """
     _, small = merged_of(reader)
+    players = range(reader.form.n_players)
     small_weight = np.random.default_rng(0).uniform(0.5, 1.5, small.form.n_sequences)
-    weight = carried(reader, small_weight)
-    members = members_of(reader)
-    for player in range(reader.form.n_players):
-        given = _passed_up(reader, player, multiplied(reader.form, player, weight))
-        shared = multiplied(small.form, player, small_weight)
-        if _wrong_share(reader, player, given, shared, members, given) is None:
+    shares = np.empty(small.form.n_sequences)
+    for player in players:
+        multiply(small.form, player, small_weight, shares)
+    shares /= members_of(reader)
+    for player in players:
+        weight, given = np.empty((2, reader.form.n_sequences))
+        for other in players:
+            if other != player:
+                carry(reader, small_weight, other, weight)
+        multiply(reader.form, player, weight, given)
+        _pass_up(reader, player, given)
+        if _wrong_share(reader, player, given, shares, given) is None:
             continue
         # What is left of a sum that cancels is compared with what was summed.
-        sizes = multiplied(magnitudes(reader.form), player, weight)
-        scale = _passed_up(reader, player, sizes)
-        if (at := _wrong_share(reader, player, given, shared, members, scale)) is not None:
+        scale = np.empty(reader.form.n_sequences)
+        multiply(magnitudes(reader.form), player, weight, scale)
+        _pass_up(reader, player, scale)
+        if (at := _wrong_share(reader, player, given, shares, scale)) is not None:
             to = int(merged_of(reader)[0].sequence[at])
             return (
                 f"the payoffs of {reader.sequence(at)} and of merged sequence {to} "
-                f"differ: under one and the same weights {given[at]:.12g} and "
-                f"{shared[to] / members[to]:.12g}"
+                f"differ: under one and the same weights {given[at]:.12g} and {shares[to]:.12g}"
             )
     return None
 
 
-def multiplied(form: SequenceForm, player: int, weight: np.ndarray) -> np.ndarray:
-    """What the payoff operator gives a player's sequences; those of others are not set.
+def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndarray) -> None:
+    """What the payoff operator gives a player's sequences.
 
     Args:
         form: The game.
         player: Whose payoffs.
-        weight: float64 (sequences,): a weight for every player's sequences.
-
-    Returns:
-        float64 (sequences,).
+        weight: float64 (sequences,): a weight for every sequence of the other players.
+        found: float64 (sequences,): modified in place, at the player's sequences.
     """
-    found = np.empty(form.n_sequences)
     own = slice(int(form.player_sequences[player]), int(form.player_sequences[player + 1]))
     if form.n_sequences < COMPILED_FROM:
         found[own] = product(form, player, weight)
-        return found
+        return
     found[own] = 0.0
     frozen = read_only_form(form)
     multiply_entries(frozen, player, weight, found)
     multiply_blocks(frozen, player, 0, 1, weight, found)
-    return found
 
 
-def _passed_up(reader: Reader, player: int, payoff: np.ndarray) -> np.ndarray:
-    """A player's payoffs, those of sequences that are left out added to the sequence before."""
+def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:
+    """Add a player's payoffs of sequences that are left out to those of the sequences before.
+
+    Args:
+        reader: The game.
+        player: The player.
+        payoff: float64 (sequences,): modified in place.
+    """
     for bucket, own, above in reversed(list(_left_out(reader))):
         if reader.bucket_player[bucket] == player:
             checks.pass_up(payoff[own], read_only(above), payoff)
-    return payoff
 
 
 def _wrong_share(
     reader: Reader,
     player: int,
     given: np.ndarray,
-    shared: np.ndarray,
-    members: np.ndarray,
+    shares: np.ndarray,
     scale: np.ndarray,
 ) -> int | None:
     """The first sequence of a player whose payoff is no equal share, or None.
@@ -231,8 +255,7 @@ def _wrong_share(
         reader: The game.
         player: Whose sequences.
         given: float64 (sequences,): what they get.
-        shared: float64 (merged sequences,): what the merged ones get.
-        members: From :func:`members_of`.
+        shares: float64 (merged sequences,): what each of those that are merged should get.
         scale: float64 (sequences,): what the difference is measured against.
     """
     form, sequence = reader.form, merged_of(reader)[0].sequence
@@ -245,7 +268,7 @@ def _wrong_share(
     ]
     for begin, to in parts:
         own = slice(begin, begin + len(to))
-        at = checks.wrong_shares(to, given[own], shared, members, PAYOFF_TOLERANCE, scale[own])
+        at = checks.wrong_shares(to, given[own], shares, PAYOFF_TOLERANCE, scale[own])
         if at >= 0:
             return begin + at
     return None

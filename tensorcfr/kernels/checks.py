@@ -107,18 +107,16 @@ def count_members(sequence: np.ndarray, members: np.ndarray) -> None:
 def wrong_shares(
     sequence: np.ndarray,
     payoff: np.ndarray,
-    merged_payoff: np.ndarray,
-    members: np.ndarray,
+    shares: np.ndarray,
     tolerance: float,
     scale: np.ndarray,
 ) -> int:
-    """The first sequence that has not an equal share of the payoff of its merged one.
+    """The first sequence that does not get its share of the payoff of its merged one.
 
     Args:
         sequence: uint32 (some,): merged sequences.
         payoff: float64 (some,): what the sequences get.
-        merged_payoff: float64 (merged sequences,).
-        members: uint32 (merged sequences,): from :func:`count_members`.
+        shares: float64 (merged sequences,): what each of those that are merged should get.
         tolerance: How far apart they may be, relative to ``scale``.
         scale: float64 (some,).
 
@@ -126,8 +124,7 @@ def wrong_shares(
         The number of the sequence, or -1.
     """
     for s in range(len(sequence)):
-        share = merged_payoff[sequence[s]] / members[sequence[s]]
-        if not abs(payoff[s] - share) <= tolerance * abs(scale[s]):
+        if not abs(payoff[s] - shares[sequence[s]]) <= tolerance * abs(scale[s]):
             return s
     return -1
 
