@@ -189,25 +189,41 @@ def find_payoff(reader: Reader) -> str | None:
         multiply(small.form, player, small_weight, shares)
     shares /= members_of(reader)
     for player in players:
-        weight, given = np.empty((2, reader.form.n_sequences))
-        for other in players:
-            if other != player:
-                carry(reader, small_weight, other, weight)
-        multiply(reader.form, player, weight, given)
-        _pass_up(reader, player, given)
-        if _wrong_share(reader, player, given, shares, given) is None:
-            continue
-        # What is left of a sum that cancels is compared with what was summed.
-        scale = np.empty(reader.form.n_sequences)
-        multiply(magnitudes(reader.form), player, weight, scale)
-        _pass_up(reader, player, scale)
-        if (at := _wrong_share(reader, player, given, shares, scale)) is not None:
-            to = int(merged_of(reader)[0].sequence[at])
-            return (
-                f"the payoffs of {reader.sequence(at)} and of merged sequence {to} "
-                f"differ: under one and the same weights {given[at]:.12g} and {shares[to]:.12g}"
-            )
+        if wrong := _wrong_payoff(reader, player, small_weight, shares):
+            return wrong
     return None
+
+
+def _wrong_payoff(
+    reader: Reader, player: int, small_weight: np.ndarray, shares: np.ndarray
+) -> str | None:
+    """What is wrong with the payoffs of one player; its arrays are gone when it returns.
+
+    Args:
+        reader: The game.
+        player: The player.
+        small_weight: float64 (merged sequences,): the weights of the merged sequences.
+        shares: float64 (merged sequences,): what each of those that are merged should get.
+    """
+    weight, given = np.empty((2, reader.form.n_sequences))
+    for other in range(reader.form.n_players):
+        if other != player:
+            carry(reader, small_weight, other, weight)
+    multiply(reader.form, player, weight, given)
+    _pass_up(reader, player, given)
+    if _wrong_share(reader, player, given, shares, given) is None:
+        return None
+    # What is left of a sum that cancels is compared with what was summed.
+    scale = np.empty(reader.form.n_sequences)
+    multiply(magnitudes(reader.form), player, weight, scale)
+    _pass_up(reader, player, scale)
+    if (at := _wrong_share(reader, player, given, shares, scale)) is None:
+        return None
+    to = int(merged_of(reader)[0].sequence[at])
+    return (
+        f"the payoffs of {reader.sequence(at)} and of merged sequence {to} "
+        f"differ: under one and the same weights {given[at]:.12g} and {shares[to]:.12g}"
+    )
 
 
 def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndarray) -> None:

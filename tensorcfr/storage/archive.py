@@ -44,7 +44,7 @@ SUFFIX = ".npz"
 """What a path without a suffix gets."""
 HEADER, DIGEST = "header", "digest"
 """Keys of the header, the bytes of a JSON object, and of the digest, the bytes of a SHA-256."""
-MEMORY_FACTOR = 2.5
+MEMORY_FACTOR = 4.0
 """Memory that loading takes at its peak, in sizes of the arrays: the arrays, and what their checks
 take for a while.  Measured by ``python -m benchmarks.loading``."""
 LABEL_BYTES = 100
