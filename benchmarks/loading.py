@@ -65,9 +65,9 @@ def _warm_up() -> None:
     """Compile the kernels of the checks, for large games too."""
     from tensorcfr.invariants import merged
 
-    before, merged.COMPILED_FROM = merged.COMPILED_FROM, 0
+    before, merged.COMPILED_CHECK_FROM = merged.COMPILED_CHECK_FROM, 0
     check(compile_game("leduc"))
-    merged.COMPILED_FROM = before
+    merged.COMPILED_CHECK_FROM = before
 
 
 def _peak_of_loading(path: Path) -> int:

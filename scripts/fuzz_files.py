@@ -561,9 +561,9 @@ def play(game: Any) -> None:
 
     from tensorcfr import Solver, evaluate
     from tensorcfr.invariants import check
-    from tensorcfr.kernels.iteration import multiply_blocks, multiply_entries
-    from tensorcfr.model.payoff_operator import product
+    from tensorcfr.kernels.iteration import multiply_share
     from tensorcfr.model.policy import Policy
+    from tensorcfr.payoff import product
 
     check(game, expand=True)
     values = evaluate(game, Policy.uniform(game)).values
@@ -575,8 +575,7 @@ def play(game: Any) -> None:
     x = np.random.default_rng(0).uniform(size=game.n_sequences)
     for player in range(game.n_players):
         g = np.zeros(game.n_sequences)
-        multiply_entries(game.form, player, x, g)
-        multiply_blocks(game.form, player, 0, 1, x, g)
+        multiply_share(game.form.operator, game.form, player, 0, 1, x, g)
         own = slice(*game.form.player_sequences[player : player + 2])
         if not np.allclose(g[own], product(game.form, player, x), rtol=1e-9, atol=1e-12):
             raise DefectError("the kernel gives another product")

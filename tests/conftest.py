@@ -9,6 +9,8 @@ import pytest
 
 from tensorcfr import ALGORITHMS
 
+pytest.register_assert_rewrite("support")
+
 
 @pytest.fixture
 def registry() -> Iterator[None]:

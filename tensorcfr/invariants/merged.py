@@ -11,17 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_TOLERANCE
 from ..kernels import checks
-from ..kernels.iteration import multiply_blocks, multiply_entries
+from ..kernels.iteration import multiply_share
 from ..model.arrays import SequenceForm
 from ..model.game import Merged
-from ..model.payoff_operator import magnitudes, product
-from .payoff import PAYOFF_TOLERANCE
-from .reader import Reader, first, outside
-
-COMPILED_FROM = 200_000
-"""Sequences from which on payoffs are multiplied by kernels: those of smaller games take less
-time in NumPy than the kernels take to be compiled, once on every machine."""
+from ..payoff import magnitudes, product
+from .reader import Reader, first_true, outside
 
 
 def merged_of(reader: Reader) -> tuple[Merged, Reader]:
@@ -30,7 +26,7 @@ def merged_of(reader: Reader) -> tuple[Merged, Reader]:
     return reader.game.merged, Reader(reader.game, reader.game.merged.form)
 
 
-def left_out(reader: Reader) -> np.ndarray:
+def omitted_buckets(reader: Reader) -> np.ndarray:
     """Buckets of infosets with one action that the merged form leaves out, ascending."""
     merged, small = merged_of(reader)
     form = reader.form
@@ -38,10 +34,10 @@ def left_out(reader: Reader) -> np.ndarray:
     return np.flatnonzero(merged.sequence[form.bucket_sequence] == empty)
 
 
-def _left_out(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
+def _omitted(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
     """Each such bucket: its number, its sequences, and uint32 (lanes,): the sequences before."""
     form = reader.form
-    for bucket in left_out(reader).tolist():
+    for bucket in omitted_buckets(reader).tolist():
         begin, infoset = int(form.bucket_sequence[bucket]), int(form.bucket_infoset[bucket])
         lanes = int(form.bucket_lanes[bucket])
         yield bucket, slice(begin, begin + lanes), form.infoset_parent[infoset : infoset + lanes]
@@ -66,7 +62,7 @@ def carry(reader: Reader, array: np.ndarray, player: int, found: np.ndarray) -> 
     for at in range(begin, end, PIECE):
         piece = slice(at, min(at + PIECE, end))
         np.take(array, sequence[piece], out=found[piece])
-    for bucket, own, above in _left_out(reader):
+    for bucket, own, above in _omitted(reader):
         if reader.bucket_player[bucket] == player:
             found[own] = found[above]
 
@@ -74,12 +70,12 @@ def carry(reader: Reader, array: np.ndarray, player: int, found: np.ndarray) -> 
 def carriers(reader: Reader) -> np.ndarray:
     """For every sequence the merged one that has its reach, uint32 (sequences,)."""
     found = merged_of(reader)[0].sequence.copy()
-    for _, own, above in _left_out(reader):
+    for _, own, above in _omitted(reader):
         found[own] = found[above]
     return found
 
 
-def find_stand_in(reader: Reader) -> str | None:
+def check_sequence_map(reader: Reader) -> str | None:
     """A sequence of the same player for every sequence; the empty one for the empty one, and for
     those of infosets with one action that are left out."""
     merged, small = merged_of(reader)
@@ -112,7 +108,7 @@ def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
     sequences."""
     merged, _ = merged_of(reader)
     form = reader.form
-    kept = np.setdiff1d(np.arange(len(form.bucket_lanes)), left_out(reader))
+    kept = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
     for bucket in kept.tolist():
         begin = int(form.bucket_sequence[bucket])
         lanes, actions = int(form.bucket_lanes[bucket]), int(form.bucket_actions[bucket])
@@ -120,7 +116,7 @@ def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
         yield bucket, read_only(to)
 
 
-def find_action(reader: Reader) -> str | None:
+def check_action(reader: Reader) -> str | None:
     """The actions of an infoset become those of one infoset, in order."""
     small = merged_of(reader)[1].form
     shapes = tuple(
@@ -134,7 +130,7 @@ def find_action(reader: Reader) -> str | None:
     return None
 
 
-def find_parent(reader: Reader) -> str | None:
+def check_parent(reader: Reader) -> str | None:
     """What stands for an infoset's parent is the parent of what stands for the infoset."""
     _, small = merged_of(reader)
     carrier = read_only(carriers(reader))
@@ -168,14 +164,14 @@ def members_of(reader: Reader) -> np.ndarray:
     return members
 
 
-def find_unused(reader: Reader) -> str | None:
+def check_merged_use(reader: Reader) -> str | None:
     """Every merged sequence stands for one."""
-    if (sequence := first(members_of(reader) == 0)) is not None:
+    if (sequence := first_true(members_of(reader) == 0)) is not None:
         return f"merged {merged_of(reader)[1].sequence(sequence)} stands for none"
     return None
 
 
-def find_payoff(reader: Reader) -> str | None:
+def check_payoff(reader: Reader) -> str | None:
     """Against opponents who play alike in what is merged, each sequence has an equal share of
     the payoff of the one that stands for it.
 
@@ -236,13 +232,12 @@ def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndar
         found: float64 (sequences,): modified in place, at the player's sequences.
     """
     own = slice(int(form.player_sequences[player]), int(form.player_sequences[player + 1]))
-    if form.n_sequences < COMPILED_FROM:
+    if form.n_sequences < COMPILED_CHECK_FROM:
         found[own] = product(form, player, weight)
         return
     found[own] = 0.0
     frozen = read_only_form(form)
-    multiply_entries(frozen, player, weight, found)
-    multiply_blocks(frozen, player, 0, 1, weight, found)
+    multiply_share(frozen.operator, frozen, player, 0, 1, weight, found)
 
 
 def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:
@@ -253,7 +248,7 @@ def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:
         player: The player.
         payoff: float64 (sequences,): modified in place.
     """
-    for bucket, own, above in reversed(list(_left_out(reader))):
+    for bucket, own, above in reversed(list(_omitted(reader))):
         if reader.bucket_player[bucket] == player:
             checks.pass_up(payoff[own], read_only(above), payoff)
 
@@ -301,7 +296,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
 def read_only_form(form: SequenceForm) -> SequenceForm:
     """The same of all arrays of a form."""
     layout: dict[str, Any] = form._asdict()
-    for name, array in layout.items():
-        whole = isinstance(array, np.ndarray)
-        layout[name] = read_only(array) if whole else type(array)(*map(read_only, array))
-    return SequenceForm(**layout)
+    parts = [type(part)(*map(read_only, part)) for part in layout.pop("operator")]
+    return SequenceForm(
+        **{name: read_only(array) for name, array in layout.items()}, operator=tuple(parts)
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels import evaluation
 from ..model.arrays import SequenceForm
-from .reader import first
+from .reader import first_true
 
 SUM_TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
 """How far the probabilities of an infoset may be from summing to 1, by dtype."""
@@ -34,7 +34,7 @@ def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
     for begin, actions, lanes, infoset in zip(*(b.tolist() for b in buckets), strict=True):
         table = strategy[begin : begin + actions * lanes].reshape(actions, lanes)
         sums = table.sum(axis=0, dtype=np.float64)
-        if (lane := first(~(np.abs(sums - 1.0) <= tolerance))) is not None:
+        if (lane := first_true(~(np.abs(sums - 1.0) <= tolerance))) is not None:
             return f"the probabilities of infoset {infoset + lane} sum to {float(sums[lane])!r}"
     return None
 
@@ -44,17 +44,25 @@ def wrong_state(form: SequenceForm, state: Any) -> str | None:
 
     Args:
         form: The game that the arrays are over.
-        state: ``strategy`` and ``cumulative``, and ``reach`` if it is kept.
+        state: ``strategy`` and ``cumulative``; ``reach``, ``last`` and ``touched`` if they are
+            kept.
     """
     if wrong := wrong_strategy(form, state.strategy):
         return f"strategy: {wrong}"
-    if (at := first(~(state.cumulative >= 0.0))) is not None:
+    if (at := first_true(~(state.cumulative >= 0.0))) is not None:
         return f"cumulative[{at}] is {state.cumulative[at]}"
+    for name in ("last", "touched"):
+        counted = getattr(state, name, None)
+        if counted is not None and counted.size and counted.min() < 0:
+            return f"{name} holds {counted.min()}, which counts something"
+    touched = getattr(state, "touched", None)
+    if touched is not None and touched[1] > touched[0]:
+        return f"touched is {touched.tolist()}: more decision nodes than nodes"
     reach = getattr(state, "reach", None)
     if reach is None:
         return None
     plan = np.empty_like(reach)
     evaluation.realization_plan(form, state.strategy, plan)
-    if (at := first(~(np.abs(plan - reach) <= REACH_TOLERANCE[str(reach.dtype)]))) is not None:
+    if (at := first_true(~(np.abs(plan - reach) <= REACH_TOLERANCE[str(reach.dtype)]))) is not None:
         return f"reach[{at}] is {reach[at]}, but the strategy reaches it with {plan[at]}"
     return None

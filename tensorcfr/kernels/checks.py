@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import inlined, kernel
+from .._util.jit import inlined, kernel
 
 
 @inlined

@@ -6,17 +6,16 @@ import enum
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ..algorithms import Record
 from ..evaluation import Evaluation
-from ..kernels.iteration import State
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
-from .sampled_solver import SampledState
-from .solver import form_for, last_iterate
+from .base import form_for
+from .kinds import solver_class
 
 KINDS = ("average", "last")
 """Strategies that may be the best: the average, the last iterate."""
@@ -106,7 +105,7 @@ class Solution:
     """Time spent iterating, evaluations not charged, in seconds."""
     trace: tuple[TracePoint, ...] = ()
     """The record at the checkpoints, oldest first."""
-    state: State | SampledState | None = field(default=None, repr=False)
+    state: Any = field(default=None, repr=False)
     """The solver's arrays, read-only, from which ``solve(game, start=solution)`` goes on; none
     after the linear program."""
     locks: Locks | None = None
@@ -142,23 +141,26 @@ class Solution:
     @property
     def nodes_touched(self) -> int:
         """Histories visited; see :class:`TracePoint`."""
-        if isinstance(self.state, SampledState):
-            return int(self.state.touched[0])
-        return self.iterations * self.game.n_players * self.game.n_histories
+        return self._nodes[0]
 
     @property
     def decision_nodes_touched(self) -> int:
         """Decision nodes among them."""
-        if isinstance(self.state, SampledState):
-            return int(self.state.touched[1])
-        return self.iterations * self.game.n_players * self.game.n_decision_nodes
+        return self._nodes[1]
+
+    @cached_property
+    def _nodes(self) -> tuple[int, int]:
+        kind = solver_class(self.algorithm)
+        return (0, 0) if kind is None else kind.count_nodes(self.game, self.state, self.iterations)
 
     @cached_property
     def last_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration would use."""
-        if self.state is None:
+        kind = solver_class(self.algorithm)
+        if kind is None:
             return self.policy
-        return Policy(self.game, last_iterate(self.game, self.form, self.state.strategy))
+        last = kind.last_probabilities(self.game, self.algorithm, self.state, self.locks)
+        return Policy(self.game, last)
 
     def save(self, path: str | Path) -> Path:
         """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).

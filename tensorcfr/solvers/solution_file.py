@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..algorithms import Algorithm, Record, Sampling, from_dict
+from ..algorithms import Record, from_dict
 from ..evaluation import Evaluation
 from ..invariants.strategies import wrong_state, wrong_strategy
-from ..kernels.iteration import State
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
@@ -39,9 +38,9 @@ from ..storage.fields import (
 )
 from ..storage.fields import text as text_of
 from ..storage.game import pack_game, unpack_game
-from .sampled_solver import SampledState, sampled_state_of
+from .base import form_for
+from .kinds import solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
-from .solver import STATE_KEPT, form_for, state_of
 
 MOST_NODES = 1 << 80
 """Histories that a solve may have touched: beyond what all machines together could visit."""
@@ -90,9 +89,8 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
             **_pack_evaluation(solution.best.evaluation),
         }
         arrays["solution/best"] = solution.best.policy.probabilities
-    if solution.state is not None:
-        kept = STATE_KEPT if isinstance(solution.state, State) else SampledState._fields
-        arrays |= {f"solution/{name}": getattr(solution.state, name) for name in kept}
+    if (kind := solver_class(solution.algorithm)) is not None:
+        arrays |= {f"solution/{name}": a for name, a in kind.kept(solution.state).items()}
     return header, arrays
 
 
@@ -234,31 +232,31 @@ def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
     return policy
 
 
-def _state(
-    game: CompiledGame, algorithm: Record, locks: Locks, given: Taken
-) -> State | SampledState | None:
-    """The arrays that a solver goes on from; none after the linear program."""
-    state: State | SampledState
-    if isinstance(algorithm, Sampling):
-        kept = {name: given.take(f"solution/{name}") for name in SampledState._fields}
-        state = sampled_state_of(game, algorithm, kept)
-        _check_sampled(state)
-    elif isinstance(algorithm, Algorithm):
-        kept = {name: given.take(f"solution/{name}") for name in STATE_KEPT}
-        state = state_of(game, algorithm, kept, locks)
-    else:
+def _state(game: CompiledGame, algorithm: Record, locks: Locks, given: Taken) -> Any:
+    """The arrays that a solver goes on from; None after the linear program."""
+    kind = solver_class(algorithm)
+    if kind is None:
         return None
+    state = kind.restore(game, algorithm, _Kept(given), locks)
     if wrong := wrong_state(form_for(game, algorithm, locks), state):
         raise ValueError(f"the solver's {wrong}")
     return state
 
 
-def _check_sampled(state: SampledState) -> None:
-    """What only holds of a sampled state."""
-    if state.last.size and state.last.min() < 0.0:
-        raise ValueError("array 'solution/last' holds a negative sum of weights")
-    if not 0 <= state.touched[1] <= state.touched[0]:
-        raise ValueError(f"array 'solution/touched' is {state.touched.tolist()}")
+class _Kept(Mapping[str, np.ndarray]):
+    """The arrays of a state by name, as :meth:`Taken.take` gives them."""
+
+    def __init__(self, given: Taken) -> None:
+        self._given = given
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._given.take(f"solution/{name}")
+
+    def __iter__(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
 
 
 def _pack_evaluation(evaluation: Evaluation) -> dict[str, Any]:

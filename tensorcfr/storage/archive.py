@@ -216,6 +216,10 @@ class Taken:
         self._left.discard(key)
         return array
 
+    def has(self, prefix: str) -> bool:
+        """Whether any key begins with a prefix."""
+        return any(key.startswith(prefix) for key in self._left)
+
     def refuse_rest(self) -> None:
         """Make sure that all were taken.
 

@@ -15,14 +15,12 @@ import numpy as np
 from ..invariants import check
 from ..model.arrays import (
     HistoryTree,
-    PayoffBlocks,
-    PayoffEntries,
     PublicTree,
     SequenceForm,
-    no_blocks,
 )
 from ..model.game import CompiledGame, Merged
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
+from ..payoff import KINDS
 from .archive import (
     START,
     VERSION,
@@ -193,12 +191,19 @@ def _fields(given: Taken, key: str, view: Any) -> list[np.ndarray]:
 
 
 def _unpack_form(given: Taken, key: str) -> SequenceForm:
-    layout = [name for name in SequenceForm._fields if name not in ("payoff", "blocks")]
+    layout = [name for name in SequenceForm._fields if name != "operator"]
+    kinds = {name: kind for name, kind in KINDS.items() if given.has(f"{key}/{name}/")}
+    parts = [kind(*_fields(given, f"{key}/{name}", kind)) for name, kind in kinds.items()]
     return SequenceForm(
         **{name: given.take(f"{key}/{name}") for name in layout},
-        payoff=PayoffEntries(*_fields(given, f"{key}/payoff", PayoffEntries)),
-        blocks=PayoffBlocks(*_fields(given, f"{key}/blocks", PayoffBlocks)),
+        # Before version 3 empty parts were kept.
+        operator=tuple(part for part in parts if not _is_empty(part)),
     )
+
+
+def _is_empty(part: Any) -> bool:
+    """Whether a part of the payoff operator is empty; its arrays are not known to be sound."""
+    return all(array.ndim for array in part) and bool(part.is_empty)
 
 
 def _from_version_1(arrays: Mapping[str, np.ndarray]) -> Arrays:
@@ -206,11 +211,8 @@ def _from_version_1(arrays: Mapping[str, np.ndarray]) -> Arrays:
     given = Taken(arrays, "game/")
     lanes = given.take("game/form/bucket_lanes", np.int64)
     renamed = {key.replace("form/payoff_", "form/payoff/"): array for key, array in arrays.items()}
-    none = no_blocks(max(0, len(given.take("game/form/player_infosets", np.int64)) - 1))
-    blocks = {f"game/form/blocks/{name}": array for name, array in none._asdict().items()}
     return {
         **renamed,
-        **blocks,
         "game/form/bucket_stride": lanes,
         "game/form/bucket_mask": np.zeros_like(lanes),
         "game/form/hand_rank": np.array([[0, 1]]),
