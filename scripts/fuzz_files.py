@@ -31,6 +31,7 @@ import traceback
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -394,15 +395,16 @@ def _change_json(rng: Random, value: Any) -> None:
     if way == 0:
         del value[key]
     elif way == 1 and isinstance(value, dict):
-        value[rng.choice(("x", "", "name", str(key) + "s"))] = old
+        value[rng.choice(("x", "", "name", str(key) + "s"))] = deepcopy(old)
     elif way == 2 and isinstance(old, (int, float)) and abs(old) < 1e300:
         value[key] = rng.choice((old + 1, old - 1, -old, old * 2, float(old), str(old)))
     elif way == 3 and isinstance(value, list):
-        value.insert(key, old)
+        value.insert(key, deepcopy(old))
     elif way == 4:
         value[key] = rng.choice(([old], {"x": old}))
     else:
-        value[key] = rng.choice(ODD_VALUES)
+        # A copy: what is put in may be changed in its turn.
+        value[key] = deepcopy(rng.choice(ODD_VALUES))
 
 
 def sealed(rng: Random, members: list[tuple[str, bytes]], method: int = 0) -> Mutated:
