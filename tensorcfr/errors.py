@@ -51,6 +51,11 @@ class MemoryLimitError(MemoryError):
         return type(self), (self.what, self.needed, self.limit)
 
 
+class FileSizeError(MemoryLimitError, ValueError):
+    """A file would take more memory than may be used: a ValueError, as whenever a file is refused;
+    says both figures."""
+
+
 class MissingExtraError(ImportError):
     """An optional package is missing; says the command that installs it."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._util.limits import MERGED_CHECK_LIMIT
 from ..errors import InvariantError
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
@@ -27,8 +26,6 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
 
     Invariants of histories are checked if the game came in as histories.  For private hands x
     public tree they follow from the rest of the list, which is checked without expanding the game.
-    Invariants of merged games are skipped for the largest games, where the check takes longer than
-    compiling.
 
     Args:
         game: The game.
@@ -44,7 +41,7 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         found.add("histories")
     if game.public is not None:
         found.add("public")
-    if game.merged is not None and (expand or game.n_sequences <= MERGED_CHECK_LIMIT):
+    if game.merged is not None:
         found.add("merged")
     if not isinstance(game.infoset_labels, InfosetLabels):
         found.add("labels")
@@ -100,6 +97,7 @@ class Invariant(NamedTuple):
 INVARIANTS = (
     Invariant("A1", "dtypes and shapes", arrays.check_array),
     Invariant("A2", "contiguous arrays", arrays.check_contiguous),
+    Invariant("A3", "whole numbers are indices", arrays.check_size),
     Invariant("T1", "parents come first", tree.check_parent, "histories"),
     Invariant("T2", "children are ranges", tree.check_child_ranges, "histories"),
     Invariant("T3", "parent and first_child agree", tree.check_child, "histories"),
@@ -166,5 +164,6 @@ INVARIANTS = (
     Invariant("L3", "action labels", labels.check_actions, "labels"),
     Invariant("L4", "outcome labels", labels.check_outcome_label),
     Invariant("L5", "public labels", labels.check_public_label, "public"),
+    Invariant("L6", "hands are outcomes", labels.check_outcome, "public"),
 )
 """The list, in the order in which it is checked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..payoff.blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE
-from .reader import Reader, first_true, range_error
+from .reader import Reader, first_true, outside, range_error
 
 
 def check_terminal_tiles(reader: Reader) -> str | None:
@@ -14,7 +14,7 @@ def check_terminal_tiles(reader: Reader) -> str | None:
     if blocks.n_blocks and reader.form.n_players != 2:
         return f"there are {blocks.n_blocks} blocks for {reader.form.n_players} players"
     begin, count = blocks.block[:, FIRST], blocks.block[:, COUNT]
-    if (block := first_true(count < 1)) is not None:
+    if (block := outside(count, 1, len(blocks.coefficient) + 1)) is not None:
         return f"block {block} has {count[block]} terminals"
     ends = np.append(0, np.cumsum(count))
     if (block := first_true(begin != ends[:-1])) is not None:

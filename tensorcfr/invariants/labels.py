@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -80,4 +81,18 @@ def check_public_label(reader: Reader) -> str | None:
             return wrong
     if isinstance(reader.game.infoset_labels, InfosetLabels) and (doubt := game.ambiguity()):
         return f"infoset labels may be alike: {doubt}"
+    return None
+
+
+def check_outcome(reader: Reader) -> str | None:
+    """What chance deals and draws are outcomes, for whoever expands the histories."""
+    public, game = reader.game.public, reader.game
+    assert public is not None
+    if game.histories is not None:
+        return None
+    known = set(game.outcome_labels)
+    drawn = np.unique(public.tree.edge[public.tree.chance >= 0]).tolist()
+    for label in (*chain(*public.hands), *(public.edges[edge] for edge in drawn)):
+        if label not in known:
+            return f"{label!r} is none of the outcome labels"
     return None

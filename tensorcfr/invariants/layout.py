@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reader import Reader, first_true, range_error
+from .reader import Reader, first_true, outside, range_error
 
 
 def check_player_ranges(reader: Reader) -> str | None:
@@ -20,9 +20,13 @@ def check_player_ranges(reader: Reader) -> str | None:
 def check_empty_bucket(reader: Reader) -> str | None:
     """No bucket is empty."""
     form = reader.form
-    for name, least in (("level", 0), ("actions", 1), ("lanes", 1)):
+    for name, least, most in (
+        ("level", 0, len(form.bucket_level)),
+        ("actions", 1, form.n_sequences),
+        ("lanes", 1, form.n_infosets),
+    ):
         column = getattr(form, f"bucket_{name}")
-        if (bucket := first_true(column < least)) is not None:
+        if (bucket := outside(column, least, most + 1)) is not None:
             return f"bucket_{name}[{bucket}] is {column[bucket]}"
     return None
 
@@ -97,13 +101,6 @@ def check_parent_owner(reader: Reader) -> str | None:
                 f"{form.infoset_parent[begin + at]}, which is none of his sequences"
             )
     return None
-
-
-def outside(values: np.ndarray, low: int, high: int) -> int | None:
-    """Index of the first value outside a range, or None."""
-    if not len(values) or (low <= values.min() and values.max() < high):
-        return None
-    return first_true((values < low) | (values >= high))
 
 
 def check_parent_level(reader: Reader) -> str | None:

@@ -22,6 +22,12 @@ def check_slice_ranges(reader: Reader) -> str | None:
 def check_slice_tiles(reader: Reader) -> str | None:
     """The slices follow one another over the entries."""
     payoff = reader.entries
+    # Longer ones could overflow in the sum.
+    if (at := first_true(payoff.rows > len(payoff.value) // payoff.entries)) is not None:
+        return (
+            f"slice {at} has {payoff.rows[at]} rows of {payoff.entries[at]} entries, but there are "
+            f"{len(payoff.value)}"
+        )
     ends = np.cumsum(payoff.rows * payoff.entries)
     begins = np.append(0, ends)
     if (at := first_true(payoff.offset != begins[:-1])) is not None:

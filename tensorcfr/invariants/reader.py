@@ -168,13 +168,20 @@ def first_true(wrong: np.ndarray) -> int | None:
     return int(wrong.argmax())
 
 
+def outside(values: np.ndarray, low: int, high: int) -> int | None:
+    """Index of the first value that is not in a range; quick where all of them are."""
+    if not len(values) or (low <= values.min() and values.max() < high):
+        return None
+    return first_true((values < low) | (values >= high))
+
+
 def range_error(
     name: str, starts: np.ndarray, end: int | None, least: int = 0, what: str = "player"
 ) -> str | None:
     """The error in an array of ranges, or None; they begin at 0 and end at ``end``."""
     if starts[0] != 0:
         return f"{name} begins at {starts[0]}, not 0"
-    if (at := first_true(np.diff(starts) < least)) is not None:
+    if (at := first_true(starts[1:] < starts[:-1] + least)) is not None:
         return f"{name} gives {what} {at} the range {starts[at]} to {starts[at + 1]}"
     if end is not None and starts[-1] != end:
         return f"{name} ends at {starts[-1]}, not {end}"

@@ -6,8 +6,8 @@ import doctest
 
 import numpy as np
 import pytest
-from support.random_games import random_game, random_public_tree_game
 
+from support.random_games import random_game, random_public_tree_game
 from tensorcfr import compile_game
 from tensorcfr.compilers import merging
 from tensorcfr.model import levels as module
