@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import suggest
 from .records import UNSAID, Algorithm, describe
-from .registry import Record, find_algorithm, from_dict
+from .registry import ALGORITHMS, Record, find_algorithm, from_dict
 
 SCHEMES: dict[str, tuple[str, ...]] = {
     "whole": ("prune",),
@@ -151,6 +151,13 @@ class Sampling(Record):
         """The options of the record and of its variant, by the names that a call takes."""
         own = {key: getattr(self, key) for key in SCHEMES[self.scheme]}
         return {"variant": self.variant.name, **own, **self.variant.options}
+
+    def usual_options(self, known: Record | None) -> dict[str, Any]:  # noqa: D102
+        if not isinstance(known, Sampling):
+            return super().usual_options(known)
+        # A text leaves out the options of the variant that it names.
+        variant = ALGORITHMS.get(self.variant.name, known.variant)
+        return {**known(variant=variant).options, "variant": known.variant.name}
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         return {

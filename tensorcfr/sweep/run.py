@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from .._util.machine import machine, versions
 from .._util.processes import end_with_parent
-from ..algorithms import LinearProgram, Record
+from ..algorithms import Record
 from ..algorithms.registry import PUBLISHED
 from ..compilers import compile_game
 from ..errors import SweepError
@@ -198,7 +198,7 @@ def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, tell: Tell) 
         told = progress.latest
         tell(cell, _News(new, share, players=game.n_players))
 
-    if isinstance(cell.record, LinearProgram):
+    if cell.record.is_exact:
         solve(compile_game("matching_pennies"), cell.record)  # Imports scipy, off the clock.
         solution = solve(game, cell.record, memory_limit=memory_limit)
     else:

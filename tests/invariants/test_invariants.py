@@ -22,6 +22,7 @@ from tensorcfr.payoff import PayoffBlocks, PayoffEntries, count_entries, product
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 
 LIST = DOCS / "data-model.md"
+EXAMPLES = DOCS / "data-model-examples.md"
 
 ROWS = [
     Bad(
@@ -417,7 +418,7 @@ def test_every_line_of_the_list_is_checked_and_has_a_row() -> None:
 
 def test_the_worked_examples_of_the_list_are_true() -> None:
     """Their rows are ``| `field` | `[first values ... last values]` |``; ``field`` may be cut."""
-    _, kuhn, dice = LIST.read_text("utf-8").split("\n## A", 2)
+    _, kuhn, dice = EXAMPLES.read_text("utf-8").split("\n## A", 2)
     game = compiled("kuhn")
     arrays = [*game.arrays().items(), *game.tree._asdict().items()]
     expected = [(name.partition("/")[2].replace("/", ".") or name, array) for name, array in arrays]

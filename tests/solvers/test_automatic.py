@@ -11,7 +11,7 @@ from tensorcfr import Algorithm, CompiledGame, Solver, compile_game, register, s
 from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, find_algorithm
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers import Status
-from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, automatic
+from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, choose
 
 KUHN = compile_game("kuhn")
 DECK = "leduc(ranks=13, suits=4)"
@@ -41,18 +41,18 @@ def compiled(game: str) -> CompiledGame:
     ],
 )
 def test_the_choice(game: str, target: float | None, chosen: Any) -> None:
-    assert automatic(compiled(game), target=target) == chosen
+    assert choose(compiled(game), target=target) == chosen
 
 
 def test_where_the_linear_program_will_not_do() -> None:
-    assert automatic(KUHN, exact=False) == PDCFR_PLUS
-    assert automatic(KUHN, target=1e-12, exact=False) == PDCFR_PLUS
+    assert choose(KUHN, exact=False) == PDCFR_PLUS
+    assert choose(KUHN, target=1e-12, exact=False) == PDCFR_PLUS
 
 
 def test_the_unit_of_the_utilities_does_not_matter() -> None:
     """Kuhn's utilities go from -2 to 2."""
-    assert automatic(KUHN, target=3.99 * EXACT_TARGET) == LP
-    assert automatic(KUHN, target=4.01 * EXACT_TARGET) == PDCFR_PLUS
+    assert choose(KUHN, target=3.99 * EXACT_TARGET) == LP
+    assert choose(KUHN, target=4.01 * EXACT_TARGET) == PDCFR_PLUS
 
 
 @pytest.mark.full

@@ -13,7 +13,7 @@ from support.reference import ReferenceCFR
 from tensorcfr import Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.games import make_game
-from tensorcfr.solvers.solver import form_for
+from tensorcfr.solvers.base import form_for
 from tensorcfr.solvers.warm_start import regrets_for, warm_state
 
 OTHERS = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pcfr+gradient", "pdcfr+")

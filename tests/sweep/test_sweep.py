@@ -20,7 +20,16 @@ import pytest
 from support.paths import ROOT
 from tensorcfr import Algorithm, Solution, compile_game, solve
 from tensorcfr._util.machine import machine, versions
-from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, DCFR_POSTFLOP, EXTERNAL_SAMPLING, HEDGE, LP
+from tensorcfr.algorithms import (
+    CFR,
+    CFR_PLUS,
+    DCFR,
+    DCFR_POSTFLOP,
+    EXTERNAL_SAMPLING,
+    HEDGE,
+    LP,
+    Record,
+)
 from tensorcfr.errors import SweepError
 from tensorcfr.solvers.driver import solve as real_solve
 from tensorcfr.sweep import (
@@ -218,10 +227,11 @@ class TestNames:
         assert [cell.key for cell in found] == [("kuhn", "cfr", None)]
 
 
-class Drawn:
-    """Stands for a sampling algorithm: a record that is none of the deterministic ones."""
+class Drawn(Record):
+    """A record of an algorithm that samples."""
 
     name = "drawn"
+    is_sampled = True
 
     def __str__(self) -> str:
         return self.name
