@@ -220,12 +220,16 @@ class Bench:
         package = program.file.partition("/")[0]
         folders = program.tests or BESIDE.get(package, (package,))
         beside = [f"tests/{name}" for name in folders if (self.tree / "tests" / name).exists()]
-        # As Python, kernels are slow but need no compiling.
-        plain = program.is_kernel and not program.jit
         runs: list[tuple[str, list[str], list[str]]] = [
-            (JIT_OFF if plain else "beside", beside, ["-m", "fast"]),
+            # Kernels as Python are slow, but need no compiling.
+            (JIT_OFF, beside, ["-m", "fast"]),
+            ("beside", beside, ["-m", "fast"]),
             ("suite", [], ["-n", workers, "-m", SUITE]),
-        ][: 1 if quick else 2]
+        ]
+        if program.jit:
+            del runs[0]
+        if quick:
+            del runs[1:]
         for stage, tests, options in runs:
             if by := self.run(tests, *options, jit=stage != JIT_OFF, cache=cache):
                 return stage, by
@@ -252,7 +256,9 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only check that all patches apply")
-    parser.add_argument("--only", metavar="WORD", help="those whose file or name contains a word")
+    parser.add_argument(
+        "--only", nargs="+", metavar="WORD", help="those whose file or name contains a word"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="wrong programs tried at a time")
     parser.add_argument("--workers", default="2", help="processes for the whole suite")
     parser.add_argument("--quick", action="store_true", help="only the tests beside the patch")
@@ -264,8 +270,11 @@ def main() -> int:
         print("\n".join(broken), file=sys.stderr)
         return 1
     if arguments.only:
-        word = arguments.only
-        programs = [one for one in programs if word in f"{PACKAGE}/{one.file} {one.name}"]
+        programs = [
+            one
+            for one in programs
+            if any(word in f"{PACKAGE}/{one.file} {one.name}" for word in arguments.only)
+        ]
     if arguments.check:
         print(f"all {len(programs)} patches apply")
         return 0
