@@ -16,7 +16,7 @@ class Betting(NamedTuple):
     """The public state of the table."""
 
     label: str
-    """The betting so far, as in infoset labels."""
+    """The betting so far, as in infoset labels; a blank follows the board card."""
     board: int | None
     to_deal: bool
     """Whether the board card comes next."""
@@ -45,7 +45,7 @@ class LeducPoker(PublicTreeGame):
         players: 2 or 3.
 
     Infoset labels are the card, the betting (f, c, r), and after a ``/`` the board card and
-    the second round: ``"Js"``, ``"Js cr"``, ``"Js crc/Qh r"``.
+    the second round: ``"Js"``, ``"Js cr"``, ``"Js crc/Qh"``, ``"Js crc/Qh r"``.
 
     The defaults equal OpenSpiel's ``leduc_poker``: 9,457 histories, 936 infosets, value
     -0.0856064 for player 0; three players equal ``leduc_poker(players=3)``.
@@ -103,7 +103,7 @@ class LeducPoker(PublicTreeGame):
             actions.insert(0, FOLD)
         if state.raises < self.raise_cap:
             actions.append(RAISE)
-        return Decision(state.player, f" {state.label}" if state.label else "", tuple(actions))
+        return Decision(state.player, f" {state.label}".rstrip(), tuple(actions))
 
     def next(self, state: Betting, action: str) -> Betting:
         """The table after an action, or after the card ``action`` is dealt to the board."""

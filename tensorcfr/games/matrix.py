@@ -24,7 +24,8 @@ class MatrixGame(Game):
 
     Args:
         payoffs: What everybody gets, shape ``(n_players, actions of player 0, actions of player
-            1, ...)``; or one matrix, what the row player gets and the column player pays.
+            1, ...)``; or one matrix, what the row player gets and the column player pays; or one
+            list, what a single player gets.
         actions: Per player, the labels of the actions; by default they are numbered from 0.
         title: The name of the game.
 
@@ -212,12 +213,14 @@ def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
         raise ValueError(
             f"matrix: payoffs must be an array of numbers whose rows are equally long ({error})"
         ) from None
-    if table.ndim == 2:
+    if table.ndim == 1:
+        table = table[None]
+    elif table.ndim == 2:
         table = np.stack([table, 0.0 - table])
     if table.ndim < 2 or table.ndim != len(table) + 1:
         raise ValueError(
             "matrix: payoffs must have shape (n_players, actions of player 0, ...), one axis per"
-            f" player after the first, or be one matrix, not shape {table.shape}"
+            f" player after the first, or be one matrix or one list, not shape {table.shape}"
         )
     if table.size == 0:
         raise ValueError(

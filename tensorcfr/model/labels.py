@@ -220,7 +220,11 @@ class InfosetIndex(Mapping[str, int]):
         return iter(self.labels)
 
     def __getitem__(self, label: str) -> int:
-        infoset = self.labels.places.find(label)
+        find = self.labels.places.find
+        infoset = find(label)
+        if infoset is None:
+            # Labels of Leduc ended in a blank after the board card; files of then still do.
+            infoset = find(label.rstrip(" ")) if label.endswith(" ") else find(f"{label} ")
         if infoset is None:
             raise KeyError(label)
         return infoset
