@@ -191,6 +191,23 @@ def test_best_response(name: str) -> None:
         assert best[player] == pytest.approx(float(q[empty]), abs=1e-12)
 
 
+@pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="NumPy adds float32 to a Python float in float32"
+)
+@pytest.mark.parametrize("name", ["leduc", "wide"])
+def test_sums_of_single_precision_are_double(name: str) -> None:
+    """Every term is a product of two float32; their sum is not."""
+    game = GAMES[name]
+    reach = random_reach(game, seed=2).astype(np.float32)
+    value, (expected, best) = np.empty_like(reach), np.empty((2, game.n_players))
+    evaluation.evaluate(game.form, reach, value, expected, best, None)
+    for player in range(game.n_players):
+        product(game.form, player, reach, value)
+        own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
+        terms = (reach[own] * value[own]).astype(np.float64)
+        assert expected[player] == pytest.approx(terms.sum(), abs=1e-13 * np.abs(terms).sum())
+
+
 @pytest.mark.parametrize("name", GAMES)
 def test_normalise_and_realization_plan(name: str) -> None:
     game = GAMES[name]
