@@ -1,8 +1,8 @@
-"""The invariants of a compiled game, checked; the list itself is ``docs/data-model.md``.
+"""Checks of a compiled game against the list of invariants in ``docs/data-model.md``.
 
-:data:`INVARIANTS` has one row per line of that list, in the same order, and one module per
-group.  A row's function looks at the arrays and says what is wrong, or nothing; it may rely on
-the rows above it, so that no function meets a game whose indices lead astray.
+:data:`INVARIANTS` has one row per line of that list, in the same order; there is one module per
+group.  The function of a row returns a description of the error, or None.  It may rely on the rows
+above it, so no function follows an index that has not been checked.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["INVARIANTS", "Invariant", "check"]
 def check(game: CompiledGame, *, expand: bool = False) -> None:
     """Check every invariant of a compiled game, in the order of the list.
 
-    What is said of histories is checked of a game that came in as histories.  Of hands x public
-    tree it follows from the rest of the list, which is checked without laying out their product.
+    Invariants of histories are checked if the game came in as histories.  For private hands x
+    public tree they follow from the rest of the list, which is checked without expanding the game.
 
     Args:
         game: The game.
-        expand: Whether to check all of the list: to expand hands x public tree, and to make labels
-            that are only made when they are asked for.
+        expand: Whether to check the whole list: expand private hands x public tree, and make the
+            labels that are otherwise made on demand.
 
     Raises:
         InvariantError: One is broken; the message begins with its number and name and goes on
@@ -48,7 +48,7 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
     kind = Reader if game.public is None else PublicReader
     run(kind(game, game.form), [row for row in INVARIANTS if row.of in found])
     if expand:
-        # Only what is sound can be expanded.
+        # Only after the public tree has been checked can it be expanded.
         expanded = kind(game, game.form, expand=True)
         left = {"histories", "labels"} - found
         run(expanded, [row for row in INVARIANTS if row.number[0] == "A" or row.of in left])
@@ -89,9 +89,9 @@ class Invariant(NamedTuple):
     name: str
     """The same in a few words."""
     check: Callable[[Any], str | None]
-    """What is wrong, or nothing."""
+    """Returns a description of the error, or None."""
     of: str = "form"
-    """What a game must have for it to be checked: all have a ``form``."""
+    """The view that a game must have for the row to apply; all games have a ``form``."""
 
 
 INVARIANTS = (

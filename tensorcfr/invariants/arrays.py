@@ -65,7 +65,7 @@ PUBLIC: Declared = {
 
 
 def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
-    """What the names of a view begin with, what is declared, and the arrays."""
+    """For each view: the prefix of its array names, the declaration, and the arrays."""
     game = reader.game
     yield "", declared_form(game.form), dict(named(game.form))
     if reader.has_tree:
@@ -115,7 +115,14 @@ def check_array(reader: Reader) -> str | None:
 def array_error(
     array: Any, dtype: type, dimensions: tuple[str | int, ...], sizes: dict[str, int]
 ) -> str | None:
-    """What is wrong with one array; sizes that are not known yet are entered."""
+    """The error in one array, or None.
+
+    Args:
+        array: The array.
+        dtype: Its declared dtype.
+        dimensions: Its declared shape.
+        sizes: Sizes by name of a dimension; those of the array are added where unknown.
+    """
     if not isinstance(array, np.ndarray):
         return f"is of type {type(array).__name__}, not an array"
     any_size = dtype is ANY_SIGNED

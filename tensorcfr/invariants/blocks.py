@@ -123,7 +123,7 @@ def check_order(reader: Reader) -> str | None:
 
 
 def check_group(reader: Reader) -> str | None:
-    """The groups of a player follow one another over his blocks; none is empty."""
+    """The groups of a player follow one another over the player's blocks; none is empty."""
     blocks = reader.blocks
     offset, owners = blocks.group_offset, blocks.player_groups
     wrong = range_error("blocks.player_groups", owners, len(offset) - 1) or range_error(

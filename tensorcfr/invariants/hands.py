@@ -1,4 +1,4 @@
-"""Invariants H: which hands the lanes of a bucket stand for."""
+"""Invariants H: the hands of the lanes of a bucket."""
 
 from __future__ import annotations
 

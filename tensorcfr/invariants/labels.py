@@ -22,7 +22,7 @@ def check_count(reader: Reader) -> str | None:
 
 
 def label_error(labels: Sequence[object]) -> str | None:
-    """What is no string, or is there twice."""
+    """The label that is not a string or occurs twice, as an error; or None."""
     if not set(map(type, labels)) <= {str}:
         bad = next(label for label in labels if type(label) is not str)
         return f"{bad!r} is of type {type(bad).__name__}, not str"

@@ -108,7 +108,7 @@ def check_parent_level(reader: Reader) -> str | None:
     form = reader.form
     for bucket, player in enumerate(reader.bucket_player.tolist()):
         level, begin = int(form.bucket_level[bucket]), int(form.bucket_infoset[bucket])
-        # What lies above are the empty sequence and the buckets before those of this level.
+        # Valid parents: the empty sequence, and the buckets before those of this level.
         same = (form.bucket_level == level) & (reader.bucket_player == player)
         low, high = int(form.player_sequences[player]), int(form.bucket_sequence[same][0])
         parents = form.infoset_parent[begin : begin + form.bucket_lanes[bucket]]
@@ -123,7 +123,7 @@ def check_parent_level(reader: Reader) -> str | None:
 
 
 def check_owner(reader: Reader) -> str | None:
-    """Who acts at a history owns its infoset."""
+    """The player who acts at a history owns its infoset."""
     tree, deciding = reader.tree, reader.deciding
     owner = reader.game.infoset_player[tree.infoset[deciding]]
     if (at := first_true(tree.player[deciding] != owner)) is not None:
@@ -158,7 +158,7 @@ def check_child_count(reader: Reader) -> str | None:
 
 
 def check_recall(reader: Reader) -> str | None:
-    """Whoever acts came by the parent sequence of the infoset."""
+    """The last own sequence of the player who acts is the parent of the infoset."""
     tree, deciding = reader.tree, reader.deciding
     last, _ = reader.last_and_reach
     came = last[tree.player[deciding], deciding]

@@ -38,7 +38,7 @@ def check_slice_tiles(reader: Reader) -> str | None:
 
 
 def check_row_order(reader: Reader) -> str | None:
-    """The rows of a player are his sequences, each at most once, ascending."""
+    """The rows of a player are own sequences, each at most once, ascending."""
     form, payoff = reader.form, reader.entries
     owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
     begin, end = payoff.row, payoff.row + payoff.rows
@@ -46,7 +46,7 @@ def check_row_order(reader: Reader) -> str | None:
     if (at := first_true(~inside)) is not None:
         return (
             f"slice {at} of player {owner[at]} has rows {begin[at]} to {end[at] - 1}, "
-            "which are not all his sequences"
+            "which are not all sequences of that player"
         )
     if (at := first_true((begin[1:] < end[:-1]) & (owner[1:] == owner[:-1]))) is not None:
         return (
@@ -123,7 +123,7 @@ def check_payoff(reader: Reader) -> str | None:
         off = np.abs(in_tree - in_form)
         if (off <= PAYOFF_TOLERANCE * np.abs(in_tree)).all():
             continue
-        # What is left of a sum that cancels is compared with what was summed.
+        # Compare the residual with the sum of absolute terms, not with the cancelled sum.
         scale = np.bincount(row, np.abs(term), size)
         if (at := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
             return (

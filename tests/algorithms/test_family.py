@@ -52,6 +52,7 @@ MANY_HISTORIES = {"one_card_poker": 12, "goofspiel(cards=4)": 14}
 """Games, and how many histories their largest infosets hold."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("variant", ["dcfr", "dcfr+", "pdcfr+"])
 @pytest.mark.parametrize("name", MANY_HISTORIES)
 def test_one_discount_per_infoset_and_iteration(name: str, variant: str) -> None:
@@ -231,6 +232,7 @@ def multiplied(name: str, factor: float) -> CompiledGame:
     return compile_game(Multiplied(as_game(make_game(name)), factor))
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize(("game", "algorithm"), CHAOTIC)
 def test_as_near_as_rounding_lets_programs_be(game: str, algorithm: str) -> None:

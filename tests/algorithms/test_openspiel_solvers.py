@@ -64,6 +64,7 @@ def largest_difference(name: str, algorithm: Algorithm, theirs: object, iteratio
     return max(abs(found.nash_conv - conv), np.abs(np.array(found.values) - values).max())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("algorithm", SOLVERS)
 @pytest.mark.parametrize("name", GAMES)
 def test_values_and_nash_conv(name: str, algorithm: str) -> None:
@@ -71,12 +72,14 @@ def test_values_and_nash_conv(name: str, algorithm: str) -> None:
     assert largest_difference(name, record, theirs, GAMES[name]) < 1e-9
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("algorithm", SLOW_SOLVERS)
 def test_python_solvers(algorithm: str) -> None:
     record, theirs = SLOW_SOLVERS[algorithm]
     assert largest_difference("kuhn_poker", record, theirs, 50) < 1e-9
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("algorithm", SOLVERS)
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
 def test_every_infoset(name: str, algorithm: str) -> None:

@@ -70,6 +70,7 @@ class TestTutorial:
         assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "page", ["walkthrough.md", pytest.param("sampling.md", marks=pytest.mark.compiled)]
 )

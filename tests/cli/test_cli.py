@@ -460,6 +460,7 @@ class TestArguments:
             read(",")
 
 
+@pytest.mark.full
 def test_as_a_module() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tensorcfr", "solve", "kuhn", "--iters", "10"],

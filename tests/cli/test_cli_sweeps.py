@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,7 @@ class TestSweep:
         printed("sweep", path, *TWO, "--nodes", "10000", "--processes", "2")
         assert read_sweep(path)[: len(before)] == before
 
+    @pytest.mark.full
     def test_picture(self, tmp_path: Path) -> None:
         picture = tmp_path / "s.svg"
         words = ("sweep", tmp_path / "s.csv", *TWO, "--iters", "5", "--plot", picture)
@@ -105,15 +108,17 @@ class TestSweep:
         assert "of 2" in result.stderr
         assert "exploitability" in result.stderr
 
+    @pytest.mark.full
     @pytest.mark.skipif(sys.platform == "win32", reason="signals")
     @pytest.mark.parametrize("processes", [1, 2])
     def test_ctrl_c(self, tmp_path: Path, processes: int) -> None:
         """As a terminal sends it: to the command and all its processes."""
         path = tmp_path / "s.csv"
-        running = running_sweep(path, processes)
-        os.killpg(running.pid, signal.SIGINT)
-        assert_interrupted(running, path, 130)
+        with running_sweep(path, processes) as running:
+            os.killpg(running.pid, signal.SIGINT)
+            assert_interrupted(running, path, 130)
 
+    @pytest.mark.full
     @pytest.mark.skipif(sys.platform == "win32", reason="signals")
     @pytest.mark.parametrize("processes", [1, 2])
     @pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129)])
@@ -121,27 +126,34 @@ class TestSweep:
         """As a service manager or a closed connection sends them, to the command alone; exit
         statuses are 128 and the number of the signal (POSIX signals 15 and 1)."""
         path = tmp_path / "s.csv"
-        running = running_sweep(path, processes)
-        os.kill(running.pid, getattr(signal, name))
-        assert_interrupted(running, path, status)
+        with running_sweep(path, processes) as running:
+            os.kill(running.pid, getattr(signal, name))
+            assert_interrupted(running, path, status)
 
+    @pytest.mark.full
     @pytest.mark.skipif(sys.platform == "win32", reason="signals")
     def test_a_killed_sweep_leaves_no_process(self, tmp_path: Path) -> None:
         """Nobody is there to end the workers: they must do it themselves."""
         path = tmp_path / "s.csv"
-        running = running_sweep(path, 2)
-        assert len(group(running.pid)) >= 3
-        os.kill(running.pid, signal.SIGKILL)
-        running.communicate(timeout=30)
-        deadline = time.monotonic() + 5
-        while group(running.pid) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert group(running.pid) == []
+        with running_sweep(path, 2) as running:
+            assert len(group(running.pid)) >= 3
+            os.kill(running.pid, signal.SIGKILL)
+            running.communicate(timeout=PATIENCE)
+            deadline = time.monotonic() + 30
+            while group(running.pid) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert group(running.pid) == []
         assert any(row.iteration > 1000 for row in read_sweep(path))
 
 
-def running_sweep(path: Path, processes: int) -> subprocess.Popen[str]:
-    """A sweep in a session of its own, all its processes at work, one cell finished."""
+PATIENCE = 240
+"""Seconds after which something hangs, also on a busy machine."""
+
+
+@contextmanager
+def running_sweep(path: Path, processes: int) -> Iterator[subprocess.Popen[str]]:
+    """A sweep in a session of its own, all its processes at work, one cell finished; a test that
+    fails leaves none of them."""
     words = ["sweep", path, "-g", "kuhn", "-a", "lp", "-a", "cfr", "-a", "cfr+"]
     words += ["--time-limit", "600", "--processes", processes]
     command = [sys.executable, "-m", "tensorcfr", *map(str, words)]
@@ -150,18 +162,22 @@ def running_sweep(path: Path, processes: int) -> subprocess.Popen[str]:
     )
     # All processes at work: what is interrupted while it is imported says so itself.
     at_work = {"cfr", "cfr+"} if processes == 2 else {"cfr"}
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         rows = read_sweep(path) if path.exists() and path.stat().st_size > 1000 else []
         far = at_work <= {row.algorithm for row in rows if row.iteration > 1000}
         if far and any(row.ends_cell for row in rows):
             break
         time.sleep(0.05)
-    return running
+    try:
+        yield running
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
 
 
 def assert_interrupted(running: subprocess.Popen[str], path: Path, status: int) -> None:
-    _, error = running.communicate(timeout=30)
+    _, error = running.communicate(timeout=PATIENCE)
     assert error == (
         f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command goes on\n"
     )
@@ -185,6 +201,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.full
 class TestPlot:
     def test_a_picture_and_the_summary(self, table: Path, tmp_path: Path) -> None:
         picture = tmp_path / "s.png"
@@ -215,6 +232,7 @@ class TestPlot:
         assert "is no table of a sweep" in refused(USAGE, "plot", picture)
 
 
+@pytest.mark.full
 class TestChart:
     def test_kuhn(self, tmp_path: Path) -> None:
         picture = tmp_path / "kuhn.svg"

@@ -14,7 +14,7 @@ from itertools import product as product_of
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import (
@@ -31,6 +31,7 @@ from support.equality import (
 )
 from support.payoff_paths import PATHS, forced
 from support.products import naive_product, product, random_reach
+from support.properties import examples
 from support.random_games import (
     MATRIX_KINDS,
     RandomPublicTreeGame,
@@ -75,6 +76,7 @@ BUILT_IN = (
     "bluff(dice=(2, 1), faces=3)",
     "leduc(ranks=4, suits=1)",
 )
+LARGEST = BUILT_IN[-3:]
 
 
 @cache
@@ -108,7 +110,10 @@ def check_every_path(rules: PublicTreeGame, variant: str, marks: Sequence[int]) 
 
 
 @pytest.mark.parametrize("variant", ["cfr", "cfr simultaneous", "cfr+"])
-@pytest.mark.parametrize("spec", BUILT_IN)
+@pytest.mark.parametrize(
+    "spec",
+    [pytest.param(spec, marks=pytest.mark.full if spec in LARGEST else ()) for spec in BUILT_IN],
+)
 def test_built_in_games(spec: str, variant: str) -> None:
     """Perturbed, because on exact ties any two programs part."""
     rules = make_game(spec)
@@ -116,6 +121,7 @@ def test_built_in_games(spec: str, variant: str) -> None:
     check_every_path(PerturbedHands(rules), variant, MARKS)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("variant", ["cfr simultaneous", "cfr+"])
 @pytest.mark.parametrize("spec", ["leduc", "leduc(suits=3)", "leduc(ranks=4)"])
@@ -126,7 +132,7 @@ def test_leduc(spec: str, variant: str) -> None:
     check_every_path(rules, variant, EARLY_MARKS if spec == "leduc" else EARLY_MARKS[:3])
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     game=public_tree_games(n_players=2, max_hands=st.sampled_from((1, 3, 5))),
     variant=st.sampled_from(sorted(PLAIN)),
@@ -137,7 +143,7 @@ def test_random_games(game: RandomPublicTreeGame, variant: str, path: str) -> No
         check_random(game, PLAIN[variant])
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     game=games_with_copies(),
     variant=st.sampled_from(sorted(PLAIN)),
@@ -184,6 +190,7 @@ def wide_game(seed: int, shape: str) -> RandomPublicTreeGame:
     return game
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("shape", WIDE)
 @pytest.mark.parametrize("seed", range(3))
@@ -203,6 +210,7 @@ def test_operator_of_wide_games(seed: int, shape: str) -> None:
             np.testing.assert_allclose(g[own], naive[player][own], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.full
 def test_wide_games_have_blocks_of_several_tiles() -> None:
     """The test above tests what it says."""
     lengths: set[int] = set()
@@ -217,6 +225,7 @@ def test_wide_games_have_blocks_of_several_tiles() -> None:
     assert any(length % 8 for length in lengths)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr", "pcfr+gradient"])
 def test_wide_games_solved(algorithm: str) -> None:
@@ -244,7 +253,7 @@ def multiplied_out(part: Program, shape: tuple[int, int]) -> np.ndarray:
     return found
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(
     seed=st.integers(0, 2**32 - 1),
     kind=st.sampled_from(MATRIX_KINDS),
@@ -416,7 +425,7 @@ def test_solving_does_not_expand() -> None:
     assert "tree" not in vars(game)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(game=public_tree_games(n_players=2))
 def test_histories_are_those_of_the_reference(game: RandomPublicTreeGame) -> None:
     check_histories(compile_game(game), build_tree(as_game(game)))
@@ -494,7 +503,7 @@ def test_lazy_labels(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert difference(solver.average_policy(), expected)[0] == 0.0
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(game=public_tree_games(n_players=2))
 def test_lazy_labels_of_random_games(game: RandomPublicTreeGame) -> None:
     """Hands that chance kills have no infoset, and no label finds one."""
@@ -558,7 +567,7 @@ def test_three_players_have_no_blocks(threads: int) -> None:
     assert_equal(Solver(game, algorithm, threads=threads), ReferenceCFR(tree, **options), MARKS)
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(game=public_tree_games(n_players=3))
 def test_three_players_are_expanded(game: RandomPublicTreeGame) -> None:
     compiled_game = compile_game(game)

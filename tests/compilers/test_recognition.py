@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import as_game, assert_equal, check_random, difference
 from support.payoff_paths import PATHS, forced
+from support.properties import examples
 from support.random_games import (
     RandomPublicTreeGame,
     Veiled,
@@ -113,7 +114,7 @@ def positive(game: RandomPublicTreeGame) -> RandomPublicTreeGame:
     return RandomPublicTreeGame(game.prior, said, game.matrices, call=f"positive({game.call})")
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     game=games_with_copies(matrices=("generic",)),
     variant=st.sampled_from(sorted(PLAIN)),
@@ -148,7 +149,7 @@ def as_tree(rules: RandomPublicTreeGame) -> Any:
     return ReferenceCFR(as_game(rules), average_power=0, alternating=True).tree
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     game=public_tree_games(n_players=2, max_hands=st.sampled_from((2, 3))),
     seed=st.integers(0, 1000),

@@ -10,11 +10,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import as_game, check_random, difference
 from support.payoff_paths import PATHS, forced
+from support.properties import examples
 from support.random_games import (
     MATRIX_KINDS,
     RandomPublicTreeGame,
@@ -98,6 +99,7 @@ def test_suits_are_merged(spec: str, infosets: int) -> None:
     assert game.without_merging().form is game.form
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_a_whole_deck() -> None:
     """Thirteen ranks of four suits: 39,936 infosets a player are 2,574."""
@@ -179,7 +181,7 @@ def two_player_games(**fixed: object) -> st.SearchStrategy[RandomPublicTreeGame]
     return public_tree_games(**(small | {"max_nodes": st.sampled_from((4, 8, 16))} | fixed))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     game=two_player_games(),
     variant=st.sampled_from(sorted(PLAIN)),
@@ -202,7 +204,7 @@ def test_twins_are_merged(
     assert_solves_the_whole(solver)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(
     game=two_player_games(chance=0.4, max_nodes=st.sampled_from((6, 10))),
     variant=st.sampled_from(sorted(PLAIN)),
@@ -265,7 +267,7 @@ def test_as_many_sequences_in_another_order(precision: str) -> None:
         solve(game, start=solve(game.without_merging(), iters=3), iters=1)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(
     game=two_player_games(max_nodes=st.sampled_from((4, 8))),
     algorithm=st.sampled_from(SCALE_FREE),

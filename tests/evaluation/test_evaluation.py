@@ -7,10 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support import reference
+from support.properties import examples
 from support.random_games import RandomGame, RandomPublicTreeGame, games, public_tree_games
 from tensorcfr import (
     CompiledGame,
@@ -154,7 +155,7 @@ def test_equals_the_recursion(spec: str) -> None:
 
 
 @given(games(), st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_equals_the_recursion_on_random_games(rules: RandomGame, seed: int, kind: str) -> None:
     game = compile_game(rules)
     policy = random_policy(game, seed, kind)
@@ -163,7 +164,7 @@ def test_equals_the_recursion_on_random_games(rules: RandomGame, seed: int, kind
 
 
 @given(public_tree_games(), st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_equals_the_recursion_on_random_games_of_hands(
     rules: RandomPublicTreeGame, seed: int, kind: str
 ) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
+from hypothesis import given
 
 from support import reference
+from support.properties import examples
 from support.random_games import RandomGame, RandomPublicTreeGame, games, public_tree_games
 from tensorcfr import MemoryLimitError, Policy, best_response, compile_game, evaluate, solve
 from tensorcfr.algorithms import LP
@@ -124,7 +125,7 @@ def test_infosets_that_the_own_strategy_avoids_are_uniform() -> None:
 
 
 @given(games(n_players=2, zero_sum=True))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_nothing_beats_it_in_random_games(rules: RandomGame) -> None:
     policy, evaluation = equilibrium(compile_game(rules))
     assert abs(evaluation.nash_conv) < ACCURACY
@@ -133,7 +134,7 @@ def test_nothing_beats_it_in_random_games(rules: RandomGame) -> None:
 
 
 @given(games(n_players=2, zero_sum=True, integer_payoffs=True))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_nothing_beats_it_where_many_plays_are_equal(rules: RandomGame) -> None:
     # Ties make degenerate programs, whose dual variables are not unique.
     _, evaluation = equilibrium(compile_game(rules))
@@ -141,7 +142,7 @@ def test_nothing_beats_it_where_many_plays_are_equal(rules: RandomGame) -> None:
 
 
 @given(public_tree_games(n_players=2, zero_sum=True))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_nothing_beats_it_in_random_games_of_hands(rules: RandomPublicTreeGame) -> None:
     _, evaluation = equilibrium(compile_game(rules))
     assert abs(evaluation.nash_conv) < ACCURACY

@@ -328,7 +328,7 @@ ROWS = [
     Bad(
         "P3",
         form("payoff.row", 2, to=8),
-        "slice 2 of player 0 has rows 8 to 13, which are not all his sequences",
+        "slice 2 of player 0 has rows 8 to 13, which are not all sequences of that player",
     ),
     Bad(
         "P3",

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from tensorcfr.kernels import jit
+from tensorcfr._util import jit
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="nothing is compiled, and nothing kept"

@@ -10,12 +10,61 @@ import numpy as np
 import pytest
 
 from support.products import naive_product, product, random_reach
-from support.random_games import random_game, random_public_tree_game
-from tensorcfr import CompiledGame, Solver, compile_game
+from support.random_games import keyed, random_game, random_public_tree_game
+from tensorcfr import CompiledGame, Game, PublicTreeGame, Solver, compile_game
 from tensorcfr._util import jit
 from tensorcfr.algorithms import CFR, DCFR
 from tensorcfr.kernels import evaluation
 from tensorcfr.kernels import iteration as sweeps
+from tensorcfr.payoff import PayoffBlocks, PayoffEntries, multiply
+from tensorcfr.payoff.blocks import COUNT
+from tensorcfr.rules import Chance, Decision, Payoff, Terminal
+
+
+class Wide(Game):
+    """So many infosets in a bucket, and rows in a slice, that every kernel cuts them into tiles:
+    player 0 sees what chance does, player 1 only half as well."""
+
+    n_players = 2
+    outcomes = 2 * evaluation.TILE + 270
+
+    def root(self) -> tuple[int, ...]:
+        return ()
+
+    def node(self, state: tuple[int, ...]) -> Any:
+        if not state:
+            return Chance(dict.fromkeys(range(self.outcomes), 1 / self.outcomes))
+        seen, *acts = state
+        if len(acts) == 2:
+            draw = keyed(5, state)
+            return Terminal([draw.uniform(-1, 1), draw.uniform(-1, 1)])
+        if acts:
+            return Decision(1, f"half {seen // 2}", ["a", "b"])
+        return Decision(0, f"all {seen}", ["a", "b"])
+
+    def next(self, state: tuple[Any, ...], action: Any) -> tuple[Any, ...]:
+        return (*state, action)
+
+
+class WidePublic(PublicTreeGame):
+    """Blocks of so many terminals that they are cut into tiles: a public card comes first, and
+    every card has a pot of its own."""
+
+    hands = [("a", "b"), ("x", "y")]
+    prior = np.array([[0.4, 0.1], [0.2, 0.3]])
+    cards = 2 * multiply.BLOCK_TILE + 40
+
+    def node(self, state: tuple[Any, ...]) -> Any:
+        if not state:
+            return Chance(dict.fromkeys(range(self.cards), 1 / self.cards))
+        if len(state) == 3:
+            return Payoff(keyed(6, state[0]).uniform(0.5, 2.0), state[1:])
+        return Decision(len(state) - 1, None, ["l", "r"])
+
+    def matrix(self, key: tuple[str, ...]) -> np.ndarray:
+        draw = keyed(7, key)
+        own = np.array([[draw.uniform(-1, 1) for _ in range(2)] for _ in range(2)])
+        return np.stack([own, -own])
 
 
 def corpus() -> dict[str, CompiledGame]:
@@ -25,6 +74,8 @@ def corpus() -> dict[str, CompiledGame]:
         for name in ("kuhn(cards=2)", "leduc", "liars_dice(faces=5)", "kuhn(players=3)")
     }
     games["goofspiel"] = compile_game("goofspiel(cards=4)")
+    games["wide"] = compile_game(Wide())
+    games["wide public"] = compile_game(WidePublic())
     for seed in range(6):
         games[f"random {seed}"] = compile_game(random_game(seed, n_players=2 + seed % 2))
         games[f"random public {seed}"] = compile_game(
@@ -104,6 +155,57 @@ def test_lanes_beyond_one_tile() -> None:
     solver = Solver(game, DCFR)
     solver.step(3)
     assert np.isfinite(solver.state.regret).all()
+
+
+def test_the_wide_game_has_several_tiles() -> None:
+    form = GAMES["wide"].form
+    assert (form.bucket_lanes > max(sweeps.TILE, evaluation.TILE)).sum() == 2
+    assert form.bucket_lanes.max() > 2 * max(sweeps.TILE, evaluation.TILE)
+    (part,) = form.operator
+    assert isinstance(part, PayoffEntries)
+    assert part.rows.max() > 2 * multiply.TILE
+    (blocks,) = GAMES["wide public"].form.operator
+    assert isinstance(blocks, PayoffBlocks)
+    assert blocks.block[:, COUNT].max() > 2 * multiply.BLOCK_TILE
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_best_response(name: str) -> None:
+    """Of the best actions the first, and what it earns; both equal a loop over infosets."""
+    game, reach = GAMES[name], random_reach(GAMES[name], seed=1)
+    expected, best = np.empty((2, game.n_players))
+    evaluation.evaluate(game.form, reach, np.empty(game.n_sequences), expected, best, None)
+    for player in range(game.n_players):
+        q = naive_product(game, player, reach)
+        empty, end = game.form.player_sequences[player : player + 2]
+        assert expected[player] == pytest.approx(float(reach[empty:end] @ q[empty:end]), abs=1e-12)
+        strategy, value = np.zeros(game.n_sequences), np.empty(game.n_sequences)
+        evaluation.best_response(game.form, player, reach, value, strategy, None)
+        first, last = game.form.player_infosets[player : player + 2]
+        for infoset in reversed(range(first, last)):
+            own = game.sequences(infoset)
+            np.testing.assert_allclose(value[own], q[own], rtol=0, atol=1e-12)
+            chosen = int(value[own].argmax())
+            assert strategy[own].tolist() == [a == chosen for a in range(len(q[own]))]
+            q[game.form.infoset_parent[infoset]] += q[own].max()
+        assert best[player] == pytest.approx(float(q[empty]), abs=1e-12)
+
+
+@pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="NumPy adds float32 to a Python float in float32"
+)
+@pytest.mark.parametrize("name", ["leduc", "wide"])
+def test_sums_of_single_precision_are_double(name: str) -> None:
+    """Every term is a product of two float32; their sum is not."""
+    game = GAMES[name]
+    reach = random_reach(game, seed=2).astype(np.float32)
+    value, (expected, best) = np.empty_like(reach), np.empty((2, game.n_players))
+    evaluation.evaluate(game.form, reach, value, expected, best, None)
+    for player in range(game.n_players):
+        product(game.form, player, reach, value)
+        own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
+        terms = (reach[own] * value[own]).astype(np.float64)
+        assert expected[player] == pytest.approx(terms.sum(), abs=1e-13 * np.abs(terms).sum())
 
 
 @pytest.mark.parametrize("name", GAMES)

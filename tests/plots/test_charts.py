@@ -97,6 +97,7 @@ def seeds(values: list[list[float]], *, last: list[int] | None = None) -> list[R
     return found
 
 
+@pytest.mark.full
 class TestSweepCurves:
     def test_a_panel_per_game_and_effort(self, rows: list[Row]) -> None:
         figure = sweep_curves(rows, x=("iterations", "nodes", "seconds"))

@@ -6,8 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.paths import ROOT
 from tensorcfr.sweep import read_sweep
+
+pytestmark = pytest.mark.full
 
 
 def figures(*words: str | Path) -> subprocess.CompletedProcess[str]:

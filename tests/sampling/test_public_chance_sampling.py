@@ -154,6 +154,7 @@ def test_what_is_cut_changes_nothing() -> None:
 # ---------------------------------------------------------------------------------- convergence
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("record", "exploitability"),
@@ -173,6 +174,7 @@ def test_long_runs_reach_the_value_of_leduc(record: Sampling, exploitability: fl
     assert solution.value[0] == pytest.approx(value, abs=exploitability)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_regrets_of_what_is_played() -> None:
     """The true average regret falls as it does in CFR."""

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
 
-from tensorcfr import Algorithm, Solver, compile_game, register, solve
+from tensorcfr import Algorithm, CompiledGame, Solver, compile_game, register, solve
 from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, find_algorithm
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers import Status
 from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, choose
 
 KUHN = compile_game("kuhn")
+DECK = "leduc(ranks=13, suits=4)"
+
+
+@cache
+def compiled(game: str) -> CompiledGame:
+    return compile_game(game)
 
 
 @pytest.mark.parametrize(
@@ -26,15 +33,15 @@ KUHN = compile_game("kuhn")
         ("leduc", 1e-3, PDCFR_PLUS),
         ("liars_dice", None, LP),
         ("liars_dice", 1e-4, DCFR),
-        ("leduc(ranks=13, suits=4)", None, DCFR),
-        ("leduc(ranks=13, suits=4)", 1e-12, DCFR),
+        pytest.param(DECK, None, DCFR, marks=pytest.mark.full),
+        pytest.param(DECK, 1e-12, DCFR, marks=pytest.mark.full),
         ("kuhn(players=3)", None, CFR_PLUS),
         ("kuhn(players=3)", 1e-9, CFR_PLUS),
         ("prisoners_dilemma", None, CFR_PLUS),
     ],
 )
 def test_the_choice(game: str, target: float | None, chosen: Any) -> None:
-    assert choose(compile_game(game), target=target) == chosen
+    assert choose(compiled(game), target=target) == chosen
 
 
 def test_where_the_linear_program_will_not_do() -> None:
@@ -48,14 +55,12 @@ def test_the_unit_of_the_utilities_does_not_matter() -> None:
     assert choose(KUHN, target=4.01 * EXACT_TARGET) == PDCFR_PLUS
 
 
+@pytest.mark.full
 def test_the_games_that_the_figures_are_of() -> None:
     """Where the linear program was measured, and where predictions were first and were not."""
     assert count_entries(compile_game("liars_dice").form, 0) <= EXACT_ENTRIES
-    sizes = {
-        game: compile_game(game).solver_form.n_sequences
-        for game in ("liars_dice(faces=5)", "leduc(ranks=13, suits=4)")
-    }
-    assert sizes["liars_dice(faces=5)"] <= SMALL < sizes["leduc(ranks=13, suits=4)"]
+    sizes = {game: compiled(game).solver_form.n_sequences for game in ("liars_dice(faces=5)", DECK)}
+    assert sizes["liars_dice(faces=5)"] <= SMALL < sizes[DECK]
 
 
 class TestSolve:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import (
@@ -23,6 +23,7 @@ from support.equality import (
     rounding,
 )
 from support.paths import DOCS
+from support.properties import examples
 from support.random_games import games, public_tree_games
 from support.random_locks import random_locks
 from support.reference import (
@@ -164,7 +165,7 @@ def test_leduc(symmetric: bool) -> None:
     check(game, as_game(make_game("leduc")), "cfr+", locks, (1, 2, 5))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     game=games(),
     variant=st.sampled_from(sorted(VARIANTS)),
@@ -175,7 +176,7 @@ def test_random_games(game: Game, variant: str, seed: int) -> None:
     check(compiled, game, variant, random_locks(compiled, seed), EARLY_MARKS)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(
     game=public_tree_games(),
     variant=st.sampled_from(sorted(VARIANTS)),
@@ -250,7 +251,7 @@ def test_other_rules(name: str, algorithm: Any, twin: Any) -> None:
 # ----------------------------------------------------------------------------------- best responses
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(game=games(max_histories=60), seed=st.integers(0, 99))
 def test_best_responses_play_the_locks(game: Game, seed: int) -> None:
     compiled = compile_game(game)

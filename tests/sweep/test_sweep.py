@@ -494,6 +494,7 @@ class TestWhatBreaks:
         assert [row.iteration for row in rows[: len(kept)]] == [row.iteration for row in kept]
         assert rows[-1].iteration == 10**4
 
+    @pytest.mark.full
     @unix
     def test_a_disk_that_is_really_full(self, path: Path) -> None:
         """A limit on the size of files stands for it: the system cuts the last write short."""
@@ -557,6 +558,7 @@ def script(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.full
 class TestProcesses:
     def test_the_same_rows(self, path: Path, tmp_path: Path) -> None:
         games, algorithms = ["kuhn", "matching_pennies"], ["cfr", "cfr+(delay=3)", "lp"]
