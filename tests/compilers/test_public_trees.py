@@ -123,8 +123,15 @@ def test_built_in_games(spec: str, variant: str) -> None:
 
 @pytest.mark.full
 @pytest.mark.compiled
-@pytest.mark.parametrize("variant", ["cfr simultaneous", "cfr+"])
-@pytest.mark.parametrize("spec", ["leduc", "leduc(suits=3)", "leduc(ranks=4)"])
+@pytest.mark.parametrize(
+    ("spec", "variant"),
+    [
+        ("leduc", "cfr simultaneous"),
+        ("leduc", "cfr+"),
+        ("leduc(suits=3)", "cfr+"),
+        ("leduc(ranks=4)", "cfr simultaneous"),
+    ],
+)
 def test_leduc(spec: str, variant: str) -> None:
     """As it is, so that its suits are alike."""
     rules = make_game(spec)
@@ -190,10 +197,12 @@ def wide_game(seed: int, shape: str) -> RandomPublicTreeGame:
     return game
 
 
-@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("shape", WIDE)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=pytest.mark.slow if seed else pytest.mark.full) for seed in range(3)],
+)
 def test_operator_of_wide_games(seed: int, shape: str) -> None:
     """Blocks over several tiles, vectors and tails are the sums over the histories."""
     rules = wide_game(seed, shape)

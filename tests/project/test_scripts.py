@@ -11,14 +11,13 @@ import pytest
 from support.paths import ROOT
 from tensorcfr.sweep import read_sweep
 
-pytestmark = pytest.mark.full
-
 
 def figures(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "scripts.figures", *map(str, words)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
+@pytest.mark.full
 def test_a_figure(tmp_path: Path) -> None:
     done = figures("--quick", "--out", tmp_path, "kuhn_time", "leduc_strategy")
     assert (done.returncode, done.stderr) == (0, "")
@@ -28,12 +27,14 @@ def test_a_figure(tmp_path: Path) -> None:
     assert {row.algorithm for row in read_sweep(tmp_path / "kuhn_time.csv")} == {"cfr", "cfr+"}
 
 
+@pytest.mark.full
 def test_no_such_figure(tmp_path: Path) -> None:
     done = figures("--out", tmp_path, "kuhn_tim")
     assert done.returncode == 2
     assert "there is no figure 'kuhn_tim'; there are: kuhn_nodes, " in done.stderr
 
 
+@pytest.mark.full
 def test_the_page_is_written_from_what_is_measured() -> None:
     code = """if True:
         from tensorcfr.sweep import read_sweep
@@ -61,6 +62,7 @@ def tutorial(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_the_experiments_on_tutorials_in_short(tmp_path: Path) -> None:
     done = tutorial("--quick", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -74,6 +76,7 @@ def test_the_experiments_on_tutorials_in_short(tmp_path: Path) -> None:
     assert billion.stdout.startswith("1,000,000 chance-sampled iterations of Kuhn poker: ")
 
 
+@pytest.mark.full
 def test_the_loops_on_tutorials_are_what_they_say() -> None:
     """The trainer is chance sampling that updates both players from a deal; the loop over histories
     without departures is CFR, and with the floor CFR+; the printed value is ours to every digit."""

@@ -154,7 +154,7 @@ def test_what_is_cut_changes_nothing() -> None:
 # ---------------------------------------------------------------------------------- convergence
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("record", "exploitability"),

@@ -259,7 +259,7 @@ def test_long_runs_reach_the_value_of_kuhn(case: str) -> None:
     assert solution.value[0] == pytest.approx(KUHN_VALUE, abs=exploitability)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", ["chance_sampling", "external_sampling", "outcome_sampling"])
 def test_long_runs_approach_the_value_of_leduc(name: str) -> None:
