@@ -472,13 +472,13 @@ def test_values_at_deals_that_cannot_occur_are_ignored() -> None:
     ("ask", "message"),
     [
         (
-            lambda: compile_game("kuhn", memory_limit=5000),
-            "walking the public tree of KuhnPoker needs at least 6.8 KiB, the limit is 4.9 KiB; "
+            lambda: compile_game("kuhn", memory_limit=500),
+            "compiling kuhn needs at least 900 bytes, the limit is 500 bytes; "
             "pass memory_limit= (bytes) to change it",
         ),
         (
             lambda: compile_game("goofspiel", memory_limit=50_000),
-            "compiling Goofspiel needs at least 49.2 KiB, the limit is 48.8 KiB; "
+            "compiling goofspiel needs at least 49.0 KiB, the limit is 48.8 KiB; "
             "pass memory_limit= (bytes) to change it",
         ),
     ],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._util.memory import free_memory
+from .._util.memory import budget, free_memory
 from .._util.specs import parse_spec
 from ..games import make_game
 from ..model.game import CompiledGame
@@ -51,14 +51,16 @@ def compile_game(
         MemoryLimitError: The game needs more than ``memory_limit``; says both figures.
         MissingExtraError: OpenSpiel is asked for and not installed; says what installs it.
     """
-    rules = _rules(source, parameters)
     limit = free_memory() if memory_limit is None else memory_limit
-    name = _name(source, rules, parameters)
-    with _no_garbage_collection():
+    called = source if isinstance(source, str) else getattr(source, "name", type(source).__name__)
+    with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
+        rules = _rules(source, parameters)
+        name = _name(source, rules, parameters)
+        own.what = f"compiling {name}"
         if isinstance(rules, PublicTreeGame):
-            game = public_game.compile_rules(rules, name, limit)
+            game = public_game.compile_rules(rules, name, own)
         else:
-            game = finish(histories.walk(rules, limit), name)
+            game = finish(histories.walk(rules, own), name)
         return game if symmetry else game.without_merging()
 
 

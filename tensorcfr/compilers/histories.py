@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GameError, MemoryLimitError
+from .._util.memory import Budget
+from ..errors import GameError
 from ..model.arrays import CHANCE, CHANCE_TOLERANCE, NO_OUTCOME, TERMINAL, HistoryTree, tree_links
 from ..model.game import history_labels
 from ..rules import Chance, Decision, Game, Terminal
+from .too_large import Probe, check_depth
 
-BYTES_PER_HISTORY = 400
-"""What a compile is taken to need per history, walk and both views. The built-in games take 180 to
-270 at their peak; the states of other rules come on top."""
+BYTES_AFTER_WALK = 170
+"""What a compile takes per history once a game is walked, for both views of it."""
+LEAST_BYTES = 100
+"""What a compile takes per history at least."""
 
 
 @dataclass
@@ -56,12 +59,13 @@ def name_history(labels: Sequence[object]) -> str:
     return f"history [{', '.join(map(str, labels))}]" if labels else "the root"
 
 
-def walk(game: Game, memory_limit: int) -> WalkedGame:
+def walk(game: Game, budget: Budget) -> WalkedGame:
     """Visit every history of a game, depth first, so that only one path's states are alive.
 
     Raises:
-        GameError: The rules break their contract; the message names the history.
-        MemoryLimitError: The tree would need more than ``memory_limit`` bytes.
+        GameError: The rules break their contract, or a history does not end; the message names the
+            history.
+        MemoryLimitError: The tree would need more than the budget.
     """
     n_players = game.n_players
     if not isinstance(n_players, int) or n_players < 1:
@@ -69,7 +73,8 @@ def walk(game: Game, memory_limit: int) -> WalkedGame:
     met = _Met()
     infosets, index_of = met.infosets, met.index_of
     kinds, children, depths = met.kinds, met.children, met.depths
-    limit = memory_limit // BYTES_PER_HISTORY
+    probe = Probe(game, _children, budget, LEAST_BYTES, "histories")
+    next_look = 0
 
     rules: Callable[[Any], Any] = game.node
     next_state = game.next
@@ -78,9 +83,10 @@ def walk(game: Game, memory_limit: int) -> WalkedGame:
     path: list[Iterator[Any]] = [iter([game.root()])]
     while path:
         depth = len(path)
-        if len(kinds) > limit:
-            needed = len(kinds) * BYTES_PER_HISTORY
-            raise MemoryLimitError(f"compiling {game.name}", needed, memory_limit)
+        if len(kinds) >= next_look:
+            next_look = budget.look(len(kinds), len(kinds) * BYTES_AFTER_WALK)
+            probe.look(len(kinds))
+            check_depth(depth, met.here)
         for state in path[-1]:
             node = rules(state)
             kind = type(node)
@@ -118,7 +124,20 @@ def walk(game: Game, memory_limit: int) -> WalkedGame:
                 )
         else:
             path.pop()
+    budget.reserve(len(kinds) * BYTES_AFTER_WALK)
     return met.breadth_first(n_players)
+
+
+def _children(game: Game, state: Any) -> tuple[int, Callable[[int], Any]]:
+    """How many histories are one step longer, and what makes one of them."""
+    node = game.node(state)
+    if type(node) is Decision:
+        edges: Sequence[Any] = node.actions
+    elif type(node) is Chance:
+        edges = list(node.outcomes)
+    else:
+        return 0, lambda index: None
+    return len(edges), lambda index: game.next(state, edges[index])
 
 
 def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray) -> HistoryTree:

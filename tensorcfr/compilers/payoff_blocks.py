@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._util.memory import reserve
 from ..model.arrays import PayoffBlocks, PayoffEntries, PublicTree
 from .payoff_entries import ROUNDING, payoff_entries
 
@@ -18,6 +19,10 @@ LOOP_NS = 6.0
 """Nanoseconds that a loop over the terminals of a block costs before it begins."""
 LANE_NS = 0.1
 """Nanoseconds per terminal of such a loop."""
+BYTES_PER_ENTRY = 140
+"""What laying out the sparse part takes per entry, while it is put in order."""
+BYTES_PER_END = 200
+"""What laying out the terminals takes for each."""
 LONG = 64
 """Programs of as many terms are tried as prefix sums."""
 
@@ -137,6 +142,8 @@ def _ends(tree: PublicTree, last: np.ndarray, exists: np.ndarray) -> Ends:
     pair = weight * len(tree.matrix_table) + tree.matrix[payoff]
     met, matrix = np.unique(pair, return_inverse=True)
     # One by one: large games have tables of gigabytes, which temporary ones would double.
+    # As many as six for one program.
+    reserve(8 * (2 * len(met) + 6) * tree.prior.size + BYTES_PER_END * len(over))
     tables = np.empty((len(met), 2, *tree.prior.shape))
     for table, one in zip(tables, met.tolist(), strict=True):
         table[:] = tree.expected_utility(*divmod(one, len(tree.matrix_table)))
@@ -161,6 +168,7 @@ def _merged(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
         share = ends.coefficient[same] / unit
         key = (tuple(ends.matrix[same].tolist()), tuple(np.round(share, 12).tolist()))
         if key not in known:
+            reserve(4 * tables[0].nbytes * (len(same) + 1))
             known[key] = len(tables)
             summed = ends.tables[ends.matrix[same]] * share[:, None, None, None]
             total, size = summed.sum(axis=0), np.abs(summed).sum(axis=0)
@@ -168,6 +176,7 @@ def _merged(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
             tables.append(np.where(np.abs(total) <= ROUNDING * size, 0.0, total))
         matrix[at], coefficient[at] = known[key], unit
     used, matrix = np.unique(matrix, return_inverse=True)
+    reserve(tables[0].nbytes * (len(tables) + len(used)))
     return Ends(ends.step[:, keep], matrix, coefficient, np.array(tables)[used])
 
 
@@ -328,6 +337,8 @@ def _entries(
     last: list[list[np.ndarray]] = [[], []]
     payoff: list[np.ndarray] = []
     matrix = ends.matrix[rest]
+    deals_of = np.count_nonzero(ends.tables.any(axis=1).reshape(len(ends.tables), -1), axis=1)
+    reserve(BYTES_PER_ENTRY * int(deals_of[matrix].sum()))
     for index in np.unique(matrix).tolist():
         here = rest[matrix == index]
         deals = np.argwhere(ends.tables[index].any(axis=0))

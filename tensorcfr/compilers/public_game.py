@@ -6,10 +6,11 @@ from itertools import chain
 
 import numpy as np
 
-from ..errors import GameError, MemoryLimitError
+from .._util.memory import Budget
+from ..errors import GameError
 from ..invariants import check
 from ..model.arrays import PublicTree, SequenceForm
-from ..model.expansion import BYTES_PER_HISTORY, count_histories, expand
+from ..model.expansion import count_histories, expand
 from ..model.game import CompiledGame, Merged
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 from ..rules import PublicTreeGame
@@ -17,20 +18,23 @@ from . import contraction, public_form, public_tree, recognition, symmetry
 from .from_histories import compile_histories, number_infosets
 from .histories import Infosets, WalkedGame
 
+BYTES_EXPANDED = 240
+"""What a compile takes per history where the public tree is expanded."""
 MANY_LABELS = 200_000
 """From as many infosets on, labels are made when they are asked for."""
 
 
-def compile_rules(rules: PublicTreeGame, name: str, memory_limit: int) -> CompiledGame:
+def compile_rules(rules: PublicTreeGame, name: str, budget: Budget) -> CompiledGame:
     """Compile the rules of a game of private hands.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
-        MemoryLimitError: The game would need more than ``memory_limit`` bytes.
+        MemoryLimitError: The game would need more than the budget.
     """
-    public = public_tree.read(rules, memory_limit)
+    public = public_tree.read(rules, budget)
     if public.tree.n_players != 2:
-        return compile_histories(_expanded(rules, public, memory_limit), name)
+        return compile_histories(_expanded(rules, public, budget), name)
+    budget.reserve(symmetry.bytes_needed(public.tree))
     form, tree = public_form.build(public.tree)
     public = public._replace(tree=tree)
     places = InfosetPlaces(public, form)
@@ -147,14 +151,11 @@ def _where(public: PublicGame, node: int) -> str:
     return f"public history [{', '.join(labels)}]" if labels else "the public root"
 
 
-def _expanded(rules: PublicTreeGame, public: PublicGame, memory_limit: int) -> WalkedGame:
+def _expanded(rules: PublicTreeGame, public: PublicGame, budget: Budget) -> WalkedGame:
     """The history tree of a game that has no sequence form of its own: three players or more."""
     tree = public.tree
     histories = count_histories(tree)
-    if (needed := histories * BYTES_PER_HISTORY) > memory_limit:
-        raise MemoryLimitError(
-            f"compiling {rules.name} ({histories:,} histories)", needed, memory_limit
-        )
+    budget.reserve(histories * BYTES_EXPANDED, f"{budget.what} ({histories:,} histories)")
     acts = tree.player >= 0
     width = np.where(acts, np.array(tree.prior.shape)[np.maximum(tree.player, 0)], 0)
     first = np.cumsum(width) - width

@@ -6,7 +6,8 @@ with array operations, one depth at a time.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from numbers import Real
@@ -14,17 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GameError, MemoryLimitError
+from .._util.memory import Budget, reserve
+from ..errors import GameError
 from ..model.arrays import CHANCE, CHANCE_TOLERANCE, NO_PARENT, TERMINAL, PublicTree
 from ..model.labels import PublicGame
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .histories import name_history
+from .too_large import Probe, check_depth
 
-BYTES_PER_STATE = 1000
-"""What a walk is taken to need per public state. Liar's dice takes 280 and Leduc 500; the states
-of other rules may be larger."""
+BYTES_PER_STATE = 100
+"""What the arrays of the public states take; the walk itself is measured."""
 BYTES_PER_NODE = 100
 """What a node of the public tree needs while it is unfolded and laid out."""
+BYTES_PER_DEAL = 80
+"""What looking for symmetries takes per deal of each payoff table: ten arrays of numbers."""
 
 
 @dataclass
@@ -47,18 +51,20 @@ class States:
         return f"public {name_history(labels[::-1])}" if labels else "the public root"
 
 
-def read(game: PublicTreeGame, memory_limit: int) -> PublicGame:
+def read(game: PublicTreeGame, budget: Budget) -> PublicGame:
     """The public tree of a game, and its labels; buckets and ranks are not set yet.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
-        MemoryLimitError: The tree would need more than ``memory_limit`` bytes; said before
-            it is allocated.
+        MemoryLimitError: The tree would need more than the budget; said before it is allocated.
     """
     prior = _checked_prior(game)
-    states = _walk(game, memory_limit)
+    states = _walk(game, budget)
+    if game.n_players == 2:
+        keys = {node.matrix for node in states.nodes if isinstance(node, Payoff)}
+        budget.reserve(BYTES_PER_DEAL * len(keys) * prior.size)
     tables = _read_tables(game, states, prior)
-    tree, state = _unfold(states, tables, prior, memory_limit)
+    tree, state = _unfold(states, tables, prior, budget)
     edges = list(dict.fromkeys(str(edge) for edge in chain.from_iterable(states.edges)))
     labels: list[str | None] = [
         node.infoset if isinstance(node, Decision) else None for node in states.nodes
@@ -76,7 +82,7 @@ def read(game: PublicTreeGame, memory_limit: int) -> PublicGame:
     )
 
 
-def _walk(game: PublicTreeGame, memory_limit: int) -> States:
+def _walk(game: PublicTreeGame, budget: Budget) -> States:
     """Ask the rules for every public state, once.
 
     Every state is one node of the tree, unless the game says that its states repeat.
@@ -88,13 +94,17 @@ def _walk(game: PublicTreeGame, memory_limit: int) -> States:
     states.came_by.append((0, None))
     if game.states_repeat:
         known[level[0]] = 0
+    probe = Probe(game, _children, budget, BYTES_PER_NODE, "public nodes")
+    depth = next_look = 0
     while level:
-        count = len(states.nodes)
-        if (needed := (count + len(level)) * BYTES_PER_STATE) > memory_limit:
-            raise MemoryLimitError(f"walking the public tree of {game.name}", needed, memory_limit)
+        check_depth(depth, lambda: states.where(len(states.nodes) - 1))
+        depth += 1
         following: list[Any] = []
-        met = count + len(level)
+        met = len(states.nodes) + len(level)
         for state in level:
+            if met >= next_look:
+                next_look = budget.look(met, met * BYTES_PER_STATE)
+                probe.look(met)
             node, index = game.node(state), len(states.nodes)
             states.nodes.append(node)
             edges: list[Hashable]
@@ -130,7 +140,20 @@ def _walk(game: PublicTreeGame, memory_limit: int) -> States:
             states.edges.append(edges)
             states.children.append(children)
         level = following
+    budget.reserve(len(states.nodes) * BYTES_PER_STATE)
     return states
+
+
+def _children(game: PublicTreeGame, state: Any) -> tuple[int, Callable[[int], Any]]:
+    """How many public nodes are below a state, and what makes one of them."""
+    node = game.node(state)
+    if isinstance(node, Decision):
+        edges: Sequence[Any] = node.actions
+    elif isinstance(node, Chance):
+        edges = list(node.outcomes)
+    else:
+        return 0, lambda index: None
+    return len(edges), lambda index: game.next(state, edges[index])
 
 
 @dataclass
@@ -150,6 +173,7 @@ class Tables:
 def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tables:
     """Chance probabilities and payoffs of all states, each distinct one once."""
     chances: dict[bytes, int] = {}
+    size = 8 * prior.size
     payoffs: dict[tuple[float, int], int] = {}
     keys: dict[Hashable, int] = {}
     chance_table: list[np.ndarray] = []
@@ -161,6 +185,8 @@ def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tab
         number = -1
         if isinstance(node, Chance):
             for outcome, given in node.outcomes.items():
+                # One more, and all of them again in one array.
+                reserve(size * (len(chance_table) + 2))
                 try:
                     table = np.broadcast_to(np.asarray(given, dtype=np.float64), prior.shape)
                 except (TypeError, ValueError):
@@ -168,7 +194,7 @@ def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tab
                         f"the chance probability of {str(outcome)!r} must be a number or an array "
                         f"that broadcasts to {prior.shape}, not {given!r}, at {states.where(index)}"
                     ) from None
-                row = chances.setdefault(table.tobytes(), len(chances))
+                row = chances.setdefault(fingerprint(table), len(chances))
                 if row == len(chance_table):
                     chance_table.append(np.array(table))
                 rows.append(row)
@@ -180,6 +206,7 @@ def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tab
                 )
             key = keys.setdefault(node.matrix, len(keys))
             if key == len(matrix_table):
+                reserve(size * prior.ndim * (len(matrix_table) + 3))
                 matrix_table.append(_matrix(game, node, prior.shape, states.where(index)))
             number = payoffs.setdefault((float(node.coefficient), key), len(payoffs))
         chance.append(rows)
@@ -195,7 +222,7 @@ def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tab
 
 
 def _unfold(
-    states: States, tables: Tables, prior: np.ndarray, memory_limit: int
+    states: States, tables: Tables, prior: np.ndarray, budget: Budget
 ) -> tuple[PublicTree, np.ndarray]:
     """The tree that the states unfold into, and the state of each of its nodes."""
     code = {Chance: CHANCE, Payoff: TERMINAL}
@@ -237,13 +264,10 @@ def _unfold(
     while len(level):
         children = fan[level]
         total = int(children.sum())
-        if (needed := (nodes + total) * BYTES_PER_NODE) > memory_limit:
-            raise MemoryLimitError(
-                f"unfolding the public tree of {states.name} ({nodes + total:,} public nodes or "
-                "more)",
-                needed,
-                memory_limit,
-            )
+        budget.reserve(
+            (nodes + total) * BYTES_PER_NODE,
+            f"{budget.what} ({nodes + total:,} public nodes or more)",
+        )
         ends = np.cumsum(children)
         at = np.arange(total) + np.repeat(start[level] - (ends - children), children)
         parts["parent"].append(
@@ -293,7 +317,7 @@ class Weights:
     def __init__(self, shape: tuple[int, ...], chance_table: np.ndarray) -> None:
         self.chance_table = chance_table
         self.table = [np.ones(shape)]
-        self._known = {self.table[0].tobytes(): 0}
+        self._known = {fingerprint(self.table[0]): 0}
         self._after: dict[tuple[int, int], int] = {}
 
     def after(self, weight: np.ndarray, chance: np.ndarray) -> np.ndarray:
@@ -314,13 +338,19 @@ class Weights:
     def _row(self, weight: int, chance: int) -> int:
         if (weight, chance) not in self._after:
             # A probability that cannot occur may be anything, even no number.
+            reserve(self.table[0].nbytes * (len(self.table) + 2))
             given = np.where(self.table[weight] > 0, self.chance_table[chance], 0.0)
             product = self.table[weight] * given
-            row = self._known.setdefault(product.tobytes(), len(self.table))
+            row = self._known.setdefault(fingerprint(product), len(self.table))
             if row == len(self.table):
                 self.table.append(product)
             self._after[weight, chance] = row
         return self._after[weight, chance]
+
+
+def fingerprint(table: np.ndarray) -> bytes:
+    """What tells a table from others, in place of its bytes, of which there may be gigabytes."""
+    return hashlib.blake2b(np.ascontiguousarray(table).data, digest_size=32).digest()
 
 
 def small(values: Sequence[int] | np.ndarray) -> np.ndarray:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._util.memory import reserve
 from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, HistoryTree, PublicTree
 from ..model.labels import PublicGame
 from .histories import WalkedGame
-from .public_tree import Weights, small
+from .public_tree import Weights, fingerprint, small
 
 SPARSE = 16
 """How many pairs of hands there may be per deal; beyond that, hands say more than they share."""
@@ -275,6 +276,7 @@ def _tables(
     place = np.full(nodes, -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
     mine = np.flatnonzero(place[node] >= 0)
+    reserve(2 * 8 * len(wanted) * value.shape[1] * hands[0] * hands[1])
     tables = np.zeros((len(wanted), value.shape[1], *hands))
     tables[place[node[mine]], :, at[0][mine], at[1][mine]] = value[mine]
     known: dict[bytes, int] = {}
@@ -282,7 +284,7 @@ def _tables(
     number = np.full(nodes, -1, dtype=np.int64)
     for index, one in enumerate(tables):
         alike = one if digits is None else np.round(one, digits)
-        table = known.setdefault((alike + 0.0).tobytes(), len(distinct))
+        table = known.setdefault(fingerprint(alike + 0.0), len(distinct))
         if table == len(distinct):
             distinct.append(index)
         number[wanted[index]] = table

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.memory import reserve
 from ..model.arrays import CHANCE, PublicTree, SequenceForm
-from .public_tree import small
+from .public_tree import BYTES_PER_DEAL, small
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 DIGITS = 2.0**40
@@ -93,6 +94,19 @@ def _bits(numbers: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(rounded).view(np.uint64)
 
 
+def bytes_needed(tree: PublicTree) -> int:
+    """Bytes that looking for symmetries takes at least, by which it can be refused early."""
+    over = np.flatnonzero(tree.payoff >= 0)
+    pair = tree.weight[over].astype(np.int64) * len(tree.matrix_table)
+    pair += tree.matrix[tree.payoff[over]]
+    return max(BYTES_PER_DEAL * len(np.unique(pair)) * tree.prior.size, _bytes_of_signatures(tree))
+
+
+def _bytes_of_signatures(tree: PublicTree) -> int:
+    # Half of the nodes or more are of one depth, which takes five arrays of scratch.
+    return int(3.5 * 8 * tree.n_nodes * sum(tree.prior.shape))
+
+
 class _Payoffs:
     """Signatures of the rows of every payoff table, under given colours."""
 
@@ -103,6 +117,7 @@ class _Payoffs:
         met, self.table = np.unique(pair, return_inverse=True)
         self.coefficient = _bits(tree.coefficient[payoff])
         weights, matrices = np.divmod(met, len(tree.matrix_table))
+        reserve(BYTES_PER_DEAL * len(met) * tree.prior.size)
         self.alive = tree.alive[weights]
         bits = _bits(tree.expected_utility(weights, matrices))
         mass = _bits(np.where(self.alive, tree.prior * tree.weight_table[weights], 0.0))
@@ -173,6 +188,7 @@ def _signatures(
     tree: PublicTree, payoffs: _Payoffs, rows: list[np.ndarray], colour: list[np.ndarray]
 ) -> list[np.ndarray]:
     """What the game from a node on means to each hand, from the leaves up."""
+    reserve(_bytes_of_signatures(tree))
     found = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
     for own, row in zip(found, rows, strict=True):
         own[payoffs.over] = _pair(row[payoffs.table], payoffs.coefficient[:, None])
@@ -347,6 +363,7 @@ def _masses(
         here = members[:, first[one] : first[one + 1]]
         number = known.setdefault(here.tobytes(), len(masses))
         if number == len(masses):
+            reserve(8 * (2 * here.shape[1] + 1) * tree.prior.size)
             tables = tree.weight_table[here[0]] * here[1][:, None, None]
             masses.append(folded(tree.prior * tables.sum(axis=0)))
         weight[one] = number
@@ -392,6 +409,7 @@ def _payoffs(
         _pair(sums, _unsigned(weight[at])), return_index=True, return_inverse=True
     )
     ends = np.append(first, len(pots))
+    reserve(8 * (len(example) + 4) * 2 * mass[0].size)
     tables = np.empty((len(example), 2, *mass.shape[1:]))
     for table, group in zip(tables, example.tolist(), strict=True):
         members = slice(ends[group], ends[group + 1])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .cards import SUITS, deal_without_replacement, rank_names, share_pot
+from .cards import SUITS, deal_without_replacement, dealt_to_board, rank_names, share_pot
 
 FOLD, CALL, RAISE = "fold", "call", "raise"
 
@@ -95,7 +97,7 @@ class LeducPoker(PublicTreeGame):
     def node(self, state: Betting) -> Decision | Chance | Payoff:
         """Fold is possible when there is something to call; raise below the cap."""
         if state.to_deal:
-            return Chance({card: self._deal_probability(card) for card in self.cards})
+            return Chance(self._board)
         if state.player < 0:
             return self._payoff(state)
         actions = [CALL]
@@ -152,10 +154,10 @@ class LeducPoker(PublicTreeGame):
         strength = held if board is None else held + ranks * (held == board // self.suits)
         return share_pot(strength, paid, folded)
 
-    def _deal_probability(self, card: str) -> np.ndarray:
+    @cached_property
+    def _board(self) -> dict[Hashable, Any]:
         """The board is one of the cards that nobody holds."""
-        free = (np.indices(self.prior.shape) != self.cards.index(card)).all(axis=0)
-        return free / (len(self.cards) - self.n_players)
+        return dict(zip(self.cards, dealt_to_board(len(self.cards), self.n_players), strict=True))
 
     def _payoff(self, state: Betting) -> Payoff:
         """With two players all pots of a kind are one matrix, scaled."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.memory import reserve
 from ..rules import Decision, Payoff, PublicTreeGame
 
 LIAR = "liar"
@@ -80,6 +81,7 @@ class LiarsDice(PublicTreeGame):
         separator = "" if faces < 10 else "."
         self.hands = [[separator.join(map(str, roll)) for roll in own] for own in rolls]
         probabilities = [[_probability(roll, faces) for roll in own] for own in rolls]
+        reserve(2 * 8 * len(rolls[0]) * len(rolls[1]))
         self.prior = np.multiply.outer(*map(np.array, probabilities))
         names = [f"{quantity}x{face}" for quantity, face in self.bids]
         self._index = {name: index for index, name in enumerate(names)}
@@ -113,6 +115,7 @@ class LiarsDice(PublicTreeGame):
             np.array([sum(die in (face, self.wild) for die in roll) for roll in own])
             for own in self.rolls
         ]
+        reserve(4 * 8 * self.prior.size)
         bidder_wins = np.where(np.add.outer(*showing) >= quantity, 1.0, -1.0)
         to_player_0 = bidder_wins if bidder == 0 else -bidder_wins
         return np.stack([to_player_0, -to_player_0])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .cards import SUITS, deal_without_replacement, rank_names, share_pot
+from .cards import SUITS, deal_without_replacement, dealt_to_board, rank_names, share_pot
 
 FOLD, CALL = "f", "c"
 
@@ -84,12 +84,9 @@ class NoLimitLeduc(PublicTreeGame):
         self.cards = [rank + suit for rank in rank_names(ranks) for suit in SUITS[:suits]]
         self.hands = [self.cards] * 2
         self.prior = deal_without_replacement(len(self.cards), 2)
-        free = [
-            (np.indices(self.prior.shape) != card).all(axis=0) for card in range(len(self.cards))
-        ]
-        self._board: dict[Hashable, Any] = {
-            name: mask / (len(self.cards) - 2) for name, mask in zip(self.cards, free, strict=True)
-        }
+        self._board: dict[Hashable, Any] = dict(
+            zip(self.cards, dealt_to_board(len(self.cards), 2), strict=True)
+        )
 
     def root(self) -> Table:
         """The ante is in, player 0 acts."""
