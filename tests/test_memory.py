@@ -162,11 +162,11 @@ def test_a_budget_counts_what_comes_and_what_was_taken(monkeypatch: pytest.Monke
     monkeypatch.setattr(memory, "taken", lambda: taken)
     with memory.budget("this", 64 * MIB) as own:
         memory.reserve(60 * MIB)
-        with pytest.raises(MemoryLimitError, match="this needs at least 70.0 MiB"):
+        with pytest.raises(MemoryLimitError, match=r"this needs at least 70\.0 MiB"):
             memory.reserve(70 * MIB)
         taken = 40 * MIB
         assert own.spent == taken - memory.NOISE
-        with pytest.raises(MemoryLimitError, match="that needs at least 68.0 MiB"):
+        with pytest.raises(MemoryLimitError, match=r"that needs at least 68\.0 MiB"):
             memory.reserve(30 * MIB, "that")
     memory.reserve(1 << 60)  # Nothing is limited outside.
 

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 
 PR_SET_PDEATHSIG = 1
 """Number of Linux' ``prctl`` option: the signal that a process gets when its parent ends."""
@@ -36,7 +37,5 @@ def _ask_the_kernel() -> None:
     """Get SIGKILL when the parent's thread that started this process ends."""
     import ctypes
 
-    try:
+    with suppress(AttributeError, OSError):  # A C library without it: the thread is enough.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    except (AttributeError, OSError):
-        pass  # A C library without it: the thread is enough.

@@ -20,17 +20,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
+from .._util.arguments import EXACT, Several, Whole, checked
 from ..algorithms import Algorithm, Sampling, find_algorithm
-from ..algorithms.records import is_whole
 from ..kernels.evaluation import realization_plan
 from ..kernels.random import Seed
 from ..kernels.regrets import add_regrets, best_total
+from ..model.arguments import LOCKS, Compiled
 from ..model.arrays import FREE
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
+from ..solvers.arguments import Named
 from ..solvers.sampled_solver import SampledSolver
 from ..solvers.solver import Solver
 
@@ -67,13 +70,14 @@ class RegretPoint:
         return tuple(bound / self.iteration for bound in self.overall_bound)
 
 
+@checked()
 def regrets(
-    game: CompiledGame,
-    algorithm: str | Algorithm | Sampling = "cfr",
+    game: Compiled,
+    algorithm: Named = "cfr",
     *,
-    checkpoints: Iterable[int],
+    checkpoints: Annotated[Iterable[int], Several(Whole(1, EXACT, "iterations from 1"))],
     seed: Seed | None = None,
-    locks: LocksLike | None = None,
+    locks: Annotated[LocksLike | None, LOCKS] = None,
 ) -> tuple[RegretPoint, ...]:
     """Run an algorithm, and sum what its strategies regret.
 
@@ -119,9 +123,6 @@ def regrets(
     else:
         raise ValueError(f"{record.name} does not iterate: it has no regrets")
     marks = sorted(set(checkpoints))
-    for mark in marks:
-        if not is_whole(mark) or mark < 1:
-            raise ValueError(f"checkpoints must be iterations from 1, not {mark!r}")
     sums = _Sums(game, locked)
     points = []
     strategy = solver.current_policy().probabilities

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from .._util.arguments import Whole, checked
 from ..algorithms import Algorithm, Record, Sampling, find_algorithm
-from ..algorithms.records import is_whole
 from ..kernels.random import Seed
+from ..model.arguments import Compiled
 from ..model.game import CompiledGame
+from ..solvers.arguments import Deal, Named
 from ..solvers.sampled_solver import SampledSolver
 from ..solvers.solver import Solver
 from ..solvers.traversal_tree import fixed_chance
 
+MOST_ITERATIONS = 1_000_000
+"""Iterations to show, at most."""
 HEADINGS = (
     "infoset",
     "player",
@@ -116,12 +121,13 @@ class Walkthrough:
         return "\n".join(lines).rstrip()
 
 
+@checked()
 def walkthrough(
-    game: CompiledGame,
-    algorithm: str | Algorithm | Sampling,
+    game: Compiled,
+    algorithm: Named,
     *,
-    iters: int,
-    deal: Sequence[str] | None = None,
+    iters: Annotated[int, Whole(1, MOST_ITERATIONS)],
+    deal: Deal | None = None,
     seed: Seed | None = None,
 ) -> Walkthrough:
     """Run a few iterations, and note every number before and after each.
@@ -150,8 +156,6 @@ def walkthrough(
         ValueError: ``iters`` is no number of iterations; the deal cannot happen; a deal or a seed
             for what does not sample; an unknown algorithm, or one that does not iterate.
     """
-    if not is_whole(iters) or iters < 1:
-        raise ValueError(f"iters must be a whole number >= 1, not {iters!r}")
     record = find_algorithm(algorithm)
     solver: Solver | SampledSolver
     if isinstance(record, Sampling):

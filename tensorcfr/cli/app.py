@@ -233,7 +233,7 @@ def walkthrough(
             plain_console(),
             walk(
                 compile_game(game),
-                _algorithm(algorithm, None, simultaneous=False),  # type: ignore[arg-type]
+                _algorithm(algorithm, None, simultaneous=False),
                 iters=iters,
                 deal=arguments.read_deal(deal),
                 seed=seed,

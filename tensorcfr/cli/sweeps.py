@@ -150,7 +150,8 @@ def _only(rows: list[Row], column: str, wanted: list[str] | None) -> list[Row]:
 
 @contextmanager
 def _interrupt_told(table: Path) -> Iterator[None]:
-    """After Ctrl-C, or another signal that ends the process, say where the rows are and how to go on."""
+    """After Ctrl-C, or another signal that asks for the end, say where the rows are and how to go
+    on."""
     try:
         yield
     except KeyboardInterrupt:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
+from .._util.arguments import Flag, Limit, brief, checked
 from .._util.memory import budget, free_memory
 from .._util.specs import parse_spec
 from ..games import make_game
@@ -19,11 +20,12 @@ OPENSPIEL_PREFIX = "openspiel:"
 """What the string of an OpenSpiel game begins with."""
 
 
+@checked()
 def compile_game(
     source: str | Game | PublicTreeGame | Any,
     *,
-    symmetry: bool = True,
-    memory_limit: int | None = None,
+    symmetry: Annotated[bool, Flag()] = True,
+    memory_limit: Limit = None,
     **parameters: Any,
 ) -> CompiledGame:
     """Compile a game into flat arrays.
@@ -99,7 +101,7 @@ def _rules(source: Any, parameters: dict[str, Any]) -> Game | PublicTreeGame:
             source.removeprefix(OPENSPIEL_PREFIX) if isinstance(source, str) else source
         )
     raise TypeError(
-        f"cannot compile {source!r}: pass a name, a Game, a PublicTreeGame or an OpenSpiel game"
+        f"source must be a name, a Game, a PublicTreeGame or an OpenSpiel game, not {brief(source)}"
     )
 
 

@@ -17,7 +17,6 @@ from . import payoff_blocks
 from .payoff_blocks import NOBODY, sequences_of
 from .public_tree import small
 
-
 BYTES_PER_NODE = 130
 """What laying out takes per public node: last steps, levels, and sorts."""
 BYTES_PER_INFOSET = 8

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from .._util.arguments import Whole, checked
 from ..kernels import evaluation as kernels
 from ..kernels.locks import impose
+from ..model.arguments import LOCKS, STRATEGIES, Compiled
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
@@ -16,6 +19,7 @@ from ..model.policy import Policy
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]]
 """A policy, or probabilities by infoset label and action label."""
+Strategies = Annotated[PolicyLike, STRATEGIES]
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,9 @@ class BestResponse:
     """The others' strategies, with the player's own replaced by a pure best response."""
 
 
+@checked()
 def evaluate(
-    game: CompiledGame, policy: PolicyLike, *, locks: LocksLike | None = None
+    game: Compiled, policy: Strategies, *, locks: Annotated[LocksLike | None, LOCKS] = None
 ) -> Evaluation:
     """Expected values and best-response values of a policy; costs about one iteration.
 
@@ -118,8 +123,13 @@ def exploitability(
     return evaluate(game, policy, locks=locks).exploitability
 
 
+@checked()
 def best_response(
-    game: CompiledGame, policy: PolicyLike, player: int, *, locks: LocksLike | None = None
+    game: Compiled,
+    policy: Strategies,
+    player: Annotated[int, Whole(0)],
+    *,
+    locks: Annotated[LocksLike | None, LOCKS] = None,
 ) -> BestResponse:
     """A pure best response of one player to the others' strategies.
 
@@ -130,8 +140,10 @@ def best_response(
     Raises:
         ValueError: There is no such player, or the policy is not one for this game.
     """
-    if isinstance(player, bool) or player not in range(game.n_players):
-        raise ValueError(f"{game.name} has players 0 to {game.n_players - 1}, not {player!r}")
+    if player >= game.n_players:
+        raise ValueError(
+            f"player must be one of {game.name}, 0 to {game.n_players - 1}, not {player}"
+        )
     strategy, lanes = _locked(game, policy, locks)
     reach, value = np.empty(game.n_sequences), np.empty(game.n_sequences)
     kernels.realization_plan(game.form, strategy, reach)

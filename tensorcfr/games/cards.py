@@ -9,6 +9,8 @@ import numpy as np
 
 from .._util.memory import reserve
 
+MOST_CARDS = 10_000
+"""Cards in a deck, at most: the joint probability of two of them takes 0.8 GB."""
 RANKS = "A23456789TJQK"
 SUITS = "shdc"
 

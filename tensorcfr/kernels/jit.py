@@ -32,7 +32,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     if not isinstance(compiled, Dispatcher):
         return compiled  # The JIT is off.
     try:
-        compiled._cache = _KernelCache(function)
+        compiled._cache = _KernelCache(function)  # type: ignore[attr-defined]
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
@@ -56,9 +56,11 @@ class _KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         found = self._cache_file
-        self._cache_file = _CheckedFile(
+        self._cache_file: _CheckedFile = _CheckedFile(
             # Not the name that numba chooses: earlier versions of this library read that one.
-            found._cache_path, f"{self._impl.filename_base}.checked", found._source_stamp
+            found._cache_path,
+            f"{self._impl.filename_base}.checked",
+            found._source_stamp,
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.arguments import Whole
 from .._util.memory import free_memory
 from ..errors import MemoryLimitError
 from .arrays import (
@@ -25,6 +26,8 @@ from .arrays import (
 )
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
 from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+
+INFOSET = Whole(counts="the number of an infoset")
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,8 +236,9 @@ class CompiledGame:
 
         Raises:
             IndexError: There is no such infoset.
+            ValueError: It is no whole number.
         """
-        infoset = range(self.n_infosets)[infoset]
+        infoset = range(self.n_infosets)[INFOSET("infoset", infoset)]
         begin, sequence, lanes, actions = self._buckets
         bucket = bisect_right(begin, infoset) - 1
         first, stride = sequence[bucket] + infoset - begin[bucket], lanes[bucket]
@@ -249,7 +253,12 @@ class CompiledGame:
         return [array.tolist() for array in arrays]
 
     def history(self, node: int) -> tuple[str, ...]:
-        """The labels of the actions and chance outcomes that lead to a node."""
+        """The labels of the actions and chance outcomes that lead to a node.
+
+        Raises:
+            ValueError: There is no such node.
+        """
+        node = Whole(0, self.n_histories - 1, "a node")("node", node)
         return history_labels(self.tree, self.infoset_actions, self.outcome_labels, node)
 
     @cached_property

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from operator import index
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import Kind, Limit, brief, checked
 from .._util.memory import free_memory
 from ..algorithms import Sampling, find_algorithm
 from ..algorithms.records import is_whole
@@ -21,8 +21,10 @@ from ..kernels.sampling_chance import chance_sampling
 from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
 from ..kernels.sampling_public import HandsTree, public_chance_sampling
+from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from ..model.policy import Policy
+from .arguments import STEPS, Deal, Iterations, Named
 from .traversal_tree import (
     BASELINE,
     CUMULATIVE,
@@ -91,19 +93,18 @@ class SampledSolver:
         MemoryLimitError: The arrays would not fit; said before they are allocated.
     """
 
+    @checked()
     def __init__(
         self,
-        game: CompiledGame,
-        algorithm: str | Sampling,
+        game: Compiled,
+        algorithm: Named,
         *,
-        state: SampledState | None = None,
-        iteration: int = 0,
+        state: Annotated[SampledState | None, Kind((SampledState,), "a solver's state")] = None,
+        iteration: Iterations = 0,
         seed: Seed | None = None,
-        deal: Sequence[str] | None = None,
-        memory_limit: int | None = None,
+        deal: Deal | None = None,
+        memory_limit: Limit = None,
     ) -> None:
-        if not isinstance(game, CompiledGame):
-            raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
         record = find_algorithm(algorithm)
         if not isinstance(record, Sampling):
             raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
@@ -145,13 +146,11 @@ class SampledSolver:
         """Run some iterations; each traverses once for every player.
 
         Raises:
-            TypeError: ``iterations`` is no whole number.
-            ValueError: It is negative.
+            ValueError: ``iterations`` is no whole number from 0.
         """
-        if index(iterations) < 0:
-            raise ValueError(f"iterations must not be negative, not {iterations!r}")
+        iterations = STEPS("iterations", iterations)
         started = time.perf_counter()
-        for restarts, count in self.algorithm.variant.runs(self.iteration + 1, index(iterations)):
+        for restarts, count in self.algorithm.variant.runs(self.iteration + 1, iterations):
             if restarts:
                 self._forget_average()
             self._run(count, self._generator)
@@ -322,9 +321,9 @@ def check_seed(seed: Any) -> Seed:
     """
     parts = [seed] if is_whole(seed) else seed
     if not isinstance(parts, Sequence) or isinstance(parts, (str, bytes)) or not parts:
-        raise ValueError(f"a seed is a whole number from 0, or several, not {seed!r}")
+        raise ValueError(f"a seed is a whole number from 0, or several, not {brief(seed)}")
     if not all(is_whole(part) and part >= 0 for part in parts):
-        raise ValueError(f"a seed is a whole number from 0, or several, not {seed!r}")
+        raise ValueError(f"a seed is a whole number from 0, or several, not {brief(seed)}")
     numbers = [int(part) for part in parts]
     return numbers[0] if is_whole(seed) else numbers
 

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .._util.arguments import Where, checked
 from ..algorithms import Algorithm, Record, Sampling, from_dict
 from ..evaluation import Evaluation
 from ..kernels.iteration import State
@@ -165,7 +166,8 @@ class Solution:
             return self.policy
         return Policy(self.game, last_iterate(self.game, self.form, self.state.strategy))
 
-    def save(self, path: str | Path) -> Path:
+    @checked()
+    def save(self, path: Annotated[str | Path, Where()]) -> Path:
         """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).
 
         A file that was there is replaced at the very end, or not at all.
@@ -201,7 +203,8 @@ class Solution:
         return storage.write_arrays(path, header, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> Solution:
+    @checked()
+    def load(cls, path: Annotated[str | Path, Where()]) -> Solution:
         """Read a solution that :meth:`save` wrote; it can be gone on from, to the same bits.
 
         Raises:

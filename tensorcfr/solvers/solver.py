@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from operator import index
+from typing import Annotated
 
 import numpy as np
 
+from .._util.arguments import Kind, Limit, checked
 from .._util.memory import free_memory
 from ..algorithms import Algorithm, Record, Sampling, find_algorithm
 from ..errors import MemoryLimitError
@@ -16,10 +17,12 @@ from ..kernels import evaluation
 from ..kernels import iteration as sweeps
 from ..kernels.local_rule import LocalRule
 from ..kernels.locks import impose
+from ..model.arguments import LOCKS, Compiled
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
+from .arguments import PRECISION, STEPS, THREADS, Iterations, Named
 from .threads import Team
 
 
@@ -53,29 +56,24 @@ class Solver:
         MemoryLimitError: The arrays would not fit; said before they are allocated.
     """
 
+    @checked()
     def __init__(
         self,
-        game: CompiledGame,
-        algorithm: str | Algorithm = "cfr+",
+        game: Compiled,
+        algorithm: Named = "cfr+",
         *,
-        precision: str = "float64",
-        locks: LocksLike | None = None,
-        threads: int = 1,
-        state: sweeps.State | None = None,
-        iteration: int = 0,
-        memory_limit: int | None = None,
+        precision: Annotated[str, PRECISION] = "float64",
+        locks: Annotated[LocksLike | None, LOCKS] = None,
+        threads: Annotated[int, THREADS] = 1,
+        state: Annotated[sweeps.State | None, Kind((sweeps.State,), "a solver's state")] = None,
+        iteration: Iterations = 0,
+        memory_limit: Limit = None,
     ) -> None:
-        if not isinstance(game, CompiledGame):
-            raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
         record = find_algorithm(algorithm)
         if isinstance(record, Sampling):
             raise ValueError(f"{record.name} samples; use SampledSolver(game, {record.name!r})")
         if not isinstance(record, Algorithm):
             raise ValueError(f"{record.name} does not iterate; use solve(game, {record.name!r})")
-        if precision not in PRECISIONS:
-            raise ValueError(f"precision must be one of {PRECISIONS}, not {precision!r}")
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise ValueError(f"threads must be a number from 1, not {threads!r}")
         self.locks = locks_for(game, locks)
         """The infosets that are not solved for."""
         limit = free_memory() if memory_limit is None else memory_limit
@@ -102,13 +100,11 @@ class Solver:
         """Run some iterations; each updates every player once.
 
         Raises:
-            TypeError: ``iterations`` is no whole number.
-            ValueError: It is negative.
+            ValueError: ``iterations`` is no whole number from 0.
         """
-        if index(iterations) < 0:
-            raise ValueError(f"iterations must not be negative, not {iterations!r}")
+        iterations = STEPS("iterations", iterations)
         started = time.perf_counter()
-        for restarts, count in self.algorithm.runs(self.iteration + 1, index(iterations)):
+        for restarts, count in self.algorithm.runs(self.iteration + 1, iterations):
             if restarts:
                 self.state.cumulative[:] = 0.0
             self._run(count)
@@ -173,8 +169,6 @@ class Solver:
         return evaluate_plan(self.form, self.state.reach, self.state.value, self._lanes)
 
 
-PRECISIONS = ("float64", "float32")
-"""Floats that a solver's arrays may be kept in."""
 STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
 """The arrays that a solver carries from one iteration to the next; the others are scratch."""
 STATE_ARRAYS = 5

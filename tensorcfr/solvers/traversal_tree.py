@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .._util.arguments import brief
 from ..errors import GameError
 from ..kernels.jit import kernel
 from ..kernels.sampling import (
@@ -459,7 +460,7 @@ def fixed_chance(game: CompiledGame, deal: Sequence[str]) -> tuple[np.ndarray, n
         ValueError: The outcomes cannot happen; says which can.
     """
     if isinstance(deal, str):
-        raise ValueError(f"a deal is a sequence of chance outcomes, not the text {deal!r}")
+        raise ValueError(f"a deal is a sequence of chance outcomes, not the text {brief(deal)}")
     tree = game.tree
     probability = tree.probability.copy()
     live = np.ones(tree.n_nodes, bool)
@@ -480,7 +481,7 @@ def fixed_chance(game: CompiledGame, deal: Sequence[str]) -> tuple[np.ndarray, n
         wanted = str(deal[rank[at]])
         if wanted not in labels:
             raise ValueError(
-                f"{game.name}: chance outcome {rank[at] + 1} cannot be {wanted!r}; there are: "
+                f"{game.name}: chance outcome {rank[at] + 1} cannot be {brief(wanted)}; there are: "
                 f"{', '.join(labels)}"
             )
         probability[children] = [float(label == wanted) for label in labels]

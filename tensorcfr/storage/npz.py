@@ -14,12 +14,14 @@ import zlib
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .._util.arguments import Where, checked
 from .._util.files import replacing
 from ..invariants import check
+from ..model.arguments import Compiled
 from ..model.arrays import (
     HistoryTree,
     PayoffBlocks,
@@ -44,7 +46,8 @@ HEADER = "header"
 Arrays = dict[str, np.ndarray]
 
 
-def save_game(game: CompiledGame, path: str | Path) -> Path:
+@checked()
+def save_game(game: Compiled, path: Annotated[str | Path, Where()]) -> Path:
     """Write a compiled game; a file that was there is replaced at the very end, or not at all.
 
     Args:
@@ -57,7 +60,8 @@ def save_game(game: CompiledGame, path: str | Path) -> Path:
     return write_arrays(path, {"kind": "game", "name": game.name}, pack_game(game))
 
 
-def load_game(path: str | Path) -> CompiledGame:
+@checked()
+def load_game(path: Annotated[str | Path, Where()]) -> CompiledGame:
     """Read what :func:`save_game` wrote; every invariant is checked, as after compiling.
 
     Raises:

@@ -17,8 +17,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Annotated, Any
 
+from .._util.arguments import Where, checked
 from .._util.files import replacing
 from .cells import Budget, Cell
 
@@ -87,7 +88,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
 Key = tuple[str, str, int | None]
 
 
-def read_sweep(path: str | Path) -> list[Row]:
+@checked()
+def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
     """The rows of a sweep's table, attempts that were begun anew left out.
 
     Raises:
