@@ -10,6 +10,7 @@ is a fault.
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import itertools
 import signal
@@ -31,7 +32,8 @@ import tensorcfr
 from tensorcfr import GAMES, Policy, SampledSolver, Solution, Solver, analysis, sweep
 from tensorcfr._util.arguments import Check, Where, Whole, checks_of
 from tensorcfr.algorithms import ALGORITHMS
-from tensorcfr.errors import GameError, MemoryLimitError
+from tensorcfr.errors import MemoryLimitError, SweepError
+from tensorcfr.model.arguments import LOCKS
 from tensorcfr.solvers.arguments import STEPS
 
 SECONDS = 20
@@ -127,6 +129,8 @@ def declared(function: Callable[..., Any]) -> dict[str, tuple[Check, bool]]:
 CHECKED_BY_HAND: dict[str, dict[str, tuple[Check, bool]]] = {
     "Solver.step": {"iterations": (STEPS, False)},
     "SampledSolver.step": {"iterations": (STEPS, False)},
+    "nash_conv": {"locks": (LOCKS, True)},
+    "exploitability": {"locks": (LOCKS, True)},
     "CompiledGame.history": {"node": (Whole(0, 57), False)},
     "CompiledGame.sequences": {"infoset": (Whole(-12, 11), False)},
 }
@@ -156,11 +160,11 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     of_game = {"game": kuhn, "policy": policy}
     counter = itertools.count()
 
-    def swept(path: Any = None, **arguments: Any) -> Any:
+    def swept(path: Any = ..., **arguments: Any) -> Any:
         """A table of its own for every call."""
-        return sweep.sweep(folder / f"{next(counter)}.csv" if path is None else path, **arguments)
+        return sweep.sweep(folder / f"{next(counter)}.csv" if path is ... else path, **arguments)
 
-    swept.__signature__ = inspect.signature(sweep.sweep)  # type: ignore[attr-defined]
+    functools.update_wrapper(swept, sweep.sweep)
     yield "compile_game", tensorcfr.compile_game, {"source": "kuhn"}
     yield "solve", tensorcfr.solve, {"game": kuhn, "iters": 2}
     yield "Solver", Solver, {"game": kuhn, "algorithm": "cfr"}
@@ -272,7 +276,15 @@ ALLOWED: list[tuple[str, Callable[[Call], bool]]] = [
     ),
     (
         "flags of an algorithm",
-        lambda c: c.what.startswith("the algorithm") and c.value in ("True", "bool_", "function"),
+        lambda c: c.what.startswith("the algorithm") and c.value in ("True", "bool_"),
+    ),
+    (
+        "numbers of an algorithm may be functions of the iterations",
+        lambda c: c.what.startswith("the algorithm") and c.value in ("function", "type"),
+    ),
+    (
+        "the left-out path of a sweep",
+        lambda c: c.what == "sweep" and (c.parameter, c.value) == ("path", "Ellipsis"),
     ),
     ("any text names a matrix game", lambda c: c.parameter == "title" and _is_text(c.value)),
     ("nothing to compare", lambda c: c.parameter == "rows" and c.what in ("curves", "reached")),
@@ -316,12 +328,15 @@ def judge(call: Call) -> str:
             result = call.run()
     except TimeoutError:
         return f"FAULT: no answer within {SECONDS} s"
-    except (ValueError, TypeError, MemoryLimitError, GameError, OSError) as error:
+    except IndexError as error:
+        allowed = call.what == "CompiledGame.sequences"
+        return "refused" if allowed else f"FAULT: IndexError: {str(error)[:100]}"
+    except (ValueError, TypeError, MemoryLimitError, SweepError, OSError) as error:
         if isinstance(error, OSError) and not isinstance(call.check, Where):
             return f"FAULT: {type(error).__name__}: {str(error)[:100]}"
         if len(str(error)) > 3000:
             return f"FAULT: an error of {len(str(error)):,} characters"
-        if isinstance(error, (OSError, MemoryLimitError)) or _names(call, str(error)):
+        if isinstance(error, (OSError, MemoryLimitError, SweepError)) or _names(call, str(error)):
             return "refused"
         return f"FAULT: {type(error).__name__} without the name: {str(error)[:100]}"
     except Exception as error:
@@ -337,12 +352,25 @@ def judge(call: Call) -> str:
     return "FAULT: accepted"
 
 
+INSIDE = {
+    "deal": "outcome",
+    "given": "infoset",
+    "locks": "infoset",
+    "path": "holds a",
+    "policy": "infoset",
+    "source": "game",
+    "progress": "argument",  # What the caller's own function says of itself.
+    "spec": "algorithm",
+    "warm_start": "infoset",
+}
+"""What an error about an item in an argument names instead of the argument."""
+
+
 def _names(call: Call, text: str) -> bool:
     """Whether an error has the argument's name; or, of what is a collection or a label, the item
     at fault and where it is."""
     names = {call.parameter, call.parameter.removesuffix("s")}
-    inside = {"given": "infoset", "policy": "infoset", "locks": "infoset", "deal": "outcome"}
-    return any(n in text for n in names | {inside.get(call.parameter, call.parameter)})
+    return any(name in text for name in names | {INSIDE.get(call.parameter, call.parameter)})
 
 
 def _judge_command(result: Any) -> str:

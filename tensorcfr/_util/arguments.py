@@ -170,6 +170,10 @@ class Where(Check):
         text = os.fspath(value)
         if not isinstance(text, str):
             raise self.refuse(name, value, TypeError)
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            raise self.refuse(name, value) from None
         if not text or "\0" in text or len(text) > LONGEST_PATH:
             raise self.refuse(name, value)
         return value
@@ -188,7 +192,8 @@ class Kind(Check):
 
     def __call__(self, name: str, value: Any) -> Any:
         """The object."""
-        if not isinstance(value, self.kinds):
+        flag = isinstance(value, bool) and bool not in self.kinds
+        if not isinstance(value, self.kinds) or flag or _is_number_in_array(value):
             raise self.refuse(name, value, TypeError)
         return value
 
@@ -210,7 +215,8 @@ class Several(Check):
         """A list."""
         if self.alone and (isinstance(value, (str, Real)) or not isinstance(value, Iterable)):
             return [self.each(name, value)]
-        if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        texts = isinstance(value, (str, bytes, Mapping))
+        if texts or not isinstance(value, Iterable) or _is_number_in_array(value):
             raise self.refuse(name, value, TypeError)
         items = [self.each(name, item) for item in value]
         lengths = (self.length, 1) if self.alone else (self.length,)
@@ -275,6 +281,11 @@ def checks_of(function: Callable[..., Any]) -> dict[str, tuple[Check, bool]]:
 def _members(hint: Any) -> Collection[Any]:
     """The parts of a union; of anything else, itself."""
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _is_number_in_array(value: object) -> bool:
+    """Whether a value is an array of NumPy that holds one number and cannot be iterated over."""
+    return getattr(value, "shape", None) == () and hasattr(value, "__array_interface__")
 
 
 def brief(value: object) -> str:

@@ -101,7 +101,8 @@ def make_game(spec: str, **parameters: Any) -> Rules:
     for parameter in given:
         if parameter not in entry.parameters:
             raise GameError(
-                f"{name} has no parameter {brief(parameter)}; {suggest(parameter, entry.parameters)}"
+                f"{name} has no parameter {brief(parameter)}; "
+                f"{suggest(parameter, entry.parameters)}"
             )
     missing = [p for p, default in entry.parameters.items() if default is ... and p not in given]
     if missing:

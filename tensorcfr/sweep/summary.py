@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from .._util.arguments import Kind, Number, Several, checked
-from .table import Row, curves
+from .._util.arguments import Number, Several, checked
+from .table import ROWS, Row, curves
 
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
 """Exploitabilities to reach, unless told otherwise."""
@@ -39,7 +39,7 @@ class Reached:
 
 @checked()
 def reached(
-    rows: Annotated[Iterable[Row], Several(Kind((Row,), "a row of a sweep"))],
+    rows: Annotated[Iterable[Row], ROWS],
     levels: Annotated[
         Sequence[float], Several(Number(above=0, counts="an exploitability", finite=True))
     ] = LEVELS,

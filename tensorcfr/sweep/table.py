@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any
 
-from .._util.arguments import Where, checked
+from .._util.arguments import Kind, Several, Where, checked
 from .._util.files import replacing
 from .cells import Budget, Cell
 
@@ -85,6 +85,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "int | None": lambda text: int(text) if text else None,
 }
 
+ROWS = Several(Kind((Row,), "a row of a sweep"))
+
 Key = tuple[str, str, int | None]
 
 
@@ -102,7 +104,10 @@ def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
     return [row for own in rows.values() for row in own]
 
 
-def curves(rows: Iterable[Row]) -> dict[tuple[str, str], list[list[Row]]]:
+@checked()
+def curves(
+    rows: Annotated[Iterable[Row], ROWS],
+) -> dict[tuple[str, str], list[list[Row]]]:
     """By game and algorithm, the rows of each seed."""
     by_cell: dict[Key, list[Row]] = {}
     for row in rows:
