@@ -174,7 +174,11 @@ class _Sums:
                 reach[own] = reach_new[own]
 
     def point(self, iteration: int) -> RegretPoint:
-        """What the sums say."""
+        """What the sums say; those beyond the range of floats are infinite."""
+        with np.errstate(over="ignore"):
+            return self._point(iteration)
+
+    def _point(self, iteration: int) -> RegretPoint:
         game, form = self.game, self.game.form
         infoset, actions = np.zeros(game.n_infosets), np.zeros(game.n_infosets, np.int64)
         for index in range(game.n_infosets):
@@ -196,8 +200,8 @@ class _Sums:
             overall_bound.append(np.count_nonzero(has_choice) * bound)
         return RegretPoint(
             iteration=iteration,
-            infoset=infoset,
-            overall=tuple((best - self.earned).tolist()),
+            infoset=infoset * game.unit,
+            overall=tuple(((best - self.earned) * game.unit).tolist()),
             infoset_bound=infoset_bound,
             overall_bound=tuple(map(float, overall_bound)),
         )

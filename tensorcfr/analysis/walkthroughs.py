@@ -205,8 +205,9 @@ def _changed(game: CompiledGame, infoset: int, before: Numbers, after: Numbers) 
 
 def _row(game: CompiledGame, infoset: int, before: Numbers, after: Numbers) -> Row:
     at = game.sequences(infoset)
-    old = [tuple(numbers[at].tolist()) for numbers in before]
-    new = [tuple(numbers[at].tolist()) for numbers in after]
+    units = (game.unit, 1.0, 1.0)
+    old = [tuple((n[at] * unit).tolist()) for n, unit in zip(before, units, strict=True)]
+    new = [tuple((n[at] * unit).tolist()) for n, unit in zip(after, units, strict=True)]
     return Row(
         infoset=game.infoset_labels[infoset],
         player=int(game.infoset_player[infoset]),

@@ -39,6 +39,7 @@ def number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: A
         infoset_labels=tuple(labels[i] for i in order.tolist()),
         infoset_actions=tuple(named[actions[i]] for i in order.tolist()),
         outcome_labels=tuple(walked.outcome_labels),
+        unit=walked.unit,
         **views,
     )
     check(game)

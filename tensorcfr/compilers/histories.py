@@ -15,6 +15,7 @@ from ..model.arrays import CHANCE, CHANCE_TOLERANCE, NO_OUTCOME, TERMINAL, Histo
 from ..model.game import history_labels
 from ..rules import Chance, Decision, Game, Terminal
 from .too_large import Probe, check_depth
+from .units import check_range, unit_of
 
 BYTES_AFTER_WALK = 170
 """What a compile takes per history once a game is walked, for both views of it."""
@@ -46,6 +47,8 @@ class WalkedGame:
     infosets: Infosets
     outcome_labels: list[str]
     n_players: int
+    unit: float = 1.0
+    """What the utilities of ``tree`` are multiples of; see :mod:`tensorcfr.compilers.units`."""
 
     def where(self, node: int) -> str:
         """The name of a history in error messages."""
@@ -125,7 +128,7 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
         else:
             path.pop()
     budget.reserve(len(kinds) * BYTES_AFTER_WALK)
-    return met.breadth_first(n_players)
+    return met.breadth_first(game.name, n_players)
 
 
 def _children(game: Game, state: Any) -> tuple[int, Callable[[int], Any]]:
@@ -286,7 +289,7 @@ class _Met:
                 depth, edge = self.depths[before], 0
         return name_history(labels[::-1])
 
-    def breadth_first(self, n_players: int) -> WalkedGame:
+    def breadth_first(self, game: str, n_players: int) -> WalkedGame:
         """The walked game, in breadth-first order."""
         # The histories of one depth are met from left to right, so that order is a stable sort.
         order = np.argsort(np.array(self.depths, dtype=np.int32), kind="stable")
@@ -308,6 +311,10 @@ class _Met:
             [outcome_of[outcome] for outcomes in chances for outcome in outcomes],
         )
         utilities = _utilities(walked, [self.utilities[end] for end in terminal.tolist()])
+        check_range(game, utilities)
+        walked.unit = unit_of(float(np.abs(utilities).max(initial=0.0)))
+        if walked.unit != 1.0:
+            utilities /= walked.unit
         walked.tree = tree._replace(utility=utilities)
         return walked
 

@@ -31,9 +31,9 @@ def compile_rules(rules: PublicTreeGame, name: str, budget: Budget) -> CompiledG
         GameError: The rules break their contract; the message names the public history.
         MemoryLimitError: The game would need more than the budget.
     """
-    public = public_tree.read(rules, budget)
+    public, unit = public_tree.read(rules, budget)
     if public.tree.n_players != 2:
-        return compile_histories(_expanded(rules, public, budget), name)
+        return compile_histories(_expanded(rules, public, unit, budget), name)
     budget.reserve(symmetry.bytes_needed(public.tree))
     form, tree = public_form.build(public.tree)
     public = public._replace(tree=tree)
@@ -49,6 +49,7 @@ def compile_rules(rules: PublicTreeGame, name: str, budget: Budget) -> CompiledG
         outcome_labels=_outcomes(public),
         public=public,
         merged=_merged(tree, form),
+        unit=unit,
     )
     check(game)
     game.freeze()
@@ -151,7 +152,7 @@ def _where(public: PublicGame, node: int) -> str:
     return f"public history [{', '.join(labels)}]" if labels else "the public root"
 
 
-def _expanded(rules: PublicTreeGame, public: PublicGame, budget: Budget) -> WalkedGame:
+def _expanded(rules: PublicTreeGame, public: PublicGame, unit: float, budget: Budget) -> WalkedGame:
     """The history tree of a game that has no sequence form of its own: three players or more."""
     tree = public.tree
     histories = count_histories(tree)
@@ -172,4 +173,4 @@ def _expanded(rules: PublicTreeGame, public: PublicGame, budget: Budget) -> Walk
         label = rules.label(player, rules.hands[player][hand], public.node_label(node))
         _check_label(public, label, (node, hand), seen)
         infosets.add(label, player, public.actions(node))
-    return WalkedGame(expanded, infosets, list(outcomes), tree.n_players)
+    return WalkedGame(expanded, infosets, list(outcomes), tree.n_players, unit)

@@ -22,6 +22,7 @@ from ..model.labels import PublicGame
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .histories import name_history
 from .too_large import Probe, check_depth
+from .units import check_range, unit_of
 
 BYTES_PER_STATE = 100
 """What the arrays of the public states take; the walk itself is measured."""
@@ -51,8 +52,10 @@ class States:
         return f"public {name_history(labels[::-1])}" if labels else "the public root"
 
 
-def read(game: PublicTreeGame, budget: Budget) -> PublicGame:
+def read(game: PublicTreeGame, budget: Budget) -> tuple[PublicGame, float]:
     """The public tree of a game, and its labels; buckets and ranks are not set yet.
+
+    The second is the unit of its payoffs; see :mod:`tensorcfr.compilers.units`.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
@@ -70,7 +73,8 @@ def read(game: PublicTreeGame, budget: Budget) -> PublicGame:
         node.infoset if isinstance(node, Decision) else None for node in states.nodes
     ]
     _check_deals(game, states, tree, state)
-    return PublicGame(
+    tree, unit = _in_unit(game.name, tree)
+    public = PublicGame(
         tree=tree,
         hands=tuple(tuple(map(str, own)) for own in game.hands),
         edges=tuple(edges),
@@ -80,6 +84,36 @@ def read(game: PublicTreeGame, budget: Budget) -> PublicGame:
             else tuple(labels[i] for i in state.tolist())
         ),
     )
+    return public, unit
+
+
+def _in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
+    """The tree with its payoffs in a unit near their size, and the unit."""
+    over = tree.payoff >= 0
+    pairs = np.unique(np.stack([tree.payoff[over], tree.weight[over]]), axis=1)
+    alive, players = tree.alive, tree.n_players
+    bounds = np.zeros((2, players))
+    sums = np.inf
+    for payoff, weight in pairs.T.tolist():
+        paid = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]][:, alive[weight]]
+        if not paid.size:
+            continue
+        if not np.isfinite(sums):
+            bounds[:] = paid[:, :1].T
+        bounds[0] = np.minimum(bounds[0], paid.min(axis=1))
+        bounds[1] = np.maximum(bounds[1], paid.max(axis=1))
+        sums = min(sums, float(paid.sum(axis=0).min()))
+    check_range(name, bounds, sums)
+    unit = unit_of(float(np.abs(bounds).max()))
+    if unit == 1.0:
+        return tree, unit
+    # Coefficient and matrix may be extreme both, against each other or alike.
+    matrices = tree.matrix_table.reshape(len(tree.matrix_table), -1)
+    size = np.where(np.isfinite(matrices), np.abs(matrices), 0.0).max(axis=1, initial=0.0)
+    exponent = np.frexp(size)[1]
+    table = np.ldexp(matrices, -exponent[:, None]).reshape(tree.matrix_table.shape)
+    shift = exponent[tree.matrix] - (np.frexp(unit)[1] - 1)
+    return tree._replace(coefficient=np.ldexp(tree.coefficient, shift), matrix_table=table), unit
 
 
 def _walk(game: PublicTreeGame, budget: Budget) -> States:
@@ -382,10 +416,12 @@ def _check_deals(game: PublicTreeGame, states: States, tree: PublicTree, state: 
         if isinstance(node, Payoff):
             payoff = int(tree.payoff[int(np.argmax(state == index))])
             table = tree.matrix_table[tree.matrix[payoff]]
-            wrong = alive[weight] & ~np.isfinite(node.coefficient * table).all(axis=0)
+            with np.errstate(over="ignore"):
+                paid = node.coefficient * table
+            wrong = alive[weight] & ~np.isfinite(paid).all(axis=0)
             if wrong.any():
                 deal = tuple(np.argwhere(wrong)[0].tolist())
-                utilities = tuple((node.coefficient * table)[(slice(None), *deal)].tolist())
+                utilities = tuple(paid[(slice(None), *deal)].tolist())
                 raise GameError(
                     f"utilities {utilities!r} are not finite, for hands {_hand_names(game, deal)} "
                     f"at {states.where(index)}"

@@ -84,11 +84,16 @@ def evaluate_probabilities(
     """As :func:`evaluate`, from float64 (sequences,) behaviour probabilities."""
     reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
     kernels.realization_plan(game.form, probabilities, reach)
-    return evaluate_plan(game.form, reach, scratch, locks)
+    return evaluate_plan(game.form, reach, scratch, locks, unit=game.unit)
 
 
 def evaluate_plan(
-    form: SequenceForm, reach: np.ndarray, scratch: np.ndarray, locks: LockedLanes | None = None
+    form: SequenceForm,
+    reach: np.ndarray,
+    scratch: np.ndarray,
+    locks: LockedLanes | None = None,
+    *,
+    unit: float = 1.0,
 ) -> Evaluation:
     """As :func:`evaluate`, from own reaches.
 
@@ -97,11 +102,12 @@ def evaluate_plan(
         reach: float (sequences,): own reach of every player's sequences.
         scratch: float (sequences,): modified.
         locks: Locked infosets, which the reaches play already.
+        unit: That of the game.
     """
     players = form.n_players
     expected, best = np.empty(players), np.empty(players)
     kernels.evaluate(form, reach, scratch, expected, best, locks)
-    return Evaluation(tuple(expected.tolist()), tuple(best.tolist()))
+    return Evaluation(tuple((expected * unit).tolist()), tuple((best * unit).tolist()))
 
 
 def expected_values(
@@ -149,7 +155,7 @@ def best_response(
     kernels.realization_plan(game.form, strategy, reach)
     kernels.best_response(game.form, player, reach, value, strategy, lanes)
     empty = int(game.form.player_sequences[player])
-    return BestResponse(float(value[empty]), Policy(game, strategy))
+    return BestResponse(float(value[empty]) * game.unit, Policy(game, strategy))
 
 
 def _locked(

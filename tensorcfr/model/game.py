@@ -68,6 +68,11 @@ class CompiledGame:
     merged: Merged | None = None
     """The smaller game that stands for this one, if it has symmetries."""
 
+    unit: float = 1.0
+    """What the payoffs in the arrays are multiples of, in the game's own unit: 1, or a power of two
+    where payoffs would be beyond what sums of floats can hold.  Whatever is shown is in the game's
+    own unit."""
+
     @property
     def n_players(self) -> int:
         """Players; they are numbered from 0."""
@@ -173,8 +178,13 @@ class CompiledGame:
 
     @cached_property
     def utilities(self) -> np.ndarray:
-        """float64 (some, players): all utilities that occur at terminals, in no order, some of
-        them more than once."""
+        """float64 (some, players): all utilities that occur at terminals, in the game's own unit,
+        in no order, some of them more than once."""
+        found = self._utilities()
+        return found if self.unit == 1.0 else found * self.unit
+
+    def _utilities(self) -> np.ndarray:
+        """The same as multiples of :attr:`unit`."""
         if self.histories is not None:
             return self.histories.utility
         assert self.public is not None
@@ -265,6 +275,8 @@ class CompiledGame:
     def digest(self) -> str:
         """A fingerprint of arrays and labels; name and merging are not of the game itself."""
         digest = hashlib.sha256()
+        if self.unit != 1.0:
+            digest.update(f"unit {self.unit!r}".encode())
         for name, array in self.arrays().items():
             if name.startswith("merged/"):
                 continue

@@ -160,13 +160,15 @@ class Solver:
         if self._lanes is not None:
             impose(self.form, self._lanes, state.value)
         evaluation.realization_plan(self.form, state.value, state.reach)
-        found = evaluate_plan(self.form, state.reach, state.value, self._lanes)
+        unit = self.game.unit
+        found = evaluate_plan(self.form, state.reach, state.value, self._lanes, unit=unit)
         evaluation.realization_plan(self.form, state.strategy, state.reach)
         return found
 
     def evaluate_current(self) -> Evaluation:
         """Values and best-response values of the last iterate."""
-        return evaluate_plan(self.form, self.state.reach, self.state.value, self._lanes)
+        state, unit = self.state, self.game.unit
+        return evaluate_plan(self.form, state.reach, state.value, self._lanes, unit=unit)
 
 
 STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")

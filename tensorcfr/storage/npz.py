@@ -82,6 +82,8 @@ def pack_game(game: CompiledGame) -> Arrays:
     Labels that are made when they are asked for are not kept.
     """
     arrays = {f"game/{name}": array for name, array in game.arrays().items()}
+    if game.unit != 1.0:
+        arrays["game/unit"] = np.array([game.unit])
     views = ["form"]
     if game.histories is not None:
         views.append("tree")
@@ -144,12 +146,24 @@ def unpack_game(arrays: Mapping[str, np.ndarray], version: int = VERSION) -> Com
             if "merged" in views
             else None
         ),
+        unit=_unpack_unit(arrays),
     )
     if game.histories is None and public is None:
         raise ValueError("array 'game/views/text' lists neither a history tree nor a public one")
     check(game)
     game.freeze()
     return game
+
+
+def _unpack_unit(arrays: Mapping[str, np.ndarray]) -> float:
+    """The unit of a game's payoffs, which only those have that are extreme."""
+    if "game/unit" not in arrays:
+        return 1.0
+    given = _get(arrays, "game/unit", np.float64)
+    unit = float(given[0]) if given.shape == (1,) else 0.0
+    if not 0.0 < unit < np.inf or np.frexp(unit)[0] != 0.5:
+        raise ValueError(f"array 'game/unit' is no power of two: {given.tolist()}")
+    return unit
 
 
 def _fields(arrays: Mapping[str, np.ndarray], key: str, view: Any) -> list[np.ndarray]:
