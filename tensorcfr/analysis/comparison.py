@@ -83,7 +83,7 @@ def head_to_head(
         for player, policy in enumerate(seats):
             own = slice(ends[player], ends[player + 1])
             reach[own] = plans[policy, own]
-        found[seats] = evaluate_plan(form, reach, scratch).values
+        found[seats] = evaluate_plan(form, reach, scratch, unit=game.unit).values
     return HeadToHead(tuple(policies), found)
 
 

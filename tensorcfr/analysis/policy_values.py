@@ -153,9 +153,9 @@ def values(game: CompiledGame, policy: PolicyLike) -> Values:
         policy=policy,
         own_reach=reach[form.infoset_parent],
         others_reach=others_reach(game, reach),
-        counterfactual=value,
-        regret=regret,
-        best=best,
+        counterfactual=value * game.unit,
+        regret=regret * game.unit,
+        best=best * game.unit,
     )
 
 

@@ -141,7 +141,7 @@ def simulate(game: CompiledGame, policy: PolicyLike, n: int, seed: int = 0) -> P
     nodes = np.stack(path, axis=1)
     stays = np.diff(nodes, axis=1) == 0
     nodes[:, 1:][stays] = -1
-    return Plays(game, board.utilities(node, hands), nodes, hands)
+    return Plays(game, board.utilities(node, hands) * game.unit, nodes, hands)
 
 
 class _Board(Protocol):
@@ -159,7 +159,7 @@ class _Board(Protocol):
         """float64: the probability of the step from each node to its child with this number."""
 
     def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
-        """float64 (plays, players): what the terminals pay."""
+        """float64 (plays, players): what the terminals pay, as multiples of the game's unit."""
 
     def label(self, above: int, node: int) -> str:
         """The action or outcome that leads from one node to the next."""

@@ -88,6 +88,9 @@ def print_games(console: Console) -> None:
     for entry in GAMES.values():
         print_line(console, Text.assemble((entry.name, "bold"), _parameters(entry)))
         _print(console, _indented(entry.description))
+        if ranges := entry.ranges:
+            said = "; ".join(f"{name}: {check}" for name, check in ranges.items())
+            _print(console, Padding(Text(said, "dim"), (0, 0, 0, 4)))
 
 
 def print_algorithms(console: Console) -> None:

@@ -6,20 +6,22 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from .._util.memory import free_memory
+from .._util.arguments import Flag, Limit, checked
+from .._util.memory import budget, free_memory
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..rules import Game, PublicTreeGame
 from . import histories, public_game, walked_game
 
 
+@checked()
 def compile_game(
     source: str | Path | Game | PublicTreeGame | Any,
     *,
-    symmetry: bool = True,
-    memory_limit: int | None = None,
+    symmetry: Annotated[bool, Flag()] = True,
+    memory_limit: Limit = None,
     **parameters: Any,
 ) -> CompiledGame:
     """Compile a game into flat arrays.
@@ -51,12 +53,14 @@ def compile_game(
         MissingExtraError: OpenSpiel is asked for and not installed; says what installs it.
         OSError: A file cannot be read.
     """
-    name, rules = find_rules(source, **parameters)
     limit = free_memory() if memory_limit is None else memory_limit
-    with _no_garbage_collection():
+    called = source if isinstance(source, str) else getattr(source, "name", type(source).__name__)
+    with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
+        name, rules = find_rules(source, **parameters)
+        own.what = f"compiling {name}"
         if isinstance(rules, PublicTreeGame):
-            return public_game.compile_rules(rules, name, limit, symmetry=symmetry)
-        walked = histories.walk(rules, limit)
+            return public_game.compile_rules(rules, name, own, symmetry=symmetry)
+        walked = histories.walk(rules, own)
         return walked_game.compile_walked(walked, name, symmetry=symmetry)
 
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._util.limits import PAYOFF_HASH_STEPS
+from .._util.memory import reserve
 from ..model.arrays import CHANCE, PublicTree
 from ..model.levels import levels_below_root
+from .tables import BYTES_PER_DEAL
 
 HASH_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 """The increment of splitmix64: 2^64 divided by the golden ratio."""
@@ -111,6 +113,20 @@ def _number(values: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(first))[inverse]
 
 
+def bytes_needed(tree: PublicTree) -> int:
+    """Bytes that looking for symmetries takes at least, by which it can be refused early."""
+    terminals = np.flatnonzero(tree.payoff >= 0)
+    pair = tree.weight[terminals].astype(np.int64) * len(tree.matrix_table)
+    pair += tree.matrix[tree.payoff[terminals]]
+    tables = BYTES_PER_DEAL * len(np.unique(pair)) * tree.prior.size
+    return max(tables, _bytes_of_signatures(tree))
+
+
+def _bytes_of_signatures(tree: PublicTree) -> int:
+    # Half of the nodes or more are of one depth, which takes five arrays of scratch.
+    return int(3.5 * 8 * tree.n_nodes * sum(tree.prior.shape))
+
+
 class _PayoffHashes:
     """Hashes of the rows of every payoff table, under given colours."""
 
@@ -122,6 +138,7 @@ class _PayoffHashes:
         distinct, self.table = np.unique(pair, return_inverse=True)
         self.coefficient = float_bits(tree.coefficient[payoff])
         weights, matrices = np.divmod(distinct, len(tree.matrix_table))
+        reserve(BYTES_PER_DEAL * len(distinct) * tree.prior.size)
         self.possible = tree.alive[weights]
         bits = float_bits(tree.expected_utility(weights, matrices))
         mass = np.where(self.possible, tree.prior * tree.weight_table[weights], 0.0)
@@ -163,6 +180,7 @@ def _signatures(
     Returns:
         uint64 (nodes, hands), for each player.
     """
+    reserve(_bytes_of_signatures(tree))
     found = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
     for own, row in zip(found, payoffs.rows(colour), strict=True):
         own[payoffs.terminals] = hash_pair(row[payoffs.table], payoffs.coefficient[:, None])

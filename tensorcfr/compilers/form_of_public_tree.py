@@ -13,11 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._util.memory import reserve
 from ..model.arrays import PublicTree, SequenceForm
 from ..model.levels import levels_below_root
 from . import payoff_blocks
 from .payoff_blocks import NO_STEP, sequences_of
 from .tables import smallest_int
+
+BYTES_PER_NODE = 130
+"""What laying out takes per public node: last steps, levels, and sorts."""
+BYTES_PER_INFOSET = 8
+"""What laying out and checking take per infoset."""
 
 
 @dataclass
@@ -39,6 +45,7 @@ class Steps:
 
 def build(tree: PublicTree) -> tuple[SequenceForm, PublicTree]:
     """The sequence form of a two-player game, and its public tree with buckets and ranks."""
+    reserve(BYTES_PER_NODE * tree.n_nodes)
     steps = _trace(tree)
     possible, masks = _possible_hands(tree)
     bucket, table, bucket_mask = _buckets(tree, steps, possible)
@@ -226,7 +233,9 @@ def _parents(tree: PublicTree, steps: Steps, layout: dict[str, np.ndarray]) -> n
     deciding, bucket = deciding[order], bucket[order]
     step = steps.last[tree.player[deciding], deciding]
     first, stride, mask = sequences_of(tree, layout, tree.player[deciding].astype(np.int64), step)
-    parent = np.empty(int(layout["player_infosets"][-1]), dtype=np.uint32)
+    infosets = int(layout["player_infosets"][-1])
+    reserve(BYTES_PER_INFOSET * infosets)
+    parent = np.empty(infosets, dtype=np.uint32)
     ends = np.cumsum(np.bincount(bucket, minlength=len(layout["bucket_lanes"])))
     begin = 0
     for b, end in enumerate(ends.tolist()):

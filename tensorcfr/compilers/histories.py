@@ -10,14 +10,18 @@ from typing import Any
 import numpy as np
 
 from .._util.limits import CHANCE_TOLERANCE
-from ..errors import GameError, MemoryLimitError
+from .._util.memory import Budget
+from ..errors import GameError
 from ..model.arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, tree_links
 from ..model.game import history_labels
 from ..rules import Chance, Decision, Game, Terminal
+from .too_large import Probe, check_depth
+from .units import check_range, unit_of
 
-BYTES_PER_HISTORY = 400
-"""Bytes per history that compiling is assumed to need, for the walk and both views.  Measured: 180
-to 270 at the peak in the built-in games; the states of other rules come on top."""
+BYTES_AFTER_WALK = 170
+"""What a compile takes per history once a game is walked, for both views of it."""
+LEAST_BYTES = 100
+"""What a compile takes per history at least."""
 
 
 @dataclass
@@ -44,6 +48,8 @@ class WalkedGame:
     infosets: Infosets
     outcome_labels: list[str]
     n_players: int
+    unit: float = 1.0
+    """What the utilities of ``tree`` are multiples of; see :mod:`tensorcfr.compilers.units`."""
 
     def where(self, node: int) -> str:
         """The name of a history in error messages."""
@@ -57,12 +63,13 @@ def name_history(labels: Sequence[object]) -> str:
     return f"history [{', '.join(map(str, labels))}]" if labels else "the root"
 
 
-def walk(game: Game, memory_limit: int) -> WalkedGame:
+def walk(game: Game, budget: Budget) -> WalkedGame:
     """Visit every history of a game, depth first: only the states of one path are in memory.
 
     Raises:
-        GameError: The rules break their contract; the message names the history.
-        MemoryLimitError: The tree would need more than ``memory_limit`` bytes.
+        GameError: The rules break their contract, or a history does not end; the message names the
+            history.
+        MemoryLimitError: The tree would need more than the budget.
     """
     n_players = game.n_players
     if not isinstance(n_players, int) or n_players < 1:
@@ -70,7 +77,8 @@ def walk(game: Game, memory_limit: int) -> WalkedGame:
     seen = _Walk()
     infosets, index_of = seen.infosets, seen.index_of
     kinds, children, depths = seen.kinds, seen.children, seen.depths
-    limit = memory_limit // BYTES_PER_HISTORY
+    probe = Probe(game, _children, budget, LEAST_BYTES, "histories")
+    next_look = 0
 
     rules: Callable[[Any], Any] = game.node
     next_state = game.next
@@ -78,9 +86,10 @@ def walk(game: Game, memory_limit: int) -> WalkedGame:
     path: list[Iterator[Any]] = [iter([game.root()])]
     while path:
         depth = len(path)
-        if len(kinds) > limit:
-            needed = len(kinds) * BYTES_PER_HISTORY
-            raise MemoryLimitError(f"compiling {game.name}", needed, memory_limit)
+        if len(kinds) >= next_look:
+            next_look = budget.look(len(kinds), len(kinds) * BYTES_AFTER_WALK)
+            probe.look(len(kinds))
+            check_depth(depth, seen.here)
         for state in path[-1]:
             node = rules(state)
             kind = type(node)
@@ -118,7 +127,20 @@ def walk(game: Game, memory_limit: int) -> WalkedGame:
                 )
         else:
             path.pop()
-    return seen.breadth_first(n_players)
+    budget.reserve(len(kinds) * BYTES_AFTER_WALK)
+    return seen.breadth_first(game.name, n_players)
+
+
+def _children(game: Game, state: Any) -> tuple[int, Callable[[int], Any]]:
+    """How many histories are one step longer, and what makes one of them."""
+    node = game.node(state)
+    if type(node) is Decision:
+        edges: Sequence[Any] = node.actions
+    elif type(node) is Chance:
+        edges = list(node.outcomes)
+    else:
+        return 0, lambda index: None
+    return len(edges), lambda index: game.next(state, edges[index])
 
 
 def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray) -> HistoryTree:
@@ -270,7 +292,7 @@ class _Walk:
                 depth, edge = self.depths[before], 0
         return name_history(labels[::-1])
 
-    def breadth_first(self, n_players: int) -> WalkedGame:
+    def breadth_first(self, game: str, n_players: int) -> WalkedGame:
         """The walked game, in breadth-first order."""
         # A walk visits the histories of one depth from left to right: a stable sort suffices.
         order = np.argsort(np.array(self.depths, dtype=np.int32), kind="stable")
@@ -292,6 +314,10 @@ class _Walk:
             [outcome_of[outcome] for outcomes in chances for outcome in outcomes],
         )
         utilities = _utilities(walked, [self.utilities[end] for end in terminal.tolist()])
+        check_range(game, utilities)
+        walked.unit = unit_of(float(np.abs(utilities).max(initial=0.0)))
+        if walked.unit != 1.0:
+            utilities /= walked.unit
         walked.tree = tree._replace(utility=utilities)
         return walked
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._util import limits
+from .._util.memory import reserve
 from ..model.arrays import PublicTree
 from ..payoff import PayoffBlocks, PayoffEntries, PayoffPart
 from ..payoff.blocks import COLUMNS
@@ -24,6 +25,10 @@ LOOP_NS = 6.0
 """Nanoseconds to start a loop over the terminals of a block."""
 LANE_NS = 0.1
 """Nanoseconds per terminal of such a loop."""
+BYTES_PER_ENTRY = 140
+"""What laying out the sparse part takes per entry, while it is put in order."""
+BYTES_PER_END = 200
+"""What laying out the terminals takes for each."""
 
 
 @dataclass
@@ -135,6 +140,8 @@ def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
     pair = weight * len(tree.matrix_table) + tree.matrix[payoff]
     distinct, matrix = np.unique(pair, return_inverse=True)
     # One by one: the tables of large games take gigabytes, and temporaries would double them.
+    # As many as six for one program.
+    reserve(8 * (2 * len(distinct) + 6) * tree.prior.size + BYTES_PER_END * len(terminals))
     tables = np.empty((len(distinct), 2, *tree.prior.shape))
     for table, number in zip(tables, distinct.tolist(), strict=True):
         table[:] = tree.expected_utility(*divmod(number, len(tree.matrix_table)))
@@ -165,6 +172,7 @@ def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
         rounded = np.round(share, limits.SHARE_DECIMALS)
         key = (tuple(ends.matrix[same].tolist()), tuple(rounded.tolist()))
         if key not in known:
+            reserve(4 * tables[0].nbytes * (len(same) + 1))
             known[key] = len(tables)
             summed = ends.tables[ends.matrix[same]] * share[:, None, None, None]
             total, size = summed.sum(axis=0), np.abs(summed).sum(axis=0)
@@ -173,6 +181,7 @@ def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
             tables.append(np.where(cancels, 0.0, total))
         matrix[at], coefficient[at] = known[key], scale
     used, matrix = np.unique(matrix, return_inverse=True)
+    reserve(tables[0].nbytes * (len(tables) + len(used)))
     return Ends(ends.step[:, keep], matrix, coefficient, np.array(tables)[used])
 
 
@@ -269,6 +278,8 @@ def _entries(
     last: list[list[np.ndarray]] = [[], []]
     payoff: list[np.ndarray] = []
     matrix = ends.matrix[rest]
+    deals_of = np.count_nonzero(ends.tables.any(axis=1).reshape(len(ends.tables), -1), axis=1)
+    reserve(BYTES_PER_ENTRY * int(deals_of[matrix].sum()))
     for index in np.unique(matrix).tolist():
         here = rest[matrix == index]
         deals = np.argwhere(ends.tables[index].any(axis=0))

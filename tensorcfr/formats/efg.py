@@ -361,7 +361,7 @@ def efg_lines(game: CompiledGame, *, plain: bool = False) -> Iterator[str]:
     first_child, player_of, infoset_of = (
         array.tolist() for array in (tree.first_child, tree.player, tree.infoset)
     )
-    distinct_pay, outcome_of = np.unique(tree.utility, axis=0, return_inverse=True)
+    distinct_pay, outcome_of = np.unique(tree.utility * game.unit, axis=0, return_inverse=True)
     outcome_at = dict(zip(tree.terminal.tolist(), (outcome_of.ravel() + 1).tolist(), strict=True))
     offset = game.form.player_infosets.tolist()
     chance_number: dict[tuple[tuple[int, ...], tuple[float, ...]], int] = {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 from operator import getitem
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
+from .._util.arguments import Flag, OneOf, Whole, checked
 from ..rules import Chance, Decision, Game, Terminal
 
 PrizeOrder = Literal["descending", "ascending", "random"]
@@ -61,19 +62,16 @@ class Goofspiel(Game):
     games", PhD thesis, University of Alberta, 2013.
     """
 
+    @checked("goofspiel")
     def __init__(
         self,
         *,
-        cards: int = 4,
-        imperfect_information: bool = True,
-        prizes: PrizeOrder = "descending",
-        payoff: Payment = "win_loss",
-        players: int = 2,
+        cards: Annotated[int, Whole(2, 100)] = 4,
+        imperfect_information: Annotated[bool, Flag()] = True,
+        prizes: Annotated[PrizeOrder, OneOf(get_args(PrizeOrder))] = "descending",
+        payoff: Annotated[Payment, OneOf(get_args(Payment))] = "win_loss",
+        players: Annotated[int, Whole(2, 10)] = 2,
     ) -> None:
-        _check_count("cards", cards)
-        _check_count("players", players)
-        _check_choice("prizes", prizes, get_args(PrizeOrder))
-        _check_choice("payoff", payoff, get_args(Payment))
         self.n_players = players
         self.cards = cards
         self.imperfect_information = imperfect_information
@@ -290,13 +288,3 @@ def _award(points: Cards, prize: int, winner: int) -> Cards:
 def _without(cards: Cards, played: int) -> Cards:
     """The cards that are left."""
     return tuple([card for card in cards if card != played])
-
-
-def _check_count(name: str, value: int) -> None:
-    if not isinstance(value, int) or value < 2:
-        raise ValueError(f"goofspiel: {name} must be a whole number, at least 2, not {value!r}")
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"goofspiel: {name} must be one of {', '.join(choices)}, not {value!r}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
+from .._util.arguments import OneOf, Whole, checked
 from ..rules import Decision, Payoff, PublicTreeGame
-from .cards import deal_without_replacement, rank_names, share_pot
+from .cards import MOST_CARDS, deal_without_replacement, rank_names, share_pot
 
 
 class KuhnPoker(PublicTreeGame):
@@ -30,9 +33,13 @@ class KuhnPoker(PublicTreeGame):
     poker agents", AAMAS 2010.
     """
 
-    def __init__(self, *, cards: int | None = None, players: int = 2) -> None:
-        if players not in (2, 3):
-            raise ValueError(f"kuhn: players must be 2 or 3, not {players!r}")
+    @checked("kuhn")
+    def __init__(
+        self,
+        *,
+        cards: Annotated[int | None, Whole(2, MOST_CARDS)] = None,
+        players: Annotated[int, OneOf((2, 3))] = 2,
+    ) -> None:
         cards = players + 1 if cards is None else cards
         if cards < players:
             raise ValueError(f"kuhn: cards must be at least players = {players}, not {cards!r}")
@@ -73,5 +80,6 @@ class OneCardPoker(KuhnPoker):
     problems", 1997, in which the deck size is the parameter.
     """
 
-    def __init__(self, *, cards: int = 13) -> None:
+    @checked("one_card_poker")
+    def __init__(self, *, cards: Annotated[int, Whole(2, MOST_CARDS)] = 13) -> None:
         super().__init__(cards=cards)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import Number, OneOf, Several, Whole, checked
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .cards import SUITS, deal_without_replacement, rank_names, share_pot
+from .cards import (
+    MOST_CARDS,
+    SUITS,
+    deal_without_replacement,
+    dealt_to_board,
+    rank_names,
+    share_pot,
+)
 
 FOLD, CALL, RAISE = "fold", "call", "raise"
 
@@ -53,26 +63,17 @@ class LeducPoker(PublicTreeGame):
     Source: F. Southey et al., "Bayes' bluff: opponent modelling in poker", UAI 2005.
     """
 
+    @checked("leduc")
     def __init__(
         self,
         *,
-        ranks: int | None = None,
-        suits: int = 2,
-        bets: tuple[int, int] = (2, 4),
-        raise_cap: int = 2,
-        players: int = 2,
+        ranks: Annotated[int | None, Whole(1, MOST_CARDS // len(SUITS))] = None,
+        suits: Annotated[int, Whole(1, len(SUITS))] = 2,
+        bets: Annotated[tuple[int, int], Several(Number(above=0, most=1e9), length=2)] = (2, 4),
+        raise_cap: Annotated[int, Whole(0, 100)] = 2,
+        players: Annotated[int, OneOf((2, 3))] = 2,
     ) -> None:
-        if players not in (2, 3):
-            raise ValueError(f"leduc: players must be 2 or 3, not {players!r}")
         ranks = players + 1 if ranks is None else ranks
-        if ranks < 1:
-            raise ValueError(f"leduc: ranks must be at least 1, not {ranks!r}")
-        if not 1 <= suits <= len(SUITS):
-            raise ValueError(f"leduc: suits must be 1 to {len(SUITS)}, not {suits!r}")
-        if len(bets) != 2 or min(bets) <= 0:
-            raise ValueError(f"leduc: bets must be two positive sizes, not {bets!r}")
-        if raise_cap < 0:
-            raise ValueError(f"leduc: raise_cap must not be negative, not {raise_cap!r}")
         cards = ranks * suits
         if cards <= players:
             raise ValueError(
@@ -95,7 +96,7 @@ class LeducPoker(PublicTreeGame):
     def node(self, state: Betting) -> Decision | Chance | Payoff:
         """Fold is possible when there is something to call; raise below the cap."""
         if state.to_deal:
-            return Chance({card: self._deal_probability(card) for card in self.cards})
+            return Chance(self._board)
         if state.player < 0:
             return self._payoff(state)
         actions = [CALL]
@@ -152,10 +153,10 @@ class LeducPoker(PublicTreeGame):
         strength = held if board is None else held + ranks * (held == board // self.suits)
         return share_pot(strength, paid, folded)
 
-    def _deal_probability(self, card: str) -> np.ndarray:
+    @cached_property
+    def _board(self) -> dict[Hashable, Any]:
         """The board is one of the cards that nobody holds."""
-        free = (np.indices(self.prior.shape) != self.cards.index(card)).all(axis=0)
-        return free / (len(self.cards) - self.n_players)
+        return dict(zip(self.cards, dealt_to_board(len(self.cards), self.n_players), strict=True))
 
     def _payoff(self, state: Betting) -> Payoff:
         """With two players all pots of a kind are one matrix, scaled."""

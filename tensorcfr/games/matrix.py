@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._util.arguments import Kind, Text, checked
 from ..rules import Decision, Game, Terminal
 
 
@@ -32,12 +33,15 @@ class MatrixGame(Game):
     Infoset labels are ``"P0"``, ``"P1"``, ...: each player has one infoset.
     """
 
+    @checked("matrix")
     def __init__(
         self,
         payoffs: ArrayLike,
         *,
-        actions: Sequence[Sequence[Hashable]] | None = None,
-        title: str = "matrix",
+        actions: Annotated[
+            Sequence[Sequence[Hashable]] | None, Kind((Sequence,), "labels for each player")
+        ] = None,
+        title: Annotated[str, Text()] = "matrix",
     ) -> None:
         self.payoffs = _check_payoffs(payoffs)
         """Utilities, shape ``(n_players, actions of player 0, ...)``, read-only."""
@@ -209,9 +213,10 @@ def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
     """A read-only copy, shape ``(n_players, actions of player 0, ...)``."""
     try:
         table = np.array(payoffs, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"matrix: payoffs must be an array of numbers whose rows are equally long ({error})"
+            "matrix: payoffs must be an array of numbers whose rows are equally long "
+            f"({str(error)[:100]})"
         ) from None
     if table.ndim == 1:
         table = table[None]

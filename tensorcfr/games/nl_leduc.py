@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import Whole, checked
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .cards import SUITS, deal_without_replacement, rank_names, share_pot
+from .cards import (
+    MOST_CARDS,
+    SUITS,
+    deal_without_replacement,
+    dealt_to_board,
+    rank_names,
+    share_pot,
+)
 
 FOLD, CALL = "f", "c"
 
@@ -59,24 +67,23 @@ class NoLimitLeduc(PublicTreeGame):
 
     states_repeat = True
 
+    @checked("nl_leduc")
     def __init__(
-        self, *, ranks: int = 3, suits: int = 2, stack: int = 20, ante: int = 1, cap: int = 4
+        self,
+        *,
+        ranks: Annotated[int, Whole(1, MOST_CARDS // len(SUITS))] = 3,
+        suits: Annotated[int, Whole(1, len(SUITS))] = 2,
+        stack: Annotated[int, Whole(1, 10_000)] = 20,
+        ante: Annotated[int, Whole(1, 10_000)] = 1,
+        cap: Annotated[int, Whole(2, 100)] = 4,
     ) -> None:
-        if ranks < 1:
-            raise ValueError(f"nl_leduc: ranks must be at least 1, not {ranks!r}")
-        if not 1 <= suits <= len(SUITS):
-            raise ValueError(f"nl_leduc: suits must be 1 to {len(SUITS)}, not {suits!r}")
         if ranks * suits < 3:
             raise ValueError(
                 f"nl_leduc: {ranks} ranks x {suits} suits are {ranks * suits} cards, "
                 "too few for 2 players and a board card"
             )
-        if ante < 1:
-            raise ValueError(f"nl_leduc: ante must be at least 1, not {ante!r}")
         if stack < ante:
             raise ValueError(f"nl_leduc: stack must be at least the ante, {ante}, not {stack!r}")
-        if cap < 2:
-            raise ValueError(f"nl_leduc: cap must be at least 2, not {cap!r}")
         self.suits = suits
         self.stack = stack
         self.ante = ante
@@ -84,12 +91,9 @@ class NoLimitLeduc(PublicTreeGame):
         self.cards = [rank + suit for rank in rank_names(ranks) for suit in SUITS[:suits]]
         self.hands = [self.cards] * 2
         self.prior = deal_without_replacement(len(self.cards), 2)
-        free = [
-            (np.indices(self.prior.shape) != card).all(axis=0) for card in range(len(self.cards))
-        ]
-        self._board: dict[Hashable, Any] = {
-            name: mask / (len(self.cards) - 2) for name, mask in zip(self.cards, free, strict=True)
-        }
+        self._board: dict[Hashable, Any] = dict(
+            zip(self.cards, dealt_to_board(len(self.cards), 2), strict=True)
+        )
 
     def root(self) -> Table:
         """The ante is in, player 0 acts."""

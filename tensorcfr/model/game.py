@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.arguments import Whole
 from .._util.memory import free_memory
 from ..errors import MemoryLimitError
 from .arrays import (
@@ -25,6 +26,8 @@ from .arrays import (
 )
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
 from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+
+INFOSET = Whole(counts="the number of an infoset")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,11 @@ class CompiledGame:
     """The game as private hands x public tree, if it has that form."""
     merged: Merged | None = None
     """The smaller game that stands for this one, if it has symmetries."""
+
+    unit: float = 1.0
+    """What the payoffs in the arrays are multiples of, in the game's own unit: 1, or a power of two
+    where payoffs would be beyond what sums of floats can hold.  Whatever is shown is in the game's
+    own unit."""
 
     @property
     def n_players(self) -> int:
@@ -170,8 +178,13 @@ class CompiledGame:
 
     @cached_property
     def utilities(self) -> np.ndarray:
-        """float64 (some, players): all utilities that occur at terminals, in no order, some of
-        them more than once."""
+        """float64 (some, players): all utilities that occur at terminals, in the game's own unit,
+        in no order, some of them more than once."""
+        found = self._utilities()
+        return found if self.unit == 1.0 else found * self.unit
+
+    def _utilities(self) -> np.ndarray:
+        """The same as multiples of :attr:`unit`."""
         if self.histories is not None:
             return self.histories.utility
         assert self.public is not None
@@ -233,8 +246,9 @@ class CompiledGame:
 
         Raises:
             IndexError: There is no such infoset.
+            ValueError: It is no whole number.
         """
-        infoset = range(self.n_infosets)[infoset]
+        infoset = range(self.n_infosets)[INFOSET("infoset", infoset)]
         begin, sequence, lanes, actions = self._buckets
         bucket = bisect_right(begin, infoset) - 1
         first, stride = sequence[bucket] + infoset - begin[bucket], lanes[bucket]
@@ -249,13 +263,20 @@ class CompiledGame:
         return [array.tolist() for array in arrays]
 
     def history(self, node: int) -> tuple[str, ...]:
-        """The labels of the actions and chance outcomes that lead to a node."""
+        """The labels of the actions and chance outcomes that lead to a node.
+
+        Raises:
+            ValueError: There is no such node.
+        """
+        node = Whole(0, self.n_histories - 1, "a node")("node", node)
         return history_labels(self.tree, self.infoset_actions, self.outcome_labels, node)
 
     @cached_property
     def digest(self) -> str:
         """A fingerprint of arrays and labels; name and merging are not of the game itself."""
         digest = hashlib.sha256()
+        if self.unit != 1.0:
+            digest.update(f"unit {self.unit!r}".encode())
         for name, array in self.arrays().items():
             if name.startswith("merged/"):
                 continue

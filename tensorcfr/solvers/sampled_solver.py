@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import Kind, Limit, brief, checked
 from .._util.memory import free_memory
 from ..algorithms import Sampling
 from ..algorithms.records import is_whole
@@ -20,9 +21,11 @@ from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
 from ..kernels.sampling_public import AllHandsTree, public_chance_sampling
 from ..kernels.traversal import TraversalState, TraversalTree
+from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
+from .arguments import Deal, Iterations, Named
 from .base import IterativeSolver
 from .traversal import (
     BASELINE,
@@ -94,16 +97,17 @@ class SampledSolver(IterativeSolver):
 
     records = Sampling
 
+    @checked()
     def __init__(
         self,
-        game: CompiledGame,
-        algorithm: str | Sampling,
+        game: Compiled,
+        algorithm: Named,
         *,
-        state: SampledState | None = None,
-        iteration: int = 0,
+        state: Annotated[SampledState | None, Kind((SampledState,), "a solver's state")] = None,
+        iteration: Iterations = 0,
         seed: Seed | None = None,
-        deal: Sequence[str] | None = None,
-        memory_limit: int | None = None,
+        deal: Deal | None = None,
+        memory_limit: Limit = None,
     ) -> None:
         record = self._checked(game, algorithm)
         self.locks = Locks(game, {})
@@ -343,8 +347,8 @@ def check_seed(seed: Any) -> Seed:
     """
     parts = [seed] if is_whole(seed) else seed
     if not isinstance(parts, Sequence) or isinstance(parts, (str, bytes)) or not parts:
-        raise ValueError(f"a seed is a whole number from 0, or several, not {seed!r}")
+        raise ValueError(f"a seed is a whole number from 0, or several, not {brief(seed)}")
     if not all(is_whole(part) and part >= 0 for part in parts):
-        raise ValueError(f"a seed is a whole number from 0, or several, not {seed!r}")
+        raise ValueError(f"a seed is a whole number from 0, or several, not {brief(seed)}")
     numbers = [int(part) for part in parts]
     return numbers[0] if is_whole(seed) else numbers

@@ -6,8 +6,9 @@ import enum
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
+from .._util.arguments import Limit, Where, checked
 from ..algorithms import Record
 from ..evaluation import Evaluation
 from ..model.arrays import SequenceForm
@@ -162,7 +163,8 @@ class Solution:
         last = kind.last_probabilities(self.game, self.algorithm, self.state, self.locks)
         return Policy(self.game, last)
 
-    def save(self, path: str | Path) -> Path:
+    @checked()
+    def save(self, path: Annotated[str | Path, Where()]) -> Path:
         """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).
 
         A file that was there is replaced at the very end, or not at all.
@@ -175,7 +177,13 @@ class Solution:
         return write_solution(self, path)
 
     @classmethod
-    def load(cls, path: str | Path | BinaryIO, *, memory_limit: int | None = None) -> Solution:
+    @checked()
+    def load(
+        cls,
+        path: Annotated[str | Path | BinaryIO, Where(files=True)],
+        *,
+        memory_limit: Limit = None,
+    ) -> Solution:
         """Read a solution that :meth:`save` wrote; it can be gone on from, to the same bits.
 
         Args:

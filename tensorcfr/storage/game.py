@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .._util.arguments import Limit, Where, checked
 from ..invariants import check
+from ..model.arguments import Compiled
 from ..model.arrays import (
     HistoryTree,
     PublicTree,
@@ -41,7 +43,8 @@ VIEWS = ("form", "tree", "merged", "public", "labels")
 """What ``game/views`` may list."""
 
 
-def save_game(game: CompiledGame, path: str | Path) -> Path:
+@checked()
+def save_game(game: Compiled, path: Annotated[str | Path, Where()]) -> Path:
     """Write a compiled game; a file that was there is replaced at the very end, or not at all.
 
     Args:
@@ -57,7 +60,10 @@ def save_game(game: CompiledGame, path: str | Path) -> Path:
     return write_arrays(path, {"kind": "game", "name": game.name}, pack_game(game))
 
 
-def load_game(path: Source, *, memory_limit: int | None = None) -> CompiledGame:
+@checked()
+def load_game(
+    path: Annotated[Source, Where(files=True)], *, memory_limit: Limit = None
+) -> CompiledGame:
     """Read what :func:`save_game` wrote; every invariant is checked, as after compiling.
 
     Args:
@@ -87,6 +93,8 @@ def pack_game(game: CompiledGame) -> Arrays:
     Labels that are made when they are asked for are not kept.
     """
     arrays = {f"game/{name}": array for name, array in game.arrays().items()}
+    if game.unit != 1.0:
+        arrays["game/unit"] = np.array([game.unit])
     views = ["form"]
     if game.histories is not None:
         views.append("tree")
@@ -148,6 +156,7 @@ def unpack_game(arrays: Mapping[str, np.ndarray], version: int = VERSION) -> Com
             if "merged" in views
             else None
         ),
+        unit=_unpack_unit(given),
     )
     if game.histories is None and public is None:
         raise ValueError("array 'game/views/text' lists neither a history tree nor a public one")
@@ -183,6 +192,17 @@ def _unpack_name(given: Taken) -> str:
     if len(names) != 1:
         raise ValueError(f"array 'game/name/text' holds {len(names)} names, not one")
     return names[0]
+
+
+def _unpack_unit(given: Taken) -> float:
+    """The unit of a game's payoffs; only games with extreme payoffs have one in their file."""
+    if not given.has("game/unit"):
+        return 1.0
+    array = given.take("game/unit", np.float64)
+    unit = float(array[0]) if array.shape == (1,) else 0.0
+    if not 0.0 < unit < np.inf or np.frexp(unit)[0] != 0.5:
+        raise ValueError(f"array 'game/unit' is no power of two: {array[:9].tolist()}")
+    return unit
 
 
 def _fields(given: Taken, key: str, view: Any) -> list[np.ndarray]:

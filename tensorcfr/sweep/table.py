@@ -20,8 +20,9 @@ from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Annotated, Any
 
+from .._util.arguments import Kind, Several, Where, checked
 from .._util.files import replacing
 from ..solvers.solution import Status
 from .cells import Budget, Cell
@@ -149,10 +150,13 @@ _READERS: dict[str, Callable[[str], Any]] = {
 ROUNDING = 1e-9
 """How far the exploitability of a row may be from ``nash_conv / players``, relatively."""
 
+ROWS = Several(Kind((Row,), "a row of a sweep"))
+
 Key = tuple[str, str, int | None]
 
 
-def read_sweep(path: str | Path) -> list[Row]:
+@checked()
+def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
     """The rows of a sweep's table, attempts that were begun anew left out.
 
     Raises:
@@ -165,7 +169,10 @@ def read_sweep(path: str | Path) -> list[Row]:
     return [row for own in rows.values() for row in own]
 
 
-def curves(rows: Iterable[Row]) -> dict[tuple[str, str], list[list[Row]]]:
+@checked()
+def curves(
+    rows: Annotated[Iterable[Row], ROWS],
+) -> dict[tuple[str, str], list[list[Row]]]:
     """By game and algorithm, the rows of each seed."""
     by_cell: dict[Key, list[Row]] = {}
     for row in rows:

@@ -117,7 +117,7 @@ def test_round_trip(registry: None, tmp_path: Any) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="floor must be from 0 to 1, not 2"):
+    with pytest.raises(ValueError, match="floor must be a probability from 0 to 1, not 2"):
         CFR(floor=2)
     with pytest.raises(ValueError, match="floor is not always from 0 to 1"):
         solve(compile_game("kuhn"), CFR(floor=lambda t: t), iters=2)

@@ -152,7 +152,7 @@ class TestBudgets:
             ({"nodes": 1.5}, "nodes must be a whole number >= 0, not 1.5"),
             ({"time_limit": -2.0}, "time_limit must be seconds >= 0, not -2"),
             ({"time_limit": math.nan}, "time_limit must be seconds"),
-            ({"iters": 1, "processes": 0}, "processes must be at least 1"),
+            ({"iters": 1, "processes": 0}, "processes must be a whole number from 1 to 256"),
             ({"iters": 1, "seeds": []}, "there is no seed"),
             ({"iters": 1, "seeds": [-1]}, "a seed must be a whole number >= 0, not -1"),
         ],
@@ -191,7 +191,7 @@ class TestNames:
         assert not solved
 
     def test_no_game_at_all(self, path: Path) -> None:
-        with pytest.raises(TypeError, match="a game is a name or a compiled game"):
+        with pytest.raises(TypeError, match="games must be names or compiled games, not 3"):
             sweep(path, [3], ["cfr"], iters=1)  # type: ignore[list-item]
 
     def test_a_text_alone_is_one_name(self, path: Path) -> None:
@@ -674,5 +674,5 @@ class TestSummary:
 
     @pytest.mark.parametrize("level", [0.0, -1.0, math.nan, math.inf])
     def test_bad_levels(self, level: float) -> None:
-        with pytest.raises(ValueError, match="an exploitability to reach must be > 0"):
+        with pytest.raises(ValueError, match="levels must be an exploitability above 0"):
             reached([ROW], [level])

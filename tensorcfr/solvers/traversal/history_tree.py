@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..._util.arguments import brief
 from ..._util.limits import INDEX_LIMIT, ONE_VISIT_CHECK_LIMIT
 from ...errors import GameError
 from ...kernels.alias import make_alias_tables
@@ -150,7 +151,7 @@ def fixed_chance(game: CompiledGame, deal: Sequence[str]) -> tuple[np.ndarray, n
         ValueError: The outcomes cannot happen; the message lists the possible outcomes.
     """
     if isinstance(deal, str):
-        raise ValueError(f"a deal is a sequence of chance outcomes, not the text {deal!r}")
+        raise ValueError(f"a deal is a sequence of chance outcomes, not the text {brief(deal)}")
     tree = game.tree
     probability = tree.probability.copy()
     reachable = np.ones(tree.n_nodes, bool)
@@ -171,7 +172,7 @@ def fixed_chance(game: CompiledGame, deal: Sequence[str]) -> tuple[np.ndarray, n
         wanted = str(deal[rank[at]])
         if wanted not in labels:
             raise ValueError(
-                f"{game.name}: chance outcome {rank[at] + 1} cannot be {wanted!r}; there are: "
+                f"{game.name}: chance outcome {rank[at] + 1} cannot be {brief(wanted)}; there are: "
                 f"{', '.join(labels)}"
             )
         probability[children] = [float(label == wanted) for label in labels]
