@@ -199,10 +199,15 @@ class CompiledGame:
         """Whether the utilities sum to 0 at every terminal, to rounding."""
         return max(map(abs, self.utility_sums)) <= self.utility_tolerance
 
-    @property
+    @cached_property
     def utility_tolerance(self) -> float:
         """What is rounding in a sum of utilities: 1e-12 of the largest of them."""
         return 1e-12 * float(np.abs(self.utilities).max())
+
+    def settled(self, number: float) -> float:
+        """A value or a difference of values for print: 0 where it is a few roundings of the
+        largest utility."""
+        return 0.0 if abs(number) <= 1e-3 * self.utility_tolerance else number
 
     @cached_property
     def infoset_sequence(self) -> np.ndarray:

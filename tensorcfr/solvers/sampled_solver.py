@@ -15,6 +15,7 @@ from ..algorithms.records import is_whole
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import evaluation
+from ..kernels.local_rule import rule_errors
 from ..kernels.random import Script, Seed, seeded
 from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC, Tally, WalkedTree
 from ..kernels.sampling_chance import chance_sampling
@@ -170,7 +171,7 @@ class SampledSolver:
         )
         after = (self._tally, generator)
         # The generator's sums are meant to wrap around, which numpy says aloud with the JIT off.
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"), rule_errors(record.variant.rule):
             if record.scheme == "external":
                 external_sampling(*before, *after)
             elif record.scheme == "outcome":

@@ -14,7 +14,7 @@ from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_plan
 from ..kernels import evaluation
 from ..kernels import iteration as sweeps
-from ..kernels.local_rule import LocalRule
+from ..kernels.local_rule import LocalRule, rule_errors
 from ..kernels.locks import impose
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.game import CompiledGame
@@ -120,7 +120,10 @@ class Solver:
         rule, alternating = self.algorithm.rule, self.algorithm.alternating
         iterate = sweeps.iterate if self._team is None else self._team.iterate
         averages = self._averages(iterations)
-        iterate(self.form, rule, schedule, alternating, self.state, floors, averages, self._lanes)
+        with rule_errors(rule):
+            iterate(
+                self.form, rule, schedule, alternating, self.state, floors, averages, self._lanes
+            )
         self.iteration += iterations
 
     def _averages(self, iterations: int) -> sweeps.Averages | None:
