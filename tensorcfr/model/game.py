@@ -24,7 +24,7 @@ from .arrays import (
     named_arrays,
 )
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
-from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+from .labels import EitherSpelling, InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,8 +230,8 @@ class CompiledGame:
     def infoset_index(self) -> Mapping[str, int]:
         """Infoset by label."""
         if isinstance(self.infoset_labels, InfosetLabels):
-            return InfosetIndex(self.infoset_labels)
-        return {label: index for index, label in enumerate(self.infoset_labels)}
+            return EitherSpelling(InfosetIndex(self.infoset_labels))
+        return EitherSpelling({label: i for i, label in enumerate(self.infoset_labels)})
 
     def sequences(self, infoset: int) -> slice:
         """The sequences of an infoset, in the order of its actions, as a slice.
