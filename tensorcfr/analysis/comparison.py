@@ -111,6 +111,9 @@ class Comparison:
     second: Values
     """The second."""
 
+    def __repr__(self) -> str:
+        return f"<Comparison of two policies for {self.game.name}>"
+
     @property
     def game(self) -> CompiledGame:
         """The game."""

@@ -33,6 +33,9 @@ class Plays:
     hands: np.ndarray | None
     """int64 (plays, players): the hands that were dealt, where nodes are public."""
 
+    def __repr__(self) -> str:
+        return f"<Plays of {self.game.name}: {len(self):,}>"
+
     def __len__(self) -> int:
         return len(self.utilities)
 

@@ -323,7 +323,8 @@ def save_efg(game: CompiledGame, path: str | Path) -> Path:
     """Write a game as a ``.efg`` file, which Gambit reads, too.
 
     :func:`tensorcfr.compile_game` reads the same histories back, with the same labels and bits; of
-    a game that was compiled history by history, all arrays are the same.
+    a game that was compiled history by history, all arrays are the same, but for what is said
+    of probabilities below.
 
     Probabilities of chance are written as fractions that sum to exactly 1 and round to the game's
     own (where the game's own do not sum to 1 but for rounding, they are scaled); utilities with as

@@ -25,7 +25,7 @@ from .arrays import (
     named_arrays,
 )
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
-from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+from .labels import EitherSpelling, InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
 
 INFOSET = Whole(counts="the number of an infoset")
 
@@ -212,10 +212,15 @@ class CompiledGame:
         """Whether the utilities sum to 0 at every terminal, to rounding."""
         return max(map(abs, self.utility_sums)) <= self.utility_tolerance
 
-    @property
+    @cached_property
     def utility_tolerance(self) -> float:
         """What is rounding in a sum of utilities: 1e-12 of the largest of them."""
         return 1e-12 * float(np.abs(self.utilities).max())
+
+    def settled(self, number: float) -> float:
+        """A value or a difference of values for print: 0 where it is a few roundings of the
+        largest utility."""
+        return 0.0 if abs(number) <= 1e-3 * self.utility_tolerance else number
 
     @cached_property
     def infoset_sequence(self) -> np.ndarray:
@@ -238,8 +243,8 @@ class CompiledGame:
     def infoset_index(self) -> Mapping[str, int]:
         """Infoset by label."""
         if isinstance(self.infoset_labels, InfosetLabels):
-            return InfosetIndex(self.infoset_labels)
-        return {label: index for index, label in enumerate(self.infoset_labels)}
+            return EitherSpelling(InfosetIndex(self.infoset_labels))
+        return EitherSpelling({label: i for i, label in enumerate(self.infoset_labels)})
 
     def sequences(self, infoset: int) -> slice:
         """The sequences of an infoset, in the order of its actions, as a slice.

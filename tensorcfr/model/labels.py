@@ -220,11 +220,31 @@ class InfosetIndex(Mapping[str, int]):
         return iter(self.labels)
 
     def __getitem__(self, label: str) -> int:
-        find = self.labels.places.find
-        infoset = find(label)
-        if infoset is None:
-            # Labels of Leduc ended in a blank after the board card; files of then still do.
-            infoset = find(label.rstrip(" ")) if label.endswith(" ") else find(f"{label} ")
+        infoset = self.labels.places.find(label)
         if infoset is None:
             raise KeyError(label)
         return infoset
+
+
+class EitherSpelling(Mapping[str, int]):
+    """An index that finds a label with and without a blank at its end.
+
+    Labels of Leduc ended in a blank after the board card, and those in older files still do.
+    """
+
+    def __init__(self, exact: Mapping[str, int]) -> None:
+        self.exact = exact
+
+    def __len__(self) -> int:
+        return len(self.exact)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.exact)
+
+    def __getitem__(self, label: str) -> int:
+        found = self.exact.get(label)
+        if found is None and isinstance(label, str):
+            found = self.exact.get(label[:-1] if label.endswith(" ") else f"{label} ")
+        if found is None:
+            raise KeyError(label)
+        return found

@@ -47,10 +47,11 @@ class Locks(Mapping[str, dict[str, float]]):
                 raise ValueError(
                     f"{game.name} has no infoset {label!r} to lock; {suggest_label(game, label)}"
                 )
-            actions = game.infoset_actions[game.infoset_index[label]]
+            infoset = game.infoset_index[label]
+            actions = game.infoset_actions[infoset]
             row = _row(label, actions, given[label])
             if (row != FREE).any() and len(actions) > 1:
-                self._rows[label] = row
+                self._rows[game.infoset_labels[infoset]] = row
 
     def __getitem__(self, label: str) -> dict[str, float]:
         row = self._rows[label]

@@ -14,6 +14,7 @@ from ..algorithms.records import is_whole
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import evaluation
+from ..kernels.local_rule import rule_errors
 from ..kernels.random import Script, Seed, seeded
 from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..kernels.sampling_chance import chance_sampling
@@ -161,7 +162,7 @@ class SampledSolver(IterativeSolver):
         )
         after = (self._tally, self._generator if generator is None else generator)
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"), rule_errors(record.variant.rule):
             if record.scheme == "external":
                 external_sampling(*before, *after)
             elif record.scheme == "outcome":

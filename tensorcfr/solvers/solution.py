@@ -81,6 +81,9 @@ class BestIterate:
         """``nash_conv`` divided by the number of players."""
         return self.evaluation.exploitability
 
+    def __repr__(self) -> str:
+        return f"<BestIterate: {self}, exploitability {self.exploitability:.6g}>"
+
     def __str__(self) -> str:
         which = "average strategy" if self.kind == "average" else "last iterate"
         return f"{which} of iteration {self.iteration:,}"
@@ -201,16 +204,24 @@ class Solution:
 
     def summary(self) -> str:
         """A short text: game, algorithm, why it ended, value, exploitability."""
-        values = ", ".join(f"{value:+.9g}" for value in self.value)
-        best = f"\n  best {self.best.exploitability:.6g}, {self.best}" if self.best else ""
+        settled = self.game.settled
+        values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
+        best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
         return (
             f"{self.game.name} by {self.algorithm}{locked}\n"
             f"  {self.status.value} ({self.iterations:,} iterations, "
             f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
             f"  value {values}\n"
-            f"  exploitability {self.exploitability:.6g} (nash_conv {self.nash_conv:.6g}){best}"
+            f"  exploitability {settled(self.exploitability):.6g} "
+            f"(nash_conv {settled(self.nash_conv):.6g}){best}"
         )
 
     def __str__(self) -> str:
         return self.summary()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Solution of {self.game.name} by {self.algorithm}: {self.iterations:,} iterations, "
+            f"exploitability {self.game.settled(self.exploitability):.6g}>"
+        )

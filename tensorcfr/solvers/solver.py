@@ -14,7 +14,7 @@ from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_plan
 from ..kernels import evaluation
 from ..kernels import iteration as kernels
-from ..kernels.local_rule import LocalRule
+from ..kernels.local_rule import LocalRule, rule_errors
 from ..kernels.locks import impose
 from ..model.arguments import LOCKS, Compiled
 from ..model.arrays import LockedLanes, SequenceForm
@@ -148,16 +148,17 @@ class Solver(IterativeSolver):
 
     def _run(self, iterations: int) -> None:
         record, first = self.algorithm, self.iteration + 1
-        self._iterate(
-            self.form,
-            record.rule,
-            record.schedule(first, iterations),
-            self._turns,
-            self._state,
-            record.floors(first, iterations),
-            self._averages(iterations),
-            self._lanes,
-        )
+        with rule_errors(record.rule):
+            self._iterate(
+                self.form,
+                record.rule,
+                record.schedule(first, iterations),
+                self._turns,
+                self._state,
+                record.floors(first, iterations),
+                self._averages(iterations),
+                self._lanes,
+            )
         self.iteration += iterations
 
     def _restart_average(self) -> None:

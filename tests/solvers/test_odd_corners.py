@@ -287,3 +287,38 @@ def test_functions_are_not_lost_in_saving(tmp_path: Any) -> None:
     solution = solve(KUHN, DCFR(alpha=lambda t: 1 + 0 * t), iters=5)
     with pytest.raises(ValueError, match="parameter 'alpha' of dcfr is a function"):
         solution.save(tmp_path / "s")
+
+
+def undefined(regret: float, instant: float, parameters: tuple[float, ...]) -> tuple[float, float]:
+    return regret + nowhere, instant  # type: ignore[name-defined] # noqa: F821
+
+
+def without_preference(regret: float, instant: float, parameters: tuple[float, ...]) -> float:
+    return regret + instant
+
+
+def with_text(regret: float, instant: float, parameters: tuple[float, ...]) -> tuple[str, float]:
+    return "much", instant
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (
+            undefined,
+            r"rule 'bad' cannot be compiled: NameError: name 'nowhere' is not defined, at ",
+        ),
+        (
+            without_preference,
+            r"must return \(regret, preference\), numbers, and returns float64, at ",
+        ),
+        (with_text, r"must return \(regret, preference\), numbers, and returns Tuple"),
+    ],
+)
+def test_a_mistake_in_a_rule_is_told_in_one_line(step: Any, message: str) -> None:
+    rule = Algorithm("bad", LocalRule("bad", step), formula="", source="")
+    with pytest.raises(ValueError, match=message) as raised:
+        solve(compile_game("kuhn"), rule, iters=1)
+    assert len(str(raised.value).splitlines()) == 1
+    assert f"{__file__}:" in str(raised.value)
