@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ..model.arrays import PayoffBlocks, PayoffEntries, PublicTree
 from .payoff_entries import ROUNDING, payoff_entries
 
 NOBODY = -1
-"""In place of a last own step where the player has not acted."""
+"""In place of a last own step where the player has not acted: the player's entry 0."""
 ENTRY_NS = 1.2
 """Nanoseconds per entry of the sparse part; about, for only what is less matters here."""
 LOOP_NS = 6.0
@@ -20,6 +21,25 @@ LANE_NS = 0.1
 """Nanoseconds per terminal of such a loop."""
 LONG = 64
 """Programs of as many terms are tried as prefix sums."""
+
+
+class Entries(NamedTuple):
+    """The sequences of each player that are there before anything happens.
+
+    A whole game is entered through one empty sequence per player.  A part of a game is entered
+    through the last sequences before it, those of one public step for each hand.  In place of a
+    last own step, ``-1 - e`` is entry ``e`` of the player.
+    """
+
+    first: np.ndarray
+    """int64 (players,): entry ``e`` of player ``i`` is ``[first[i] + e]`` of the other arrays."""
+    sequence: np.ndarray
+    """int64 (entries,): sequence of the first possible hand."""
+    stride: np.ndarray
+    """int64 (entries,): distance between the sequences of consecutive hands; 0 for an empty
+    sequence, which is the same for all hands."""
+    mask: np.ndarray
+    """int64 (entries,): row of ``hand_rank``: the hands that are possible."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +76,23 @@ class Ends:
 
 
 def build(
-    tree: PublicTree, last: np.ndarray, exists: np.ndarray, layout: dict[str, np.ndarray]
+    tree: PublicTree,
+    last: np.ndarray,
+    exists: np.ndarray,
+    layout: dict[str, np.ndarray],
+    entered: Entries,
 ) -> tuple[PayoffBlocks, PayoffEntries]:
     """Both parts of the payoff operator.
 
     Args:
         tree: The public tree of a two-player game, with buckets and ranks.
-        last: int32 (2, nodes): each player's last own step; -1 before the first.
+        last: int32 (2, nodes): each player's last own step, or entry.
         exists: bool (nodes,): whether some deal gets there.
         layout: The fields of :class:`SequenceForm` that say the layout.
+        entered: The entries.
     """
     ends = _ends(tree, last, exists)
-    places = [_places(tree, layout, player, ends.step[player]) for player in range(2)]
+    places = [_places(tree, layout, entered, player, ends.step[player]) for player in range(2)]
     programs = [
         (program(table[0]), program(np.ascontiguousarray(table[1].T))) for table in ends.tables
     ]
@@ -81,8 +106,7 @@ def build(
         order[in_block], order[first[blocked]], length[blocked], ends, places, programs
     )
     rest = order[~in_block]
-    entries = _entries(tree, layout, rest, ends, places)
-    return blocks, entries
+    return blocks, _entries(tree, layout, rest, ends, places)
 
 
 @dataclass
@@ -90,7 +114,7 @@ class Places:
     """Where one player's last steps lie among his sequences; int64 (ends,)."""
 
     group: np.ndarray
-    """Which bucket and action; -1 for the empty sequence."""
+    """Which bucket and action; the entry, as a negative number, before the first own step."""
     sequence: np.ndarray
     """Sequence of the first possible hand."""
     stride: np.ndarray
@@ -100,33 +124,46 @@ class Places:
 
 
 def _places(
-    tree: PublicTree, layout: dict[str, np.ndarray], player: int, step: np.ndarray
+    tree: PublicTree,
+    layout: dict[str, np.ndarray],
+    entered: Entries,
+    player: int,
+    step: np.ndarray,
 ) -> Places:
     owner = np.full(len(step), player)
-    sequence, stride, mask = sequences_of(tree, layout, owner, step)
+    sequence, stride, mask = sequences_of(tree, layout, entered, owner, step)
     node = tree.parent[step]
     action = step - tree.first_child[node]
     fans = int(layout["bucket_actions"].max(initial=1))
-    group = np.where(step < 0, -1, tree.bucket[node].astype(np.int64) * fans + action)
+    group = np.where(step < 0, step, tree.bucket[node].astype(np.int64) * fans + action)
     return Places(group, sequence, stride, mask)
 
 
 def sequences_of(
-    tree: PublicTree, layout: dict[str, np.ndarray], player: np.ndarray, step: np.ndarray
+    tree: PublicTree,
+    layout: dict[str, np.ndarray],
+    entered: Entries,
+    player: np.ndarray,
+    step: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The sequences of steps: that of the first possible hand, the distance between hands, and
     the mask of possible hands; all int64, of the shape of ``step``."""
-    empty = layout["player_sequences"][player]
+    before = step < 0
+    entry = entered.first[player] + np.where(before, -1 - step, 0)
+    found = entered.sequence[entry], entered.stride[entry], entered.mask[entry]
     if not len(layout["bucket_lanes"]):
-        return empty, np.zeros_like(empty), np.zeros_like(empty)
+        return found
     node = tree.parent[step]
     bucket = tree.bucket[node].astype(np.int64)
     action = step - tree.first_child[node]
     mask, stride = layout["bucket_mask"][bucket], layout["bucket_stride"][bucket]
     first = layout["bucket_sequence"][bucket] + action * layout["bucket_lanes"][bucket]
     first += tree.rank[node]
-    none = step == NOBODY
-    return np.where(none, empty, first), np.where(none, 0, stride), np.where(none, 0, mask)
+    return (
+        np.where(before, found[0], first),
+        np.where(before, found[1], stride),
+        np.where(before, found[2], mask),
+    )
 
 
 def _ends(tree: PublicTree, last: np.ndarray, exists: np.ndarray) -> Ends:
@@ -269,7 +306,8 @@ def _blocks(
     counts = [0]
     for own in places:
         by_group = np.argsort(own.group[first], kind="stable")
-        changes = np.flatnonzero(np.diff(own.group[first][by_group], prepend=-2))
+        sorted_groups = own.group[first][by_group]
+        changes = np.flatnonzero(np.diff(sorted_groups, prepend=sorted_groups[:1] - 1))
         offset.append(changes + len(order) * len(first))
         order.append(by_group)
         counts.append(counts[-1] + len(changes))

@@ -8,12 +8,13 @@ contiguous runs for both players: those runs are the blocks of the payoff operat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ..model.arrays import PublicTree, SequenceForm
 from . import payoff_blocks
-from .payoff_blocks import NOBODY, sequences_of
+from .payoff_blocks import NOBODY, Entries, sequences_of
 from .public_tree import small
 
 
@@ -25,7 +26,8 @@ class Steps:
     """
 
     last: np.ndarray
-    """int32 (players, nodes): the player's last own step; ``NOBODY`` before the first."""
+    """int32 (players, nodes): the player's last own step; before the first the entry, ``NOBODY``
+    in a whole game."""
     level: np.ndarray
     """int16 (players, nodes): the level of an infoset here, if it is the player's."""
     turn: np.ndarray
@@ -34,20 +36,51 @@ class Steps:
     """bool (nodes,): whether some deal gets there."""
 
 
+class Forest(NamedTuple):
+    """How a part of a game is entered: subtrees whose roots are the children of node 0.
+
+    Node 0 is a chance node that is no part of the game.
+    """
+
+    entry: np.ndarray
+    """int64 (players, roots): which of the player's entries leads to each root."""
+    mask: tuple[np.ndarray, ...]
+    """int64 (entries,), for each player: row of the masks of :func:`possible_hands`, the hands
+    that each entry has sequences of."""
+
+
+class Built(NamedTuple):
+    """A sequence form, and where the public nodes lie in it."""
+
+    form: SequenceForm
+    tree: PublicTree
+    """The public tree with buckets and ranks."""
+    last: np.ndarray
+    """int32 (players, nodes): the player's last own step, or entry; see :class:`Steps`."""
+    entered: Entries
+    """The sequences of the entries."""
+
+
 def build(tree: PublicTree) -> tuple[SequenceForm, PublicTree]:
     """The sequence form of a two-player game, and its public tree with buckets and ranks."""
-    steps = _trace(tree)
-    possible, masks = _possible_hands(tree)
+    built = lay_out(tree)
+    return built.form, built.tree
+
+
+def lay_out(tree: PublicTree, forest: Forest | None = None) -> Built:
+    """The sequence form of a two-player game, or of a part of one."""
+    steps = _trace(tree, forest)
+    possible, masks = possible_hands(tree, everybody=forest is not None)
     bucket, table, bucket_mask = _buckets(tree, steps, possible)
     rank = _ranks(tree, steps, bucket, table)
     tree = tree._replace(bucket=small(bucket), rank=small(rank))
-    layout = _layout(tree, table, bucket_mask, masks)
-    layout["infoset_parent"] = _parents(tree, steps, layout)
-    blocks, entries = payoff_blocks.build(tree, steps.last, steps.exists, layout)
-    return SequenceForm(**layout, payoff=entries, blocks=blocks), tree
+    layout, entered = _layout(tree, table, bucket_mask, masks, forest)
+    layout["infoset_parent"] = _parents(tree, steps, layout, entered)
+    blocks, entries = payoff_blocks.build(tree, steps.last, steps.exists, layout, entered)
+    return Built(SequenceForm(**layout, payoff=entries, blocks=blocks), tree, steps.last, entered)
 
 
-def _trace(tree: PublicTree) -> Steps:
+def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
     """Follow every player's last own step down the tree, depth by depth."""
     nodes, players = tree.n_nodes, tree.n_players
     last = np.full((players, nodes), NOBODY, dtype=np.int32)
@@ -63,6 +96,8 @@ def _trace(tree: PublicTree) -> Steps:
                 own, np.arange(here.start, here.stop), last[player, above]
             )
             level[player, here] = level[player, above] + own
+        if forest is not None and here.start == 1:
+            last[:, here] = -1 - forest.entry
         depth.append(here.stop)
     turn = np.repeat(np.arange(len(depth) - 1, dtype=np.int16), np.diff(depth))
     if (stage := _stages(tree)) is not None:
@@ -104,11 +139,18 @@ def _stages(tree: PublicTree) -> np.ndarray | None:
     return None
 
 
-def _possible_hands(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
+def possible_hands(
+    tree: PublicTree, *, everybody: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Which hands each player may hold, under each row of the weight table.
 
+    Args:
+        tree: The public tree.
+        everybody: Whether there is a mask of all hands of each player too, whatever the weights.
+
     Returns:
-        int64 (players, weights): a mask; and the masks, bool (masks, most hands).
+        int64 (players, weights): a mask; and the masks, bool (masks, most hands).  With
+        ``everybody``, the masks of all hands are a column more.
     """
     alive = tree.alive
     most = max(tree.prior.shape)
@@ -116,6 +158,8 @@ def _possible_hands(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
     for player in range(tree.n_players):
         others = tuple(axis + 1 for axis in range(tree.n_players) if axis != player)
         own = np.asarray(alive.any(axis=others))
+        if everybody:
+            own = np.concatenate([own, np.ones((1, own.shape[1]), dtype=bool)])
         rows.append(np.pad(own, ((0, 0), (0, most - own.shape[1]))))
     masks, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
     return which.reshape(tree.n_players, -1), masks
@@ -192,9 +236,14 @@ def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
 
 
 def _layout(
-    tree: PublicTree, table: np.ndarray, bucket_mask: np.ndarray, masks: np.ndarray
-) -> dict[str, np.ndarray]:
-    """The fields of :class:`SequenceForm` that say the layout, ``infoset_parent`` apart."""
+    tree: PublicTree,
+    table: np.ndarray,
+    bucket_mask: np.ndarray,
+    masks: np.ndarray,
+    forest: Forest | None,
+) -> tuple[dict[str, np.ndarray], Entries]:
+    """The fields of :class:`SequenceForm` that say the layout, ``infoset_parent`` apart; and the
+    entries, whose sequences come before the player's others, hand by hand."""
     owner, level, actions, nodes = (np.ascontiguousarray(column) for column in table.T)
     hand_rank = np.zeros((len(masks), masks.shape[1] + 1), dtype=np.int64)
     np.cumsum(masks, axis=1, out=hand_rank[:, 1:])
@@ -203,29 +252,47 @@ def _layout(
     player_buckets = np.searchsorted(owner, players)
     infosets = np.append(0, np.cumsum(lanes))
     sequences = np.append(0, np.cumsum(lanes * actions))
-    return {
+    if forest is None:
+        counts = np.ones(tree.n_players, dtype=np.int64)
+        mask = stride = np.zeros(tree.n_players, dtype=np.int64)
+        width = counts
+    else:
+        counts = np.array(list(map(len, forest.mask)))
+        mask = np.concatenate(forest.mask)
+        stride, width = np.ones_like(mask), hand_rank[mask, -1]
+    first = np.cumsum(counts) - counts
+    before = np.add.reduceat(width, first)
+    player_sequences = sequences[player_buckets] + np.append(0, np.cumsum(before))
+    within = np.cumsum(width) - width
+    within -= np.repeat(within[first], counts)
+    entered = Entries(first, np.repeat(player_sequences[:-1], counts) + within, stride, mask)
+    layout = {
         "player_infosets": infosets[player_buckets],
-        "player_sequences": sequences[player_buckets] + players,
+        "player_sequences": player_sequences,
         "player_buckets": player_buckets,
         "bucket_level": level,
         "bucket_actions": actions,
         "bucket_lanes": lanes,
         "bucket_infoset": infosets[:-1],
-        "bucket_sequence": sequences[:-1] + owner + 1,
+        "bucket_sequence": sequences[:-1] + np.cumsum(before)[owner],
         "bucket_stride": nodes,
         "bucket_mask": bucket_mask,
         "hand_rank": hand_rank,
     }
+    return layout, entered
 
 
-def _parents(tree: PublicTree, steps: Steps, layout: dict[str, np.ndarray]) -> np.ndarray:
+def _parents(
+    tree: PublicTree, steps: Steps, layout: dict[str, np.ndarray], entered: Entries
+) -> np.ndarray:
     """The owner's last sequence before every infoset, uint32 (infosets,)."""
     deciding = np.flatnonzero(tree.bucket >= 0)
     bucket = tree.bucket[deciding]
     order = np.lexsort((tree.rank[deciding], bucket))
     deciding, bucket = deciding[order], bucket[order]
     step = steps.last[tree.player[deciding], deciding]
-    first, stride, mask = sequences_of(tree, layout, tree.player[deciding].astype(np.int64), step)
+    player = tree.player[deciding].astype(np.int64)
+    first, stride, mask = sequences_of(tree, layout, entered, player, step)
     parent = np.empty(int(layout["player_infosets"][-1]), dtype=np.uint32)
     ends = np.cumsum(np.bincount(bucket, minlength=len(layout["bucket_lanes"])))
     begin = 0
