@@ -12,7 +12,7 @@ from .._util.specs import parse_spec
 from ..games import make_game
 from ..model.game import CompiledGame
 from ..rules import Game, PublicTreeGame
-from . import histories, public_game
+from . import cut_game, histories, public_game
 from .from_histories import compile_histories
 
 OPENSPIEL_PREFIX = "openspiel:"
@@ -24,6 +24,7 @@ def compile_game(
     *,
     symmetry: bool = True,
     memory_limit: int | None = None,
+    cut: cut_game.CutLike | None = None,
     **parameters: Any,
 ) -> CompiledGame:
     """Compile a game into flat arrays.
@@ -39,6 +40,9 @@ def compile_game(
         symmetry: Whether infosets that the payoffs cannot tell apart (suits renamed, say) are
             solved as one; the solution is one of the whole game in any case.
         memory_limit: Bytes that compiling may take; by default the machine's free memory.
+        cut: For games of private hands between two players, whether the public tree is cut into
+            chunks, which takes less memory: True for where the caches of this machine say, a number
+            of public steps, or the public labels of the nodes below which everything is a chunk.
         parameters: Parameters of a built-in game.
 
     Returns:
@@ -55,6 +59,10 @@ def compile_game(
     limit = free_memory() if memory_limit is None else memory_limit
     name = _name(source, rules, parameters)
     with _no_garbage_collection():
+        if cut is not None and cut is not False:
+            if not isinstance(rules, PublicTreeGame):
+                raise ValueError(f"{name} is no game of private hands: it cannot be cut")
+            return cut_game.compile_rules(rules, name, limit, cut=cut, symmetric=symmetry)
         if isinstance(rules, PublicTreeGame):
             game = public_game.compile_rules(rules, name, limit)
         else:

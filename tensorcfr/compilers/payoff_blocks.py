@@ -226,7 +226,7 @@ def _pays(
 ) -> np.ndarray:
     """Which runs take less time as a block than entry by entry, bool (runs,)."""
     loops = np.array([sum(part.loops for part in both) for both in programs], dtype=np.float64)
-    entries = np.count_nonzero(tables.any(axis=1).reshape(len(tables), -1), axis=1)
+    entries = np.count_nonzero(tables.any(axis=1), axis=(1, 2))
     as_block = loops[matrix] * (LOOP_NS + LANE_NS * length)
     as_entries = 2 * entries[matrix] * ENTRY_NS * length
     return as_block < as_entries

@@ -16,6 +16,7 @@ from ..rules import PublicTreeGame
 from . import contraction, public_form, public_tree, recognition, symmetry
 from .from_histories import compile_histories, number_infosets
 from .histories import Infosets, WalkedGame
+from .symmetry import Quotient
 
 MANY_LABELS = 200_000
 """From as many infosets on, labels are made when they are asked for."""
@@ -67,19 +68,32 @@ def compile_walked(walked: WalkedGame, name: str) -> CompiledGame | None:
 
 
 def _merged(tree: PublicTree, form: SequenceForm) -> Merged | None:
-    """The smaller game that stands for this one, if there is one: without decisions that have
-    one action, symmetries merged."""
-    contracted = contraction.contract(tree)
-    shorter, node = contracted or (tree, np.arange(tree.n_nodes))
-    quotient = symmetry.merge(shorter)
-    if quotient is None and contracted is None:
-        return None
+    """The smaller game that stands for this one, if there is one."""
+    quotient = quotient_of(tree)
     if quotient is None:
-        hand = tuple(np.arange(hands) for hands in tree.prior.shape)
-        quotient = symmetry.Quotient(shorter, np.arange(shorter.n_nodes), hand)
+        return None
     merged, smaller = public_form.build(quotient.tree)
-    quotient = quotient._replace(tree=smaller, node=np.where(node < 0, -1, quotient.node[node]))
+    quotient = quotient._replace(tree=smaller)
     return Merged(merged, symmetry.merged_sequences(tree, form, quotient, merged))
+
+
+def quotient_of(tree: PublicTree) -> Quotient | None:
+    """The public tree of the smaller game that stands for this one, if there is one: without
+    decisions that have one action, symmetries merged."""
+    short = contraction_of(tree)
+    quotient = symmetry.merge(tree if short is None else short.tree)
+    if short is None or quotient is None:
+        return quotient or short
+    return quotient._replace(node=np.where(short.node < 0, -1, quotient.node[short.node]))
+
+
+def contraction_of(tree: PublicTree) -> Quotient | None:
+    """The public tree without decisions that have one action, if there are any."""
+    contracted = contraction.contract(tree)
+    if contracted is None:
+        return None
+    hand = tuple(np.arange(hands) for hands in tree.prior.shape)
+    return Quotient(*contracted, hand)
 
 
 def _outcomes(public: PublicGame) -> tuple[str, ...]:

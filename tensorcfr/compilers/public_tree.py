@@ -76,6 +76,53 @@ def read(game: PublicTreeGame, memory_limit: int) -> PublicGame:
     )
 
 
+def read_states(
+    game: PublicTreeGame, memory_limit: int
+) -> tuple[PublicTree, np.ndarray, tuple[str, ...]] | None:
+    """The public states of a game without public chance, which are not unfolded to a tree.
+
+    Returns:
+        Arrays by state in place of arrays by node, but for ``parent``, which is empty, and for
+        ``first_child`` and ``edge``, which are over the steps; int64 (steps,): the state after
+        each step; the labels of the steps.  None where there is public chance.
+
+    Raises:
+        GameError: As for :func:`read`.
+        MemoryLimitError: Likewise.
+    """
+    prior = _checked_prior(game)
+    states = _walk(game, memory_limit)
+    if any(isinstance(node, Chance) for node in states.nodes):
+        return None
+    tables = _read_tables(game, states, prior)
+    edge_of: dict[str, int] = {}
+    edges = [edge_of.setdefault(str(e), len(edge_of)) for e in chain.from_iterable(states.edges)]
+    none = np.empty(0, dtype=np.int8)
+    tree = PublicTree(
+        prior=prior,
+        parent=none,
+        first_child=np.cumsum([0, *map(len, states.children)]),
+        player=np.array(
+            [node.player if isinstance(node, Decision) else TERMINAL for node in states.nodes],
+            dtype=np.int8,
+        ),
+        edge=small(edges),
+        chance=none,
+        chance_table=tables.chance_table,
+        weight=np.zeros(len(states.nodes), dtype=np.int8),
+        weight_table=np.ones((1, *prior.shape)),
+        payoff=small(tables.payoff),
+        coefficient=tables.coefficient,
+        matrix=tables.matrix,
+        matrix_table=tables.matrix_table,
+        bucket=none,
+        rank=none,
+    )
+    _check_deals(game, states, tree, np.arange(len(states.nodes)))
+    after = np.array(list(chain.from_iterable(states.children)), dtype=np.int64)
+    return tree, after, tuple(edge_of)
+
+
 def _walk(game: PublicTreeGame, memory_limit: int) -> States:
     """Ask the rules for every public state, once.
 

@@ -61,6 +61,37 @@ def merge(tree: PublicTree) -> Quotient | None:
     return _quotient(tree, colours.hand, stands_for, kept)
 
 
+def tells_hands_apart(tables: PublicTree, ways: np.ndarray) -> bool:
+    """Whether the payoffs alone tell all hands of a game without public chance apart.
+
+    Args:
+        tables: Arrays over public states, or nodes.
+        ways: int64 (states,): how many nodes each state is.
+    """
+    payoffs = _Payoffs(tables)
+    count = ways[payoffs.over].astype(np.uint64)[:, None]
+    colour = [np.zeros(hands, dtype=np.int64) for hands in tables.prior.shape]
+    while True:
+        before = [int(own.max()) for own in colour]
+        rows = payoffs.rows(colour)
+        with np.errstate(over="ignore"):
+            met = [
+                (_pair(own[payoffs.table], payoffs.coefficient[:, None]) * count).sum(
+                    axis=0, dtype=np.uint64
+                )
+                for own in rows
+            ]
+        colour = [
+            _number(_pair(own.astype(np.uint64), new))
+            for own, new in zip(colour, met, strict=True)
+        ]
+        after = [int(own.max()) for own in colour]
+        if all(top + 1 == len(own) for top, own in zip(after, colour, strict=True)):
+            return True
+        if after == before:
+            return False
+
+
 @dataclass
 class Colours:
     """What tells hands apart."""

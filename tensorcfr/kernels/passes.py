@@ -1,0 +1,245 @@
+"""The passes of an iteration over one sequence form: a whole game, a trunk, or a shape.
+
+A player's strategy is not kept, but made from the regrets where it is needed: on the way down for
+reaches, on the way up for values.  So a pass reads and writes what a solver keeps, and what it
+keeps is the cumulative regret and the cumulative strategy.  The other arrays are scratch over the
+sequences of the form.
+
+Rules whose strategy is no function of their regret keep it; for these ``strategy`` is an array,
+for the others None.  Kernels are compiled for the one or the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model.arrays import SequenceForm
+from .iteration import ROUNDING, SINGLE_ROUNDING, _exponentiate, _mean
+from .jit import inlined
+from .local_rule import LocalRule, apply, has_forecast, is_exponential
+
+TILE = 256
+"""Lanes handled together, so that what a pass reads twice is still in the first cache level."""
+TILE_ROWS = 5
+"""Rows of scratch of a tile."""
+
+
+@inlined
+def match(
+    weight: np.ndarray,
+    actions: int,
+    lanes: int,
+    length: int,
+    floor: float,
+    factor: np.ndarray,
+    constant: np.ndarray,
+) -> None:
+    """Regret matching: the strategies are ``max(weight, 0) * factor + constant``.
+
+    Args:
+        weight: Regrets, or other weights; action ``a`` of lane ``l`` at ``a * lanes + l``.
+        actions: Actions of every infoset.
+        lanes: Distance between consecutive actions.
+        length: Infosets.
+        floor: Share of a strategy that is uniform.
+        factor: float (at least length,): modified in place.
+        constant: float (at least length,): modified in place.
+    """
+    uniform = 1.0 / actions
+    factor[:length] = 0.0
+    for a in range(actions):
+        w = weight[a * lanes :]
+        for lane in range(length):
+            factor[lane] += max(w[lane], 0.0)
+    for lane in range(length):
+        total = factor[lane]
+        idle = total <= 0.0
+        constant[lane] = uniform if idle else floor * uniform
+        factor[lane] = 0.0 if idle else (1.0 - floor) / total
+
+
+@inlined
+def descend(
+    form: SequenceForm,
+    player: int,
+    weight: np.ndarray,
+    floor: float,
+    reach: np.ndarray,
+    average: np.ndarray,
+    share: float,
+    tile: np.ndarray,
+) -> None:
+    """From the first level down: the player's own reaches, added to the average.
+
+    Args:
+        form: The game, or a part of it.
+        player: Whose reaches.
+        weight: float (sequences,): what the strategies are made from by regret matching: regrets,
+            strategies, or cumulative strategies.
+        floor: Share of every strategy that is uniform.
+        reach: float (sequences,): modified in place; the reaches of the entries are there.
+        average: float (sequences,): modified in place, the entries apart.
+        share: Weight of the reaches in the average; with 0 nothing is touched.
+        tile: float (TILE_ROWS, TILE): modified.
+    """
+    factor, constant = tile[0], tile[1]
+    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            at = form.bucket_sequence[b] + begin
+            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            match(weight[at:], actions, lanes, length, floor, factor, constant)
+            for lane in range(length):
+                above = reach[parent[lane]]
+                factor[lane] *= above
+                constant[lane] *= above
+            for a in range(actions):
+                w, x = weight[at + a * lanes :], reach[at + a * lanes :]
+                if share != 0.0:
+                    average_x = average[at + a * lanes :]
+                    for lane in range(length):
+                        own = max(w[lane], 0.0) * factor[lane] + constant[lane]
+                        x[lane] = own
+                        average_x[lane] += share * own
+                else:
+                    for lane in range(length):
+                        x[lane] = max(w[lane], 0.0) * factor[lane] + constant[lane]
+
+
+@inlined
+def ascend(
+    form: SequenceForm,
+    player: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    regret: np.ndarray,
+    strategy: np.ndarray | None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    tile: np.ndarray,
+) -> None:
+    """From the deepest level up: values and regrets, infoset by infoset.
+
+    Args:
+        form: The game, or a part of it.
+        player: Whose infosets.
+        rule: The local rule.
+        parameters: The rule's parameters at this iteration.
+        played_floor: Share of the strategies played that is uniform.
+        floor: Share of the next strategies that is uniform.
+        regret: float (sequences,): modified in place.
+        strategy: float (sequences,): the strategies played, which become the next ones; or None
+            for rules whose strategies regret matching makes from the regrets.
+        memory: float (kept, sequences): what the rule keeps; modified in place.
+        value: float (sequences,): comes in as ``g``; each level adds its infosets' values to the
+            sequences that lead to them, in the end to the entries.
+        forecast: float (sequences,): for rules with a forecast, comes in as ``g``, and becomes the
+            values when the player already plays the next strategies further down.
+        tile: float (TILE_ROWS, TILE): modified.
+    """
+    v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
+    rounding = ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING
+    for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            at = form.bucket_sequence[b] + begin
+            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            if actions == 1:
+                # There is nothing to regret: the value goes to the parent.
+                for lane in range(length):
+                    value[parent[lane]] += value[at + lane]
+                if has_forecast(rule):
+                    for lane in range(length):
+                        forecast[parent[lane]] += forecast[at + lane]
+                continue
+            # The value of each infoset, and the size of the numbers that it is made of.
+            v[:length] = 0.0
+            scale[:length] = 0.0
+            if strategy is None:
+                match(regret[at:], actions, lanes, length, played_floor, total, constant)
+                for a in range(actions):
+                    w, q = regret[at + a * lanes :], value[at + a * lanes :]
+                    for lane in range(length):
+                        v[lane] += (max(w[lane], 0.0) * total[lane] + constant[lane]) * q[lane]
+                        scale[lane] = max(scale[lane], abs(q[lane]))
+            else:
+                for a in range(actions):
+                    sigma, q = strategy[at + a * lanes :], value[at + a * lanes :]
+                    for lane in range(length):
+                        v[lane] += sigma[lane] * q[lane]
+                        scale[lane] = max(scale[lane], abs(q[lane]))
+                if has_forecast(rule):
+                    _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
+                total[:length] = 0.0
+            # The local rule: new regrets; preferences in place of strategies that are kept.
+            for a in range(actions):
+                first = at + a * lanes
+                q, cumulative = value[first:], regret[first:]
+                for lane in range(length):
+                    instant = q[lane] - v[lane]
+                    if abs(instant) <= rounding * scale[lane]:
+                        instant = 0.0
+                    new, preference = apply(
+                        rule, np.float64(cumulative[lane]), instant, memory, first + lane, parameters
+                    )
+                    cumulative[lane] = new
+                    if strategy is not None:
+                        if has_forecast(rule):
+                            ahead = forecast[first + lane]
+                            lean = ahead - expected[lane]
+                            if abs(lean) > rounding * max(scale[lane], abs(ahead)):
+                                preference += lean
+                        if not is_exponential(rule):
+                            preference = max(preference, 0.0)
+                            total[lane] += preference
+                        strategy[first + lane] = preference
+            if strategy is not None:
+                if is_exponential(rule):
+                    _exponentiate(strategy[at:], actions, lanes, length, total)
+                uniform = 1.0 / actions
+                for lane in range(length):
+                    idle = total[lane] <= 0.0
+                    constant[lane] = uniform if idle else floor * uniform
+                    total[lane] = 0.0 if idle else (1.0 - floor) / total[lane]
+                for a in range(actions):
+                    sigma = strategy[at + a * lanes :]
+                    for lane in range(length):
+                        sigma[lane] = sigma[lane] * total[lane] + constant[lane]
+                if has_forecast(rule):
+                    _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
+                    for lane in range(length):
+                        forecast[parent[lane]] += expected[lane]
+            for lane in range(length):
+                value[parent[lane]] += v[lane]
+
+
+@inlined
+def strategies(
+    form: SequenceForm, weight: np.ndarray, floor: float, found: np.ndarray, tile: np.ndarray
+) -> None:
+    """Everybody's behaviour strategies, by regret matching.
+
+    Args:
+        form: The game, or a part of it.
+        weight: float (sequences,): what they are made from.
+        floor: Share of every strategy that is uniform.
+        found: float (sequences,): modified in place; 1 for the entries.
+        tile: float (TILE_ROWS, TILE): modified.
+    """
+    factor, constant = tile[0], tile[1]
+    found[:] = 1.0
+    for b in range(form.bucket_lanes.shape[0]):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            at = form.bucket_sequence[b] + begin
+            match(weight[at:], actions, lanes, length, floor, factor, constant)
+            for a in range(actions):
+                w, sigma = weight[at + a * lanes :], found[at + a * lanes :]
+                for lane in range(length):
+                    sigma[lane] = max(w[lane], 0.0) * factor[lane] + constant[lane]
