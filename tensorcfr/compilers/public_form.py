@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.arrays import PublicTree, SequenceForm
+from ..model.chunks import ALIGNED
 from . import payoff_blocks
 from .payoff_blocks import NOBODY, Entries, sequences_of
 from .public_tree import small
@@ -243,7 +244,11 @@ def _layout(
     forest: Forest | None,
 ) -> tuple[dict[str, np.ndarray], Entries]:
     """The fields of :class:`SequenceForm` that say the layout, ``infoset_parent`` apart; and the
-    entries, whose sequences come before the player's others, hand by hand."""
+    entries, whose sequences come before the player's others, hand by hand.
+
+    In a part of a game every bucket begins at a multiple of :data:`ALIGNED` sequences: vectors that
+    cross cache lines make passes half as fast again.
+    """
     owner, level, actions, nodes = (np.ascontiguousarray(column) for column in table.T)
     hand_rank = np.zeros((len(masks), masks.shape[1] + 1), dtype=np.int64)
     np.cumsum(masks, axis=1, out=hand_rank[:, 1:])
@@ -251,7 +256,8 @@ def _layout(
     players = np.arange(tree.n_players + 1)
     player_buckets = np.searchsorted(owner, players)
     infosets = np.append(0, np.cumsum(lanes))
-    sequences = np.append(0, np.cumsum(lanes * actions))
+    unit = 1 if forest is None else ALIGNED
+    sequences = np.append(0, np.cumsum(-(-lanes * actions // unit) * unit))
     if forest is None:
         counts = np.ones(tree.n_players, dtype=np.int64)
         mask = stride = np.zeros(tree.n_players, dtype=np.int64)
@@ -261,7 +267,7 @@ def _layout(
         mask = np.concatenate(forest.mask)
         stride, width = np.ones_like(mask), hand_rank[mask, -1]
     first = np.cumsum(counts) - counts
-    before = np.add.reduceat(width, first)
+    before = -(-np.add.reduceat(width, first) // unit) * unit
     player_sequences = sequences[player_buckets] + np.append(0, np.cumsum(before))
     within = np.cumsum(width) - width
     within -= np.repeat(within[first], counts)

@@ -25,6 +25,23 @@ TILE_ROWS = 5
 
 
 @inlined
+def _matching(total: float, floor: float, uniform: float) -> tuple[float, float]:
+    """Regret matching: a strategy is ``max(weight, 0) * factor + constant``.
+
+    Args:
+        total: Sum of the positive weights of an infoset.
+        floor: Share of the strategy that is uniform.
+        uniform: Probability of an action under the uniform strategy.
+
+    Returns:
+        ``factor`` and ``constant``.
+    """
+    if total <= 0.0:
+        return 0.0, uniform
+    return (1.0 - floor) / total, floor * uniform
+
+
+@inlined
 def match(
     weight: np.ndarray,
     actions: int,
@@ -47,8 +64,13 @@ def match(
     """
     uniform = 1.0 / actions
     factor[:length] = 0.0
-    for a in range(actions):
-        w = weight[a * lanes :]
+    # Two actions at a time, which spares every other sum.
+    for a in range(0, actions - 1, 2):
+        w0, w1 = weight[a * lanes :], weight[(a + 1) * lanes :]
+        for lane in range(length):
+            factor[lane] += max(w0[lane], 0.0) + max(w1[lane], 0.0)
+    if actions % 2:
+        w = weight[(actions - 1) * lanes :]
         for lane in range(length):
             factor[lane] += max(w[lane], 0.0)
     for lane in range(length):
@@ -79,32 +101,68 @@ def descend(
         floor: Share of every strategy that is uniform.
         reach: float (sequences,): modified in place; the reaches of the entries are there.
         average: float (sequences,): modified in place, the entries apart.
-        share: Weight of the reaches in the average; with 0 nothing is touched.
+        share: Weight of the reaches in the average; with 0 it stays as it is.
         tile: float (TILE_ROWS, TILE): modified.
     """
-    factor, constant = tile[0], tile[1]
+    factor, constant, above = tile[0], tile[1], tile[2]
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
             at = form.bucket_sequence[b] + begin
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            for lane in range(length):
+                above[lane] = reach[parent[lane]]
+            if actions == 2:
+                _reach_two(
+                    weight[at:],
+                    weight[at + lanes :],
+                    above,
+                    floor,
+                    share,
+                    length,
+                    reach[at:],
+                    reach[at + lanes :],
+                    average[at:],
+                    average[at + lanes :],
+                )
+                continue
             match(weight[at:], actions, lanes, length, floor, factor, constant)
             for lane in range(length):
-                above = reach[parent[lane]]
-                factor[lane] *= above
-                constant[lane] *= above
+                factor[lane] *= above[lane]
+                constant[lane] *= above[lane]
             for a in range(actions):
                 w, x = weight[at + a * lanes :], reach[at + a * lanes :]
-                if share != 0.0:
-                    average_x = average[at + a * lanes :]
-                    for lane in range(length):
-                        own = max(w[lane], 0.0) * factor[lane] + constant[lane]
-                        x[lane] = own
-                        average_x[lane] += share * own
-                else:
-                    for lane in range(length):
-                        x[lane] = max(w[lane], 0.0) * factor[lane] + constant[lane]
+                for lane in range(length):
+                    x[lane] = max(w[lane], 0.0) * factor[lane] + constant[lane]
+                average_x = average[at + a * lanes :]
+                for lane in range(length):
+                    average_x[lane] += share * x[lane]
+
+
+@inlined
+def _reach_two(
+    w0: np.ndarray,
+    w1: np.ndarray,
+    above: np.ndarray,
+    floor: float,
+    share: float,
+    length: int,
+    x0: np.ndarray,
+    x1: np.ndarray,
+    average0: np.ndarray,
+    average1: np.ndarray,
+) -> None:
+    """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
+    which halves the time of the many infosets that have few actions."""
+    for lane in range(length):
+        own0, own1 = max(w0[lane], 0.0), max(w1[lane], 0.0)
+        factor, constant = _matching(own0 + own1, floor, 1.0 / 2.0)
+        factor, constant = factor * above[lane], constant * above[lane]
+        own0, own1 = own0 * factor + constant, own1 * factor + constant
+        x0[lane], x1[lane] = own0, own1
+        average0[lane] += share * own0
+        average1[lane] += share * own1
 
 
 @inlined
@@ -157,15 +215,58 @@ def ascend(
                     for lane in range(length):
                         forecast[parent[lane]] += forecast[at + lane]
                 continue
+            if strategy is None and actions == 2:
+                _value_two(
+                    rule,
+                    parameters,
+                    played_floor,
+                    rounding,
+                    memory,
+                    at,
+                    at + lanes,
+                    length,
+                    value[at:],
+                    value[at + lanes :],
+                    regret[at:],
+                    regret[at + lanes :],
+                    v,
+                )
+                for lane in range(length):
+                    value[parent[lane]] += v[lane]
+                continue
+            if strategy is None and actions == 3:
+                _value_three(
+                    rule,
+                    parameters,
+                    played_floor,
+                    rounding,
+                    memory,
+                    at,
+                    at + lanes,
+                    at + 2 * lanes,
+                    length,
+                    value[at:],
+                    value[at + lanes :],
+                    value[at + 2 * lanes :],
+                    regret[at:],
+                    regret[at + lanes :],
+                    regret[at + 2 * lanes :],
+                    v,
+                )
+                for lane in range(length):
+                    value[parent[lane]] += v[lane]
+                continue
             # The value of each infoset, and the size of the numbers that it is made of.
             v[:length] = 0.0
             scale[:length] = 0.0
             if strategy is None:
                 match(regret[at:], actions, lanes, length, played_floor, total, constant)
+                # Loops with few arrays each take less time than one with many.
                 for a in range(actions):
                     w, q = regret[at + a * lanes :], value[at + a * lanes :]
                     for lane in range(length):
                         v[lane] += (max(w[lane], 0.0) * total[lane] + constant[lane]) * q[lane]
+                    for lane in range(length):
                         scale[lane] = max(scale[lane], abs(q[lane]))
             else:
                 for a in range(actions):
@@ -216,6 +317,83 @@ def ascend(
                         forecast[parent[lane]] += expected[lane]
             for lane in range(length):
                 value[parent[lane]] += v[lane]
+
+
+@inlined
+def _exact(instant: float, least: float) -> float:
+    """An instantaneous regret, 0 where it is but rounding."""
+    return 0.0 if abs(instant) <= least else instant
+
+
+@inlined
+def _value_two(
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    floor: float,
+    rounding: float,
+    memory: np.ndarray,
+    first0: int,
+    first1: int,
+    length: int,
+    q0: np.ndarray,
+    q1: np.ndarray,
+    regret0: np.ndarray,
+    regret1: np.ndarray,
+    v: np.ndarray,
+) -> None:
+    """What :func:`ascend` does at infosets of two actions whose strategies are made from their
+    regrets; ``v`` becomes their values."""
+    for lane in range(length):
+        before0, before1 = np.float64(regret0[lane]), np.float64(regret1[lane])
+        own0, own1 = max(before0, 0.0), max(before1, 0.0)
+        factor, constant = _matching(own0 + own1, floor, 1.0 / 2.0)
+        value0, value1 = np.float64(q0[lane]), np.float64(q1[lane])
+        mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
+        least = rounding * max(abs(value0), abs(value1))
+        instant0, instant1 = _exact(value0 - mean, least), _exact(value1 - mean, least)
+        new0, _ = apply(rule, before0, instant0, memory, first0 + lane, parameters)
+        new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
+        regret0[lane], regret1[lane] = new0, new1
+        v[lane] = mean
+
+
+@inlined
+def _value_three(
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    floor: float,
+    rounding: float,
+    memory: np.ndarray,
+    first0: int,
+    first1: int,
+    first2: int,
+    length: int,
+    q0: np.ndarray,
+    q1: np.ndarray,
+    q2: np.ndarray,
+    regret0: np.ndarray,
+    regret1: np.ndarray,
+    regret2: np.ndarray,
+    v: np.ndarray,
+) -> None:
+    """The same at infosets of three actions."""
+    for lane in range(length):
+        before0, before1 = np.float64(regret0[lane]), np.float64(regret1[lane])
+        before2 = np.float64(regret2[lane])
+        own0, own1, own2 = max(before0, 0.0), max(before1, 0.0), max(before2, 0.0)
+        factor, constant = _matching(own0 + own1 + own2, floor, 1.0 / 3.0)
+        value0, value1 = np.float64(q0[lane]), np.float64(q1[lane])
+        value2 = np.float64(q2[lane])
+        mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
+        mean += (own2 * factor + constant) * value2
+        least = rounding * max(abs(value0), abs(value1), abs(value2))
+        instant0, instant1 = _exact(value0 - mean, least), _exact(value1 - mean, least)
+        instant2 = _exact(value2 - mean, least)
+        new0, _ = apply(rule, before0, instant0, memory, first0 + lane, parameters)
+        new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
+        new2, _ = apply(rule, before2, instant2, memory, first2 + lane, parameters)
+        regret0[lane], regret1[lane], regret2[lane] = new0, new1, new2
+        v[lane] = mean
 
 
 @inlined
