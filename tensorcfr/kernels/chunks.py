@@ -14,10 +14,19 @@ import numpy as np
 from ..model.arrays import PayoffBlocks, PayoffEntries, SequenceForm
 from ..model.chunks import ChunkedForm, Shapes
 from .evaluation import maximise
-from .jit import inlined, kernel
+from .jit import called, inlined, kernel
 from .local_rule import LocalRule, has_forecast, parameters_of
-from .passes import TILE, TILE_ROWS, ascend, descend, strategies
-from .payoff import block_scratch, payoff_product
+from .passes import TILE, TILE_ROWS, ascend, descend, payoffs, strategies
+
+
+DOWN = 0
+"""Stage of a pass: the way down the trunk."""
+CHUNKS = 1
+"""Stage of a pass: chunks, in any order and beside each other."""
+UP = 2
+"""Stage of a pass: the way up the trunk."""
+ALL = 3
+"""All stages of a pass, one after the other."""
 
 
 class Kept(NamedTuple):
@@ -185,35 +194,9 @@ def _average(
 
 
 @kernel
-def descend_trunk(trunk: SequenceForm, turn: Turn, kept: Kept, scratch: TrunkScratch) -> None:
-    """The way down the trunk, with which a pass begins.
-
-    Args:
-        trunk: The trunk, whose sequences are the first in the arrays that are kept.
-        turn: The pass.
-        kept: ``cumulative`` is modified in place.
-        scratch: ``reach`` and ``faced`` are modified in place.
-    """
-    tile = np.empty((TILE_ROWS, TILE))
-    weight = _played(kept.regret, kept.strategy)
-    for player in range(2):
-        if not turn.descends[player]:
-            continue
-        first, last = trunk.player_sequences[player], trunk.player_sequences[player + 1]
-        share = turn.share[player]
-        scratch.reach[first] = 1.0
-        if share != 0.0:
-            kept.cumulative[first] += share
-        floor = turn.played_floor[player]
-        descend(trunk, player, weight, floor, scratch.reach, kept.cumulative, share, tile)
-        if turn.against_average:
-            pending, share = _face(turn, player, kept.cumulative[first])
-            _average(first, last, kept.cumulative, pending, share, scratch.reach, scratch.faced)
-
-
-@kernel
-def pass_chunks(
+def run_pass(
     game: ChunkedForm,
+    stage: int,
     part: int,
     parts: int,
     rule: LocalRule,
@@ -223,48 +206,95 @@ def pass_chunks(
     trunk: TrunkScratch,
     scratch: ChunkScratch,
 ) -> None:
-    """A pass through some of the chunks: reaches, payoffs, values and regrets.
+    """A pass through the game, or a stage of it: down the trunk, through chunks, up the trunk.
 
     Args:
         game: The game.
+        stage: :data:`DOWN`, :data:`CHUNKS`, :data:`UP`, or :data:`ALL` of them.
         part: Which part of the chunks.
         parts: Parts that the chunks are shared out to.
         rule: The local rule, to which this kernel is specialised.
         row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
         turn: The pass.
-        kept: Modified in place, at the chunks' sequences.
-        trunk: The trunk's reaches; the values of the chunks' entries are modified in place.
+        kept: Modified in place.
+        trunk: Modified.
         scratch: Modified.
     """
+    # One long function: pieces that are inlined are compiled twice, by themselves and here.
     tile = np.empty((TILE_ROWS, TILE))
     parameters = parameters_of(rule, row[1:])
-    for c in range(part, game.shape.shape[0], parts):
-        form = shape_form(game.shapes, game.shape[c])
-        begin, end = game.first[c], game.first[c + 1]
-        regret, average = kept.regret[begin:end], kept.cumulative[begin:end]
-        strategy, memory = _part(kept.strategy, begin, end), kept.memory[:, begin:end]
-        weight = _played(regret, strategy)
+    form, end = game.trunk, game.trunk.player_sequences[2]
+    if stage in (DOWN, ALL):
+        weight = _played(kept.regret, kept.strategy)
         for player in range(2):
             if not turn.descends[player]:
                 continue
-            _enter(game, c, player, form, trunk.reach, scratch.reach)
+            first, last = form.player_sequences[player], form.player_sequences[player + 1]
             floor, share = turn.played_floor[player], turn.share[player]
-            descend(form, player, weight, floor, scratch.reach, average, share, tile)
+            trunk.reach[first] = 1.0
+            kept.cumulative[first] += share
+            descend(form, player, weight, floor, trunk.reach, kept.cumulative, share, tile)
             if turn.against_average:
-                total = kept.cumulative[game.trunk.player_sequences[player]]
-                pending, share = _face(turn, player, total)
-                first, last = form.player_sequences[player], form.player_sequences[player + 1]
-                _average(first, last, average, pending, share, scratch.reach, scratch.reach)
-                _enter(game, c, player, form, trunk.faced, scratch.reach)
-        room = block_scratch(form.blocks)
+                pending, part_of = _face(turn, player, kept.cumulative[first])
+                _average(first, last, kept.cumulative, pending, part_of, trunk.reach, trunk.faced)
+    if stage in (CHUNKS, ALL):
+        for c in range(part, game.shape.shape[0], parts):
+            chunk = shape_form(game.shapes, game.shape[c])
+            begin, until = game.first[c], game.first[c + 1]
+            regret, average = kept.regret[begin:until], kept.cumulative[begin:until]
+            strategy, memory = _part(kept.strategy, begin, until), kept.memory[:, begin:until]
+            weight = _played(regret, strategy)
+            for player in range(2):
+                if not turn.descends[player]:
+                    continue
+                _enter(game, c, player, chunk, trunk.reach, scratch.reach)
+                floor, share = turn.played_floor[player], turn.share[player]
+                # What has no share is added to scratch, and the average not even read.
+                target = average if share != 0.0 else scratch.value[: until - begin]
+                descend(chunk, player, weight, floor, scratch.reach, target, share, tile)
+                if turn.against_average:
+                    total = kept.cumulative[form.player_sequences[player]]
+                    pending, part_of = _face(turn, player, total)
+                    first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                    reach = scratch.reach
+                    _average(first, last, average, pending, part_of, reach, reach)
+                    _enter(game, c, player, chunk, trunk.faced, reach)
+            for player in range(2):
+                if not turn.updates[player]:
+                    continue
+                payoffs(chunk, player, scratch.reach, scratch.value)
+                if has_forecast(rule):
+                    first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                    for s in range(first, last):
+                        scratch.forecast[s] = scratch.value[s]
+                ascend(
+                    chunk,
+                    player,
+                    rule,
+                    parameters,
+                    turn.played_floor[player],
+                    turn.floor,
+                    regret,
+                    strategy,
+                    memory,
+                    scratch.value,
+                    scratch.forecast,
+                    tile,
+                )
+                _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
+                if has_forecast(rule):
+                    _leave(game, c, player, chunk, scratch.forecast, trunk.entry_forecast)
+    if stage in (UP, ALL):
         for player in range(2):
             if not turn.updates[player]:
                 continue
-            payoff_product(form, player, scratch.reach, scratch.value, room)
+            payoffs(form, player, trunk.faced, trunk.value)
             first, last = form.player_sequences[player], form.player_sequences[player + 1]
             if has_forecast(rule):
                 for s in range(first, last):
-                    scratch.forecast[s] = scratch.value[s]
+                    trunk.forecast[s] = trunk.value[s]
+                _collect(game, player, trunk.entry_forecast, trunk.forecast)
+            _collect(game, player, trunk.entry_value, trunk.value)
             ascend(
                 form,
                 player,
@@ -272,16 +302,13 @@ def pass_chunks(
                 parameters,
                 turn.played_floor[player],
                 turn.floor,
-                regret,
-                strategy,
-                memory,
-                scratch.value,
-                scratch.forecast,
+                kept.regret[:end],
+                _part(kept.strategy, 0, end),
+                kept.memory[:, :end],
+                trunk.value,
+                trunk.forecast,
                 tile,
             )
-            _leave(game, c, player, form, scratch.value, trunk.entry_value)
-            if has_forecast(rule):
-                _leave(game, c, player, form, scratch.forecast, trunk.entry_forecast)
 
 
 @inlined
@@ -325,48 +352,9 @@ def _collect(game: ChunkedForm, player: int, entry: np.ndarray, value: np.ndarra
 
 
 @kernel
-def ascend_trunk(
+def judge(
     game: ChunkedForm,
-    rule: LocalRule,
-    row: np.ndarray,
-    turn: Turn,
-    kept: Kept,
-    scratch: TrunkScratch,
-) -> None:
-    """The way up the trunk, with which a pass ends; arguments as in :func:`pass_chunks`."""
-    tile = np.empty((TILE_ROWS, TILE))
-    parameters = parameters_of(rule, row[1:])
-    trunk = game.trunk
-    room = block_scratch(trunk.blocks)
-    for player in range(2):
-        if not turn.updates[player]:
-            continue
-        payoff_product(trunk, player, scratch.faced, scratch.value, room)
-        first, last = trunk.player_sequences[player], trunk.player_sequences[player + 1]
-        if has_forecast(rule):
-            for s in range(first, last):
-                scratch.forecast[s] = scratch.value[s]
-            _collect(game, player, scratch.entry_forecast, scratch.forecast)
-        _collect(game, player, scratch.entry_value, scratch.value)
-        ascend(
-            trunk,
-            player,
-            rule,
-            parameters,
-            turn.played_floor[player],
-            turn.floor,
-            kept.regret,
-            kept.strategy,
-            kept.memory,
-            scratch.value,
-            scratch.forecast,
-            tile,
-        )
-
-
-@kernel
-def judge_chunks(
-    game: ChunkedForm,
+    stage: int,
     part: int,
     parts: int,
     weight: np.ndarray,
@@ -374,64 +362,66 @@ def judge_chunks(
     trunk: TrunkScratch,
     scratch: ChunkScratch,
     expected: np.ndarray,
-) -> None:
-    """Values and best responses in some of the chunks.
-
-    Args:
-        game: The game.
-        part: Which part of the chunks.
-        parts: Parts that the chunks are shared out to.
-        weight: float (numbers,): what the strategies are made from by regret matching.
-        floor: Share of every strategy that is uniform.
-        trunk: The trunk's reaches; what best responses get from the chunks' entries on is put
-            into ``entry_value``.
-        scratch: Modified.
-        expected: float64 (chunks, players): expected values from the terminals of each chunk;
-            modified in place.
-    """
-    tile = np.empty((TILE_ROWS, TILE))
-    for c in range(part, game.shape.shape[0], parts):
-        form = shape_form(game.shapes, game.shape[c])
-        own = weight[game.first[c] : game.first[c + 1]]
-        for player in range(2):
-            _enter(game, c, player, form, trunk.reach, scratch.reach)
-            descend(form, player, own, floor, scratch.reach, scratch.reach, 0.0, tile)
-        room = block_scratch(form.blocks)
-        for player in range(2):
-            payoff_product(form, player, scratch.reach, scratch.value, room)
-            total = 0.0
-            for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
-                total += scratch.reach[s] * scratch.value[s]
-            expected[c, player] = total
-            maximise(form, player, scratch.value, None)
-            _leave(game, c, player, form, scratch.value, trunk.entry_value)
-
-
-@kernel
-def judge_trunk(
-    game: ChunkedForm,
-    scratch: TrunkScratch,
-    expected: np.ndarray,
     best: np.ndarray,
 ) -> None:
-    """Values and best responses of the whole game, once all chunks are judged.
+    """Expected values, and what each player's best response to the other earns.
 
     Args:
         game: The game.
-        scratch: From :func:`descend_trunk` and :func:`judge_chunks`; modified.
-        expected: float64 (players,): comes in as what the chunks pay; modified in place.
+        stage: As for :func:`run_pass`.
+        part: Likewise.
+        parts: Likewise.
+        weight: float (numbers,): what the strategies are made from by regret matching.
+        floor: Share of every strategy that is uniform.
+        trunk: Modified; values are those of best responses.
+        scratch: Modified.
+        expected: float64 (chunks + 1, players): expected values from the terminals of each chunk,
+            in the last row from those of the trunk; modified in place.
         best: float64 (players,): modified in place.
     """
-    trunk = game.trunk
-    room = block_scratch(trunk.blocks)
-    for player in range(2):
-        payoff_product(trunk, player, scratch.reach, scratch.value, room)
-        first, last = trunk.player_sequences[player], trunk.player_sequences[player + 1]
-        for s in range(first, last):
-            expected[player] += scratch.reach[s] * scratch.value[s]
-        _collect(game, player, scratch.entry_value, scratch.value)
-        maximise(trunk, player, scratch.value, None)
-        best[player] = scratch.value[first]
+    tile = np.empty((TILE_ROWS, TILE))
+    form = game.trunk
+    if stage in (DOWN, ALL):
+        for player in range(2):
+            trunk.reach[form.player_sequences[player]] = 1.0
+            # With a share of 0 the average stays as it is, so any array will do.
+            descend(form, player, weight, floor, trunk.reach, trunk.value, 0.0, tile)
+    if stage in (CHUNKS, ALL):
+        for c in range(part, game.shape.shape[0], parts):
+            chunk = shape_form(game.shapes, game.shape[c])
+            own = weight[game.first[c] : game.first[c + 1]]
+            for player in range(2):
+                _enter(game, c, player, chunk, trunk.reach, scratch.reach)
+                descend(chunk, player, own, floor, scratch.reach, scratch.value, 0.0, tile)
+            for player in range(2):
+                payoffs(chunk, player, scratch.reach, scratch.value)
+                first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                expected[c, player] = _dot(scratch.reach, scratch.value, first, last)
+                _best(chunk, player, scratch.value)
+                _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
+    if stage in (UP, ALL):
+        for player in range(2):
+            payoffs(form, player, trunk.reach, trunk.value)
+            first, last = form.player_sequences[player], form.player_sequences[player + 1]
+            expected[game.shape.shape[0], player] = _dot(trunk.reach, trunk.value, first, last)
+            _collect(game, player, trunk.entry_value, trunk.value)
+            _best(form, player, trunk.value)
+            best[player] = trunk.value[first]
+
+
+@called
+def _best(form: SequenceForm, player: int, value: np.ndarray) -> None:
+    """The backward pass of a best response."""
+    maximise(form, player, value, None)
+
+
+@inlined
+def _dot(reach: np.ndarray, value: np.ndarray, first: int, last: int) -> float:
+    """Sum of reach times value."""
+    total = 0.0
+    for s in range(first, last):
+        total += reach[s] * value[s]
+    return total
 
 
 @kernel

@@ -5,6 +5,8 @@ reaches, on the way up for values.  So a pass reads and writes what a solver kee
 keeps is the cumulative regret and the cumulative strategy.  The other arrays are scratch over the
 sequences of the form.
 
+The passes are kernels of their own, which others call once per chunk: so each is compiled once.
+
 Rules whose strategy is no function of their regret keep it; for these ``strategy`` is an array,
 for the others None.  Kernels are compiled for the one or the other.
 """
@@ -15,8 +17,9 @@ import numpy as np
 
 from ..model.arrays import SequenceForm
 from .iteration import ROUNDING, SINGLE_ROUNDING, _exponentiate, _mean
-from .jit import inlined
+from .jit import called, inlined
 from .local_rule import LocalRule, apply, has_forecast, is_exponential
+from .payoff import block_scratch, payoff_product
 
 TILE = 256
 """Lanes handled together, so that what a pass reads twice is still in the first cache level."""
@@ -80,7 +83,13 @@ def match(
         factor[lane] = 0.0 if idle else (1.0 - floor) / total
 
 
-@inlined
+@called
+def payoffs(form: SequenceForm, player: int, reach: np.ndarray, value: np.ndarray) -> None:
+    """The payoff product; see :func:`tensorcfr.kernels.payoff.payoff_product`."""
+    payoff_product(form, player, reach, value, block_scratch(form.blocks))
+
+
+@called
 def descend(
     form: SequenceForm,
     player: int,
@@ -165,7 +174,7 @@ def _reach_two(
         average1[lane] += share * own1
 
 
-@inlined
+@called
 def ascend(
     form: SequenceForm,
     player: int,
@@ -396,7 +405,7 @@ def _value_three(
         v[lane] = mean
 
 
-@inlined
+@called
 def strategies(
     form: SequenceForm, weight: np.ndarray, floor: float, found: np.ndarray, tile: np.ndarray
 ) -> None:

@@ -189,29 +189,31 @@ class ChunkedSolver:
     def _pass(self, row: np.ndarray, turn: Turn) -> None:
         """One pass: down the trunk, through all chunks, up the trunk."""
         game, rule, state, trunk = self.game.chunks, self.algorithm.rule, self.state, self._trunk
-        kernels.descend_trunk(game.trunk, turn, state, trunk)
-        self._all(
-            lambda part, scratch: kernels.pass_chunks(
-                game, part, self._parts, rule, row, turn, state, trunk, scratch
+        self._stages(
+            lambda stage, part, parts, scratch: kernels.run_pass(
+                game, stage, part, parts, rule, row, turn, state, trunk, scratch
             )
         )
-        kernels.ascend_trunk(game, rule, row, turn, state, trunk)
 
-    def _all(self, work: Callable[[int, ChunkScratch], object]) -> None:
-        """Do every part of the chunks, each with a scratch that no other has meanwhile."""
+    def _stages(self, run: Callable[[int, int, int, ChunkScratch], object]) -> None:
+        """All stages of a pass: those of the trunk once, that of the chunks in parts, each with a
+        scratch that no other has meanwhile."""
 
-        def one(part: int) -> None:
+        def one(stage: int, part: int) -> None:
             scratch = self._scratch.get()
             try:
-                work(part, scratch)
+                run(stage, part, self._parts, scratch)
             finally:
                 self._scratch.put(scratch)
 
         if self._parts == 1:
-            one(0)
+            one(kernels.ALL, 0)
             return
-        for done in [self._pool.submit(one, part) for part in range(self._parts)]:
+        one(kernels.DOWN, 0)
+        parts = range(self._parts)
+        for done in [self._pool.submit(one, kernels.CHUNKS, part) for part in parts]:
             done.result()
+        one(kernels.UP, 0)
 
     def _warm_up(self) -> None:
         """Compile the kernels of an iteration, or load them."""
@@ -249,24 +251,14 @@ class ChunkedSolver:
     def _judge(self, weight: np.ndarray, floor: float) -> Evaluation:
         """Values and best-response values of the strategies that some weights make."""
         game, trunk = self.game.chunks, self._trunk
-        turn = self._turn(
-            descends=(True, True),
-            share=(0.0, 0.0),
-            played_floor=(floor, floor),
-            updates=(False, False),
-            floor=0.0,
-        )._replace(against_average=False)
-        made = Kept(weight, self.state.cumulative, None, self.state.memory)
-        kernels.descend_trunk(game.trunk, turn, made, trunk)
-        expected = np.zeros((game.n_chunks, 2))
-        self._all(
-            lambda part, scratch: kernels.judge_chunks(
-                game, part, self._parts, weight, floor, trunk, scratch, expected
+        expected, best = np.zeros((game.n_chunks + 1, 2)), np.empty(2)
+        self._stages(
+            lambda stage, part, parts, scratch: kernels.judge(
+                game, stage, part, parts, weight, floor, trunk, scratch, expected, best
             )
         )
-        values, best = np.array([sum(own) for own in expected.T.tolist()], dtype=float), np.empty(2)
-        kernels.judge_trunk(game, trunk, values, best)
-        return Evaluation(tuple(values.tolist()), tuple(best.tolist()))
+        values = tuple(sum(own) for own in expected.T.tolist())
+        return Evaluation(values, tuple(best.tolist()))
 
     def average_probabilities(self) -> np.ndarray:
         """The average strategy over the flat game, float64 (sequences,); uniform where nothing
