@@ -59,9 +59,7 @@ def _share(t: np.ndarray, alpha: float, offset: float = 1.0) -> np.ndarray:
 
 
 REGRET_MATCHING = LocalRule("regret matching", _regret_matching, matches_regret=True)
-REGRET_MATCHING_PLUS = LocalRule(
-    "regret matching+", _regret_matching_plus, matches_regret=True
-)
+REGRET_MATCHING_PLUS = LocalRule("regret matching+", _regret_matching_plus, matches_regret=True)
 DISCOUNTED = LocalRule(
     "discounted regret matching",
     _discounted,
@@ -86,9 +84,7 @@ PREDICTIVE_DISCOUNTED_PLUS = LocalRule(
     at=lambda t, alpha: (_share(t - 1, alpha), _share(t, alpha)),
     parameter_names=("alpha",),
 )
-LINEAR = LocalRule(
-    "linear regret matching", _linear_weight, at=lambda t: (t,), matches_regret=True
-)
+LINEAR = LocalRule("linear regret matching", _linear_weight, at=lambda t: (t,), matches_regret=True)
 EXPONENTIAL = LocalRule(
     "exponential weights",
     _exponential,

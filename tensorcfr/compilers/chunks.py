@@ -300,9 +300,7 @@ class _Chunks:
         self.entries.extend(sequences)
         self.counts.append(list(map(len, sequences)))
 
-    def _entries(
-        self, player: int, nodes: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _entries(self, player: int, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The entries of a player: which leads to each node; their masks; their sequences in the
         trunk, hand by hand."""
         trunk = self.trunk

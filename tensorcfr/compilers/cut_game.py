@@ -48,6 +48,8 @@ def compile_rules(
     """
     if rules.n_players != 2:
         raise GameError(f"{name} has {rules.n_players} players; games of two can be cut")
+    if isinstance(cut, int) and cut < 0:
+        raise ValueError(f"cut must be True, public steps from 0, or public labels, not {cut!r}")
     if isinstance(cut, (bool, int)) and rules.states_repeat:
         found = _from_states(rules, name, memory_limit, cut, symmetric)
         if found is not None:

@@ -140,9 +140,7 @@ def _stages(tree: PublicTree) -> np.ndarray | None:
     return None
 
 
-def possible_hands(
-    tree: PublicTree, *, everybody: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
+def possible_hands(tree: PublicTree, *, everybody: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Which hands each player may hold, under each row of the weight table.
 
     Args:

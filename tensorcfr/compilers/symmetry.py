@@ -82,8 +82,7 @@ def tells_hands_apart(tables: PublicTree, ways: np.ndarray) -> bool:
                 for own in rows
             ]
         colour = [
-            _number(_pair(own.astype(np.uint64), new))
-            for own, new in zip(colour, met, strict=True)
+            _number(_pair(own.astype(np.uint64), new)) for own, new in zip(colour, met, strict=True)
         ]
         after = [int(own.max()) for own in colour]
         if all(top + 1 == len(own) for top, own in zip(after, colour, strict=True)):

@@ -18,7 +18,6 @@ from .jit import called, inlined, kernel
 from .local_rule import LocalRule, has_forecast, parameters_of
 from .passes import TILE, TILE_ROWS, ascend, descend, payoffs, strategies
 
-
 DOWN = 0
 """Stage of a pass: the way down the trunk."""
 CHUNKS = 1
@@ -185,7 +184,12 @@ def _face(turn: Turn, player: int, total: float) -> tuple[float, float]:
 
 @inlined
 def _average(
-    first: int, last: int, average: np.ndarray, pending: float, share: float, reach: np.ndarray,
+    first: int,
+    last: int,
+    average: np.ndarray,
+    pending: float,
+    share: float,
+    reach: np.ndarray,
     faced: np.ndarray,
 ) -> None:
     """What averages reach, at some sequences; ``faced`` is modified in place."""
@@ -425,9 +429,7 @@ def _dot(reach: np.ndarray, value: np.ndarray, first: int, last: int) -> float:
 
 
 @kernel
-def all_strategies(
-    game: ChunkedForm, weight: np.ndarray, floor: float, found: np.ndarray
-) -> None:
+def all_strategies(game: ChunkedForm, weight: np.ndarray, floor: float, found: np.ndarray) -> None:
     """Everybody's behaviour strategies, by regret matching.
 
     Args:

@@ -295,7 +295,12 @@ def ascend(
                     if abs(instant) <= rounding * scale[lane]:
                         instant = 0.0
                     new, preference = apply(
-                        rule, np.float64(cumulative[lane]), instant, memory, first + lane, parameters
+                        rule,
+                        np.float64(cumulative[lane]),
+                        instant,
+                        memory,
+                        first + lane,
+                        parameters,
                     )
                     cumulative[lane] = new
                     if strategy is not None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import PayoffBlocks, PayoffEntries, SequenceForm, named_arrays
+from .arrays import SequenceForm, named_arrays
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the longest vectors."""

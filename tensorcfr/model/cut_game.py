@@ -87,37 +87,37 @@ class CutGame(CompiledGame):
         return self._number(self.flat)
 
     @property
-    def form(self) -> SequenceForm:  # type: ignore[override]
+    def form(self) -> SequenceForm:
         """The flat sequence form."""
         return self.flat.form
 
     @property
-    def infoset_labels(self) -> Sequence[str]:  # type: ignore[override]
+    def infoset_labels(self) -> Sequence[str]:
         """Label of each infoset."""
         return self.flat.infoset_labels
 
     @property
-    def infoset_actions(self) -> Sequence[tuple[str, ...]]:  # type: ignore[override]
+    def infoset_actions(self) -> Sequence[tuple[str, ...]]:
         """Action labels of each infoset."""
         return self.flat.infoset_actions
 
     @property
-    def outcome_labels(self) -> Sequence[str]:  # type: ignore[override]
+    def outcome_labels(self) -> Sequence[str]:
         """Labels of the chance outcomes."""
         return self.flat.outcome_labels
 
     @property
-    def public(self) -> PublicGame | None:  # type: ignore[override]
+    def public(self) -> PublicGame | None:
         """The game as private hands x public tree."""
         return self.flat.public
 
     @property
-    def merged(self) -> Merged | None:  # type: ignore[override]
+    def merged(self) -> Merged | None:
         """The smaller flat game that stands for this one, if it has symmetries."""
         return self.flat.merged
 
     @property
-    def tree(self) -> HistoryTree:  # type: ignore[override]
+    def tree(self) -> HistoryTree:
         """The game as histories; see :attr:`CompiledGame.tree`."""
         return self.flat.tree
 
@@ -127,12 +127,12 @@ class CutGame(CompiledGame):
         return self.chunks.n_players
 
     @property
-    def n_histories(self) -> int:  # type: ignore[override]
+    def n_histories(self) -> int:
         """Histories, the root, chance nodes and terminals included."""
         return self.counts.histories
 
     @property
-    def n_decision_nodes(self) -> int:  # type: ignore[override]
+    def n_decision_nodes(self) -> int:
         """Histories where a player acts."""
         return self.counts.decision_nodes
 

@@ -135,28 +135,37 @@ class ChunkedSolver:
             before, after = (played, floor) if record.rule.matches_regret else (0.0, 0.0)
             begins, ends = t == 0, t == count - 1
             if record.alternating:
-                yield row, self._turn(
-                    descends=(begins, True),
-                    share=(now if begins else 0.0, now),
-                    played_floor=(before, before),
-                    updates=(True, False),
-                    floor=floor,
+                yield (
+                    row,
+                    self._turn(
+                        descends=(begins, True),
+                        share=(now if begins else 0.0, now),
+                        played_floor=(before, before),
+                        updates=(True, False),
+                        floor=floor,
+                    ),
                 )
-                yield row, self._turn(
-                    descends=(True, False),
-                    share=(0.0 if ends else later, 0.0),
-                    played_floor=(after, before),
-                    updates=(False, True),
-                    floor=floor,
-                    pending=later if ends else 0.0,
+                yield (
+                    row,
+                    self._turn(
+                        descends=(True, False),
+                        share=(0.0 if ends else later, 0.0),
+                        played_floor=(after, before),
+                        updates=(False, True),
+                        floor=floor,
+                        pending=later if ends else 0.0,
+                    ),
                 )
             else:
-                yield row, self._turn(
-                    descends=(True, True),
-                    share=(now, now),
-                    played_floor=(before, before),
-                    updates=(True, True),
-                    floor=floor,
+                yield (
+                    row,
+                    self._turn(
+                        descends=(True, True),
+                        share=(now, now),
+                        played_floor=(before, before),
+                        updates=(True, True),
+                        floor=floor,
+                    ),
                 )
             played = floor
 
