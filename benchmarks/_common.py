@@ -31,6 +31,9 @@ import numpy as np
 
 import tensorcfr
 from tensorcfr._util.machine import cpu_model
+from tensorcfr.model.arrays import SequenceForm
+from tensorcfr.payoff import PayoffBlocks, PayoffEntries
+from tensorcfr.payoff.blocks import COUNT, MATRIX
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -385,7 +388,7 @@ def traffic(game: tensorcfr.CompiledGame) -> Traffic:
     reaches.
     """
     form = game.solver_form
-    payoff = sum(array.nbytes for array in (*form.payoff, *form.blocks))
+    payoff = sum(array.nbytes for part in form.operator for array in part)
     parents = form.infoset_parent.nbytes
     sequences, infosets = 8 * form.n_sequences, 8 * form.n_infosets
     others = form.n_players - 1
@@ -401,17 +404,30 @@ PASS_OPERATIONS = 16
 
 def operations(game: tensorcfr.CompiledGame) -> int:
     """Multiplications, additions and comparisons of one alternating iteration."""
-    form, blocks = game.solver_form, game.solver_form.blocks
-    listed = [
-        int(np.count_nonzero(blocks.weight[begin:end]))
-        for begin, end in itertools.pairwise(blocks.program_offset.tolist())
-    ]
-    in_blocks = sum(
-        2 * length * (listed[2 * matrix] + listed[2 * matrix + 1])
-        for length, matrix in blocks.block[:, 1:3].tolist()
-    )
-    entries = 2 * len(form.payoff.value) * max(form.n_players - 1, 1)
-    return in_blocks + entries + PASS_OPERATIONS * form.n_sequences
+    form = game.solver_form
+    total = PASS_OPERATIONS * form.n_sequences
+    if (blocks := form.part(PayoffBlocks)) is not None:
+        listed = [
+            int(np.count_nonzero(blocks.weight[begin:end]))
+            for begin, end in itertools.pairwise(blocks.program_offset.tolist())
+        ]
+        total += sum(
+            2 * length * (listed[2 * matrix] + listed[2 * matrix + 1])
+            for length, matrix in blocks.block[:, [COUNT, MATRIX]].tolist()
+        )
+    return total + 2 * payoff_entries(form) * max(form.n_players - 1, 1)
+
+
+def payoff_entries(form: SequenceForm) -> int:
+    """Single entries of the payoff operator."""
+    part = form.part(PayoffEntries)
+    return 0 if part is None else len(part.value)
+
+
+def block_terminals(form: SequenceForm) -> int:
+    """Terminals in the blocks of the payoff operator."""
+    part = form.part(PayoffBlocks)
+    return 0 if part is None else len(part.coefficient)
 
 
 # Words

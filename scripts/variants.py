@@ -21,7 +21,7 @@ from benchmarks._common import CONTESTS, TIMES, TOOLS, Contest, available, durat
 from benchmarks.compare import exploitability_curve
 from tensorcfr import ALGORITHMS, Algorithm, compile_game, solve
 from tensorcfr._util.machine import machine, versions
-from tensorcfr.model.payoff_operator import count_entries
+from tensorcfr.payoff import count_entries
 from tensorcfr.plots import sweep_curves
 from tensorcfr.solvers.choose import EXACT_ENTRIES
 from tensorcfr.sweep import Reached, Row, SweepProgress, reached, sweep

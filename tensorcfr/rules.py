@@ -56,7 +56,9 @@ class Payoff(NamedTuple):
     """
 
     coefficient: float
+    """Factor of the matrix: the stake, say."""
     matrix: Hashable
+    """Key of the matrix; the argument of :meth:`PublicTreeGame.matrix`."""
 
 
 class Game:
@@ -75,6 +77,7 @@ class Game:
     """
 
     n_players: int = 2
+    """Number of players."""
 
     @property
     def name(self) -> str:
@@ -107,6 +110,7 @@ class PublicTreeGame:
     """
 
     n_players: int = 2
+    """Number of players."""
     states_repeat: bool = False
     """Whether states are hashable, and equal states have equal futures: then :meth:`node` is
     asked once for each of them, however many public nodes it stands for, and decisions leave

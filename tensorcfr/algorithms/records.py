@@ -33,6 +33,17 @@ class Algorithm(Record):
 
     passes_whole_game = True
 
+    @property
+    def variant(self) -> Algorithm:
+        """The variant whose schedule the solver follows: this one."""
+        return self
+
+    @property
+    def merges_infosets(self) -> bool:  # noqa: D102
+        # A merged infoset has the sum of the regrets of its members: regret matching does not
+        # depend on the scale, weights of exponents do.
+        return not self.rule.exponential
+
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
     rule: LocalRule

@@ -29,6 +29,11 @@ class Record:
     """Whether every iteration passes over the whole sequence form, so that locks, warm starts,
     single precision and threads apply."""
 
+    @property
+    def merges_infosets(self) -> bool:
+        """Whether infosets that the payoffs cannot tell apart may be solved as one."""
+        return False
+
     def __call__(self, **changes: Any) -> Record:
         """The same record with some options changed.
 
@@ -43,6 +48,11 @@ class Record:
     def options(self) -> dict[str, Any]:
         """The options, by the names that a call takes."""
         return {}
+
+    def usual_options(self, known: Record | None) -> dict[str, Any]:
+        """The options that a text naming this algorithm need not say: those of the record that is
+        registered under its name."""
+        return {} if known is None else known.options
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values from which :func:`from_dict` makes the same record.

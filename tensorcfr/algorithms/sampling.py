@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import suggest
 from .records import UNSAID, Algorithm, describe
-from .registry import Record, find_algorithm, from_dict
+from .registry import ALGORITHMS, Record, find_algorithm, from_dict
 
 SCHEMES: dict[str, tuple[str, ...]] = {
     "whole": ("prune",),
@@ -76,7 +76,10 @@ class Sampling(Record):
     In expectation the first two add a constant of the infoset times ``x sigma`` in every
     iteration, so that their average is that of CFR; but to histories that opponents do not reach
     ``"stochastic"`` cannot go, nor ``"simple"`` to those that third players do not reach.
-    ``"optimistic"`` is an approximation."""
+    ``"optimistic"`` is an approximation.
+
+    Where a player is alone, no traversal is another player's: ``"simple"`` then adds what
+    ``"stochastic"`` does, see :meth:`averaging_among`."""
     epsilon: float = 0.6
     """Outcome sampling: probability with which the player who is updated takes any action."""
     baseline: float = 0.0
@@ -133,6 +136,10 @@ class Sampling(Record):
             kept["variant"] = variant(**rest)
         return replace(self, **kept)
 
+    def averaging_among(self, n_players: int) -> str:
+        """The averaging scheme in a game of so many players."""
+        return "stochastic" if n_players == 1 and self.averaging == "simple" else self.averaging
+
     @property
     def extra(self) -> int:
         """Numbers that are kept per action beside regret, strategy and average, unless there are
@@ -144,6 +151,13 @@ class Sampling(Record):
         """The options of the record and of its variant, by the names that a call takes."""
         own = {key: getattr(self, key) for key in SCHEMES[self.scheme]}
         return {"variant": self.variant.name, **own, **self.variant.options}
+
+    def usual_options(self, known: Record | None) -> dict[str, Any]:  # noqa: D102
+        if not isinstance(known, Sampling):
+            return super().usual_options(known)
+        # A text leaves out the options of the variant that it names.
+        variant = ALGORITHMS.get(self.variant.name, known.variant)
+        return {**known(variant=variant).options, "variant": known.variant.name}
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         return {

@@ -31,8 +31,8 @@ from ..kernels.regrets import add_regrets, best_total
 from ..model.arrays import FREE
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
-from ..solvers.sampled_solver import SampledSolver
-from ..solvers.solver import Solver
+from ..solvers.make import make_solver
+from ..solvers.request import SolveRequest
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,18 +106,12 @@ def regrets(
             seed for what does not sample, locks for what does; a lock is none of this game.
     """
     record = find_algorithm(algorithm)
-    solver: Solver | SampledSolver
     locked = locks_for(game, locks)
-    if isinstance(record, Sampling):
-        if locked:
-            raise ValueError(f"{record.name} takes no locks: the variants that sweep the game do")
-        solver, alternating = SampledSolver(game, record, seed=seed), record.variant.alternating
-    elif isinstance(record, Algorithm):
-        if seed is not None:
-            raise ValueError(f"{record.name} draws no random numbers: it takes no seed")
-        solver, alternating = Solver(game, record, locks=locked), record.alternating
-    else:
+    if record.is_exact:
         raise ValueError(f"{record.name} does not iterate: it has no regrets")
+    request = SolveRequest(game=game, algorithm=record, locks=locked or None, seed=seed, iters=0)
+    request.check()
+    solver = make_solver(request)
     marks = sorted(set(checkpoints))
     for mark in marks:
         if not is_whole(mark) or mark < 1:
@@ -129,7 +123,7 @@ def regrets(
         for _ in range(end - begin):
             solver.step()
             new = solver.current_policy().probabilities
-            sums.add(strategy, new, alternating=alternating)
+            sums.add(strategy, new, alternating=solver.algorithm.variant.alternating)
             strategy = new
         points.append(sums.point(int(end)))
     return tuple(points)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from ..algorithms import Algorithm, Record, Sampling, find_algorithm
 from ..algorithms.records import is_whole
 from ..kernels.random import Seed
 from ..model.game import CompiledGame
-from ..solvers.sampled_solver import SampledSolver
-from ..solvers.solver import Solver
+from ..solvers.base import IterativeSolver
+from ..solvers.kinds import solver_class
 from ..solvers.traversal_tree import fixed_chance
 
 HEADINGS = (
@@ -153,15 +154,15 @@ def walkthrough(
     if not is_whole(iters) or iters < 1:
         raise ValueError(f"iters must be a whole number >= 1, not {iters!r}")
     record = find_algorithm(algorithm)
-    solver: Solver | SampledSolver
-    if isinstance(record, Sampling):
-        solver = SampledSolver(game, record, seed=seed, deal=deal)
-    elif isinstance(record, Algorithm):
-        if deal is not None or seed is not None:
-            raise ValueError(f"{record.name} goes through all deals: it takes no deal and no seed")
-        solver = Solver(game, record)
-    else:
+    kind = solver_class(record)
+    if kind is None:
         raise ValueError(f"{record.name} does not iterate: there is nothing to walk through")
+    sampled: dict[str, Any] = {}
+    if record.is_sampled:
+        sampled = {"seed": seed, "deal": deal}
+    elif deal is not None or seed is not None:
+        raise ValueError(f"{record.name} goes through all deals: it takes no deal and no seed")
+    solver = kind(game, record, **sampled)
     live = np.ones(game.n_histories, bool) if deal is None else fixed_chance(game, deal)[1]
     # Infosets in the order of their first histories, which is that of play.
     met = game.tree.infoset[live & (game.tree.player >= 0)]
@@ -187,7 +188,7 @@ Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Regrets, strategy and cumulative strategy, float64 (sequences,)."""
 
 
-def _numbers(solver: Solver | SampledSolver) -> Numbers:
+def _numbers(solver: IterativeSolver) -> Numbers:
     """Copies of what a solver has now."""
     state = solver.state
     return state.regret.copy(), state.strategy.copy(), state.cumulative.copy()

@@ -6,8 +6,10 @@ Only :func:`main` lives here, so that a missing typer or rich can be told in one
 from __future__ import annotations
 
 import io
+import os
 import sys
 
+from .._util.signals import is_terminated
 from ..errors import MissingExtraError
 
 PACKAGES = ("typer", "rich")
@@ -28,4 +30,19 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A game's labels may hold characters that this terminal does not know.
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="tensorcfr")
+    try:
+        app(prog_name="tensorcfr")
+    finally:
+        if is_terminated():
+            _flush()
+
+
+def _flush() -> None:
+    """Drop what a terminal that went away no longer takes: Python would change the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

@@ -4,26 +4,24 @@ and charts are in files of their own."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .. import __version__
-from ..algorithms import AUTOMATIC, LinearProgram, Record
+from .._util.signals import put_off
+from ..algorithms import AUTOMATIC, Record
 from ..analysis.walkthroughs import walkthrough as walk
 from ..compilers import OPENSPIEL_PREFIX, compile_game
 from ..model.game import CompiledGame
-from ..solvers.choose import automatic
-from ..solvers.driver import Progress
-from ..solvers.driver import solve as run
+from ..solvers.driver import Progress, run
+from ..solvers.request import DEFAULT_ALGORITHM, SolveRequest
 from ..solvers.solution import Solution
 from . import arguments, charts, report, sweeps
 from .console import errors_in_one_line, plain_console, progress_bar
-
-DEFAULT_ALGORITHM = "cfr+"
-"""What solves where nothing else is asked for."""
 
 DEFAULT_ITERATIONS = 1000
 """Iterations to run where no stop rule is given."""
@@ -140,8 +138,9 @@ def solve(
     strategy: Strategy = True,
     rows: Rows = 10,
 ) -> None:
-    """Solve a game and print the result.  Ctrl-C ends with the result so far."""
-    with errors_in_one_line():
+    """Solve a game and print the result.  Ctrl-C ends with the result so far; so do SIGTERM and
+    SIGHUP, with their exit status."""
+    with errors_in_one_line(), ExitStack() as until_the_end:
         if save:
             arguments.check_save(save, force=force)
         if plot:
@@ -152,38 +151,34 @@ def solve(
         start = Solution.load(resume) if resume else None
         if algorithm == AUTOMATIC and simultaneous:
             raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
-        if algorithm == AUTOMATIC and start:
-            algorithm = None
-        is_automatic = algorithm == AUTOMATIC
-        record = None if is_automatic else _algorithm(algorithm, start, simultaneous=simultaneous)
-        if isinstance(record, LinearProgram) and plot:
-            raise ValueError("lp is exact: there is no convergence to --plot")
+        record = _algorithm(algorithm, start, simultaneous=simultaneous)
         last_node = arguments.read_whole("--nodes", nodes)
         with _progress_bar(start.iterations if start else 0, time_limit) as show:
             compiled = _compile(game, start, given, limit)
-            locked = arguments.read_locks(compiled, locks or [])
-            if is_automatic:
-                asked = (iters, time_limit, nodes, locked, plot, keep_best or None)
-                record = automatic(compiled, target=target, exact=asked == (None,) * len(asked))
-            is_exact = isinstance(record, LinearProgram)
-            if not is_exact and (iters, target, time_limit, nodes) == (None,) * 4:
-                iters = DEFAULT_ITERATIONS
-            solution = run(
-                compiled,
-                # Which takes a target that the linear program will meet.
-                AUTOMATIC if is_automatic and is_exact else record,
+            request = SolveRequest(
+                game=compiled,
+                algorithm=record,
                 iters=iters,
                 target=target,
                 time_limit=time_limit,
                 nodes=last_node,
                 checkpoints=marks,
                 start=start,
-                locks=locked,
+                locks=arguments.read_locks(compiled, locks or []),
                 seed=seed,
                 keep_best=keep_best,
-                progress=show,
                 memory_limit=limit,
+                needs_curve=plot is not None,
             )
+            if request.record.is_exact and plot:
+                raise ValueError(
+                    f"{request.record.name} is exact: there is no convergence to --plot"
+                )
+            if not request.record.is_exact and not request.has_stop_rule:
+                request = replace(request, iters=DEFAULT_ITERATIONS)
+            # From here on there is something to save: a signal ends the solve, and not the saving.
+            until_the_end.enter_context(put_off())
+            solution = run(request, show)
         # Files first: a closed pipe must not lose them.  Whatever fails, the result is printed.
         failed: list[Exception] = []
         saved = _written(save, solution.save, failed)
@@ -249,10 +244,12 @@ def algorithms() -> None:
     report.print_algorithms(plain_console())
 
 
-def _algorithm(spec: str | None, start: Solution | None, *, simultaneous: bool) -> Record:
-    """The algorithm asked for; that of the saved solution where none is."""
-    if spec is None and start and not simultaneous:
-        return start.algorithm
+def _algorithm(
+    spec: str | None, start: Solution | None, *, simultaneous: bool
+) -> Record | str | None:
+    """The algorithm asked for; that of the saved solution, or the default, where none is."""
+    if spec == AUTOMATIC or (spec is None and not simultaneous):
+        return spec
     if spec is None:
         spec = start.algorithm.name if start else DEFAULT_ALGORITHM
     return arguments.read_algorithm(spec, simultaneous=simultaneous)

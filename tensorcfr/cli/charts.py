@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ..algorithms import LinearProgram
 from ..compilers import compile_game
 from ..model.game import CompiledGame
 from ..solvers.driver import solve as run
@@ -67,7 +66,7 @@ def chart(
 def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Solution:
     """The game, solved for its chart."""
     record = arguments.read_algorithm(algorithm or "cfr+", simultaneous=False)
-    if isinstance(record, LinearProgram):
+    if record.is_exact:
         return run(game, record, iters=iters)
     return run(game, record, iters=DEFAULT_ITERATIONS if iters is None else iters)
 

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from .._util.signals import Terminated, exit_status, is_terminated, terminations
 from ..errors import MemoryLimitError, MissingExtraError, SweepError
 
 USAGE, FAILURE = 2, 1
@@ -48,7 +49,25 @@ def progress_bar(total: float | None = None) -> Iterator[Callable[..., None]]:
 
 @contextmanager
 def errors_in_one_line() -> Iterator[None]:
-    """Say an error of the library, or of the disk, in one line instead of a traceback."""
+    """Say an error of the library, or of the disk, in one line instead of a traceback; end after
+    SIGTERM and SIGHUP with their status."""
+    with terminations():
+        try:
+            with _errors_told():
+                yield
+        except Terminated:
+            end("ended by a signal", exit_status())
+        except (typer.Exit, OSError):
+            # The terminal that went away takes no output either.
+            if is_terminated():
+                raise typer.Exit(exit_status()) from None
+            raise
+        if is_terminated():
+            raise typer.Exit(exit_status())
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..algorithms import ALGORITHMS, LinearProgram, Sampling
+from ..algorithms import ALGORITHMS
 from ..analysis.walkthroughs import HEADINGS, Walkthrough
 from ..games import GAMES, GameEntry
 from ..model.game import CompiledGame
@@ -192,10 +192,10 @@ def _figures(solution: Solution) -> Table:
     )
     if solution.best is not None:
         table.add_row("best seen", f"{solution.best.exploitability:.6g}", f"{solution.best}")
-    if not isinstance(solution.algorithm, LinearProgram):
+    if not solution.algorithm.is_exact:
         table.add_row("iterations", f"{solution.iterations:,}", "each updates every player")
         table.add_row("nodes touched", f"{solution.nodes_touched:,}", "histories visited")
-        if isinstance(solution.algorithm, Sampling):
+        if solution.algorithm.is_sampled:
             table.add_row("", f"{solution.decision_nodes_touched:,}", "decision nodes among them")
         table.add_row("time", _seconds(solution.seconds), "iterating; evaluations not charged")
     else:

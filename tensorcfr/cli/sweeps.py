@@ -9,14 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from .._util.signals import exit_status
 from ..errors import suggest
 from ..sweep import LEVELS, Row, SweepProgress, read_sweep
 from ..sweep import sweep as run
 from . import arguments, report
 from .console import end, errors_in_one_line, plain_console, progress_bar
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 Levels = Annotated[
     str, typer.Option(metavar="A,B,C", help="Exploitabilities for the table: effort to reach them.")
@@ -70,7 +68,7 @@ def sweep(
 ) -> None:
     """Solve games by algorithms from seeds, into one table.
 
-    Ctrl-C, a crash or a full disk loses no row; the same command goes on where it stopped.
+    Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command goes on where it stopped.
     """
     with errors_in_one_line(), _interrupt_told(table):
         if plot:
@@ -152,7 +150,7 @@ def _only(rows: list[Row], column: str, wanted: list[str] | None) -> list[Row]:
 
 @contextmanager
 def _interrupt_told(table: Path) -> Iterator[None]:
-    """After Ctrl-C, say where the rows are and how to go on."""
+    """After a signal that ends the process, say where the rows are and how to go on."""
     try:
         yield
     except KeyboardInterrupt:
@@ -160,7 +158,7 @@ def _interrupt_told(table: Path) -> Iterator[None]:
         done = sum(row.ends_cell for row in rows)
         end(
             f"interrupted; {done:,} finished solves are in {table}, the same command goes on",
-            INTERRUPTED,
+            exit_status(),
         )
 
 

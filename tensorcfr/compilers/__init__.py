@@ -12,8 +12,7 @@ from .._util.specs import parse_spec
 from ..games import make_game
 from ..model.game import CompiledGame
 from ..rules import Game, PublicTreeGame
-from . import cut_game, histories, public_game
-from .from_histories import compile_histories
+from . import cut_game, histories, public_game, walked_game
 
 OPENSPIEL_PREFIX = "openspiel:"
 """What the string of an OpenSpiel game begins with."""
@@ -64,15 +63,9 @@ def compile_game(
                 raise ValueError(f"{name} is no game of private hands: it cannot be cut")
             return cut_game.compile_rules(rules, name, limit, cut=cut, symmetric=symmetry)
         if isinstance(rules, PublicTreeGame):
-            game = public_game.compile_rules(rules, name, limit)
-        else:
-            game = finish(histories.walk(rules, limit), name)
-        return game if symmetry else game.without_merging()
-
-
-def finish(walked: histories.WalkedGame, name: str) -> CompiledGame:
-    """The compiled game of a walked one, checked."""
-    return public_game.compile_walked(walked, name) or compile_histories(walked, name)
+            return public_game.compile_rules(rules, name, limit, symmetry=symmetry)
+        walked = histories.walk(rules, limit)
+        return walked_game.compile_walked(walked, name, symmetry=symmetry)
 
 
 @contextmanager

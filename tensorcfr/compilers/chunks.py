@@ -16,11 +16,11 @@ import numpy as np
 from ..errors import MemoryLimitError
 from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, PublicTree, SequenceForm
 from ..model.chunks import ALIGNED, ChunkedForm, pack
-from . import public_form
+from . import form_of_public_tree
+from .form_of_public_tree import Built, Forest, possible_hands
 from .payoff_blocks import sequences_of
-from .public_form import Built, Forest, possible_hands
-from .public_tree import small
 from .symmetry import Quotient
+from .tables import smallest_int
 
 SPLIT = 8
 """Chunks that are smaller than the limit by this factor take in the subtrees below the next node
@@ -192,8 +192,8 @@ def unfold(
         player[0], payoff[0], weight[0] = CHANCE, -1, weight[1]
     none = np.empty(0, dtype=np.int8)
     tree = tables._replace(
-        parent=small(np.concatenate(parent)),
-        first_child=small(np.append(1, 1 + np.cumsum(np.concatenate(children)))),
+        parent=smallest_int(np.concatenate(parent)),
+        first_child=smallest_int(np.append(1, 1 + np.cumsum(np.concatenate(children)))),
         player=player,
         edge=none,
         chance=none,
@@ -235,7 +235,7 @@ def build(graph: Graph, cut: Cut, *, limit: int, alone: bool = False) -> CutTree
     size = sequences_below(graph)
     cut_here: Cut = lambda states, depth: cut(states, depth) & (size[states] > 0)  # noqa: E731
     above = unfold(graph, np.array([graph.root]), forest=False, cut=cut_here)
-    trunk = public_form.lay_out(above.tree)
+    trunk = form_of_public_tree.lay_out(above.tree)
     groups = _groups(above, size, 0 if alone else limit)
     chunks = _Chunks(graph, trunk)
     root_chunk = np.full(len(above.state), -1, dtype=np.int32)
@@ -329,7 +329,7 @@ class _Chunks:
         key = (*(array.astype(np.int32).tobytes() for array in arrays), *how)
         if key not in self._by_structure:
             self._by_structure[key] = len(self.built)
-            self.built.append(public_form.lay_out(tree, forest))
+            self.built.append(form_of_public_tree.lay_out(tree, forest))
         return self._by_structure[key]
 
     def form(self) -> ChunkedForm:

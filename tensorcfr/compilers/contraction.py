@@ -1,8 +1,8 @@
-"""Lossless shortening: decisions without a choice are left out of what is solved.
+"""Lossless contraction: decisions with a single action are left out of the game that is solved.
 
-Who has one action neither regrets nor mixes: his next sequence has the reach and the value of
-the one before.  In liar's dice every other public node is of that kind, for whoever faces the
-highest bid can only call.
+At such a decision there is no regret and no choice: its one sequence has the reach and the value
+of the sequence before it.  In liar's dice every other public node is of that kind, because a
+player who faces the highest bid can only call.
 """
 
 from __future__ import annotations
@@ -10,32 +10,29 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.arrays import CHANCE, NO_PARENT, PublicTree
-from .public_tree import small
+from ..model.levels import levels_below_root
+from .tables import smallest_int
 
 
 def contract(tree: PublicTree) -> tuple[PublicTree, np.ndarray] | None:
     """The public tree without the decisions that have one action.
 
     Returns:
-        The shorter tree, buckets and ranks not set; and the node in it that each public node
-        became, int64 (nodes,), -1 for those left out.  None if there are none.
+        The shorter tree, buckets and ranks not set; and int64 (nodes,), the node of it that each
+        public node became, -1 for omitted nodes.  None if no decision has one action.
     """
-    fan = np.diff(tree.first_child)
-    left_out = (tree.player >= 0) & (fan == 1)
-    if not left_out.any():
+    omitted = (tree.player >= 0) & (np.diff(tree.first_child) == 1)
+    if not omitted.any():
         return None
-    # For every node the first step after the last node before it that stays.
+    # For every node: the first step after its nearest ancestor that stays, and its new depth.
     step = np.arange(tree.n_nodes)
     depth = np.zeros(tree.n_nodes, dtype=np.int32)
-    start, stop = 1, int(tree.first_child[1])
-    while start < stop:
-        here = np.arange(start, stop)
-        above = tree.parent[start:stop]
-        through = left_out[above]
-        step[here] = np.where(through, step[above], here)
-        depth[here] = depth[above] + ~through
-        start, stop = stop, int(tree.first_child[stop])
-    kept = np.flatnonzero(~left_out)
+    for level in levels_below_root(tree.first_child):
+        above = tree.parent[level]
+        through = omitted[above]
+        step[level] = np.where(through, step[above], step[level])
+        depth[level] = depth[above] + ~through
+    kept = np.flatnonzero(~omitted)
     order, first_child, parent = _breadth_first(tree, kept, step, depth)
     nodes = kept[order]
     by_chance = np.zeros(len(nodes), dtype=bool)
@@ -43,8 +40,8 @@ def contract(tree: PublicTree) -> tuple[PublicTree, np.ndarray] | None:
     place = np.full(tree.n_nodes, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     shorter = tree._replace(
-        parent=small(parent),
-        first_child=small(first_child),
+        parent=smallest_int(parent),
+        first_child=smallest_int(first_child),
         player=tree.player[nodes],
         edge=tree.edge[step[nodes]],
         chance=np.where(by_chance, tree.chance[step[nodes]], -1).astype(tree.chance.dtype),
@@ -59,13 +56,18 @@ def contract(tree: PublicTree) -> tuple[PublicTree, np.ndarray] | None:
 def _breadth_first(
     tree: PublicTree, kept: np.ndarray, step: np.ndarray, depth: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The nodes that stay in breadth-first order: by depth, then as their parents, then as the
-    steps from there.
+    """The nodes that stay, in breadth-first order.
+
+    Args:
+        tree: The public tree.
+        kept: int64: the nodes that stay, ascending.
+        step: int64 (nodes,): first step after the nearest ancestor that stays.
+        depth: int32 (nodes,): depth in the shorter tree.
 
     Returns:
-        int64 (kept,): the order; then first children and parents in the new order.
+        int64 (kept,): the order, by depth, then by parent, then by step; int64 (kept + 1,): first
+        children; int64 (kept,): parents; both in the new order.
     """
-    # Within a depth, the steps from one node are contiguous, and ascend with their nodes.
     place = np.full(tree.n_nodes, NO_PARENT, dtype=np.int64)
     by_depth = np.argsort(depth[kept], kind="stable")
     ends = np.cumsum(np.bincount(depth[kept]))

@@ -14,9 +14,9 @@ from ..model.expansion import count_dealing
 from ..model.game import CompiledGame, utilities_of
 from ..model.labels import PublicGame
 from ..rules import PublicTreeGame
-from . import chunks, public_form, public_game, public_tree, symmetry
+from . import chunks, form_of_public_tree, merging, public_game, public_tree, symmetry
 from .chunks import CutTree, Graph
-from .public_game import quotient_of
+from .colours import tells_hands_apart
 from .symmetry import Quotient
 
 CACHE_SHARE = 0.5
@@ -56,7 +56,7 @@ def compile_rules(
             return found
     public = public_tree.read(rules, memory_limit)
     tree = public.tree
-    quotient = (quotient_of(tree) if symmetric else None) or _identity(tree)
+    quotient = (merging.quotient_of(tree) if symmetric else None) or _identity(tree)
     where = cut if isinstance(cut, (bool, int)) else _nodes(cut, public, quotient, name)
     cut_tree = _cut(chunks.graph_of_tree(quotient.tree), where)
 
@@ -86,7 +86,7 @@ def _from_states(
         return None
     tables, child, _ = read
     whole = Graph(tables, child, 0)
-    if symmetric and not symmetry.tells_hands_apart(tables, chunks.count_ways(whole)):
+    if symmetric and not tells_hands_apart(tables, chunks.count_ways(whole)):
         return None
     graph = chunks.contracted(whole) if symmetric else whole
     cut_tree = _cut(graph, cut)
@@ -94,7 +94,7 @@ def _from_states(
     def number(flat: CompiledGame) -> np.ndarray:
         assert flat.public is not None
         tree = flat.public.tree
-        short = public_game.contraction_of(tree) if symmetric else None
+        short = merging.contraction_of(tree) if symmetric else None
         return chunks.numbers_of(tree, flat.form, short or _identity(tree), cut_tree)
 
     return CutGame(
@@ -111,8 +111,7 @@ def _from_states(
 
 def _flat(rules: PublicTreeGame, name: str, memory_limit: int, symmetric: bool) -> CompiledGame:
     """The same game as one flat form."""
-    game = public_game.compile_rules(rules, name, memory_limit)
-    return game if symmetric else game.without_merging()
+    return public_game.compile_rules(rules, name, memory_limit, symmetry=symmetric)
 
 
 def _identity(tree: PublicTree) -> Quotient:
@@ -176,7 +175,7 @@ def _counts(graph: Graph) -> Counts:
     """What there is of the game that unfolds from public states."""
     tables = graph.tables
     ways = chunks.count_ways(graph)
-    possible, masks = public_form.possible_hands(tables)
+    possible, masks = form_of_public_tree.possible_hands(tables)
     acts = (tables.player >= 0) & tables.exists
     hands = np.zeros(graph.n_states, dtype=np.int64)
     hands[acts] = masks.sum(axis=1)[possible[tables.player[acts], tables.weight[acts]]]

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from .._util.limits import CHANCE_TOLERANCE
 from ..errors import GameError, MemoryLimitError
-from ..model.arrays import CHANCE, CHANCE_TOLERANCE, NO_OUTCOME, TERMINAL, HistoryTree, tree_links
+from ..model.arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, tree_links
 from ..model.game import history_labels
 from ..rules import Chance, Decision, Game, Terminal
 

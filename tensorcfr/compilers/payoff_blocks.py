@@ -1,4 +1,4 @@
-"""The payoff operator of hands x public tree: blocks where they pay, single entries elsewhere."""
+"""The payoff operator of hands x public tree: blocks where they are cheaper, else entries."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.arrays import PayoffBlocks, PayoffEntries, PublicTree
-from .payoff_entries import ROUNDING, payoff_entries
+from .._util import limits
+from ..model.arrays import PublicTree
+from ..payoff import PayoffBlocks, PayoffEntries, PayoffPart
+from ..payoff.blocks import COLUMNS
+from ..payoff.program import Program
+from .payoff_entries import payoff_entries
+from .payoff_programs import find_program
 
-NOBODY = -1
-"""In place of a last own step where the player has not acted: the player's entry 0."""
+NO_STEP = -1
+"""Last own step of a player who has not acted: the player's entry 0."""
 ENTRY_NS = 1.2
-"""Nanoseconds per entry of the sparse part; about, for only what is less matters here."""
+"""Nanoseconds per entry of the sparse part.  Rough, like the next two: only the comparison between
+a block and its entries matters."""
 LOOP_NS = 6.0
-"""Nanoseconds that a loop over the terminals of a block costs before it begins."""
+"""Nanoseconds to start a loop over the terminals of a block."""
 LANE_NS = 0.1
 """Nanoseconds per terminal of such a loop."""
-LONG = 64
-"""Programs of as many terms are tried as prefix sums."""
 
 
 class Entries(NamedTuple):
@@ -42,35 +46,16 @@ class Entries(NamedTuple):
     """int64 (entries,): row of ``hand_rank``: the hands that are possible."""
 
 
-@dataclass(frozen=True)
-class Program:
-    """How one player's part of a matrix is worked out; see :class:`PayoffBlocks`."""
-
-    pools: list[tuple[np.ndarray, np.ndarray]]
-    """Hands of the other player and their weights."""
-    terms: list[tuple[np.ndarray, np.ndarray]]
-    """Per class, pools and their weights."""
-    rows: list[tuple[np.ndarray, np.ndarray]]
-    """Per class, the player's hands and their weights."""
-    chained: bool
-    """Whether every class but the first begins with the one before."""
-
-    @property
-    def loops(self) -> int:
-        """Loops over the terminals of a block."""
-        return sum(len(hands) for part in (self.pools, self.terms, self.rows) for hands, _ in part)
-
-
 @dataclass
 class Ends:
-    """The terminals of a game, those with equal last steps as one."""
+    """The terminals of a game; terminals with equal last steps are one."""
 
     step: np.ndarray
-    """int64 (2, ends): last own step of each player; -1 where he has not acted."""
+    """int64 (2, ends): last own step of each player, or entry."""
     matrix: np.ndarray
-    """int64 (ends,): which of ``tables``."""
+    """int64 (ends,): row of ``tables``."""
     coefficient: np.ndarray
-    """float64 (ends,): its multiple."""
+    """float64 (ends,): multiple of the table."""
     tables: np.ndarray
     """float64 (tables, 2, hands, hands): probability times utility of every deal."""
 
@@ -78,49 +63,50 @@ class Ends:
 def build(
     tree: PublicTree,
     last: np.ndarray,
-    exists: np.ndarray,
+    reachable: np.ndarray,
     layout: dict[str, np.ndarray],
     entered: Entries,
-) -> tuple[PayoffBlocks, PayoffEntries]:
-    """Both parts of the payoff operator.
+) -> tuple[PayoffPart, ...]:
+    """The parts of the payoff operator: single entries, then blocks; each may be empty.
 
     Args:
         tree: The public tree of a two-player game, with buckets and ranks.
         last: int32 (2, nodes): each player's last own step, or entry.
-        exists: bool (nodes,): whether some deal gets there.
-        layout: The fields of :class:`SequenceForm` that say the layout.
+        reachable: bool (nodes,): whether some deal gets there.
+        layout: The fields of :class:`SequenceForm` that describe the layout.
         entered: The entries.
     """
-    ends = _ends(tree, last, exists)
+    ends = _ends(tree, last, reachable)
     places = [_places(tree, layout, entered, player, ends.step[player]) for player in range(2)]
     programs = [
-        (program(table[0]), program(np.ascontiguousarray(table[1].T))) for table in ends.tables
+        (find_program(table[0]), find_program(np.ascontiguousarray(table[1].T)))
+        for table in ends.tables
     ]
     order = np.lexsort((places[0].sequence, ends.matrix, places[1].group, places[0].group))
     run = _runs(order, places, ends.matrix)
     first = np.flatnonzero(run)
     length = np.diff(np.append(first, len(order)))
-    blocked = _pays(length, ends.matrix[order[first]], programs, ends.tables)
+    blocked = _block_is_cheaper(length, ends.matrix[order[first]], programs, ends.tables)
     in_block = np.repeat(blocked, length)
     blocks = _blocks(
         order[in_block], order[first[blocked]], length[blocked], ends, places, programs
     )
     rest = order[~in_block]
-    return blocks, _entries(tree, layout, rest, ends, places)
+    return _entries(tree, layout, rest, ends, places), blocks
 
 
 @dataclass
 class Places:
-    """Where one player's last steps lie among his sequences; int64 (ends,)."""
+    """Where one player's last steps lie among the player's sequences; int64 (ends,) each."""
 
     group: np.ndarray
-    """Which bucket and action; the entry, as a negative number, before the first own step."""
+    """Bucket and action, as one number; the entry, as a negative one, before the first step."""
     sequence: np.ndarray
-    """Sequence of the first possible hand."""
+    """Sequence with the first possible hand."""
     stride: np.ndarray
     """Distance between the sequences of consecutive hands."""
     mask: np.ndarray
-    """Which hands are possible."""
+    """Row of ``hand_rank``: the possible hands."""
 
 
 def _places(
@@ -134,8 +120,8 @@ def _places(
     sequence, stride, mask = sequences_of(tree, layout, entered, owner, step)
     node = tree.parent[step]
     action = step - tree.first_child[node]
-    fans = int(layout["bucket_actions"].max(initial=1))
-    group = np.where(step < 0, step, tree.bucket[node].astype(np.int64) * fans + action)
+    most = int(layout["bucket_actions"].max(initial=1))
+    group = np.where(step < 0, step, tree.bucket[node].astype(np.int64) * most + action)
     return Places(group, sequence, stride, mask)
 
 
@@ -146,8 +132,19 @@ def sequences_of(
     player: np.ndarray,
     step: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The sequences of steps: that of the first possible hand, the distance between hands, and
-    the mask of possible hands; all int64, of the shape of ``step``."""
+    """The sequences of some steps.
+
+    Args:
+        tree: The public tree, with buckets and ranks.
+        layout: The fields of :class:`SequenceForm` that describe the layout.
+        entered: The entries.
+        player: int64: whose step it is.
+        step: int64: the node that it leads into, or the entry.
+
+    Returns:
+        The sequence with the first possible hand, the distance between hands, and the mask of
+        possible hands; all int64, of the shape of ``step``.
+    """
     before = step < 0
     entry = entered.first[player] + np.where(before, -1 - step, 0)
     found = entered.sequence[entry], entered.stride[entry], entered.mask[entry]
@@ -166,27 +163,33 @@ def sequences_of(
     )
 
 
-def _ends(tree: PublicTree, last: np.ndarray, exists: np.ndarray) -> Ends:
-    """The terminals that can occur, with the tables that they share."""
-    over = np.flatnonzero((tree.payoff >= 0) & exists)
-    payoff, weight = tree.payoff[over].astype(np.int64), tree.weight[over].astype(np.int64)
-    step = last[:, over].astype(np.int64)
+def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
+    """The terminals that some deal gets to, and the tables that they share."""
+    terminals = np.flatnonzero((tree.payoff >= 0) & reachable)
+    payoff = tree.payoff[terminals].astype(np.int64)
+    weight = tree.weight[terminals].astype(np.int64)
+    step = last[:, terminals].astype(np.int64)
     pair = weight * len(tree.matrix_table) + tree.matrix[payoff]
-    met, matrix = np.unique(pair, return_inverse=True)
-    # One by one: large games have tables of gigabytes, which temporary ones would double.
-    tables = np.empty((len(met), 2, *tree.prior.shape))
-    for table, one in zip(tables, met.tolist(), strict=True):
-        table[:] = tree.expected_utility(*divmod(one, len(tree.matrix_table)))
+    distinct, matrix = np.unique(pair, return_inverse=True)
+    # One by one: the tables of large games take gigabytes, and temporaries would double them.
+    tables = np.empty((len(distinct), 2, *tree.prior.shape))
+    for table, number in zip(tables, distinct.tolist(), strict=True):
+        table[:] = tree.expected_utility(*divmod(number, len(tree.matrix_table)))
     ends = Ends(step, matrix, tree.coefficient[payoff], tables)
     order = np.lexsort((matrix, *step))
     new = np.ones(len(order), dtype=bool)
     new[1:] = (np.diff(step[:, order], axis=1) != 0).any(axis=0)
-    return ends if new.all() else _merged(ends, order, np.flatnonzero(new))
+    return ends if new.all() else _added(ends, order, np.flatnonzero(new))
 
 
-def _merged(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
-    """Terminals with equal last steps added up: their sum is a matrix of its own, of which
-    each pot is a multiple."""
+def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
+    """Add up terminals with equal last steps; each sum is a multiple of a table of its own.
+
+    Args:
+        ends: The terminals.
+        order: int64 (ends,): the terminals, those with equal last steps adjacent.
+        first: int64: where in ``order`` the last steps change.
+    """
     keep = order[first]
     matrix, coefficient = ends.matrix[keep].copy(), ends.coefficient[keep].copy()
     tables = list(ends.tables)
@@ -194,22 +197,25 @@ def _merged(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
     counts = np.diff(np.append(first, len(order)))
     for at in np.flatnonzero(counts > 1).tolist():
         same = order[first[at] : first[at] + counts[at]]
-        unit = np.abs(ends.coefficient[same]).max() or 1.0
-        share = ends.coefficient[same] / unit
-        key = (tuple(ends.matrix[same].tolist()), tuple(np.round(share, 12).tolist()))
+        scale = np.abs(ends.coefficient[same]).max() or 1.0
+        share = ends.coefficient[same] / scale
+        rounded = np.round(share, limits.SHARE_DECIMALS)
+        key = (tuple(ends.matrix[same].tolist()), tuple(rounded.tolist()))
         if key not in known:
             known[key] = len(tables)
             summed = ends.tables[ends.matrix[same]] * share[:, None, None, None]
             total, size = summed.sum(axis=0), np.abs(summed).sum(axis=0)
-            # Payoffs that cancel leave the rounding of their sum, which would decide ties.
-            tables.append(np.where(np.abs(total) <= ROUNDING * size, 0.0, total))
-        matrix[at], coefficient[at] = known[key], unit
+            # A sum that cancels leaves a rounding error, which would decide ties.
+            cancels = np.abs(total) <= limits.PAYOFF_ROUNDING * size
+            tables.append(np.where(cancels, 0.0, total))
+        matrix[at], coefficient[at] = known[key], scale
     used, matrix = np.unique(matrix, return_inverse=True)
     return Ends(ends.step[:, keep], matrix, coefficient, np.array(tables)[used])
 
 
 def _runs(order: np.ndarray, places: list[Places], matrix: np.ndarray) -> np.ndarray:
-    """Where a new run begins: ends that share groups and matrix, side by side for both players."""
+    """Where a run begins, bool (ends,): a run shares groups and matrix, and its sequences are
+    consecutive for both players."""
     new = np.ones(len(order), dtype=bool)
     new[1:] = np.diff(matrix[order]) != 0
     for own in places:
@@ -218,76 +224,25 @@ def _runs(order: np.ndarray, places: list[Places], matrix: np.ndarray) -> np.nda
     return new
 
 
-def _pays(
+def _block_is_cheaper(
     length: np.ndarray,
     matrix: np.ndarray,
     programs: list[tuple[Program, Program]],
     tables: np.ndarray,
 ) -> np.ndarray:
-    """Which runs take less time as a block than entry by entry, bool (runs,)."""
-    loops = np.array([sum(part.loops for part in both) for both in programs], dtype=np.float64)
+    """Whether a run takes less time as a block than entry by entry, bool (runs,).
+
+    Args:
+        length: int64 (runs,): terminals.
+        matrix: int64 (runs,): row of ``tables``.
+        programs: For each table, the programs of both players.
+        tables: float64 (tables, 2, hands, hands).
+    """
+    loops = np.array([sum(part.n_terms for part in both) for both in programs], dtype=np.float64)
     entries = np.count_nonzero(tables.any(axis=1), axis=(1, 2))
     as_block = loops[matrix] * (LOOP_NS + LANE_NS * length)
     as_entries = 2 * entries[matrix] * ENTRY_NS * length
     return as_block < as_entries
-
-
-def program(table: np.ndarray) -> Program:
-    """The shortest way found to multiply by a matrix of hands, float64 (own, other's)."""
-    columns, weights = _proportional(table.T)
-    pools = list(zip(columns, weights, strict=True))
-    reduced = (
-        np.stack([table[:, hands[0]] / own[0] for hands, own in pools], axis=1)
-        if pools
-        else (np.empty((len(table), 0)))
-    )
-    members, multiples = _proportional(reduced)
-    unit = np.array(
-        [reduced[hands[0]] / own[0] for hands, own in zip(members, multiples, strict=True)]
-    ).reshape(len(members), len(pools))
-    plain = [np.flatnonzero(row) for row in unit]
-    count = sum(map(len, plain))
-    if count >= LONG:
-        by_strength = np.argsort(unit.sum(axis=1), kind="stable")
-        step = unit[by_strength]
-        change = np.diff(step, axis=0, prepend=0.0)
-        change[np.abs(change) <= ROUNDING * np.abs(step).max()] = 0.0
-        if 2 * np.count_nonzero(change) <= count:
-            return Program(
-                pools,
-                [(np.flatnonzero(row), row[row != 0]) for row in change],
-                [(members[i], multiples[i]) for i in by_strength.tolist()],
-                chained=True,
-            )
-    return Program(
-        pools,
-        [(at, row[at]) for at, row in zip(plain, unit, strict=True)],
-        list(zip(members, multiples, strict=True)),
-        chained=False,
-    )
-
-
-def _proportional(rows: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Rows that are positive multiples of each other, rows of zeros left out.
-
-    Returns:
-        The rows of each class, and the multiple that each is.
-    """
-    size = np.abs(rows).max(axis=1, initial=0.0)
-    classes: dict[bytes, list[list[int]]] = {}
-    for index in np.flatnonzero(size).tolist():
-        unit = rows[index] / size[index]
-        alike = classes.setdefault((np.round(unit, 9) + 0.0).tobytes(), [])
-        for members in alike:
-            first = rows[members[0]] / size[members[0]]
-            if (np.abs(unit - first) <= ROUNDING).all():
-                members.append(index)
-                break
-        else:
-            alike.append([index])
-    found = sorted(members for alike in classes.values() for members in alike)
-    hands = [np.array(members) for members in found]
-    return hands, [size[members] for members in hands]
 
 
 def _blocks(
@@ -298,9 +253,17 @@ def _blocks(
     places: list[Places],
     programs: list[tuple[Program, Program]],
 ) -> PayoffBlocks:
-    """The blocks: ``first`` end and ``length`` of each, and all their ends in order."""
+    """The blocks of the payoff operator.
+
+    Args:
+        ends_in: int64 (block terminals,): the ends that are in blocks, block after block.
+        first: int64 (blocks,): first end of each block.
+        length: int64 (blocks,): number of its ends.
+        ends: All ends.
+        places: For each player, the places of all ends.
+        programs: For each table, the programs of both players.
+    """
     used, matrix = np.unique(ends.matrix[first], return_inverse=True)
-    listed = [part for index in used.tolist() for part in programs[index]]
     order: list[np.ndarray] = []
     offset: list[np.ndarray] = []
     counts = [0]
@@ -311,47 +274,25 @@ def _blocks(
         offset.append(changes + len(order) * len(first))
         order.append(by_group)
         counts.append(counts[-1] + len(changes))
-    texts = [_code(part) for part in listed]
+    codes = [program.encode() for index in used.tolist() for program in programs[index]]
     offset_of_first = np.cumsum(length) - length
     table = [offset_of_first, length, matrix]
     for name in ("sequence", "stride", "mask"):
         table.extend(getattr(own, name)[first] for own in places)
     return PayoffBlocks(
-        block=np.stack(table, axis=1).astype(np.int64).reshape(len(first), 9),
+        block=np.stack(table, axis=1).astype(np.int64).reshape(len(first), COLUMNS),
         coefficient=ends.coefficient[ends_in],
         order=np.stack(order).astype(np.int64),
         group_offset=np.concatenate([*offset, [2 * len(first)]]).astype(np.int64),
         player_groups=np.array(counts),
-        program_offset=np.cumsum([0, *(len(code) for code, _ in texts)]),
-        code=np.array([value for code, _ in texts for value in code], dtype=np.int64),
-        weight=np.array([value for _, weight in texts for value in weight], dtype=np.float64),
+        program_offset=np.cumsum([0, *(len(code) for code, _ in codes)]),
+        code=np.array([value for code, _ in codes for value in code], dtype=np.int64),
+        weight=np.array([value for _, weight in codes for value in weight], dtype=np.float64),
     )
 
 
-def _code(part: Program) -> tuple[list[int], list[float]]:
-    """The text of a program, and the weights beside it."""
-    code: list[int] = []
-    weight: list[float] = []
-
-    def say(numbers: Iterable[int], weights: Iterable[float]) -> None:
-        code.extend(numbers)
-        weight.extend(weights)
-
-    def listed(hands: np.ndarray, weights: np.ndarray) -> None:
-        say([len(hands), *hands.tolist()], [0.0, *weights.tolist()])
-
-    say([len(part.pools)], [0.0])
-    for pool in part.pools:
-        listed(*pool)
-    say([len(part.rows)], [0.0])
-    for index, (term, row) in enumerate(zip(part.terms, part.rows, strict=True)):
-        say([int(part.chained and index > 0)], [0.0])
-        listed(*term)
-        listed(*row)
-    return code, weight
-
-
 def _join(parts: Iterable[np.ndarray], dtype: type) -> np.ndarray:
+    """The parts as one array; of the right dtype also if there are none."""
     return np.concatenate([np.empty(0, dtype=dtype), *parts]).astype(dtype)
 
 
@@ -362,7 +303,7 @@ def _entries(
     ends: Ends,
     places: list[Places],
 ) -> PayoffEntries:
-    """The sparse part, for the ends that are in no block."""
+    """The sparse part: the entries of the ends ``rest``, which are in no block."""
     last: list[list[np.ndarray]] = [[], []]
     payoff: list[np.ndarray] = []
     matrix = ends.matrix[rest]

@@ -1,14 +1,11 @@
-"""The payoff operator entry by entry: ``g = A x`` as slices of equal rows."""
+"""The payoff operator entry by entry: ``g = A x`` in slices of rows with equally many entries."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..model.arrays import PayoffEntries
-
-ROUNDING = 2.0**-50
-"""What is rounding, relative to what is added or compared: a smaller sum of payoffs is 0, and rows
-of payoffs that differ by less are alike."""
+from .._util.limits import PAYOFF_ROUNDING
+from ..payoff import PayoffEntries
 
 
 def payoff_entries(
@@ -16,16 +13,16 @@ def payoff_entries(
 ) -> PayoffEntries:
     """The entries of ``g = A x``, for every player.
 
-    Terminals that share the last sequences of all players are merged.  A player's rows are
-    those of his own sequences; consecutive rows with as many entries form a slice, in which
-    entry ``e`` of all rows is contiguous.
+    Terminals that share the last sequences of all players are added up.  A player has one row
+    per own sequence; consecutive rows with equally many entries form a slice, in which entry
+    ``e`` of all rows is contiguous.
 
     Args:
         last: int64 (players, terminals): last sequence of each player at each terminal.
         payoff: float64 (terminals, players): chance probability times utility.
         player_sequences: As in :class:`SequenceForm`.
     """
-    last, payoff = _merge(last, payoff)
+    last, payoff = _add_equal_terminals(last, payoff)
     n_players, entries = last.shape
     parts: list[dict[str, np.ndarray]] = []
     for player in range(n_players):
@@ -40,8 +37,9 @@ def payoff_entries(
     return PayoffEntries(**joined, slices=np.concatenate([[0], np.cumsum(counts)]))
 
 
-def _merge(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Add up the payoffs of terminals with equal last sequences."""
+def _add_equal_terminals(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Add up the payoffs of terminals with equal last sequences; arguments and results as in
+    :func:`payoff_entries`."""
     order = np.lexsort(last[::-1])
     last, payoff = last[:, order], payoff[order]
     new = np.ones(last.shape[1], dtype=bool)
@@ -50,15 +48,25 @@ def _merge(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarray, np.ndarray
         return last, payoff
     first = np.flatnonzero(new)
     total = np.add.reduceat(payoff, first, axis=0)
-    # Payoffs that cancel leave the rounding of their sum, which would decide ties.
+    # A sum that cancels leaves a rounding error, which would decide ties.
     size = np.add.reduceat(np.abs(payoff), first, axis=0)
-    return last[:, new], np.where(np.abs(total) <= ROUNDING * size, 0.0, total)
+    return last[:, new], np.where(np.abs(total) <= PAYOFF_ROUNDING * size, 0.0, total)
 
 
 def _slices(
     rows: np.ndarray, count: np.ndarray, columns: np.ndarray, values: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Lay out one player's entries, which come sorted by row, in slices."""
+    """Lay out one player's entries in slices.
+
+    Args:
+        rows: int64 (rows,): the sequences that have entries, ascending.
+        count: int64 (rows,): entries of each.
+        columns: int64 (players - 1, entries): last sequences of the others, sorted by row.
+        values: float64 (entries,): likewise.
+
+    Returns:
+        The fields of :class:`PayoffEntries`, except ``slices``; offsets begin at 0.
+    """
     new = np.ones(len(rows), dtype=bool)
     new[1:] = (np.diff(rows) != 1) | (np.diff(count) != 0)
     first = np.flatnonzero(new)

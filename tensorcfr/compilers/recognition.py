@@ -1,9 +1,9 @@
 """Finding private hands x public tree in a game that came in as histories.
 
-A game has that form if chance deals first, each player sees a part of the deal (his hand) and
-everything after it, and nobody sees anything else.  Whether it has is decided by the infosets
-alone: the deals that a player cannot tell apart are one hand, histories that differ in the
-deal alone are one public node, and every infoset must be one hand at one public node.
+A game has that form if chance deals first, each player sees a part of the deal (the player's
+hand) and everything after it, and nobody sees anything else.  The infosets alone decide: deals
+that a player cannot tell apart are one hand, histories that differ only in the deal are one
+public node, and every infoset must be one hand at one public node.
 """
 
 from __future__ import annotations
@@ -12,25 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._util.limits import HAND_PAIRS_PER_DEAL, SHARE_DECIMALS
 from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, HistoryTree, PublicTree
 from ..model.labels import PublicGame
+from ..model.levels import levels, levels_below_root
 from .histories import WalkedGame
-from .public_tree import Weights, small
-
-SPARSE = 16
-"""How many pairs of hands there may be per deal; beyond that, hands say more than they share."""
-
-DIGITS = 12
-"""Decimals to which payoffs must agree, relative to the largest of a terminal, to be multiples of
-one matrix: the division has rounded them."""
+from .tables import ChanceProducts, smallest_int
 
 
 @dataclass
 class Recognised:
-    """The game, and where its infosets went."""
+    """The game as hands x public tree, and the place of each infoset in it."""
 
     game: PublicGame
-    """Its public tree, buckets and ranks not set yet, and labels."""
+    """Its public tree, without buckets and ranks yet, and its labels."""
     node: np.ndarray
     """int64 (infosets,): public node of each infoset, numbered as in the walk."""
     hand: np.ndarray
@@ -39,14 +34,14 @@ class Recognised:
 
 @dataclass
 class _Deals:
-    """What chance does before anybody acts."""
+    """The outcomes of chance before anybody acts."""
 
     of_node: np.ndarray
-    """int64 (nodes,): the deal; -1 before it is complete."""
+    """int64 (nodes,): the deal on the way to each history; -1 before it is complete."""
     probability: np.ndarray
     """float64 (deals,)."""
     first: slice
-    """The nodes right after the deals."""
+    """The histories directly after the deals."""
 
 
 def recognise(walked: WalkedGame) -> Recognised | None:
@@ -59,7 +54,7 @@ def recognise(walked: WalkedGame) -> Recognised | None:
     hand = [_hands(walked.tree, deals, player) for player in range(2)]
     hands = tuple(int(own.max()) + 1 for own in hand)
     pair = hand[0] * hands[1] + hand[1]
-    if len(np.unique(pair)) < len(pair) or hands[0] * hands[1] > SPARSE * len(pair):
+    if len(np.unique(pair)) < len(pair) or hands[0] * hands[1] > HAND_PAIRS_PER_DEAL * len(pair):
         return None
     public = _public_nodes(walked, deals)
     if public is None:
@@ -75,28 +70,28 @@ def recognise(walked: WalkedGame) -> Recognised | None:
 
 
 def _deals(tree: HistoryTree) -> _Deals | None:
-    """The deals, if chance acts first and all deals end at one depth."""
-    begin, end = 0, 1
+    """The deals, if chance acts first and all deals end at one depth; else None."""
+    from_root = levels(tree.first_child)
+    first = next(from_root)
     reach = np.ones(1)
-    while (tree.player[begin:end] == CHANCE).all():
-        children = slice(int(tree.first_child[begin]), int(tree.first_child[end]))
-        reach = reach[tree.parent[children] - begin] * tree.probability[children]
-        begin, end = children.start, children.stop
-        if begin == end:
+    while (tree.player[first] == CHANCE).all():
+        below = next(from_root, None)
+        if below is None:
             return None
-    if begin == 0 or (reach <= 0).any():
+        reach = reach[tree.parent[below] - first.start] * tree.probability[below]
+        first = below
+    if first.start == 0 or (reach <= 0).any():
         return None
     of_node = np.full(tree.n_nodes, -1, dtype=np.int64)
-    of_node[begin:end] = np.arange(end - begin)
-    first = slice(begin, end)
-    while begin < end:
-        begin, end = end, int(tree.first_child[end])
-        of_node[begin:end] = of_node[tree.parent[begin:end]]
+    of_node[first] = np.arange(first.stop - first.start)
+    for level in from_root:
+        of_node[level] = of_node[tree.parent[level]]
     return _Deals(of_node, reach, first)
 
 
 def _hands(tree: HistoryTree, deals: _Deals, player: int) -> np.ndarray:
-    """Which hand a player holds in each deal: deals that share an infoset of his are one hand."""
+    """The player's hand in each deal, int64 (deals,): deals that share one of the player's infosets
+    are one hand."""
     acts = np.flatnonzero(tree.player == player)
     infoset, deal = tree.infoset[acts], deals.of_node[acts]
     label = np.arange(len(deals.probability))
@@ -126,44 +121,52 @@ class _Public:
 
 
 def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
-    """Histories that differ in the deal alone, as one; None if they differ in more."""
+    """The public nodes: histories that differ only in the deal are one.
+
+    Returns:
+        None if such histories differ in who acts or in the actions.
+    """
     tree = walked.tree
-    kinds: dict[tuple[str, ...], int] = {}
-    named = np.array(
-        [kinds.setdefault(tuple(map(str, one)), len(kinds)) for one in walked.infosets.actions]
+    numbers: dict[tuple[str, ...], int] = {}
+    actions_of = np.array(
+        [numbers.setdefault(tuple(map(str, own)), len(numbers)) for own in walked.infosets.actions]
         or [0]
     )
-    kind = np.where(tree.infoset >= 0, named[np.maximum(tree.infoset, 0)], -1)
+    actions = np.where(tree.infoset >= 0, actions_of[np.maximum(tree.infoset, 0)], -1)
     of_node = np.full(tree.n_nodes, -1, dtype=np.int64)
     of_node[deals.first] = 0
     example, parent = [np.array([deals.first.start])], [np.array([NO_PARENT])]
-    begin, end, count = deals.first.start, deals.first.stop, 1
-    while begin < end:
-        here = np.arange(begin, end)
-        model = np.concatenate(example)[of_node[here]]
-        if (tree.player[here] != tree.player[model]).any() or (kind[here] != kind[model]).any():
+    count = 1
+    for level in levels(tree.first_child, deals.first):
+        if level.start > deals.first.start:
+            node = np.arange(level.start, level.stop)
+            above = tree.parent[level]
+            action = node - tree.first_child[above]
+            edge = np.where(tree.player[above] == CHANCE, tree.outcome[level], action)
+            edges = int(edge.max(initial=0)) + 1
+            distinct, first, inverse = np.unique(
+                of_node[above] * edges + edge, return_index=True, return_inverse=True
+            )
+            of_node[level] = count + inverse
+            example.append(node[first])
+            parent.append(distinct // edges)
+            count += len(distinct)
+        model = np.concatenate(example)[of_node[level]]
+        if (tree.player[level] != tree.player[model]).any():
             return None
-        begin, end = end, int(tree.first_child[end])
-        below = np.arange(begin, end)
-        above = tree.parent[below]
-        edge = np.where(
-            tree.player[above] == CHANCE, tree.outcome[below], below - tree.first_child[above]
-        )
-        edges = int(edge.max(initial=0)) + 1
-        met, first, inverse = np.unique(
-            of_node[above] * edges + edge, return_index=True, return_inverse=True
-        )
-        of_node[below] = count + inverse
-        example.append(below[first])
-        parent.append(met // edges)
-        count += len(met)
+        if (actions[level] != actions[model]).any():
+            return None
     return _Public(of_node, np.concatenate(example), np.concatenate(parent))
 
 
 def _infoset_places(
     tree: HistoryTree, deals: _Deals, hand: list[np.ndarray], public: _Public, infosets: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Public node and hand of every infoset, if each has one of both and shares them with none."""
+    """Public node and hand of every infoset, int64 (infosets,) each.
+
+    Returns:
+        None if an infoset has several of either, or if two infosets have both in common.
+    """
     acts = np.flatnonzero(tree.player >= 0)
     deal = deals.of_node[acts]
     held = np.where(tree.player[acts] == 0, hand[0][deal], hand[1][deal])
@@ -192,98 +195,130 @@ def _public_tree(
     player = tree.player[public.example]
     children = np.bincount(public.parent[1:], minlength=nodes)
     first_child = np.append(1, 1 + np.cumsum(children))
-    drawn = np.zeros(nodes, dtype=bool)
-    drawn[1:] = player[public.parent[1:]] == CHANCE
+    by_chance = np.zeros(nodes, dtype=bool)
+    by_chance[1:] = player[public.parent[1:]] == CHANCE
+    edge, labels = _edges(walked, public, by_chance)
+    after = np.arange(deals.first.start, tree.n_nodes)
+    deal = deals.of_node[after]
+    cells = _Cells(public.of_node[after], hand[0][deal], hand[1][deal], prior.shape, nodes)
+    chance, chance_table = _tables(
+        np.flatnonzero(by_chance), cells, tree.probability[after, None], None
+    )
+    utility = np.zeros((tree.n_nodes, 2))
+    utility[tree.terminal] = tree.utility
+    payoff, payoffs, matrix_table = _payoffs(
+        np.flatnonzero(player == TERMINAL), cells, utility[after]
+    )
+    products = ChanceProducts(prior.shape, chance_table[:, 0])
+    weight = np.zeros(nodes, dtype=np.int64)
+    for level in levels_below_root(first_child):
+        weight[level] = products.after(weight[public.parent[level]], chance[level])
+    found = PublicTree(
+        prior=prior,
+        parent=smallest_int(public.parent),
+        first_child=smallest_int(first_child),
+        player=player,
+        edge=smallest_int(edge),
+        chance=smallest_int(chance),
+        chance_table=np.ascontiguousarray(chance_table[:, 0]),
+        weight=smallest_int(weight),
+        weight_table=np.array(products.table),
+        payoff=smallest_int(payoff),
+        coefficient=np.ascontiguousarray(payoffs[1]),
+        matrix=payoffs[0].astype(np.int64),
+        matrix_table=matrix_table,
+        bucket=np.empty(0, dtype=np.int8),
+        rank=np.empty(0, dtype=np.int8),
+    )
+    return found, labels
+
+
+def _edges(
+    walked: WalkedGame, public: _Public, by_chance: np.ndarray
+) -> tuple[list[int], tuple[str, ...]]:
+    """The edge into every public node, -1 for the root; and the labels of the edges."""
+    tree = walked.tree
     labels: dict[str, int] = {}
     edge = [-1]
     for node, history in enumerate(public.example[1:].tolist(), start=1):
         above = int(tree.parent[history])
-        if drawn[node]:
+        if by_chance[node]:
             label = walked.outcome_labels[tree.outcome[history]]
         else:
             actions = walked.infosets.actions[tree.infoset[above]]
             label = str(actions[history - int(tree.first_child[above])])
         edge.append(labels.setdefault(label, len(labels)))
-    # Per history after the deal: what a table says for its deal.
-    after = np.arange(deals.first.start, tree.n_nodes)
-    of, deal = public.of_node[after], deals.of_node[after]
-    at = (hand[0][deal], hand[1][deal])
-    chance, chance_table = _tables(
-        np.flatnonzero(drawn), of, at, tree.probability[after, None], prior.shape, nodes
+    return edge, tuple(labels)
+
+
+@dataclass
+class _Cells:
+    """The cell of each history after the deal: one table per public node, one cell per deal."""
+
+    node: np.ndarray
+    """int64 (histories,): public node."""
+    first: np.ndarray
+    """int64 (histories,): hand of player 0."""
+    second: np.ndarray
+    """int64 (histories,): hand of player 1."""
+    hands: tuple[int, ...]
+    """Hands of each player: the shape of a table."""
+    nodes: int
+    """Public nodes."""
+
+
+def _payoffs(
+    terminals: np.ndarray, cells: _Cells, utility: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Payoffs as multiples of matrices.
+
+    Args:
+        terminals: int64: the public terminals.
+        cells: The cell of each history.
+        utility: float64 (histories, 2).
+
+    Returns:
+        int64 (nodes,): payoff, or -1; float64 (2, payoffs): matrix and coefficient; float64
+        (matrices, 2, hands, hands): the matrices.
+    """
+    scale = np.zeros(cells.nodes)
+    np.maximum.at(scale, cells.node, np.abs(utility).max(axis=1))
+    scale[scale == 0] = 1.0
+    matrix, tables = _tables(terminals, cells, utility / scale[cells.node, None], SHARE_DECIMALS)
+    payoffs, payoff_of = np.unique(
+        np.stack([matrix[terminals], scale[terminals]]), axis=1, return_inverse=True
     )
-    utility = np.zeros((tree.n_nodes, 2))
-    utility[tree.terminal] = tree.utility
-    over = np.flatnonzero(player == TERMINAL)
-    unit = np.zeros(nodes)
-    np.maximum.at(unit, of, np.abs(utility[after]).max(axis=1))
-    unit[unit == 0] = 1.0
-    matrix_of, matrix_table = _tables(
-        over, of, at, utility[after] / unit[of, None], prior.shape, nodes, DIGITS
-    )
-    pairs, payoff = np.unique(np.stack([matrix_of[over], unit[over]]), axis=1, return_inverse=True)
-    payoff_of = np.full(nodes, -1, dtype=np.int64)
-    payoff_of[over] = payoff
-    weights = Weights(prior.shape, chance_table[:, 0])
-    weight = np.zeros(nodes, dtype=np.int64)
-    begin, end = 0, 1
-    while begin < end:
-        begin, end = end, int(first_child[end])
-        weight[begin:end] = weights.after(weight[public.parent[begin:end]], chance[begin:end])
-    found = PublicTree(
-        prior=prior,
-        parent=small(public.parent),
-        first_child=small(first_child),
-        player=player,
-        edge=small(edge),
-        chance=small(chance),
-        chance_table=np.ascontiguousarray(chance_table[:, 0]),
-        weight=small(weight),
-        weight_table=np.array(weights.table),
-        payoff=small(payoff_of),
-        coefficient=np.ascontiguousarray(pairs[1]),
-        matrix=pairs[0].astype(np.int64),
-        matrix_table=matrix_table,
-        bucket=np.empty(0, dtype=np.int8),
-        rank=np.empty(0, dtype=np.int8),
-    )
-    return found, tuple(labels)
+    payoff = np.full(cells.nodes, -1, dtype=np.int64)
+    payoff[terminals] = payoff_of
+    return payoff, payoffs, tables
 
 
 def _tables(
-    wanted: np.ndarray,
-    node: np.ndarray,
-    at: tuple[np.ndarray, np.ndarray],
-    value: np.ndarray,
-    hands: tuple[int, ...],
-    nodes: int,
-    digits: int | None = None,
+    wanted: np.ndarray, cells: _Cells, value: np.ndarray, decimals: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Tables over hands of some public nodes, each distinct one once.
+    """Tables over the deals of some public nodes, each distinct one once.
 
     Args:
         wanted: int64: the public nodes.
-        node: int64 (histories,): public node of each history.
-        at: Hands of both players in each history.
-        value: float64 (histories, columns): what the tables say.
-        hands: Hands of each player.
-        nodes: Public nodes.
-        digits: Decimals to which tables must agree to be one; all bits by default.
+        cells: The cell of each history.
+        value: float64 (histories, columns): contents of the cells.
+        decimals: Decimals to which tables must agree to be one; all bits if None.
 
     Returns:
         int64 (nodes,): the table, or -1; float64 (tables, columns, hands, hands).
     """
-    place = np.full(nodes, -1, dtype=np.int64)
+    place = np.full(cells.nodes, -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
-    mine = np.flatnonzero(place[node] >= 0)
-    tables = np.zeros((len(wanted), value.shape[1], *hands))
-    tables[place[node[mine]], :, at[0][mine], at[1][mine]] = value[mine]
+    used = np.flatnonzero(place[cells.node] >= 0)
+    tables = np.zeros((len(wanted), value.shape[1], *cells.hands))
+    tables[place[cells.node[used]], :, cells.first[used], cells.second[used]] = value[used]
     known: dict[bytes, int] = {}
     distinct: list[int] = []
-    number = np.full(nodes, -1, dtype=np.int64)
-    for index, one in enumerate(tables):
-        alike = one if digits is None else np.round(one, digits)
-        table = known.setdefault((alike + 0.0).tobytes(), len(distinct))
-        if table == len(distinct):
+    number = np.full(cells.nodes, -1, dtype=np.int64)
+    for index, table in enumerate(tables):
+        rounded = table if decimals is None else np.round(table, decimals)
+        row = known.setdefault((rounded + 0.0).tobytes(), len(distinct))
+        if row == len(distinct):
             distinct.append(index)
-        number[wanted[index]] = table
+        number[wanted[index]] = row
     return number, tables[distinct]

@@ -27,8 +27,8 @@ from ..errors import MemoryLimitError, MissingExtraError
 from ..kernels import evaluation as kernels
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
-from ..model.payoff_operator import all_entries, count_entries
 from ..model.policy import Policy
+from ..payoff import count_entries, triples
 from .metrics import Evaluation, evaluate_probabilities
 
 DENSE_ROWS = 6.0
@@ -179,7 +179,7 @@ def _payoff_matrix(form: SequenceForm) -> Any:
     """Player 0's payoff per pair of sequences, a scipy.sparse array, own sequences x others'."""
     from scipy import sparse
 
-    row, column, value = all_entries(form, 0)
+    row, column, value = triples(form, 0)
     shape = np.diff(form.player_sequences)
     return sparse.coo_array((value, (row, column[0] - shape[0])), shape=tuple(shape))
 

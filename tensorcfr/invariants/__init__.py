@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .._util.limits import MERGED_CHECK_LIMIT
 from ..errors import InvariantError
+from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.labels import InfosetLabels
 from . import arrays, blocks, hands, labels, layout, merged, payoff, public, tree
@@ -18,10 +20,6 @@ from .public import PublicReader
 from .reader import Reader
 
 __all__ = ["INVARIANTS", "Invariant", "check"]
-
-
-MANY_SEQUENCES = 5_000_000
-"""From as many sequences on, invariants M are checked only when all are asked for."""
 
 
 def check(game: CompiledGame, *, expand: bool = False) -> None:
@@ -41,12 +39,12 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         InvariantError: One is broken; the message begins with its number and name and goes on
             with the history, infoset or sequence at fault.
     """
-    found: set[str] = {"form"}
+    found = kinds_of(game.form)
     if game.histories is not None:
         found.add("histories")
     if game.public is not None:
         found.add("public")
-    if game.merged is not None and (expand or game.n_sequences <= MANY_SEQUENCES):
+    if game.merged is not None and (expand or game.n_sequences <= MERGED_CHECK_LIMIT):
         found.add("merged")
     if not isinstance(game.infoset_labels, InfosetLabels):
         found.add("labels")
@@ -66,15 +64,21 @@ def run(reader: Reader, rows: list[Invariant]) -> None:
         InvariantError: As above.
     """
     for row in rows:
-        if (wrong := row.find(reader)) is not None:
+        if (wrong := row.check(reader)) is not None:
             raise InvariantError(f"{row.number} ({row.name}): {wrong}")
 
 
-def find_merged_form(reader: Reader) -> str | None:
+def kinds_of(form: SequenceForm) -> set[str]:
+    """The rows that hold of a sequence form: of all, and of the kinds of its payoff operator."""
+    return {"form", *(part.kind for part in form.operator)}
+
+
+def check_merged_form(reader: Reader) -> str | None:
     """The merged form is a sequence form."""
     small = merged.merged_of(reader)[1]
     try:
-        run(small, [row for row in INVARIANTS if row.of == "form" and row.number[0] in "SHBP"])
+        kinds = kinds_of(small.form)
+        run(small, [row for row in INVARIANTS if row.of in kinds and row.number[0] in "SHBP"])
     except InvariantError as error:
         return str(error)
     return None
@@ -87,80 +91,80 @@ class Invariant(NamedTuple):
     """As in ``docs/data-model.md``."""
     name: str
     """The same in a few words."""
-    find: Callable[[Any], str | None]
+    check: Callable[[Any], str | None]
     """What is wrong, or nothing."""
     of: str = "form"
     """What a game must have for it to be checked: all have a ``form``."""
 
 
 INVARIANTS = (
-    Invariant("A1", "dtypes and shapes", arrays.find_array),
-    Invariant("A2", "contiguous arrays", arrays.find_contiguous),
-    Invariant("T1", "parents come first", tree.find_parent, "histories"),
-    Invariant("T2", "children are ranges", tree.find_child_ranges, "histories"),
-    Invariant("T3", "parent and first_child agree", tree.find_child, "histories"),
-    Invariant("T4", "players", tree.find_player, "histories"),
-    Invariant("T5", "infosets of nodes", tree.find_infoset, "histories"),
-    Invariant("T6", "terminals are the leaves", tree.find_leaf, "histories"),
-    Invariant("T7", "chance outcomes", tree.find_outcome, "histories"),
-    Invariant("T8", "outcomes of siblings differ", tree.find_equal_outcomes, "histories"),
-    Invariant("T9", "terminals are listed", tree.find_terminal, "histories"),
-    Invariant("T10", "utilities are finite", tree.find_utility, "histories"),
-    Invariant("T11", "chance probabilities", tree.find_negative_chance, "histories"),
-    Invariant("T12", "chance sums to 1", tree.find_chance_sum, "histories"),
-    Invariant("T13", "sure steps", tree.find_sure_step, "histories"),
-    Invariant("S1", "player ranges", layout.find_player_ranges),
-    Invariant("S2", "no empty bucket", layout.find_empty_bucket),
-    Invariant("S3", "order of buckets", layout.find_bucket_order),
-    Invariant("S4", "buckets tile the infosets", layout.find_infoset_tiles),
-    Invariant("S5", "buckets tile the sequences", layout.find_sequence_tiles),
-    Invariant("S6", "parent of the same player", layout.find_parent_owner),
-    Invariant("S7", "parent at a level above", layout.find_parent_level),
-    Invariant("S8", "owner acts", layout.find_owner, "histories"),
-    Invariant("S9", "infosets have histories", layout.find_unused, "histories"),
-    Invariant("S10", "children are actions", layout.find_fan, "histories"),
-    Invariant("S11", "perfect recall", layout.find_recall, "histories"),
-    Invariant("H1", "hands are counted", hands.find_hand_rank),
-    Invariant("H2", "masks of buckets", hands.find_mask),
-    Invariant("H3", "lanes are hands x nodes", hands.find_lanes),
-    Invariant("B1", "blocks tile the terminals", blocks.find_terminal_tiles),
-    Invariant("B2", "programs tile the code", blocks.find_matrix),
-    Invariant("B3", "programs can be read", blocks.find_program),
-    Invariant("B4", "places of blocks", blocks.find_place),
-    Invariant("B5", "hands of programs", blocks.find_hand),
-    Invariant("B6", "order of blocks", blocks.find_order),
-    Invariant("B7", "groups tile the order", blocks.find_group),
-    Invariant("B8", "groups are apart", blocks.find_shared_sequence),
-    Invariant("B9", "weights are finite", blocks.find_weight),
-    Invariant("P1", "payoff slices", payoff.find_slice_ranges),
-    Invariant("P2", "slices tile the entries", payoff.find_slice_tiles),
-    Invariant("P3", "payoff rows", payoff.find_row_order),
-    Invariant("P4", "payoff columns", payoff.find_column),
-    Invariant("P5", "order of entries", payoff.find_entry_order),
-    Invariant("P6", "payoff values are finite", payoff.find_value),
-    Invariant("P7", "payoffs equal the tree's", payoff.find_payoff, "histories"),
-    Invariant("V1", "prior", public.find_prior, "public"),
-    Invariant("V2", "parents and children", public.find_nesting, "public"),
-    Invariant("V3", "players and payoffs", public.find_actor, "public"),
-    Invariant("V4", "public steps", public.find_edge, "public"),
-    Invariant("V5", "chance and weight tables", public.find_step, "public"),
-    Invariant("V6", "weights are products", public.find_weight, "public"),
-    Invariant("V7", "public chance sums to 1", public.find_chance_sum, "public"),
-    Invariant("V8", "public utilities are finite", public.find_utility, "public"),
-    Invariant("V9", "buckets of public nodes", public.find_bucket, "public"),
-    Invariant("V10", "ranks of public nodes", public.find_rank, "public"),
-    Invariant("V11", "parents by hand", public.find_parent, "public"),
-    Invariant("V12", "payoffs equal the public tree's", public.find_payoff, "public"),
-    Invariant("M1", "merged form", find_merged_form, "merged"),
-    Invariant("M2", "players are kept", merged.find_stand_in, "merged"),
-    Invariant("M3", "actions are kept", merged.find_action, "merged"),
-    Invariant("M4", "parents are kept", merged.find_parent, "merged"),
-    Invariant("M5", "merged sequences are used", merged.find_unused, "merged"),
-    Invariant("M6", "payoffs are shared", merged.find_payoff, "merged"),
-    Invariant("L1", "label counts", labels.find_count),
-    Invariant("L2", "infoset labels", labels.find_label, "labels"),
-    Invariant("L3", "action labels", labels.find_actions, "labels"),
-    Invariant("L4", "outcome labels", labels.find_outcome_label),
-    Invariant("L5", "public labels", labels.find_public_label, "public"),
+    Invariant("A1", "dtypes and shapes", arrays.check_array),
+    Invariant("A2", "contiguous arrays", arrays.check_contiguous),
+    Invariant("T1", "parents come first", tree.check_parent, "histories"),
+    Invariant("T2", "children are ranges", tree.check_child_ranges, "histories"),
+    Invariant("T3", "parent and first_child agree", tree.check_child, "histories"),
+    Invariant("T4", "players", tree.check_player, "histories"),
+    Invariant("T5", "infosets of nodes", tree.check_infoset, "histories"),
+    Invariant("T6", "terminals are the leaves", tree.check_leaf, "histories"),
+    Invariant("T7", "chance outcomes", tree.check_outcome, "histories"),
+    Invariant("T8", "outcomes of siblings differ", tree.check_equal_outcomes, "histories"),
+    Invariant("T9", "terminals are listed", tree.check_terminal, "histories"),
+    Invariant("T10", "utilities are finite", tree.check_utility, "histories"),
+    Invariant("T11", "chance probabilities", tree.check_negative_chance, "histories"),
+    Invariant("T12", "chance sums to 1", tree.check_chance_sum, "histories"),
+    Invariant("T13", "sure steps", tree.check_sure_step, "histories"),
+    Invariant("S1", "player ranges", layout.check_player_ranges),
+    Invariant("S2", "no empty bucket", layout.check_empty_bucket),
+    Invariant("S3", "order of buckets", layout.check_bucket_order),
+    Invariant("S4", "buckets tile the infosets", layout.check_infoset_tiles),
+    Invariant("S5", "buckets tile the sequences", layout.check_sequence_tiles),
+    Invariant("S6", "parent of the same player", layout.check_parent_owner),
+    Invariant("S7", "parent at a level above", layout.check_parent_level),
+    Invariant("S8", "owner acts", layout.check_owner, "histories"),
+    Invariant("S9", "infosets have histories", layout.check_infoset_use, "histories"),
+    Invariant("S10", "children are actions", layout.check_child_count, "histories"),
+    Invariant("S11", "perfect recall", layout.check_recall, "histories"),
+    Invariant("H1", "hands are counted", hands.check_hand_rank),
+    Invariant("H2", "masks of buckets", hands.check_mask),
+    Invariant("H3", "lanes are hands x nodes", hands.check_lanes),
+    Invariant("B1", "blocks tile the terminals", blocks.check_terminal_tiles, "blocks"),
+    Invariant("B2", "programs tile the code", blocks.check_program_ranges, "blocks"),
+    Invariant("B3", "programs can be read", blocks.check_program, "blocks"),
+    Invariant("B4", "places of blocks", blocks.check_block_sequences, "blocks"),
+    Invariant("B5", "hands of programs", blocks.check_hand, "blocks"),
+    Invariant("B6", "order of blocks", blocks.check_order, "blocks"),
+    Invariant("B7", "groups tile the order", blocks.check_group, "blocks"),
+    Invariant("B8", "groups are apart", blocks.check_shared_sequence, "blocks"),
+    Invariant("B9", "weights are finite", blocks.check_weight, "blocks"),
+    Invariant("P1", "payoff slices", payoff.check_slice_ranges, "payoff"),
+    Invariant("P2", "slices tile the entries", payoff.check_slice_tiles, "payoff"),
+    Invariant("P3", "payoff rows", payoff.check_row_order, "payoff"),
+    Invariant("P4", "payoff columns", payoff.check_column, "payoff"),
+    Invariant("P5", "order of entries", payoff.check_entry_order, "payoff"),
+    Invariant("P6", "payoff values are finite", payoff.check_value, "payoff"),
+    Invariant("P7", "payoffs equal the tree's", payoff.check_payoff, "histories"),
+    Invariant("V1", "prior", public.check_prior, "public"),
+    Invariant("V2", "parents and children", public.check_parents_and_children, "public"),
+    Invariant("V3", "players and payoffs", public.check_actor, "public"),
+    Invariant("V4", "public steps", public.check_edge, "public"),
+    Invariant("V5", "chance and weight tables", public.check_step, "public"),
+    Invariant("V6", "weights are products", public.check_weight, "public"),
+    Invariant("V7", "public chance sums to 1", public.check_chance_sum, "public"),
+    Invariant("V8", "public utilities are finite", public.check_utility, "public"),
+    Invariant("V9", "buckets of public nodes", public.check_bucket, "public"),
+    Invariant("V10", "ranks of public nodes", public.check_rank, "public"),
+    Invariant("V11", "parents by hand", public.check_parent, "public"),
+    Invariant("V12", "payoffs equal the public tree's", public.check_payoff, "public"),
+    Invariant("M1", "merged form", check_merged_form, "merged"),
+    Invariant("M2", "players are kept", merged.check_sequence_map, "merged"),
+    Invariant("M3", "actions are kept", merged.check_action, "merged"),
+    Invariant("M4", "parents are kept", merged.check_parent, "merged"),
+    Invariant("M5", "merged sequences are used", merged.check_merged_use, "merged"),
+    Invariant("M6", "payoffs are shared", merged.check_payoff, "merged"),
+    Invariant("L1", "label counts", labels.check_count),
+    Invariant("L2", "infoset labels", labels.check_label, "labels"),
+    Invariant("L3", "action labels", labels.check_actions, "labels"),
+    Invariant("L4", "outcome labels", labels.check_outcome_label),
+    Invariant("L5", "public labels", labels.check_public_label, "public"),
 )
 """The list, in the order in which it is checked."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..model.arrays import named_arrays
+from ..model.arrays import SequenceForm, named_arrays
+from ..payoff import ARRAYS
 from .reader import Reader
 
-Declared = dict[str, tuple[type, tuple[str | int, ...]]]
+Declared = Mapping[str, tuple[type, tuple[str | int, ...]]]
 """Dtype and shape by name; the first array with a dimension sets its size."""
 
-SMALL = np.signedinteger
+ANY_SIGNED = np.signedinteger
 HANDS = ("hands of player 0", "hands of player 1")
 
-FORM: Declared = {
+FORM: dict[str, Any] = {
     "player_infosets": (np.int64, ("players + 1",)),
     "player_sequences": (np.int64, ("players + 1",)),
     "player_buckets": (np.int64, ("players + 1",)),
@@ -30,21 +31,6 @@ FORM: Declared = {
     "bucket_mask": (np.int64, ("buckets",)),
     "hand_rank": (np.int64, ("masks", "most hands + 1")),
     "infoset_parent": (np.uint32, ("infosets",)),
-    "payoff.row": (np.int64, ("slices",)),
-    "payoff.rows": (np.int64, ("slices",)),
-    "payoff.entries": (np.int64, ("slices",)),
-    "payoff.offset": (np.int64, ("slices",)),
-    "payoff.slices": (np.int64, ("players + 1",)),
-    "payoff.column": (np.uint32, ("players - 1", "entries")),
-    "payoff.value": (np.float64, ("entries",)),
-    "blocks.block": (np.int64, ("blocks", 9)),
-    "blocks.coefficient": (np.float64, ("block terminals",)),
-    "blocks.order": (np.int64, (2, "blocks")),
-    "blocks.group_offset": (np.int64, ("groups + 1",)),
-    "blocks.player_groups": (np.int64, ("players + 1",)),
-    "blocks.program_offset": (np.int64, ("programs + 1",)),
-    "blocks.code": (np.int64, ("code",)),
-    "blocks.weight": (np.float64, ("code",)),
 }
 
 TREE: Declared = {
@@ -60,35 +46,48 @@ TREE: Declared = {
 
 PUBLIC: Declared = {
     "prior": (np.float64, HANDS),
-    "parent": (SMALL, ("nodes",)),
-    "first_child": (SMALL, ("nodes + 1",)),
+    "parent": (ANY_SIGNED, ("nodes",)),
+    "first_child": (ANY_SIGNED, ("nodes + 1",)),
     "player": (np.int8, ("nodes",)),
-    "edge": (SMALL, ("nodes",)),
-    "chance": (SMALL, ("nodes",)),
+    "edge": (ANY_SIGNED, ("nodes",)),
+    "chance": (ANY_SIGNED, ("nodes",)),
     "chance_table": (np.float64, ("tables", *HANDS)),
-    "weight": (SMALL, ("nodes",)),
+    "weight": (ANY_SIGNED, ("nodes",)),
     "weight_table": (np.float64, ("weights", *HANDS)),
-    "payoff": (SMALL, ("nodes",)),
+    "payoff": (ANY_SIGNED, ("nodes",)),
     "coefficient": (np.float64, ("payoffs",)),
     "matrix": (np.int64, ("payoffs",)),
     "matrix_table": (np.float64, ("matrices", 2, *HANDS)),
-    "bucket": (SMALL, ("nodes",)),
-    "rank": (SMALL, ("nodes",)),
+    "bucket": (ANY_SIGNED, ("nodes",)),
+    "rank": (ANY_SIGNED, ("nodes",)),
 }
 
 
 def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
     """What the names of a view begin with, what is declared, and the arrays."""
     game = reader.game
-    yield "", FORM, dict(named(game.form))
+    yield "", declared_form(game.form), dict(named(game.form))
     if reader.has_tree:
         yield "", TREE, dict(named(reader.tree))
     if game.public is not None:
         yield "public.", PUBLIC, dict(named(game.public.tree))
     if game.merged is not None:
         # Its players are those of the game.
-        declared = FORM | {"sequence": (np.uint32, ("sequences",))}
+        declared = {
+            **declared_form(game.merged.form),
+            "sequence": (np.uint32, ("sequences",)),
+        }
         yield "merged.", declared, dict(named(game.merged.form), sequence=game.merged.sequence)
+
+
+def declared_form(form: SequenceForm) -> Declared:
+    """What is declared of a sequence form, its payoff operator included."""
+    of_parts = {
+        f"{part.kind}.{name}": declared
+        for part in form.operator
+        for name, declared in ARRAYS[part.kind].items()
+    }
+    return {**FORM, **of_parts}
 
 
 def named(view: Any) -> Iterator[tuple[str, Any]]:
@@ -97,13 +96,13 @@ def named(view: Any) -> Iterator[tuple[str, Any]]:
         yield name.replace("/", "."), array
 
 
-def find_array(reader: Reader) -> str | None:
+def check_array(reader: Reader) -> str | None:
     """Dtype and shape of every array."""
     players: dict[str, int] = {}
     for prefix, declared, arrays in views(reader):
         sizes = dict(players)
         for name, (dtype, dimensions) in declared.items():
-            wrong = wrong_array(arrays[name], dtype, dimensions, sizes)
+            wrong = array_error(arrays[name], dtype, dimensions, sizes)
             if wrong is not None:
                 return f"{prefix}{name} {wrong}"
         players = {"players": sizes.get("players", 0)}
@@ -112,20 +111,22 @@ def find_array(reader: Reader) -> str | None:
     return None
 
 
-def wrong_array(
+def array_error(
     array: Any, dtype: type, dimensions: tuple[str | int, ...], sizes: dict[str, int]
 ) -> str | None:
     """What is wrong with one array; sizes that are not known yet are entered."""
     if not isinstance(array, np.ndarray):
         return f"is of type {type(array).__name__}, not an array"
     if not np.issubdtype(array.dtype, dtype):
-        return f"is {array.dtype}, not {'a signed integer' if dtype is SMALL else np.dtype(dtype)}"
+        declared = "a signed integer" if dtype is ANY_SIGNED else np.dtype(dtype)
+        return f"is {array.dtype}, not {declared}"
     if array.ndim == len(dimensions):
         for dimension, size in zip(dimensions, array.shape, strict=True):
-            base, offset = shifted(dimension)
+            base, offset = split_dimension(dimension)
             sizes.setdefault(base, size - offset)
     wanted = tuple(
-        sizes.get(base, 0) + offset if base else offset for base, offset in map(shifted, dimensions)
+        sizes.get(base, 0) + offset if base else offset
+        for base, offset in map(split_dimension, dimensions)
     )
     if array.shape != wanted:
         said = ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "")
@@ -133,7 +134,7 @@ def wrong_array(
     return None
 
 
-def shifted(dimension: str | int) -> tuple[str, int]:
+def split_dimension(dimension: str | int) -> tuple[str, int]:
     """``"players - 1"`` as ``("players", -1)``, and 9 as ``("", 9)``."""
     if isinstance(dimension, int):
         return "", dimension
@@ -141,7 +142,7 @@ def shifted(dimension: str | int) -> tuple[str, int]:
     return base, int((offset or "0").replace(" ", ""))
 
 
-def find_contiguous(reader: Reader) -> str | None:
+def check_contiguous(reader: Reader) -> str | None:
     """Every array is contiguous."""
     for prefix, _, arrays in views(reader):
         for name, array in arrays.items():

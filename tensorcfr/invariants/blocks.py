@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reader import Reader, first, ranges
+from ..payoff.blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE
+from .reader import Reader, first_true, range_error
 
 
-def find_terminal_tiles(reader: Reader) -> str | None:
+def check_terminal_tiles(reader: Reader) -> str | None:
     """Blocks are for two players; they follow one another over the terminals; none is empty."""
-    blocks = reader.form.blocks
+    blocks = reader.blocks
     if blocks.n_blocks and reader.form.n_players != 2:
         return f"there are {blocks.n_blocks} blocks for {reader.form.n_players} players"
-    begin, count = blocks.block[:, 0], blocks.block[:, 1]
-    if (block := first(count < 1)) is not None:
+    begin, count = blocks.block[:, FIRST], blocks.block[:, COUNT]
+    if (block := first_true(count < 1)) is not None:
         return f"block {block} has {count[block]} terminals"
     ends = np.append(0, np.cumsum(count))
-    if (block := first(begin != ends[:-1])) is not None:
+    if (block := first_true(begin != ends[:-1])) is not None:
         return f"block {block} begins at terminal {begin[block]}, not {ends[block]}"
     if ends[-1] != len(blocks.coefficient):
         return (
@@ -26,19 +27,21 @@ def find_terminal_tiles(reader: Reader) -> str | None:
     return None
 
 
-def find_matrix(reader: Reader) -> str | None:
+def check_program_ranges(reader: Reader) -> str | None:
     """The programs follow one another over the code, two for every matrix."""
-    blocks = reader.form.blocks
-    wrong = ranges("blocks.program_offset", blocks.program_offset, len(blocks.code), what="program")
+    blocks = reader.blocks
+    wrong = range_error(
+        "blocks.program_offset", blocks.program_offset, len(blocks.code), what="program"
+    )
     if wrong:
         return wrong
-    programs, matrix = len(blocks.program_offset) - 1, blocks.block[:, 2]
-    if (block := first((matrix < 0) | (2 * matrix + 2 > programs))) is not None:
+    programs, matrix = len(blocks.program_offset) - 1, blocks.block[:, MATRIX]
+    if (block := first_true((matrix < 0) | (2 * matrix + 2 > programs))) is not None:
         return f"block {block} has matrix {matrix[block]}, but there are {programs} programs"
     return None
 
 
-def find_program(reader: Reader) -> str | None:
+def check_program(reader: Reader) -> str | None:
     """Every program reads from its first number to its last."""
     try:
         reader.programs  # noqa: B018 - they are read here, and kept
@@ -47,20 +50,20 @@ def find_program(reader: Reader) -> str | None:
     return None
 
 
-def find_place(reader: Reader) -> str | None:
+def check_block_sequences(reader: Reader) -> str | None:
     """The terminals of a block end one action of one bucket, or one the empty sequence."""
-    form, block = reader.form, reader.form.blocks.block
+    form, block = reader.form, reader.blocks.block
     for player in range(2 if len(block) else 0):
-        sequence, stride, mask = block[:, [3 + player, 5 + player, 7 + player]].T
+        sequence, stride, mask = block[:, [SEQUENCE + player, STRIDE + player, MASK + player]].T
         low, high = form.player_sequences[player : player + 2]
-        if (at := first((sequence < low) | (sequence >= high))) is not None:
+        if (at := first_true((sequence < low) | (sequence >= high))) is not None:
             return f"block {at} has sequence {sequence[at]}, which is not player {player}'s"
-        if (at := first((mask < 0) | (mask >= len(form.hand_rank)))) is not None:
+        if (at := first_true((mask < 0) | (mask >= len(form.hand_rank)))) is not None:
             return f"block {at} has mask {mask[at]} for player {player}"
         empty = sequence == low
-        if (at := first(empty & ((stride != 0) | (block[:, 1] != 1)))) is not None:
+        if (at := first_true(empty & ((stride != 0) | (block[:, COUNT] != 1)))) is not None:
             return (
-                f"block {at} has {block[at, 1]} terminals at stride {stride[at]} after "
+                f"block {at} has {block[at, COUNT]} terminals at stride {stride[at]} after "
                 f"{reader.sequence(int(low))}"
             )
         bucket = np.where(empty, 0, reader.sequence_bucket(sequence))
@@ -70,28 +73,30 @@ def find_place(reader: Reader) -> str | None:
             ("stride", stride, form.bucket_stride[bucket]),
             ("mask", mask, form.bucket_mask[bucket]),
         ):
-            if (at := first(~empty & (given != wanted))) is not None:
+            if (at := first_true(~empty & (given != wanted))) is not None:
                 return (
                     f"block {at} has {name} {given[at]} for player {player}, but bucket "
                     f"{bucket[at]} has {wanted[at]}"
                 )
         rank = (sequence - form.bucket_sequence[bucket]) % form.bucket_lanes[bucket]
-        if (at := first(~empty & (rank + block[:, 1] > stride))) is not None:
+        if (at := first_true(~empty & (rank + block[:, COUNT] > stride))) is not None:
             return (
-                f"block {at} has {block[at, 1]} terminals after "
+                f"block {at} has {block[at, COUNT]} terminals after "
                 f"{reader.sequence(int(sequence[at]))}, which is number {rank[at]} of the "
                 f"{stride[at]} of its hand"
             )
     return None
 
 
-def find_hand(reader: Reader) -> str | None:
+def check_hand(reader: Reader) -> str | None:
     """The hands of a block's programs are among those that are possible there."""
-    form, block = reader.form, reader.form.blocks.block
+    form, block = reader.form, reader.blocks.block
     possible = np.diff(form.hand_rank, axis=1) > 0
     hands = possible.shape[1]
     # Matrix, strides and masks.
-    kinds, example = np.unique(block[:, [2, 5, 6, 7, 8]], axis=0, return_index=True)
+    kinds, example = np.unique(
+        block[:, [MATRIX, STRIDE, STRIDE + 1, MASK, MASK + 1]], axis=0, return_index=True
+    )
     for kind, index in zip(kinds.tolist(), example.tolist(), strict=True):
         for player in range(2):
             program = reader.programs[2 * kind[0] + player]
@@ -108,20 +113,20 @@ def find_hand(reader: Reader) -> str | None:
     return None
 
 
-def find_order(reader: Reader) -> str | None:
+def check_order(reader: Reader) -> str | None:
     """``order`` lists the blocks, once for each player."""
-    order = reader.form.blocks.order
+    order = reader.blocks.order
     for player, own in enumerate(order):
-        if (block := first(~np.isin(np.arange(len(own)), own))) is not None:
+        if (block := first_true(~np.isin(np.arange(len(own)), own))) is not None:
             return f"blocks.order[{player}] does not list block {block}"
     return None
 
 
-def find_group(reader: Reader) -> str | None:
+def check_group(reader: Reader) -> str | None:
     """The groups of a player follow one another over his blocks; none is empty."""
-    blocks = reader.form.blocks
+    blocks = reader.blocks
     offset, owners = blocks.group_offset, blocks.player_groups
-    wrong = ranges("blocks.player_groups", owners, len(offset) - 1) or ranges(
+    wrong = range_error("blocks.player_groups", owners, len(offset) - 1) or range_error(
         "blocks.group_offset", offset, 2 * blocks.n_blocks, least=1, what="group"
     )
     if wrong:
@@ -134,18 +139,18 @@ def find_group(reader: Reader) -> str | None:
     return None
 
 
-def find_shared_sequence(reader: Reader) -> str | None:
+def check_shared_sequence(reader: Reader) -> str | None:
     """Blocks of different groups end different sequences."""
-    blocks = reader.form.blocks
+    blocks = reader.blocks
     group_of = np.repeat(np.arange(len(blocks.group_offset) - 1), np.diff(blocks.group_offset))
     for player, own in enumerate(blocks.order):
         group = group_of[player * len(own) : (player + 1) * len(own)]
         # Within an action of a bucket, hands repeat what the first hand has.
-        begin, count = blocks.block[own, 3 + player], blocks.block[own, 1]
+        begin, count = blocks.block[own, SEQUENCE + player], blocks.block[own, COUNT]
         by_begin = np.argsort(begin, kind="stable")
         end = np.maximum.accumulate((begin + count)[by_begin])
         shared = begin[by_begin][1:] < end[:-1]
-        if (at := first(shared & (np.diff(group[by_begin]) != 0))) is not None:
+        if (at := first_true(shared & (np.diff(group[by_begin]) != 0))) is not None:
             one, other = own[by_begin[at : at + 2]].tolist()
             return (
                 f"blocks {one} and {other} of player {player} are in two groups, and both "
@@ -154,10 +159,10 @@ def find_shared_sequence(reader: Reader) -> str | None:
     return None
 
 
-def find_weight(reader: Reader) -> str | None:
+def check_weight(reader: Reader) -> str | None:
     """Coefficients and weights are finite."""
     for name in ("coefficient", "weight"):
-        values = getattr(reader.form.blocks, name)
-        if (at := first(~np.isfinite(values))) is not None:
+        values = getattr(reader.blocks, name)
+        if (at := first_true(~np.isfinite(values))) is not None:
             return f"blocks.{name}[{at}] is {values[at]}"
     return None

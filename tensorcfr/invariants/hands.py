@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reader import Reader, first
+from .reader import Reader, first_true
 
 
-def find_hand_rank(reader: Reader) -> str | None:
+def check_hand_rank(reader: Reader) -> str | None:
     """Every row of ``hand_rank`` counts hands."""
     rank = reader.form.hand_rank
     steps = np.diff(rank, axis=1)
     wrong = (rank[:, 0] != 0) | ((steps != 0) & (steps != 1)).any(axis=1)
-    if (mask := first(wrong)) is not None:
+    if (mask := first_true(wrong)) is not None:
         return f"hand_rank[{mask}] is {rank[mask].tolist()}, which does not count from 0"
     return None
 
 
-def find_mask(reader: Reader) -> str | None:
+def check_mask(reader: Reader) -> str | None:
     """Masks exist."""
     form = reader.form
     masks = len(form.hand_rank)
-    if (bucket := first((form.bucket_mask < 0) | (form.bucket_mask >= masks))) is not None:
+    if (bucket := first_true((form.bucket_mask < 0) | (form.bucket_mask >= masks))) is not None:
         return f"bucket_mask[{bucket}] is {form.bucket_mask[bucket]}, not 0 to {masks - 1}"
     return None
 
 
-def find_lanes(reader: Reader) -> str | None:
+def check_lanes(reader: Reader) -> str | None:
     """The lanes are hands x public nodes."""
     form = reader.form
     hands = form.hand_rank[form.bucket_mask, -1]
-    if (bucket := first(form.bucket_stride * hands != form.bucket_lanes)) is not None:
+    if (bucket := first_true(form.bucket_stride * hands != form.bucket_lanes)) is not None:
         return (
             f"bucket {bucket} has {form.bucket_lanes[bucket]} lanes for {hands[bucket]} hands "
             f"with {form.bucket_stride[bucket]} public nodes each"

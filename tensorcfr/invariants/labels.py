@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..model.labels import InfosetLabels
-from .reader import Reader, first
+from .reader import Reader, first_true
 
 
-def find_count(reader: Reader) -> str | None:
+def check_count(reader: Reader) -> str | None:
     """One label and one tuple of actions per infoset."""
     infosets = reader.form.n_infosets
     game = reader.game
@@ -20,7 +20,7 @@ def find_count(reader: Reader) -> str | None:
     return None
 
 
-def repeated(labels: Sequence[object]) -> str | None:
+def label_error(labels: Sequence[object]) -> str | None:
     """What is no string, or is there twice."""
     if not set(map(type, labels)) <= {str}:
         bad = next(label for label in labels if type(label) is not str)
@@ -33,12 +33,12 @@ def repeated(labels: Sequence[object]) -> str | None:
     return None
 
 
-def find_label(reader: Reader) -> str | None:
+def check_label(reader: Reader) -> str | None:
     """Infoset labels are strings, no two alike."""
-    return repeated(reader.game.infoset_labels)
+    return label_error(reader.game.infoset_labels)
 
 
-def find_actions(reader: Reader) -> str | None:
+def check_actions(reader: Reader) -> str | None:
     """As many action labels as actions, no two alike."""
     all_actions = tuple(reader.game.infoset_actions)
     if not set(map(type, all_actions)) <= {tuple}:
@@ -47,23 +47,23 @@ def find_actions(reader: Reader) -> str | None:
         return f"the actions of {reader.infoset(bad)} are of type {wrong}, not tuple"
     given = np.fromiter(map(len, all_actions), dtype=np.int64, count=len(all_actions))
     actions = reader.form.bucket_actions[reader.infoset_bucket]
-    if (infoset := first(given != actions)) is not None:
+    if (infoset := first_true(given != actions)) is not None:
         return (
             f"{reader.infoset(infoset)} has {actions[infoset]} actions, but the labels "
             f"{list(all_actions[infoset])}"
         )
     for labels in dict.fromkeys(all_actions):
-        if twice := repeated(labels):
+        if twice := label_error(labels):
             return f"{twice} at {reader.infoset(all_actions.index(labels))}"
     return None
 
 
-def find_outcome_label(reader: Reader) -> str | None:
+def check_outcome_label(reader: Reader) -> str | None:
     """Outcome labels are strings, no two alike."""
-    return repeated(reader.game.outcome_labels)
+    return label_error(reader.game.outcome_labels)
 
 
-def find_public_label(reader: Reader) -> str | None:
+def check_public_label(reader: Reader) -> str | None:
     """Labels of hands and public steps, none twice; labels of public nodes, if there are any; and
     no two infoset labels alike that are made of them."""
     game = reader.game.public
@@ -71,12 +71,12 @@ def find_public_label(reader: Reader) -> str | None:
     if tuple(map(len, game.hands)) != game.tree.prior.shape:
         return f"there are {list(map(len, game.hands))} hands, not {list(game.tree.prior.shape)}"
     for labels in (*game.hands, game.edges):
-        if wrong := repeated(labels):
+        if wrong := label_error(labels):
             return wrong
     if game.node_labels is not None:
         if len(game.node_labels) != game.tree.n_nodes:
             return f"there are {len(game.node_labels)} labels for {game.tree.n_nodes} public nodes"
-        if wrong := repeated([label for label in game.node_labels if label is not None]):
+        if wrong := label_error([label for label in game.node_labels if label is not None]):
             return wrong
     if isinstance(reader.game.infoset_labels, InfosetLabels) and (doubt := game.ambiguity()):
         return f"infoset labels may be alike: {doubt}"

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reader import Reader, first, ranges
+from .reader import Reader, first_true, range_error
 
 
-def find_player_ranges(reader: Reader) -> str | None:
+def check_player_ranges(reader: Reader) -> str | None:
     """The ranges of the players."""
     form = reader.form
     return (
-        ranges("player_infosets", form.player_infosets, form.n_infosets)
-        or ranges("player_sequences", form.player_sequences, None, least=1)
-        or ranges("player_buckets", form.player_buckets, len(form.bucket_level))
+        range_error("player_infosets", form.player_infosets, form.n_infosets)
+        or range_error("player_sequences", form.player_sequences, None, least=1)
+        or range_error("player_buckets", form.player_buckets, len(form.bucket_level))
     )
 
 
-def find_empty_bucket(reader: Reader) -> str | None:
+def check_empty_bucket(reader: Reader) -> str | None:
     """No bucket is empty."""
     form = reader.form
     for name, least in (("level", 0), ("actions", 1), ("lanes", 1)):
         column = getattr(form, f"bucket_{name}")
-        if (bucket := first(column < least)) is not None:
+        if (bucket := first_true(column < least)) is not None:
             return f"bucket_{name}[{bucket}] is {column[bucket]}"
     return None
 
 
-def find_bucket_order(reader: Reader) -> str | None:
+def check_bucket_order(reader: Reader) -> str | None:
     """The buckets of a player go by level, none left out, then by number of actions and mask."""
     form = reader.form
     key = np.stack([form.bucket_level, form.bucket_actions, form.bucket_mask])
@@ -35,12 +35,12 @@ def find_bucket_order(reader: Reader) -> str | None:
     for column in key[::-1]:
         step = np.diff(column)
         rises = (step > 0) | ((step == 0) & rises)
-    if (at := first(~rises & (np.diff(reader.bucket_player) == 0))) is not None:
+    if (at := first_true(~rises & (np.diff(reader.bucket_player) == 0))) is not None:
         one, other = (tuple(key[:, b].tolist()) for b in (at, at + 1))
         return f"bucket {at} has (level, actions, mask) {one}, but bucket {at + 1} has {other}"
     above = np.append(-1, form.bucket_level[:-1])
     above[form.player_buckets[:-1][np.diff(form.player_buckets) > 0]] = -1
-    if (bucket := first(form.bucket_level > above + 1)) is not None:
+    if (bucket := first_true(form.bucket_level > above + 1)) is not None:
         return (
             f"bucket {bucket} is at level {form.bucket_level[bucket]}, but player "
             f"{reader.bucket_player[bucket]} has none at level {form.bucket_level[bucket] - 1}"
@@ -48,17 +48,17 @@ def find_bucket_order(reader: Reader) -> str | None:
     return None
 
 
-def find_infoset_tiles(reader: Reader) -> str | None:
+def check_infoset_tiles(reader: Reader) -> str | None:
     """The buckets follow one another over the infosets, none left out."""
     form = reader.form
     ends = np.cumsum(form.bucket_lanes)
     begins = ends - form.bucket_lanes
-    if (bucket := first(form.bucket_infoset != begins)) is not None:
+    if (bucket := first_true(form.bucket_infoset != begins)) is not None:
         return (
             f"bucket {bucket} begins at infoset {form.bucket_infoset[bucket]}, not {begins[bucket]}"
         )
     covered = np.append(0, ends)[form.player_buckets]
-    if (player := first(covered != form.player_infosets)) is not None:
+    if (player := first_true(covered != form.player_infosets)) is not None:
         return (
             f"the buckets before player {player} end at infoset {covered[player]}, "
             f"but player_infosets[{player}] is {form.player_infosets[player]}"
@@ -66,18 +66,18 @@ def find_infoset_tiles(reader: Reader) -> str | None:
     return None
 
 
-def find_sequence_tiles(reader: Reader) -> str | None:
+def check_sequence_tiles(reader: Reader) -> str | None:
     """The buckets follow one another over the sequences, with one empty sequence per player."""
     form = reader.form
     ends = np.cumsum(form.bucket_lanes * form.bucket_actions)
     begins = np.append(0, ends)[:-1] + reader.bucket_player + 1
-    if (bucket := first(form.bucket_sequence != begins)) is not None:
+    if (bucket := first_true(form.bucket_sequence != begins)) is not None:
         return (
             f"bucket {bucket} begins at sequence {form.bucket_sequence[bucket]}, "
             f"not {begins[bucket]}"
         )
     covered = np.append(0, ends)[form.player_buckets] + np.arange(form.n_players + 1)
-    if (player := first(covered != form.player_sequences)) is not None:
+    if (player := first_true(covered != form.player_sequences)) is not None:
         return (
             f"the buckets before player {player} end at sequence {covered[player]}, "
             f"but player_sequences[{player}] is {form.player_sequences[player]}"
@@ -85,7 +85,7 @@ def find_sequence_tiles(reader: Reader) -> str | None:
     return None
 
 
-def find_parent_owner(reader: Reader) -> str | None:
+def check_parent_owner(reader: Reader) -> str | None:
     """An infoset's parent is a sequence of the same player."""
     form = reader.form
     for player in range(form.n_players):
@@ -103,10 +103,10 @@ def outside(values: np.ndarray, low: int, high: int) -> int | None:
     """Index of the first value that is not in a range; quick where all of them are."""
     if not len(values) or (low <= values.min() and values.max() < high):
         return None
-    return first((values < low) | (values >= high))
+    return first_true((values < low) | (values >= high))
 
 
-def find_parent_level(reader: Reader) -> str | None:
+def check_parent_level(reader: Reader) -> str | None:
     """An infoset is at a level below that of its parent, if that is an action."""
     form = reader.form
     for bucket, player in enumerate(reader.bucket_player.tolist()):
@@ -125,11 +125,11 @@ def find_parent_level(reader: Reader) -> str | None:
     return None
 
 
-def find_owner(reader: Reader) -> str | None:
+def check_owner(reader: Reader) -> str | None:
     """Who acts at a history owns its infoset."""
     tree, deciding = reader.tree, reader.deciding
     owner = reader.game.infoset_player[tree.infoset[deciding]]
-    if (at := first(tree.player[deciding] != owner)) is not None:
+    if (at := first_true(tree.player[deciding] != owner)) is not None:
         node = int(deciding[at])
         return (
             f"player {tree.player[node]} acts at {reader.node(node)}, but "
@@ -138,20 +138,20 @@ def find_owner(reader: Reader) -> str | None:
     return None
 
 
-def find_unused(reader: Reader) -> str | None:
+def check_infoset_use(reader: Reader) -> str | None:
     """Every infoset has a history."""
     used = np.zeros(reader.form.n_infosets, dtype=bool)
     used[reader.tree.infoset[reader.deciding]] = True
-    if (infoset := first(~used)) is not None:
+    if (infoset := first_true(~used)) is not None:
         return f"{reader.infoset(infoset)} has none"
     return None
 
 
-def find_fan(reader: Reader) -> str | None:
+def check_child_count(reader: Reader) -> str | None:
     """A history has as many children as its infoset has actions."""
     tree, deciding = reader.tree, reader.deciding
     actions = reader.form.bucket_actions[reader.infoset_bucket][tree.infoset[deciding]]
-    if (at := first(reader.children[deciding] != actions)) is not None:
+    if (at := first_true(reader.children[deciding] != actions)) is not None:
         node = int(deciding[at])
         return (
             f"{reader.node(node)} has {reader.children[node]} children, but "
@@ -160,13 +160,13 @@ def find_fan(reader: Reader) -> str | None:
     return None
 
 
-def find_recall(reader: Reader) -> str | None:
+def check_recall(reader: Reader) -> str | None:
     """Whoever acts came by the parent sequence of the infoset."""
     tree, deciding = reader.tree, reader.deciding
     last, _ = reader.last_and_reach
     came = last[tree.player[deciding], deciding]
     parent = reader.form.infoset_parent[tree.infoset[deciding]]
-    if (at := first(came != parent)) is not None:
+    if (at := first_true(came != parent)) is not None:
         node = int(deciding[at])
         return (
             f"player {tree.player[node]} comes to {reader.node(node)} by "

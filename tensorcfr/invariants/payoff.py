@@ -4,47 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.payoff_operator import entries_of, product
-from .reader import Reader, first, ranges
-
-PAYOFF_TOLERANCE = 1e-9
-"""How far the payoff operator may be from the tree, relative to the payoffs that are summed."""
+from .._util.limits import PAYOFF_TOLERANCE
+from ..payoff import product
+from .reader import Reader, first_true, range_error
 
 
-def find_slice_ranges(reader: Reader) -> str | None:
+def check_slice_ranges(reader: Reader) -> str | None:
     """The slices of the players; none is empty."""
-    payoff = reader.form.payoff
+    payoff = reader.entries
     for name in ("rows", "entries"):
         column = getattr(payoff, name)
-        if (at := first(column < 1)) is not None:
+        if (at := first_true(column < 1)) is not None:
             return f"payoff.{name}[{at}] is {column[at]}"
-    return ranges("payoff.slices", payoff.slices, len(payoff.row))
+    return range_error("payoff.slices", payoff.slices, len(payoff.row))
 
 
-def find_slice_tiles(reader: Reader) -> str | None:
+def check_slice_tiles(reader: Reader) -> str | None:
     """The slices follow one another over the entries."""
-    payoff = reader.form.payoff
+    payoff = reader.entries
     ends = np.cumsum(payoff.rows * payoff.entries)
     begins = np.append(0, ends)
-    if (at := first(payoff.offset != begins[:-1])) is not None:
+    if (at := first_true(payoff.offset != begins[:-1])) is not None:
         return f"slice {at} begins at entry {payoff.offset[at]}, not {begins[at]}"
     if begins[-1] != len(payoff.value):
         return f"the slices end at entry {begins[-1]}, but there are {len(payoff.value)}"
     return None
 
 
-def find_row_order(reader: Reader) -> str | None:
+def check_row_order(reader: Reader) -> str | None:
     """The rows of a player are his sequences, each at most once, ascending."""
-    form, payoff = reader.form, reader.form.payoff
+    form, payoff = reader.form, reader.entries
     owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
     begin, end = payoff.row, payoff.row + payoff.rows
     inside = (begin >= form.player_sequences[owner]) & (end <= form.player_sequences[owner + 1])
-    if (at := first(~inside)) is not None:
+    if (at := first_true(~inside)) is not None:
         return (
             f"slice {at} of player {owner[at]} has rows {begin[at]} to {end[at] - 1}, "
             "which are not all his sequences"
         )
-    if (at := first((begin[1:] < end[:-1]) & (owner[1:] == owner[:-1]))) is not None:
+    if (at := first_true((begin[1:] < end[:-1]) & (owner[1:] == owner[:-1]))) is not None:
         return (
             f"slice {at + 1} begins at {reader.sequence(int(begin[at + 1]))}, which does not come "
             f"after the rows of slice {at}"
@@ -52,15 +50,15 @@ def find_row_order(reader: Reader) -> str | None:
     return None
 
 
-def find_column(reader: Reader) -> str | None:
+def check_column(reader: Reader) -> str | None:
     """The columns are sequences of the other players."""
-    form, payoff = reader.form, reader.form.payoff
+    form, payoff = reader.form, reader.entries
     for player in range(form.n_players):
-        entries = entries_of(payoff, player)
+        entries = payoff.of_player(player)
         others = [other for other in range(form.n_players) if other != player]
         for column, other in zip(payoff.column[:, entries], others, strict=True):
             low, high = form.player_sequences[other], form.player_sequences[other + 1]
-            if (at := first((column < low) | (column >= high))) is not None:
+            if (at := first_true((column < low) | (column >= high))) is not None:
                 row = int(reader.entry_row[entries.start + at])
                 return (
                     f"entry {entries.start + at}, of {reader.sequence(row)}, has column "
@@ -69,9 +67,9 @@ def find_column(reader: Reader) -> str | None:
     return None
 
 
-def find_entry_order(reader: Reader) -> str | None:
+def check_entry_order(reader: Reader) -> str | None:
     """The entries of a row ascend, no two alike."""
-    payoff = reader.form.payoff
+    payoff = reader.entries
     of = np.repeat(np.arange(len(payoff.row)), payoff.rows * payoff.entries)
     here = np.arange(len(of))
     here = here[here < (payoff.offset + payoff.rows * (payoff.entries - 1))[of]]
@@ -79,7 +77,7 @@ def find_entry_order(reader: Reader) -> str | None:
     rises = np.zeros(len(here), dtype=bool)
     for column in payoff.column[::-1]:
         rises = (column[here] < column[below]) | ((column[here] == column[below]) & rises)
-    if (at := first(~rises)) is not None:
+    if (at := first_true(~rises)) is not None:
         return (
             f"the columns of {reader.sequence(int(reader.entry_row[here[at]]))} go from "
             f"{payoff.column[:, here[at]].tolist()} to "
@@ -88,16 +86,16 @@ def find_entry_order(reader: Reader) -> str | None:
     return None
 
 
-def find_value(reader: Reader) -> str | None:
+def check_value(reader: Reader) -> str | None:
     """Payoff values are finite."""
-    value = reader.form.payoff.value
-    if (at := first(~np.isfinite(value))) is not None:
+    value = reader.entries.value
+    if (at := first_true(~np.isfinite(value))) is not None:
         row = int(reader.entry_row[at])
         return f"entry {at}, of {reader.sequence(row)}, has value {value[at]}"
     return None
 
 
-def find_payoff(reader: Reader) -> str | None:
+def check_payoff(reader: Reader) -> str | None:
     """The operator gives what the tree gives.
 
     Both sides are multiplied by one fixed random vector over the sequences: two different
@@ -121,7 +119,7 @@ def find_payoff(reader: Reader) -> str | None:
             continue
         # What is left of a sum that cancels is compared with what was summed.
         scale = np.bincount(row, np.abs(term), size)
-        if (at := first(off > PAYOFF_TOLERANCE * scale)) is not None:
+        if (at := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
             return (
                 f"the payoffs of {reader.sequence(own.start + at)} differ: under one and the "
                 f"same weights the tree gives {in_tree[at]:.12g}, the operator {in_form[at]:.12g}"

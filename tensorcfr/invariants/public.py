@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from ..model.arrays import CHANCE, CHANCE_TOLERANCE, TERMINAL
-from ..model.payoff_operator import blocks_of, entries_of
+from .._util.limits import (
+    CHANCE_TOLERANCE,
+    PAYOFF_TOLERANCE,
+    PRIOR_TOLERANCE,
+    WEIGHT_TOLERANCE,
+)
+from ..model.arrays import CHANCE, TERMINAL
+from ..model.levels import levels_below_root
+from ..payoff import PayoffBlocks, PayoffEntries
+from ..payoff.blocks import SEQUENCE
 from . import tree as histories
-from .payoff import PAYOFF_TOLERANCE
-from .reader import Reader, first
-
-PRIOR_TOLERANCE = 1e-8
-"""How far the prior may be from summing to 1; hands may have been dealt in several steps."""
-WEIGHT_TOLERANCE = 1e-12
-"""How far a weight may be from the product of its factors, relatively."""
+from .reader import Reader, first_true
 
 
 class PublicReader(Reader):
@@ -44,12 +48,10 @@ class PublicReader(Reader):
         """int32 (2, nodes): the node that each player's last own step led into; 0 before it."""
         tree = self.public
         last = np.zeros((2, tree.n_nodes), dtype=np.int32)
-        begin, end = 1, int(tree.first_child[1])
-        while begin < end:
-            here, above = np.arange(begin, end), tree.parent[begin:end]
+        for level in levels_below_root(tree.first_child):
+            node, above = np.arange(level.start, level.stop), tree.parent[level]
             for player, own in enumerate(last):
-                own[begin:end] = np.where(tree.player[above] == player, here, own[above])
-            begin, end = end, int(tree.first_child[end])
+                own[level] = np.where(tree.player[above] == player, node, own[above])
         return last
 
     @cached_property
@@ -74,7 +76,7 @@ class PublicReader(Reader):
         return f"public node {node} ({' '.join(map(str, labels))})" if labels else "the public root"
 
 
-def find_prior(reader: PublicReader) -> str | None:
+def check_prior(reader: PublicReader) -> str | None:
     """The prior is a distribution over the hands of two players."""
     prior, form = reader.public.prior, reader.form
     if form.n_players != 2 or form.hand_rank.shape[1] - 1 != max(prior.shape):
@@ -90,45 +92,47 @@ def find_prior(reader: PublicReader) -> str | None:
     return None
 
 
-def find_nesting(reader: PublicReader) -> str | None:
+def check_parents_and_children(reader: PublicReader) -> str | None:
     """Parents and children, as in the history tree."""
     tree = reader.public
     children = np.diff(tree.first_child.astype(np.int64))
     return (
-        histories.wrong_parent(tree.parent)
-        or histories.wrong_child_ranges(tree.first_child, children)
-        or histories.wrong_child(tree.parent, children)
+        histories.parent_error(tree.parent)
+        or histories.child_range_error(tree.first_child, children)
+        or histories.child_error(tree.parent, children)
     )
 
 
-def find_actor(reader: PublicReader) -> str | None:
+def check_actor(reader: PublicReader) -> str | None:
     """Who acts; terminals are the leaves, and have payoffs."""
     tree = reader.public
     leaf = np.diff(tree.first_child) == 0
     over = tree.player == TERMINAL
-    if (node := first((tree.player < TERMINAL) | (tree.player > 1) | (over != leaf))) is not None:
+    if (
+        node := first_true((tree.player < TERMINAL) | (tree.player > 1) | (over != leaf))
+    ) is not None:
         fan = tree.first_child[node + 1] - tree.first_child[node]
         return f"{reader.public_node(node)} has player {tree.player[node]} and {fan} children"
     payoffs = len(tree.matrix)
     paid = (tree.payoff >= -1) & (tree.payoff < payoffs) & ((tree.payoff >= 0) == over)
-    if (node := first(~paid)) is not None:
+    if (node := first_true(~paid)) is not None:
         return (
             f"{reader.public_node(node)} has payoff {tree.payoff[node]}, not "
             f"{f'0 to {payoffs - 1}' if over[node] else -1}"
         )
-    if (at := first((tree.matrix < 0) | (tree.matrix >= len(tree.matrix_table)))) is not None:
+    if (at := first_true((tree.matrix < 0) | (tree.matrix >= len(tree.matrix_table)))) is not None:
         return f"payoff {at} has matrix {tree.matrix[at]} of {len(tree.matrix_table)}"
     return None
 
 
-def find_edge(reader: PublicReader) -> str | None:
+def check_edge(reader: PublicReader) -> str | None:
     """Every step has a label, and siblings different ones."""
     tree, game = reader.public, reader.game
     assert game.public is not None
     edges = len(game.public.edges)
     wrong = (tree.edge < 0) | (tree.edge >= edges)
     wrong[0] = tree.edge[0] != -1
-    if (node := first(wrong)) is not None:
+    if (node := first_true(wrong)) is not None:
         wanted = f"0 to {edges - 1}" if node else "-1"
         return f"public node {node} has edge {tree.edge[node]}, not {wanted}"
     key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
@@ -136,34 +140,34 @@ def find_edge(reader: PublicReader) -> str | None:
     if (np.diff(key) > 0).all():
         return None
     order = np.argsort(key, kind="stable")
-    if (at := first(np.diff(key[order]) == 0)) is not None:
+    if (at := first_true(np.diff(key[order]) == 0)) is not None:
         one, other = (order[at : at + 2] + 1).tolist()
         return f"public node {one} and {reader.public_node(other)} are siblings with one label"
     return None
 
 
-def find_step(reader: PublicReader) -> str | None:
+def check_step(reader: PublicReader) -> str | None:
     """Rows of the chance table where chance stepped, and only there; rows of the weight table."""
     tree = reader.public
     tables, weights = len(tree.chance_table), len(tree.weight_table)
     drawn = reader.by_public_chance
     wrong = (tree.chance < -1) | (tree.chance >= tables) | ((tree.chance >= 0) != drawn)
-    if (node := first(wrong)) is not None:
+    if (node := first_true(wrong)) is not None:
         wanted = f"0 to {tables - 1}" if drawn[node] else "-1"
         return f"{reader.public_node(node)} has chance {tree.chance[node]}, not {wanted}"
-    if (node := first((tree.weight < 0) | (tree.weight >= weights))) is not None:
+    if (node := first_true((tree.weight < 0) | (tree.weight >= weights))) is not None:
         return f"{reader.public_node(node)} has weight {tree.weight[node]}, not 0 to {weights - 1}"
     return None
 
 
-def find_weight(reader: PublicReader) -> str | None:
+def check_weight(reader: PublicReader) -> str | None:
     """The weights are the products of the chance probabilities on the way."""
     tree = reader.public
     if not (tree.weight_table[tree.weight[0]] == 1.0).all():
         return "the weights of the public root are not 1"
     above = tree.weight[tree.parent[1:]]
     drawn = tree.chance[1:] >= 0
-    if (at := first(~drawn & (tree.weight[1:] != above))) is not None:
+    if (at := first_true(~drawn & (tree.weight[1:] != above))) is not None:
         return (
             f"{reader.public_node(at + 1)} has weight {tree.weight[at + 1]}, but no chance led "
             f"there from weight {above[at]}"
@@ -181,7 +185,7 @@ def find_weight(reader: PublicReader) -> str | None:
     return None
 
 
-def find_chance_sum(reader: PublicReader) -> str | None:
+def check_chance_sum(reader: PublicReader) -> str | None:
     """Chance probabilities are some, and sum to 1, for every deal that gets there."""
     tree = reader.public
     chance = np.flatnonzero(tree.player == CHANCE)
@@ -200,7 +204,7 @@ def find_chance_sum(reader: PublicReader) -> str | None:
             if wrong.any():
                 return f"{given[wrong][0]} is among them at {reader.public_node(int(nodes[at]))}"
             sums = given.sum(axis=0)
-            if (deal := first(np.abs(sums - 1.0) > CHANCE_TOLERANCE)) is not None:
+            if (deal := first_true(np.abs(sums - 1.0) > CHANCE_TOLERANCE)) is not None:
                 hands = np.argwhere(reader.alive[kind[0]])[deal].tolist()
                 return (
                     f"they sum to {float(sums[deal])!r} at {reader.public_node(int(nodes[at]))}, "
@@ -209,7 +213,7 @@ def find_chance_sum(reader: PublicReader) -> str | None:
     return None
 
 
-def find_utility(reader: PublicReader) -> str | None:
+def check_utility(reader: PublicReader) -> str | None:
     """Utilities are finite, for every deal that gets there."""
     tree = reader.public
     over = np.flatnonzero(tree.payoff >= 0)
@@ -228,20 +232,20 @@ def find_utility(reader: PublicReader) -> str | None:
     return None
 
 
-def find_bucket(reader: PublicReader) -> str | None:
+def check_bucket(reader: PublicReader) -> str | None:
     """Decision nodes that some deal gets to have a bucket of their player, fan and hands."""
     tree, form = reader.public, reader.form
     buckets = len(form.bucket_lanes)
     deciding = (tree.player >= 0) & reader.exists
     wrong = np.where(deciding, (tree.bucket < 0) | (tree.bucket >= buckets), tree.bucket != -1)
-    if (node := first(wrong)) is not None:
+    if (node := first_true(wrong)) is not None:
         wanted = f"0 to {buckets - 1}" if deciding[node] else "-1"
         return f"{reader.public_node(node)} has bucket {tree.bucket[node]}, not {wanted}"
     nodes = np.flatnonzero(deciding)
     player, bucket = tree.player[nodes], tree.bucket[nodes]
     fan = tree.first_child[nodes + 1] - tree.first_child[nodes]
     alike = (player == reader.bucket_player[bucket]) & (fan == form.bucket_actions[bucket])
-    if (at := first(~alike)) is not None:
+    if (at := first_true(~alike)) is not None:
         return (
             f"{reader.public_node(int(nodes[at]))}, of player {player[at]} with {fan[at]} actions, "
             f"has bucket {bucket[at]}, of player {reader.bucket_player[bucket[at]]} with "
@@ -262,7 +266,7 @@ def find_bucket(reader: PublicReader) -> str | None:
     return None
 
 
-def find_rank(reader: PublicReader) -> str | None:
+def check_rank(reader: PublicReader) -> str | None:
     """The ranks number the nodes of each bucket."""
     tree, form = reader.public, reader.form
     decided = tree.bucket >= 0
@@ -273,20 +277,20 @@ def find_rank(reader: PublicReader) -> str | None:
         else False,
         tree.rank == -1,
     )
-    if (node := first(~ranked)) is not None:
+    if (node := first_true(~ranked)) is not None:
         return (
             f"{reader.public_node(node)} has rank {tree.rank[node]} in bucket {tree.bucket[node]}"
         )
     begin = np.cumsum(form.bucket_stride) - form.bucket_stride
     place = begin[tree.bucket[decided]] + tree.rank[decided]
     count = np.bincount(place, minlength=int(form.bucket_stride.sum()))
-    if (at := first(count != 1)) is not None:
+    if (at := first_true(count != 1)) is not None:
         bucket = int(np.searchsorted(begin, at, side="right")) - 1
         return f"rank {at - begin[bucket]} of bucket {bucket} has {count[at]} public nodes"
     return None
 
 
-def find_parent(reader: PublicReader) -> str | None:
+def check_parent(reader: PublicReader) -> str | None:
     """The parent of an infoset is the owner's last step with the same hand."""
     tree, form = reader.public, reader.form
     begin = 0
@@ -304,7 +308,7 @@ def find_parent(reader: PublicReader) -> str | None:
         mask, at = form.bucket_mask[of], int(form.bucket_infoset[bucket])
         for hand in np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist():
             wanted = sequence + form.hand_rank[:, hand][mask] * between
-            if (lane := first(form.infoset_parent[at : at + stride] != wanted)) is not None:
+            if (lane := first_true(form.infoset_parent[at : at + stride] != wanted)) is not None:
                 return (
                     f"infoset {at + lane}, hand {hand} at {reader.public_node(int(nodes[lane]))}, "
                     f"has the parent {form.infoset_parent[at + lane]}, not "
@@ -314,7 +318,7 @@ def find_parent(reader: PublicReader) -> str | None:
     return None
 
 
-def find_payoff(reader: PublicReader) -> str | None:
+def check_payoff(reader: PublicReader) -> str | None:
     """The operator gives what the public tree gives.
 
     Both sides are multiplied from both sides by a fixed random vector over the hands, and by
@@ -326,7 +330,7 @@ def find_payoff(reader: PublicReader) -> str | None:
         in_tree, scale = probe.of_tree(player)
         in_form = probe.of_form(player)
         off = np.abs(in_tree - in_form)
-        if (step := first(off > PAYOFF_TOLERANCE * scale)) is not None:
+        if (step := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
             return (
                 f"the payoffs of {reader.sequence(probe.example(player, step))}, over all hands, "
                 f"differ: under one and the same weights the public tree gives "
@@ -447,28 +451,38 @@ class _Probe:
 
     def of_form(self, player: int) -> np.ndarray:
         """What entries and blocks give a player's public steps."""
-        form, payoff, other = self.form, self.form.payoff, 1 - player
-        single = entries_of(payoff, player)
-        row, column = self.reader.entry_row[single], payoff.column[0, single].astype(np.int64)
-        own, others = self.step_of(player, row), self.step_of(other, column)
-        count = int(np.diff(self.empty)[player])
-        term = payoff.value[single] * self.weight[others[0]]
-        term *= self.hand_weight(player, row, own[1])
+        found = np.zeros(int(np.diff(self.empty)[player]))
+        for part in self.form.operator:
+            self._ADD[type(part)](self, part, player, found)
+        return found
+
+    def _add_entries(self, part: PayoffEntries, player: int, found: np.ndarray) -> None:
+        other, own = 1 - player, part.of_player(player)
+        row, column = self.reader.entry_row[own], part.column[0, own].astype(np.int64)
+        steps, others = self.step_of(player, row), self.step_of(other, column)
+        term = part.value[own] * self.weight[others[0]]
+        term *= self.hand_weight(player, row, steps[1])
         term *= self.hand_weight(other, column, others[1])
-        # Of nothing at all, the counts would be integers.
-        found = np.bincount(own[0] - self.empty[player], term, count).astype(np.float64)
+        found += np.bincount(steps[0] - self.empty[player], term, len(found))
+
+    def _add_blocks(self, part: PayoffBlocks, player: int, found: np.ndarray) -> None:
+        other = 1 - player
         applied: dict[int, np.ndarray] = {}
-        starts = [self.step_of(who, form.blocks.block[:, 3 + who])[0] for who in (player, other)]
-        for block, own_step, other_step in zip(
-            blocks_of(form, player), *(start.tolist() for start in starts), strict=True
+        starts = [self.step_of(who, part.block[:, SEQUENCE + who])[0] for who in (player, other)]
+        for side, own_step, other_step in zip(
+            part.sides(player), *(start.tolist() for start in starts), strict=True
         ):
-            if block.program not in applied:
-                program = self.reader.programs[block.program]
-                applied[block.program] = self.hand[player] @ program.apply(self.hand[other].T)
+            if side.program not in applied:
+                program = self.reader.programs[side.program]
+                applied[side.program] = self.hand[player] @ program.apply(self.hand[other].T)
             # Without a stride it is the empty sequence.
-            value = applied[block.program][int(block.own[1] == 0), int(block.other[1] == 0)]
-            coefficient = form.blocks.coefficient[block.terminals]
+            value = applied[side.program][int(side.own.stride == 0), int(side.other.stride == 0)]
+            coefficient = part.coefficient[side.terminals]
             at = own_step - int(self.empty[player])
             weight = self.weight[other_step : other_step + len(coefficient)]
             found[at : at + len(coefficient)] += value * coefficient * weight
-        return found
+
+    _ADD: ClassVar[dict[type, Callable[..., None]]] = {
+        PayoffEntries: _add_entries,
+        PayoffBlocks: _add_blocks,
+    }

@@ -10,7 +10,9 @@ import numpy as np
 from ..model.arrays import CHANCE, HistoryTree, PublicTree, SequenceForm
 from ..model.game import CompiledGame
 from ..model.labels import InfosetLabels
-from ..model.payoff_operator import Program, entry_rows, read_program
+from ..model.levels import levels_below_root
+from ..payoff import PayoffBlocks, PayoffEntries
+from ..payoff.program import Program
 
 
 class Reader:
@@ -120,9 +122,7 @@ class Reader:
         last = np.empty((game.n_players, tree.n_nodes), dtype=np.int64)
         last[:, 0] = self.form.player_sequences[:-1]
         reach = np.ones(tree.n_nodes)
-        begin, end = 0, 1
-        while begin < end:
-            level = slice(int(tree.first_child[begin]), int(tree.first_child[end]))
+        for level in levels_below_root(tree.first_child):
             above = tree.parent[level]
             action = np.arange(level.start, level.stop) - tree.first_child[above]
             sequence = first_sequence[above] + action * stride[above]
@@ -130,39 +130,51 @@ class Reader:
             for player, own in enumerate(last):
                 own[level] = np.where(mover == player, sequence, own[above])
             reach[level] = reach[above] * tree.probability[level]
-            begin, end = level.start, level.stop
         return last, reach
 
     @cached_property
     def entry_row(self) -> np.ndarray:
         """int64 (entries,): the sequence whose row each payoff entry is in."""
-        return entry_rows(self.form.payoff)
+        return self.entries.entry_row
+
+    @cached_property
+    def entries(self) -> PayoffEntries:
+        """The single entries of the payoff operator; only where there are any."""
+        part = self.form.part(PayoffEntries)
+        assert part is not None
+        return part
+
+    @cached_property
+    def blocks(self) -> PayoffBlocks:
+        """The blocks of the payoff operator; only where there are any."""
+        part = self.form.part(PayoffBlocks)
+        assert part is not None
+        return part
 
     @cached_property
     def programs(self) -> list[Program]:
         """The programs of the blocks; only once they are known to be some."""
-        count = len(self.form.blocks.program_offset) - 1
-        return [read_program(self.form.blocks, index) for index in range(count)]
+        return [self.blocks.program(index) for index in range(len(self.blocks.program_offset) - 1)]
 
     def sequence_bucket(self, sequence: np.ndarray) -> np.ndarray:
         """int64: the bucket of each sequence; of an empty one, anything (-1, maybe)."""
         return np.searchsorted(self.form.bucket_sequence, sequence, side="right") - 1
 
 
-def first(wrong: np.ndarray) -> int | None:
+def first_true(wrong: np.ndarray) -> int | None:
     """Index of the first true value, if there is one."""
     if not wrong.any():
         return None
     return int(wrong.argmax())
 
 
-def ranges(
+def range_error(
     name: str, starts: np.ndarray, end: int | None, least: int = 0, what: str = "player"
 ) -> str | None:
     """What is wrong with an array of ranges, which begin at 0 and end at ``end``."""
     if starts[0] != 0:
         return f"{name} begins at {starts[0]}, not 0"
-    if (at := first(np.diff(starts) < least)) is not None:
+    if (at := first_true(np.diff(starts) < least)) is not None:
         return f"{name} gives {what} {at} the range {starts[at]} to {starts[at + 1]}"
     if end is not None and starts[-1] != end:
         return f"{name} ends at {starts[-1]}, not {end}"

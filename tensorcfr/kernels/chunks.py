@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.arrays import PayoffBlocks, PayoffEntries, SequenceForm
+from .._util.jit import called, inlined, kernel
+from ..model.arrays import SequenceForm
 from ..model.chunks import ChunkedForm, Shapes
+from ..payoff import PayoffBlocks, PayoffEntries
 from .evaluation import maximise
-from .jit import called, inlined, kernel
 from .local_rule import LocalRule, has_forecast, parameters_of
 from .passes import TILE, TILE_ROWS, ascend, descend, payoffs, strategies
 
@@ -142,8 +143,7 @@ def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
         _array(whole, place, 9),
         _array(whole, place, 10).reshape(place[10, 1] // place[10, 2], place[10, 2]),
         _array(index, place, 11),
-        payoff,
-        blocks,
+        (payoff, blocks),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._util.jit import inlined, kernel
 from ..model.arrays import LockedLanes, SequenceForm
-from .jit import inlined, kernel
+from ..payoff.multiply import payoff_product, payoff_scratch
 from .locks import locked_best, of_lock, share_out
-from .payoff import block_scratch, payoff_product
 
 TILE = 512
 """Infosets that are worked on together, whose sums stay in the first cache level."""
@@ -88,7 +88,7 @@ def evaluate(
         locks: Locked infosets, which best responses play as they are locked; or None.
     """
     for player in range(form.player_sequences.shape[0] - 1):
-        payoff_product(form, player, reach, value, block_scratch(form.blocks))
+        payoff_product(form, player, reach, value, payoff_scratch(form))
         total = 0.0
         for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
             total += reach[s] * value[s]
@@ -120,7 +120,7 @@ def best_response(
         locks: Locked infosets, or None: locked probabilities stay, and the first of the best
             free actions has the rest.
     """
-    payoff_product(form, player, reach, value, block_scratch(form.blocks))
+    payoff_product(form, player, reach, value, payoff_scratch(form))
     maximise(form, player, value, locks)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes, first = (

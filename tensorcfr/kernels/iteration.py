@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.jit import inlined, kernel
 from ..model.arrays import LockedLanes, SequenceForm
-from .jit import inlined, kernel
+from ..payoff import PayoffPart
+from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch_size
 from .local_rule import LocalRule, apply, has_forecast, is_exponential, parameters_of
 from .locks import first_lock, free_share, of_lock, share_out
-from .payoff import block_product, block_scratch, entry_product, payoff_product
 
 TILE = 256
 """Lanes handled together, so that what a pass reads twice is still in the first cache level."""
@@ -60,12 +61,34 @@ class Averages(NamedTuple):
     """Scratch, (sequences,), in the floats of the state: reaches of the average strategies."""
 
 
+PRODUCT, UPDATE = 0, 1
+"""Passes: the payoff product; the backward and the forward pass."""
+
+
+def turns(players: int, alternating: bool) -> np.ndarray:
+    """The order of the passes within an iteration.
+
+    Args:
+        players: Number of players.
+        alternating: Whether each player's update sees the updates before it in the same iteration.
+
+    Returns:
+        int64 (2 * players, 2): player and pass, ``PRODUCT`` or ``UPDATE``.
+    """
+    everybody = range(players)
+    if alternating:
+        order = [(player, step) for player in everybody for step in (PRODUCT, UPDATE)]
+    else:
+        order = [(player, step) for step in (PRODUCT, UPDATE) for player in everybody]
+    return np.array(order, dtype=np.int64)
+
+
 @kernel
 def iterate(
     form: SequenceForm,
     rule: LocalRule,
     schedule: np.ndarray,
-    alternating: bool,
+    turns: np.ndarray,
     state: State,
     floors: np.ndarray,
     averages: Averages | None,
@@ -78,28 +101,27 @@ def iterate(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        alternating: Whether each player's update sees those before it in the same iteration.
+        turns: From :func:`turns`: the order of the passes within an iteration.
         state: Modified in place.
         floors: float64 (iterations,): share of the next strategy that is uniform.
         averages: To play against the others' average strategies; None for the current ones.
             Compiled with or without, as for locks.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
-    players = form.player_sequences.shape[0] - 1
     hands = form.hand_rank.shape[1] - 1
     tile = np.empty((4, TILE))
-    scratch = block_scratch(form.blocks)
+    scratch = payoff_scratch(form)
     for t in range(schedule.shape[0]):
         weight, floor = schedule[t, 0], floors[t]
         parameters = parameters_of(rule, schedule[t, 1:])
-        # Each pass stands here once, for it is compiled as often as it stands here.
-        for turn in range(2 * players):
-            player = turn // 2 if alternating else turn % players
-            if (turn % 2 == 0) if alternating else (turn < players):
+        # Call each pass from one place: numba inlines it at every call site.
+        for turn in range(turns.shape[0]):
+            player = turns[turn, 0]
+            if turns[turn, 1] == PRODUCT:
                 if averages is None:
                     payoff_product(form, player, state.reach, state.value, scratch)
                 else:
-                    average_reaches(form, player, t, alternating, state, averages)
+                    average_reaches(form, player, t, turns, state, averages)
                     payoff_product(form, player, averages.reach, state.value, scratch)
             else:
                 if has_forecast(rule):
@@ -113,7 +135,7 @@ def average_reaches(
     form: SequenceForm,
     player: int,
     t: int,
-    alternating: bool,
+    turns: np.ndarray,
     state: State,
     averages: Averages,
 ) -> None:
@@ -124,15 +146,22 @@ def average_reaches(
         form: The game.
         player: Who faces them.
         t: Which of the iterations that are run, from 0.
-        alternating: Whether the players before him have strategies of the next iteration already.
+        turns: The order of the passes; an opponent who is updated before the player's product
+            already has the strategy of the next iteration.
         state: Their cumulative strategies, and their reaches now.
         averages: ``reach`` is modified in place, at the opponents' sequences.
     """
+    is_new = np.zeros(form.player_sequences.shape[0] - 1)
+    for turn in range(turns.shape[0]):
+        if turns[turn, 1] == UPDATE:
+            is_new[turns[turn, 0]] = 1
+        elif turns[turn, 0] == player:
+            break
     for other in range(form.player_sequences.shape[0] - 1):
         if other == player:
             continue
         first, last = form.player_sequences[other], form.player_sequences[other + 1]
-        weight = averages.weight[t + 1 if alternating and other < player else t]
+        weight = averages.weight[t + 1 if is_new[other] else t]
         total = state.cumulative[first] + weight
         if total == 0.0:  # No average yet.
             weight = total = 1.0
@@ -150,30 +179,29 @@ def begin_forecast(form: SequenceForm, player: int, state: State) -> None:
 
 
 @kernel
-def multiply_entries(form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray) -> None:
-    """The single entries of :func:`payoff_product`; ``g`` must be 0 before."""
-    entry_product(form.payoff, player, reach, g)
-
-
-@kernel
-def multiply_blocks(
-    form: SequenceForm, player: int, part: int, parts: int, reach: np.ndarray, g: np.ndarray
+def multiply_share(
+    operator: tuple[PayoffPart, ...],
+    form: SequenceForm,
+    player: int,
+    share: int,
+    shares: int,
+    reach: np.ndarray,
+    g: np.ndarray,
 ) -> None:
-    """A part of the blocks of :func:`payoff_product`, which other parts may run beside.
+    """Add one share of the product of some parts of the payoff operator; other threads may add
+    the other shares of the same parts at the same time.
 
     Args:
+        operator: The parts.
         form: The game.
         player: Whose payoffs.
-        part: Which part.
-        parts: Parts that all groups of blocks are shared out to.
+        share: Which share.
+        shares: Number of shares.
         reach: float (sequences,): own reach of every player's sequences.
         g: float (sequences,): modified in place.
     """
-    scratch = block_scratch(form.blocks)
-    groups, blocks = form.blocks.player_groups, form.blocks
-    # By turns, because neighbours are of a size.
-    for group in range(groups[player] + part, groups[player + 1], parts):
-        block_product(blocks, form.hand_rank, player, group, group + 1, reach, g, scratch)
+    scratch = np.empty(scratch_size(operator))
+    add_share(operator, form.hand_rank, player, share, shares, reach, g, scratch)
 
 
 @kernel

@@ -29,7 +29,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
 
-from .jit import inlined
+from .._util.jit import inlined
 
 _steps: dict[str, Any] = {}
 """Compiled step functions by digest; what :class:`RuleType` stands for."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._util.jit import inlined, kernel
 from ..model.arrays import LockedLanes, SequenceForm
-from .jit import inlined, kernel
 
 
 @inlined

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._util.jit import called, inlined
 from ..model.arrays import SequenceForm
+from ..payoff.multiply import payoff_product, payoff_scratch
 from .iteration import ROUNDING, SINGLE_ROUNDING, _exponentiate, _mean
-from .jit import called, inlined
 from .local_rule import LocalRule, apply, has_forecast, is_exponential
-from .payoff import block_scratch, payoff_product
 
 TILE = 256
 """Lanes handled together, so that what a pass reads twice is still in the first cache level."""
@@ -85,8 +85,8 @@ def match(
 
 @called
 def payoffs(form: SequenceForm, player: int, reach: np.ndarray, value: np.ndarray) -> None:
-    """The payoff product; see :func:`tensorcfr.kernels.payoff.payoff_product`."""
-    payoff_product(form, player, reach, value, block_scratch(form.blocks))
+    """The payoff product; see :func:`tensorcfr.payoff.multiply.payoff_product`."""
+    payoff_product(form, player, reach, value, payoff_scratch(form))
 
 
 @called

@@ -18,7 +18,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from .jit import inlined
+from .._util.jit import inlined
 
 Seed = int | Sequence[int]
 """A whole number from 0, or several: a seed and the number of a stream (and of one in it)."""

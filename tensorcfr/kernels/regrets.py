@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._util.jit import inlined, kernel
 from ..model.arrays import LockedLanes, SequenceForm
+from ..payoff.multiply import payoff_product, payoff_scratch
 from .evaluation import maximise
-from .jit import inlined, kernel
 from .locks import free_share, of_lock
-from .payoff import block_scratch, payoff_product
 
 
 @kernel
@@ -39,7 +39,7 @@ def add_regrets(
     Returns:
         What his strategy earned.
     """
-    payoff_product(form, player, reach, value, block_scratch(form.blocks))
+    payoff_product(form, player, reach, value, payoff_scratch(form))
     for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
         gradient[s] += value[s]
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import inlined
+from .._util.jit import inlined
 from .local_rule import LocalRule, apply
 from .random import draw
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import kernel
+from .._util.jit import kernel
 from .local_rule import LocalRule, parameters_of
 from .random import remember, rewind
 from .sampling import (

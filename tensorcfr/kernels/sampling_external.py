@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import inlined, kernel
+from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .sampling import (
     ACTOR,

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import inlined, kernel
+from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw
 from .sampling import (

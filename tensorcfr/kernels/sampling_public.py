@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import inlined, kernel
+from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw, remember, rewind
 from .sampling import (

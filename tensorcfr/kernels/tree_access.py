@@ -11,7 +11,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from .jit import inlined
+from .._util.jit import inlined
 from .random import draw
 from .sampling import BLOCK, BUCKET, FIRST, ZERO, U, sample_chance
 

@@ -21,9 +21,13 @@ Numbering, for all views:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+
+from ..payoff import PayoffPart
+
+Part = TypeVar("Part")
 
 CHANCE = -1
 """``HistoryTree.player`` and ``HistoryTree.infoset`` of a chance node."""
@@ -31,8 +35,6 @@ TERMINAL = -2
 """``HistoryTree.player`` and ``HistoryTree.infoset`` of a terminal."""
 NO_PARENT = -1
 """``HistoryTree.parent`` of the root."""
-CHANCE_TOLERANCE = 1e-9
-"""How far the probabilities of a chance node may be from summing to 1."""
 NO_OUTCOME = -1
 """``HistoryTree.outcome`` of a node that chance did not step into."""
 
@@ -145,92 +147,6 @@ class PublicTree(NamedTuple):
             return np.where(alive, probability * self.matrix_table[matrix], 0.0)
 
 
-class PayoffEntries(NamedTuple):
-    """The sparse part of the payoff operator: single entries, in slices of equal rows."""
-
-    row: np.ndarray
-    """int64 (slices,): first sequence of a slice of the payoff operator."""
-    rows: np.ndarray
-    """int64 (slices,): consecutive sequences in the slice."""
-    entries: np.ndarray
-    """int64 (slices,): payoff entries of every sequence in the slice, at least one."""
-    offset: np.ndarray
-    """int64 (slices,): first entry of the slice; its entries are laid out ``[entry, row]``."""
-    slices: np.ndarray
-    """int64 (players + 1,): player ``i`` owns slices ``[i]`` to ``[i + 1] - 1``."""
-    column: np.ndarray
-    """uint32 (players - 1, entries): the last sequences of the other players, in the order
-    of the players."""
-    value: np.ndarray
-    """float64 (entries,): chance probability times utility to the owner of the row, summed
-    over the terminals that share the last sequences of all players."""
-
-
-class PayoffBlocks(NamedTuple):
-    """The part of the payoff operator in which few hand-by-hand matrices serve many terminals.
-
-    A *block* is a row of public terminals that share a matrix ``K``, and whose last sequences
-    lie side by side for both players: terminal ``t`` of a block ends the sequence
-    ``sequence + rank * stride + t`` of a player who holds the hand number ``rank`` of those that
-    are possible there.  It adds ``g[hand, t] += coefficient[t] * sum_other K[hand, other] *
-    x[other, t]``.
-
-    A matrix is kept as a *program* for each player, which says the same sum with fewer
-    operations: hands of the other player in fixed proportion are *pooled* first, and rows of
-    the player in fixed proportion (hands that the end of the game cannot tell apart) are worked
-    out once, as a *class*.  Where it is shorter, a class says how it differs from the one
-    before: that is the prefix sum of a showdown between ranks.
-
-    A program is read from left to right: the number of pools; for each of them the number of
-    hands and the hands; the number of classes; for each of them whether it begins with the
-    result of the one before, the number of terms and the pools they come from, the number of
-    rows and the hands they are for.
-    """
-
-    block: np.ndarray
-    """int64 (blocks, 9): first terminal, number of terminals, matrix (player ``i``'s program
-    is ``2 * matrix + i``); then sequences, of player 0 and of player 1; strides likewise; rows of
-    ``SequenceForm.hand_rank`` likewise, which say the hands that are possible.  The stride of the
-    empty sequence is 0: it is the same for all hands."""
-    coefficient: np.ndarray
-    """float64 (block terminals,): by terminal."""
-    order: np.ndarray
-    """int64 (2, blocks): the blocks, those that end equal sequences of player ``i`` together."""
-    group_offset: np.ndarray
-    """int64 (groups + 1,): a group is ``[k]`` to ``[k + 1] - 1`` of the flat ``order``; blocks of
-    different groups of a player end different sequences of his."""
-    player_groups: np.ndarray
-    """int64 (players + 1,): player ``i`` owns groups ``[i]`` to ``[i + 1] - 1``.  Only games of two
-    players have any."""
-    program_offset: np.ndarray
-    """int64 (programs + 1,): where the program begins in ``code``."""
-    code: np.ndarray
-    """int64 (code,): the programs."""
-    weight: np.ndarray
-    """float64 (code,): for each hand and term in ``code``, its weight."""
-
-    @property
-    def n_blocks(self) -> int:
-        """Blocks."""
-        return len(self.block)
-
-
-def no_blocks(n_players: int) -> PayoffBlocks:
-    """A payoff operator without shared matrices."""
-    none = np.empty(0, dtype=np.int64)
-    begin = np.zeros(1, dtype=np.int64)
-    return PayoffBlocks(
-        block=none.reshape(0, 9),
-        coefficient=np.empty(0),
-        order=none.reshape(2, 0),
-        group_offset=begin,
-        player_groups=np.zeros(n_players + 1, dtype=np.int64),
-        program_offset=begin,
-        code=none,
-        weight=np.empty(0),
-    )
-
-
 class SequenceForm(NamedTuple):
     """The game as the solver sweeps it."""
 
@@ -261,15 +177,23 @@ class SequenceForm(NamedTuple):
     have one hand."""
     infoset_parent: np.ndarray
     """uint32 (infosets,): the owner's last sequence before the infoset."""
-    payoff: PayoffEntries
-    """The payoff operator, entry by entry."""
-    blocks: PayoffBlocks
-    """The payoff operator, where matrices are shared."""
+    operator: tuple[PayoffPart, ...]
+    """The payoff operator ``g = A x``: the sum of these parts, at most one of each kind, none of
+    them empty; see :mod:`tensorcfr.payoff`."""
 
     @property
     def n_players(self) -> int:
         """Players."""
         return len(self.player_infosets) - 1
+
+    def part(self, kind: type[Part]) -> Part | None:
+        """The part of the payoff operator of a kind, or None."""
+        return next((part for part in self.operator if isinstance(part, kind)), None)
+
+    def with_part(self, part: PayoffPart) -> SequenceForm:
+        """The form with a part of the payoff operator in place of the one of its kind."""
+        others = [one for one in self.operator if one.kind != part.kind]
+        return self._replace(operator=(*others, part))
 
     @property
     def n_infosets(self) -> int:
@@ -321,9 +245,11 @@ def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def named_arrays(view: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """Every array of a view by name; those of a part are named ``"part/array"``."""
+    """Every array of a view by name; those of a part of the payoff operator are named
+    ``"kind/array"``."""
     for name, value in view._asdict().items():
-        if isinstance(value, tuple):
-            yield from named_arrays(value, f"{prefix}{name}/")
+        if name == "operator":
+            for part in value:
+                yield from named_arrays(part, f"{prefix}{part.kind}/")
         else:
             yield f"{prefix}{name}", value

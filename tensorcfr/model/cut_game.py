@@ -148,7 +148,11 @@ class CutGame(CompiledGame):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Every array of the game in chunks by name: ``"chunks/trunk/infoset_parent"``, ..."""
-        return {f"chunks/{name}": array for name, array in named_arrays(self.chunks)}
+        chunks = self.chunks
+        found = {f"chunks/trunk/{name}": array for name, array in named_arrays(chunks.trunk)}
+        found |= {f"chunks/{name}": array for name, array in named_arrays(chunks.shapes, "shapes/")}
+        own = ("shape", "first", "entry_offset", "entry")
+        return found | {f"chunks/{name}": getattr(chunks, name) for name in own}
 
     @cached_property
     def digest(self) -> str:

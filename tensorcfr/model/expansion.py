@@ -1,4 +1,4 @@
-"""The history tree of hands x public tree: every deal laid over the public tree."""
+"""The history tree of private hands x public tree: the public tree, once for every deal."""
 
 from __future__ import annotations
 
@@ -7,26 +7,33 @@ from collections.abc import Callable
 import numpy as np
 
 from .arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, PublicTree, tree_links
+from .levels import levels
 
 BYTES_PER_HISTORY = 130
-"""What an expansion takes per history at its peak."""
+"""Bytes per history that an expansion takes at its peak."""
 
 
 def count_histories(tree: PublicTree) -> int:
-    """Histories of the expanded game: the deals, and every deal that gets to a public node."""
+    """Histories of the expanded game: those of the deal, and one per public node and deal that
+    gets there."""
     return count_dealing(tree) + count_deals(tree, np.ones(tree.n_nodes, dtype=bool))
 
 
 def count_dealing(tree: PublicTree) -> int:
-    """Histories at which a hand is dealt: chance nodes, one player's after the other's."""
+    """Chance nodes at which a hand is dealt, one player after the other."""
     deals = np.argwhere(tree.prior > 0)
     return sum(len(np.unique(deals[:, :player], axis=0)) for player in range(tree.n_players))
 
 
 def count_deals(tree: PublicTree, chosen: np.ndarray) -> int:
-    """Deals that get to the chosen public nodes, bool (nodes,), summed over the nodes."""
-    alive = tree.alive.reshape(len(tree.weight_table), -1).sum(axis=1)
-    return int(np.bincount(tree.weight[chosen], minlength=len(alive)) @ alive)
+    """Deals that get to public nodes, summed over the nodes.
+
+    Args:
+        tree: The public tree.
+        chosen: bool (nodes,): the nodes to count.
+    """
+    possible = tree.alive.reshape(len(tree.weight_table), -1).sum(axis=1)
+    return int(np.bincount(tree.weight[chosen], minlength=len(possible)) @ possible)
 
 
 def expand(
@@ -35,7 +42,7 @@ def expand(
     hand_outcomes: list[np.ndarray],
     edge_outcomes: np.ndarray,
 ) -> HistoryTree:
-    """Lay every deal over the public tree, one public depth at a time.
+    """Expand a public tree into its histories, one public level at a time.
 
     Hands are dealt one player after the other, then the public tree follows.
 
@@ -43,29 +50,28 @@ def expand(
         tree: The public tree.
         infoset_of: The infosets, int64, of players who act at public nodes (int64) with hands
             (int64).
-        hand_outcomes: For each player, the chance outcome that stands for each of his hands.
-        edge_outcomes: The chance outcome that stands for each public label.
+        hand_outcomes: For each player, int64 (hands,): number of the chance outcome that deals
+            the hand.
+        edge_outcomes: int64 (edges,): number of the chance outcome with each public label.
     """
     deals = np.argwhere(tree.prior > 0)
-    levels = _Levels()
-    _lay_deals(tree, deals, hand_outcomes, levels)
-    alive = tree.alive[(slice(None), *deals.T)]
-    start, stop = 0, 1
-    while start < stop:
-        # Deal by deal, then in the order of the public tree: that is the order of the
-        # children of the level above.
-        node = np.arange(start, stop)
-        deal, at = np.nonzero(alive[tree.weight[node]].T)
+    histories = _HistoryLevels()
+    _add_deals(tree, deals, hand_outcomes, histories)
+    possible = tree.alive[(slice(None), *deals.T)]
+    for level in levels(tree.first_child):
+        # Deal by deal, then in the order of the public tree: so are the children of the level
+        # above.
+        node = np.arange(level.start, level.stop)
+        deal, at = np.nonzero(possible[tree.weight[node]].T)
         node = node[at]
-        levels.add(tree, deals, alive, deal, node, infoset_of)
-        if start > 0:
-            levels.step(tree, deals, deal, node, edge_outcomes)
-        start, stop = stop, int(tree.first_child[stop])
-    return levels.assemble()
+        histories.add(tree, deals, possible, deal, node, infoset_of)
+        if level.start > 0:
+            histories.step(tree, deals, deal, node, edge_outcomes)
+    return histories.assemble()
 
 
-class _Levels:
-    """Levels of the history tree as they are laid down, top first."""
+class _HistoryLevels:
+    """The levels of the history tree, from the top down."""
 
     def __init__(self) -> None:
         self.player: list[np.ndarray] = []
@@ -75,8 +81,14 @@ class _Levels:
         self.outcome: list[np.ndarray] = [np.full(1, NO_OUTCOME, dtype=np.int32)]
         self.utility: list[np.ndarray] = []
 
-    def deal(self, children: np.ndarray, probability: np.ndarray, outcome: np.ndarray) -> None:
-        """A level of chance nodes, and the steps into the next level."""
+    def add_deal(self, children: np.ndarray, probability: np.ndarray, outcome: np.ndarray) -> None:
+        """Add a level of chance nodes, and the steps into the next level.
+
+        Args:
+            children: int64 (chance nodes,): outcomes of each.
+            probability: float64 (outcomes,): probability of each outcome.
+            outcome: int32 (outcomes,): number of its label.
+        """
         self.player.append(np.full(len(children), CHANCE, dtype=np.int8))
         self.infoset.append(np.full(len(children), CHANCE, dtype=np.int64))
         self.children.append(children)
@@ -87,12 +99,21 @@ class _Levels:
         self,
         tree: PublicTree,
         deals: np.ndarray,
-        alive: np.ndarray,
+        possible: np.ndarray,
         deal: np.ndarray,
         node: np.ndarray,
         infoset_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
     ) -> None:
-        """The histories of one public depth."""
+        """Add the histories of one public level.
+
+        Args:
+            tree: The public tree.
+            deals: int64 (deals, players): hands of each deal.
+            possible: bool (weights, deals): whether chance lets the deal get there.
+            deal: int64 (histories,): the deal.
+            node: int64 (histories,): the public node.
+            infoset_of: As in :func:`expand`.
+        """
         player = tree.player[node]
         infoset = player.astype(np.int64)
         acts = player >= 0
@@ -102,7 +123,7 @@ class _Levels:
         for index in np.unique(node[player == CHANCE]).tolist():
             here = node == index
             after = slice(tree.first_child[index], tree.first_child[index + 1])
-            children[here] = alive[tree.weight[after]].sum(axis=0)[deal[here]]
+            children[here] = possible[tree.weight[after]].sum(axis=0)[deal[here]]
         over = player == TERMINAL
         payoff = tree.payoff[node[over]]
         utility = tree.coefficient[payoff, None] * tree.matrix_table[
@@ -121,7 +142,8 @@ class _Levels:
         node: np.ndarray,
         edge_outcomes: np.ndarray,
     ) -> None:
-        """Chance probability and outcome of the step into each history of one public depth."""
+        """Add chance probability and outcome of the step into each history of one public level;
+        arguments as in :meth:`add`."""
         probability = np.ones(len(deal))
         outcome = np.full(len(deal), NO_OUTCOME, dtype=np.int32)
         drawn = tree.chance[node] >= 0
@@ -147,10 +169,10 @@ class _Levels:
         )
 
 
-def _lay_deals(
-    tree: PublicTree, deals: np.ndarray, hand_outcomes: list[np.ndarray], levels: _Levels
+def _add_deals(
+    tree: PublicTree, deals: np.ndarray, hand_outcomes: list[np.ndarray], histories: _HistoryLevels
 ) -> None:
-    """One level of chance nodes per player: his hand, given the hands dealt before."""
+    """Add one level of chance nodes per player: the player's hand, given the hands dealt before."""
     probability = tree.prior[tuple(deals.T)]
     for player in range(tree.n_players):
         prefix = deals[:, : player + 1]
@@ -162,7 +184,7 @@ def _lay_deals(
         before = prefix[first, :player]
         parent_new[1:] = (before[1:] != before[:-1]).any(axis=1)
         parent = np.cumsum(parent_new) - 1
-        levels.deal(
+        histories.add_deal(
             np.bincount(parent),
             mass / np.add.reduceat(mass, np.flatnonzero(parent_new))[parent],
             hand_outcomes[player][prefix[first, player]].astype(np.int32),

@@ -352,14 +352,6 @@ def history_labels(
 
 
 def _describe_payoff(form: SequenceForm) -> str:
-    """Buckets, blocks and entries of one sequence form."""
-    entries, blocks = form.payoff, form.blocks
-    said = f"{len(form.bucket_lanes):,} buckets"
-    if blocks.n_blocks:
-        said += (
-            f", {len(blocks.coefficient):,} public terminals in {blocks.n_blocks:,} blocks of "
-            f"{len(blocks.program_offset) // 2:,} distinct matrices"
-        )
-    if len(entries.value) or not blocks.n_blocks:
-        said += f", {len(entries.value):,} payoff entries in {len(entries.rows):,} slices"
-    return said
+    """Buckets of one sequence form, and the parts of its payoff operator."""
+    parts = [f"{len(form.bucket_lanes):,} buckets", *(part.describe() for part in form.operator)]
+    return ", ".join(parts)

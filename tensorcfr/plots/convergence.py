@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..algorithms import ALGORITHMS, LinearProgram, Record
+from ..algorithms import ALGORITHMS, Record
 from ..algorithms.records import describe
 from ..errors import suggest
 from ..solvers.solution import Solution
@@ -110,7 +110,7 @@ def _names(solutions: Sequence[Solution]) -> list[str]:
 def _name(algorithm: Record) -> str:
     """``dcfr (alpha=2, simultaneous)``: the name, and where it departs from the published one."""
     published = ALGORITHMS.get(algorithm.name)
-    if isinstance(algorithm, LinearProgram) or not isinstance(published, type(algorithm)):
+    if published is None or not algorithm.options:
         return str(algorithm)
     usual = published.options
     changes = [

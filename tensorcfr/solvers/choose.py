@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, Algorithm, LinearProgram
 from ..model.game import CompiledGame
-from ..model.payoff_operator import count_entries
+from ..payoff import count_entries
 
 EXACT_ENTRIES = 150_000
 """Payoff entries up to which the linear program is a matter of seconds."""
@@ -16,7 +16,7 @@ SMALL = 10_000
 targets, where time counts, and some milliseconds behind for large ones."""
 
 
-def automatic(
+def choose(
     game: CompiledGame, *, target: float | None = None, exact: bool = True
 ) -> Algorithm | LinearProgram:
     """What ``solve(game, "auto")`` runs.
@@ -35,9 +35,9 @@ def automatic(
     ``cfr+``, as without ``"auto"``.
 
     >>> from tensorcfr import compile_game
-    >>> print(automatic(compile_game("kuhn")))
+    >>> print(choose(compile_game("kuhn")))
     lp
-    >>> print(automatic(compile_game("kuhn"), target=1e-3))
+    >>> print(choose(compile_game("kuhn"), target=1e-3))
     pdcfr+(alpha=2.3, average_power=5, alternating)
 
     Args:

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
-from types import FrameType
 from typing import cast
 
-import numpy as np
-
-from ..algorithms import (
-    AUTOMATIC,
-    Algorithm,
-    LinearProgram,
-    Record,
-    Sampling,
-    find_algorithm,
-)
+from .._util.signals import interrupts
+from ..algorithms import Record
 from ..algorithms.records import is_whole
 from ..evaluation import Evaluation, evaluate
-from ..kernels.iteration import State
 from ..kernels.random import Seed
 from ..model.game import CompiledGame
-from ..model.locks import LocksLike, locks_for
+from ..model.locks import LocksLike
 from ..model.policy import Policy
-from .choose import automatic
-from .sampled_solver import SampledSolver, SampledState
+from .base import IterativeSolver
+from .make import make_solver
+from .request import SolveRequest
 from .solution import BestIterate, Solution, Status, TracePoint
-from .solver import Solver, form_for
-from .warm_start import WarmStart, warm_state
+from .warm_start import WarmStart
 
 CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
@@ -85,7 +72,8 @@ def solve(
     """Solve a game.
 
     Ends with the first of ``iters``, ``target``, ``time_limit`` and ``nodes`` that is met, or with
-    Ctrl-C, which loses nothing: the solution says which in its ``status``.
+    Ctrl-C, which loses nothing: the solution says which in its ``status``.  (SIGTERM ends the
+    process as always; the command line saves first.)
 
     Args:
         game: A compiled game.
@@ -140,118 +128,123 @@ def solve(
             installs it.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
     """
-    if not isinstance(game, CompiledGame):
-        raise TypeError(f"solve takes a compiled game: compile_game({game!r}) makes one")
-    if algorithm == AUTOMATIC:
-        if seed is not None and start is None:
-            raise ValueError("auto chooses among algorithms that draw no random numbers: no seed")
-        others = (iters, time_limit, nodes, warm_start, locks or None, precision)
-        exact = others == (None,) * len(others) and not keep_best
-        exact = exact and threads == 1 and checkpoints == "geometric"
-        algorithm = start.algorithm if start else automatic(game, target=target, exact=exact)
-        if isinstance(algorithm, LinearProgram) and target is not None:
-            check_stop_rules(iters, target, time_limit, nodes)
-            target = None  # Which it will meet.
-    record = _algorithm(game, algorithm, start)
-    if seed is not None and not isinstance(record, Sampling):
-        raise ValueError(f"{record.name} draws no random numbers: it takes no seed")
-    if locks and not isinstance(record, Algorithm):
-        raise ValueError(f"{record.name} takes no locks: the variants that sweep the game do")
-    if warm_start is not None and start is not None:
-        raise ValueError("start goes on with a solution, warm_start begins anew: give one of them")
-    if warm_start is not None and not isinstance(record, Algorithm):
-        raise ValueError(f"{record.name} takes no warm start: the variants that sweep the game do")
-    if keep_best and isinstance(record, LinearProgram):
-        raise ValueError(f"{record.name} is exact: there are no iterates to keep the best of")
-    if isinstance(record, LinearProgram):
-        return _solve_exactly(game, record, (iters, target, time_limit, nodes), memory_limit)
-    check_stop_rules(iters, target, time_limit, nodes)
-    warm = None
-    if warm_start is not None:
-        warm = warm_state(
-            game,
-            record,
-            warm_start,
-            iterations=warm_iterations,
-            locks=locks,
-            precision=precision or "float64",
-        )
-    assert isinstance(record, (Algorithm, Sampling))
-    solver = _solver(game, record, start, warm, locks, seed, precision, threads, memory_limit)
-    run = _Run(solver)
-    if start is not None:
-        run.trace, run.seconds_before, run.best = list(start.trace), start.seconds, start.best
-    run.keep_best = keep_best or run.best is not None
-    if run.keep_best and run.best is None and start is not None:
-        run.record()  # What was there before competes.
-    last = None if iters is None else solver.iteration + int(iters)
-    last_node = None if nodes is None else solver.nodes_touched + int(nodes)
-    marks = _marks(checkpoints, solver.iteration, to_target=target is not None)
-    mark = next(marks, None)
-    pace = 1
-    with _interrupts() as interrupted:
-        while (status := run.status(last, target, time_limit, last_node, interrupted())) is None:
-            ends = [end - solver.iteration for end in (last, mark) if end is not None]
-            ends += [run.iterations_within(last_node)] if last_node is not None else []
-            pace = run.step(min([pace, *ends]), pace, time_limit)
-            if solver.iteration == mark:
-                run.record()
-                mark = next(marks, None)
-            if progress:
-                told = (solver.iteration, last, solver.seconds, run.latest, solver.nodes_touched)
-                progress(Progress(*told))
-    evaluation = run.record()
-    return Solution(
+    request = SolveRequest(
         game=game,
-        algorithm=record,
-        status=status,
-        policy=solver.average_policy(),
-        evaluation=evaluation,
-        iterations=solver.iteration,
-        seconds=run.seconds,
-        trace=tuple(run.trace),
-        state=solver.state,
-        locks=(solver.locks or None) if isinstance(solver, Solver) else None,
-        best=run.best,
+        algorithm=algorithm,
+        iters=iters,
+        target=target,
+        time_limit=time_limit,
+        nodes=nodes,
+        checkpoints=checkpoints,
+        start=start,
+        warm_start=warm_start,
+        warm_iterations=warm_iterations,
+        locks=locks,
+        seed=seed,
+        precision=precision,
+        threads=threads,
+        keep_best=keep_best,
+        memory_limit=memory_limit,
     )
+    return run(request, progress)
 
 
-@dataclass
+def run(request: SolveRequest, progress: Callable[[Progress], object] | None = None) -> Solution:
+    """Do what a request asks for; see :func:`solve`."""
+    request.check()
+    if request.record.is_exact:
+        return _solve_exactly(request)
+    return _Run(make_solver(request), request, progress).run()
+
+
 class _Run:
-    """A solver at work, and the record of it."""
+    """A solver at work, and the record of its checkpoints.
 
-    solver: Solver | SampledSolver
-    trace: list[TracePoint] = field(default_factory=list)
-    seconds_before: float = 0.0
-    keep_best: bool = False
-    best: BestIterate | None = None
+    Args:
+        solver: The solver.
+        request: When to end, when to evaluate, and the solution to go on from, if any.
+        progress: Called at checkpoints and about twenty times a second.
+    """
+
+    def __init__(
+        self,
+        solver: IterativeSolver,
+        request: SolveRequest,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> None:
+        self.solver, self.request, self.progress = solver, request, progress
+        start = request.start
+        self.trace: list[TracePoint] = list(start.trace) if start else []
+        self.seconds_before = start.seconds if start else 0.0
+        self.best: BestIterate | None = start.best if start else None
+        self.keep_best = request.keep_best or self.best is not None
+        iters, nodes = request.iters, request.nodes
+        self.last = None if iters is None else solver.iteration + int(iters)
+        self.last_node = None if nodes is None else solver.nodes_touched + int(nodes)
+
+    def run(self) -> Solution:
+        """Iterate until a stop rule says so, and pack the result."""
+        solver, request = self.solver, self.request
+        if self.keep_best and self.best is None and request.start is not None:
+            self.record()  # The strategies that the solve begins with compete.
+        to_target = request.target is not None
+        marks = _marks(request.checkpoints, solver.iteration, to_target=to_target)
+        mark, pace = next(marks, None), 1
+        with interrupts() as interrupted:
+            while (status := self.status(interrupted())) is None:
+                ends = [end - solver.iteration for end in (self.last, mark) if end is not None]
+                ends += [] if self.last_node is None else [self.iterations_within(self.last_node)]
+                pace = self.step(min([pace, *ends]), pace)
+                if solver.iteration == mark:
+                    self.record()
+                    mark = next(marks, None)
+                self.report()
+        evaluation = self.record()
+        return Solution(
+            game=request.game,
+            algorithm=request.record,
+            status=status,
+            policy=solver.average_policy(),
+            evaluation=evaluation,
+            iterations=solver.iteration,
+            seconds=self.seconds,
+            trace=tuple(self.trace),
+            state=solver.state,
+            locks=solver.locks or None,
+            best=self.best,
+        )
 
     @property
     def seconds(self) -> float:
         """Time spent iterating, that of the solution it went on from included."""
         return self.seconds_before + self.solver.seconds
 
-    def status(
-        self,
-        last: int | None,
-        target: float | None,
-        time_limit: float | None,
-        last_node: int | None,
-        interrupted: bool,
-    ) -> Status | None:
+    def status(self, interrupted: bool) -> Status | None:
         """Why to end now, or None."""
+        target, time_limit = self.request.target, self.request.time_limit
         if target is not None and self._is_recorded and self.trace[-1].exploitability <= target:
             return Status.TARGET
-        if self.solver.iteration == last:
+        if self.solver.iteration == self.last:
             return Status.ITERATIONS
         if time_limit is not None and self.solver.seconds >= time_limit:
             return Status.TIME_LIMIT
-        if last_node is not None and self.solver.nodes_touched >= last_node:
+        if self.last_node is not None and self.solver.nodes_touched >= self.last_node:
             return Status.NODES
         return Status.INTERRUPTED if interrupted else None
 
-    def step(self, iterations: int, pace: int, time_limit: float | None) -> int:
+    def report(self) -> None:
+        """Call the progress hook."""
+        if self.progress is not None:
+            solver = self.solver
+            self.progress(
+                Progress(
+                    solver.iteration, self.last, solver.seconds, self.latest, solver.nodes_touched
+                )
+            )
+
+    def step(self, iterations: int, pace: int) -> int:
         """Run some iterations; returns how many to run next, at most, to stay responsive."""
+        time_limit = self.request.time_limit
         before = self.solver.seconds
         self.solver.step(iterations)
         each = (self.solver.seconds - before) / iterations
@@ -305,7 +298,7 @@ class _Run:
         if self.best is not None and found.exploitability >= self.best.exploitability:
             return
         kept = policy()
-        if isinstance(self.solver, Solver) and self.solver.state.regret.dtype != np.float64:
+        if self.solver.precision != "float64":
             # Rounded probabilities do not sum to 1: the least of many would be an accident.
             found = evaluate(kept.game, kept, locks=self.solver.locks or None)
             if self.best is not None and found.exploitability >= self.best.exploitability:
@@ -317,124 +310,21 @@ class _Run:
         return self.latest is not None and self.latest.iteration == self.solver.iteration
 
 
-def _algorithm(
-    game: CompiledGame, algorithm: str | Record | None, start: Solution | None
-) -> Record:
-    """The record to run; that of ``start`` when it goes on."""
-    if start is None:
-        return find_algorithm("cfr+" if algorithm is None else algorithm)
-    if start.state is None:
-        raise ValueError(f"cannot go on from a solution by {start.algorithm}: it has no state")
-    if start.game is not game and start.game.digest != game.digest:
-        if start.game.name == game.name:
-            raise ValueError(
-                f"start is a solution of another {game.name}: its payoffs or the order of its "
-                "infosets, which another version laid out, differ; solve(start.game, start=start) "
-                "goes on"
-            )
-        raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
-    if not _merged_alike(start, game):
-        raise ValueError(
-            f"start was solved with other infosets of {game.name} merged; "
-            "solve(game, warm_start=start) begins with its regrets and a new average"
-        )
-    if algorithm is not None and find_algorithm(algorithm) != start.algorithm:
-        raise ValueError(
-            f"start was solved by {start.algorithm}, not by {find_algorithm(algorithm)}"
-        )
-    return start.algorithm
-
-
-def _merged_alike(start: Solution, game: CompiledGame) -> bool:
-    """Whether the arrays of a solution are over the sequences that a solver of the game sweeps."""
-    form = form_for(game, start.algorithm, start.locks)
-    if start.form is start.game.form or form is game.form:
-        return start.form is start.game.form and form is game.form
-    assert start.game.merged is not None
-    assert game.merged is not None
-    return np.array_equal(start.game.merged.sequence, game.merged.sequence)
-
-
-def _solver(
-    game: CompiledGame,
-    record: Algorithm | Sampling,
-    start: Solution | None,
-    warm: State | None,
-    locks: LocksLike | None,
-    seed: Seed | None,
-    precision: str | None,
-    threads: int,
-    memory_limit: int | None,
-) -> Solver | SampledSolver:
-    """What runs the iterations, from where ``start`` ended."""
-    state = start.state if start else warm
-    iteration = start.iterations if start else 0
-    if isinstance(record, Sampling):
-        if precision not in (None, "float64") or threads != 1:
-            raise ValueError(f"{record.name} samples in float64, on one thread")
-        assert state is None or isinstance(state, SampledState)
-        return SampledSolver(
-            game, record, state=state, iteration=iteration, seed=seed, memory_limit=memory_limit
-        )
-    assert not isinstance(state, SampledState)
-    begun = str(state.regret.dtype) if state else "float64"
-    if state and precision not in (None, begun):
-        raise ValueError(f"start was solved in {begun}, not in {precision}")
-    if start is not None:
-        kept = locks_for(game, start.locks)
-        if locks is not None and dict(locks_for(game, locks)) != dict(kept):
-            raise ValueError("start was solved with other locks")
-        locks = kept
-    return Solver(
-        game,
-        record,
-        precision=precision or begun,
-        locks=locks,
-        threads=threads,
-        state=state,
-        iteration=iteration,
-        memory_limit=memory_limit,
-    )
-
-
-def _solve_exactly(
-    game: CompiledGame,
-    record: LinearProgram,
-    stop_rules: tuple[object, ...],
-    memory_limit: int | None,
-) -> Solution:
-    """The linear program, which knows no stop rules."""
-    if any(rule is not None for rule in stop_rules):
-        raise ValueError(f"{record.name} is exact: it takes no iters, target, time_limit or nodes")
+def _solve_exactly(request: SolveRequest) -> Solution:
+    """The linear program, which has no stop rules."""
     from ..evaluation.linear_program import equilibrium
 
     started = time.perf_counter()
-    policy, evaluation = equilibrium(game, memory_limit=memory_limit)
+    policy, evaluation = equilibrium(request.game, memory_limit=request.memory_limit)
     return Solution(
-        game=game,
-        algorithm=record,
+        game=request.game,
+        algorithm=request.record,
         status=Status.EXACT,
         policy=policy,
         evaluation=evaluation,
         iterations=0,
         seconds=time.perf_counter() - started,
     )
-
-
-def check_stop_rules(
-    iters: int | None, target: float | None, time_limit: float | None, nodes: int | None
-) -> None:
-    """At least one stop rule, and each of them sensible."""
-    if iters is None and target is None and time_limit is None and nodes is None:
-        raise ValueError("when should it end? give iters, target, time_limit or nodes")
-    if iters is not None and (not is_whole(iters) or iters < 0):
-        raise ValueError(f"iters must be a whole number >= 0, not {iters!r}")
-    if target is not None and not target >= 0:
-        raise ValueError(f"target must be an exploitability >= 0, not {target!r}")
-    if time_limit is not None and not time_limit >= 0:
-        raise ValueError(f"time_limit must be seconds >= 0, not {time_limit!r}")
-    if nodes is not None and (not is_whole(nodes) or nodes < 0):
-        raise ValueError(f"nodes must be a whole number >= 0, not {nodes!r}")
 
 
 def _marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: bool) -> Iterator[int]:
@@ -463,29 +353,3 @@ def _ascending(candidates: Iterable[int], after: int) -> Iterator[int]:
         if candidate > after:
             after = candidate
             yield candidate
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed; a second one raises KeyboardInterrupt as always.
-
-    Python delivers signals to the main thread alone; elsewhere there is nothing to catch, and
-    what somebody else ignores or handles in C is left to them.
-    """
-    default = signal.getsignal(signal.SIGINT)
-    main = threading.current_thread() is threading.main_thread()
-    if not main or default in (None, signal.SIG_IGN):
-        yield lambda: False
-        return
-    pressed = False
-
-    def note(signum: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        pressed = True
-        signal.signal(signal.SIGINT, default)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, default)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
-from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._util.memory import free_memory
-from ..algorithms import Sampling, find_algorithm
+from ..algorithms import Sampling
 from ..algorithms.records import is_whole
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
@@ -22,7 +20,9 @@ from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
 from ..kernels.sampling_public import HandsTree, public_chance_sampling
 from ..model.game import CompiledGame
+from ..model.locks import Locks
 from ..model.policy import Policy
+from .base import IterativeSolver
 from .traversal_tree import (
     BASELINE,
     CUMULATIVE,
@@ -62,7 +62,7 @@ class SampledState(NamedTuple):
     """uint64 (4,): the random number generator; see :mod:`tensorcfr.kernels.random`."""
 
 
-class SampledSolver:
+class SampledSolver(IterativeSolver):
     """A Monte Carlo solver whose loop is yours; :func:`tensorcfr.solve` is this with stop rules.
 
     >>> from tensorcfr import compile_game
@@ -91,6 +91,8 @@ class SampledSolver:
         MemoryLimitError: The arrays would not fit; said before they are allocated.
     """
 
+    records = Sampling
+
     def __init__(
         self,
         game: CompiledGame,
@@ -102,11 +104,8 @@ class SampledSolver:
         deal: Sequence[str] | None = None,
         memory_limit: int | None = None,
     ) -> None:
-        if not isinstance(game, CompiledGame):
-            raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
-        record = find_algorithm(algorithm)
-        if not isinstance(record, Sampling):
-            raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
+        record = self._checked(game, algorithm)
+        self.locks = Locks(game, {})
         if state is not None and seed is not None:
             raise ValueError("a state brings its own random numbers: give no seed with it")
         if record.scheme == "public":
@@ -120,8 +119,6 @@ class SampledSolver:
         self.game = game
         self.algorithm = record
         self.iteration = iteration
-        self.seconds = 0.0
-        """Time spent in :meth:`step`, compiling excluded."""
         self._layout = layout_of(game, record, public=public)
         self._tree: WalkedTree | HandsTree
         if record.scheme == "public":
@@ -138,27 +135,14 @@ class SampledSolver:
             self._layout.set_group(self._tally.table, STRATEGY, uniform)
             self._generator = seeded(check_seed(0 if seed is None else seed))
         else:
-            self._take(sampled_state_of(game, record, state._asdict()))
-        self._run(0, self._generator)
-
-    def step(self, iterations: int = 1) -> None:
-        """Run some iterations; each traverses once for every player.
-
-        Raises:
-            TypeError: ``iterations`` is no whole number.
-            ValueError: It is negative.
-        """
-        if index(iterations) < 0:
-            raise ValueError(f"iterations must not be negative, not {iterations!r}")
-        started = time.perf_counter()
-        for restarts, count in self.algorithm.variant.runs(self.iteration + 1, index(iterations)):
-            if restarts:
-                self._forget_average()
-            self._run(count, self._generator)
-        self.seconds += time.perf_counter() - started
+            self._take(self.restore(game, record, self.kept(state)))
+        self._run(0)
 
     def _run(
-        self, iterations: int, generator: np.ndarray | Script, players: np.ndarray | None = None
+        self,
+        iterations: int,
+        generator: np.ndarray | Script | None = None,
+        players: np.ndarray | None = None,
     ) -> None:
         record = self.algorithm
         before = (
@@ -166,9 +150,9 @@ class SampledSolver:
             record.variant.rule,
             record.variant.schedule(self.iteration + 1, iterations),
             self._players if players is None else players,
-            AVERAGING_CODES[record.averaging],
+            AVERAGING_CODES[record.averaging_among(self.game.n_players)],
         )
-        after = (self._tally, generator)
+        after = (self._tally, self._generator if generator is None else generator)
         # The generator's sums are meant to wrap around, which numpy says aloud with the JIT off.
         with np.errstate(over="ignore"):
             if record.scheme == "external":
@@ -183,20 +167,63 @@ class SampledSolver:
                 chance_sampling(*before, alternating, sampled, record.prune, *after)
         self.iteration += iterations
 
-    def _forget_average(self) -> None:
-        """Begin the average anew."""
+    def _restart_average(self) -> None:
         self._layout.forget_average(self._tally.table)
         self._tally.clock[0] = 0.0
 
+    @classmethod
+    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
+        """The nodes that the traversals counted."""
+        return int(state.touched[0]), int(state.touched[1])
+
     @property
-    def nodes_touched(self) -> int:
-        """Histories visited: chance nodes, decision nodes and terminals."""
+    def nodes_touched(self) -> int:  # noqa: D102
         return int(self._tally.touched[0])
 
     @property
-    def decision_nodes_touched(self) -> int:
-        """Decision nodes visited."""
+    def decision_nodes_touched(self) -> int:  # noqa: D102
         return int(self._tally.touched[1])
+
+    @classmethod
+    def kept(cls, state: SampledState) -> Mapping[str, np.ndarray]:  # noqa: D102
+        return state._asdict()
+
+    @classmethod
+    def restore(  # noqa: D102
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        kept: Mapping[str, np.ndarray],
+        locks: Locks | None = None,
+    ) -> SampledState:
+        players = game.n_players if algorithm.baseline > 0.0 else 0
+        expected: dict[str, tuple[tuple[int, ...], type]] = {
+            "regret": ((game.n_sequences,), np.float64),
+            "strategy": ((game.n_sequences,), np.float64),
+            "cumulative": ((game.n_sequences,), np.float64),
+            "last": ((game.n_infosets,), np.float64),
+            "baseline": ((players, game.n_sequences), np.float64),
+            "touched": ((2,), np.int64),
+            "generator": ((4,), np.uint64),
+        }
+        for name, (shape, dtype) in expected.items():
+            array = kept[name]
+            if array.shape != shape or array.dtype != dtype:
+                raise ValueError(
+                    f"{name} is {array.dtype} {array.shape}; for {game.name} and "
+                    f"{algorithm.name} it is {np.dtype(dtype)} {shape}"
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} holds a value that is not finite")
+        if not kept["generator"].any():
+            raise ValueError("generator holds zeros only, from which no random numbers come")
+        return SampledState(**{name: np.ascontiguousarray(kept[name]) for name in expected})
+
+    @classmethod
+    def last_probabilities(  # noqa: D102
+        cls, game: CompiledGame, algorithm: Any, state: SampledState, locks: Locks | None = None
+    ) -> np.ndarray:
+        return state.strategy
 
     @property
     def state(self) -> SampledState:
@@ -232,26 +259,15 @@ class SampledSolver:
     def _cumulative(self) -> np.ndarray:
         return self._layout.group(self._tally.table, CUMULATIVE)
 
-    def average_probabilities(self) -> np.ndarray:
-        """The average strategy, float64 (sequences,); uniform where nothing was added."""
+    def average_probabilities(self) -> np.ndarray:  # noqa: D102
         strategy = np.empty(self.game.n_sequences)
         evaluation.normalise(self.game.form, self._cumulative(), strategy)
         return strategy
 
-    def average_policy(self) -> Policy:
-        """The average strategy."""
-        return Policy(self.game, self.average_probabilities())
-
-    def current_policy(self) -> Policy:
-        """The last iterate: the strategy that the next iteration will use."""
-        return Policy(self.game, self.state.strategy)
-
-    def evaluate(self) -> Evaluation:
-        """Values and best-response values of the average strategy."""
+    def evaluate(self) -> Evaluation:  # noqa: D102
         return evaluate_probabilities(self.game, self.average_probabilities())
 
-    def evaluate_current(self) -> Evaluation:
-        """Values and best-response values of the last iterate."""
+    def evaluate_current(self) -> Evaluation:  # noqa: D102
         return evaluate_probabilities(self.game, self.current_policy().probabilities)
 
 
@@ -327,36 +343,3 @@ def check_seed(seed: Any) -> Seed:
         raise ValueError(f"a seed is a whole number from 0, or several, not {seed!r}")
     numbers = [int(part) for part in parts]
     return numbers[0] if is_whole(seed) else numbers
-
-
-def sampled_state_of(
-    game: CompiledGame, record: Sampling, kept: Mapping[str, np.ndarray]
-) -> SampledState:
-    """A solver's state from its arrays, checked; they are not copied if they are contiguous.
-
-    Raises:
-        ValueError: An array has another shape or dtype than this game and algorithm have, or
-            holds a value that is not finite; names it.
-    """
-    players = game.n_players if record.baseline > 0.0 else 0
-    expected: dict[str, tuple[tuple[int, ...], type]] = {
-        "regret": ((game.n_sequences,), np.float64),
-        "strategy": ((game.n_sequences,), np.float64),
-        "cumulative": ((game.n_sequences,), np.float64),
-        "last": ((game.n_infosets,), np.float64),
-        "baseline": ((players, game.n_sequences), np.float64),
-        "touched": ((2,), np.int64),
-        "generator": ((4,), np.uint64),
-    }
-    for name, (shape, dtype) in expected.items():
-        array = kept[name]
-        if array.shape != shape or array.dtype != dtype:
-            raise ValueError(
-                f"{name} is {array.dtype} {array.shape}; for {game.name} and {record.name} it is "
-                f"{np.dtype(dtype)} {shape}"
-            )
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} holds a value that is not finite")
-    if not kept["generator"].any():
-        raise ValueError("generator holds zeros only, from which no random numbers come")
-    return SampledState(**{name: np.ascontiguousarray(kept[name]) for name in expected})

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import Algorithm, Record, Sampling, from_dict
+from ..algorithms import Record, from_dict
 from ..evaluation import Evaluation
-from ..kernels.iteration import State
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage import npz as storage
-from .sampled_solver import SampledState, sampled_state_of
-from .solver import STATE_KEPT, form_for, last_iterate, state_of
+from .base import form_for
+from .kinds import solver_class
 
 KINDS = ("average", "last")
 """Strategies that may be the best: the average, the last iterate."""
@@ -111,7 +110,7 @@ class Solution:
     """Time spent iterating, evaluations not charged, in seconds."""
     trace: tuple[TracePoint, ...] = ()
     """The record at the checkpoints, oldest first."""
-    state: State | SampledState | None = field(default=None, repr=False)
+    state: Any = field(default=None, repr=False)
     """The solver's arrays, read-only, from which ``solve(game, start=solution)`` goes on; none
     after the linear program."""
     locks: Locks | None = None
@@ -147,23 +146,26 @@ class Solution:
     @property
     def nodes_touched(self) -> int:
         """Histories visited; see :class:`TracePoint`."""
-        if isinstance(self.state, SampledState):
-            return int(self.state.touched[0])
-        return self.iterations * self.game.n_players * self.game.n_histories
+        return self._nodes[0]
 
     @property
     def decision_nodes_touched(self) -> int:
         """Decision nodes among them."""
-        if isinstance(self.state, SampledState):
-            return int(self.state.touched[1])
-        return self.iterations * self.game.n_players * self.game.n_decision_nodes
+        return self._nodes[1]
+
+    @cached_property
+    def _nodes(self) -> tuple[int, int]:
+        kind = solver_class(self.algorithm)
+        return (0, 0) if kind is None else kind.count_nodes(self.game, self.state, self.iterations)
 
     @cached_property
     def last_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration would use."""
-        if self.state is None:
+        kind = solver_class(self.algorithm)
+        if kind is None:
             return self.policy
-        return Policy(self.game, last_iterate(self.game, self.form, self.state.strategy))
+        last = kind.last_probabilities(self.game, self.algorithm, self.state, self.locks)
+        return Policy(self.game, last)
 
     def save(self, path: str | Path) -> Path:
         """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).
@@ -195,9 +197,8 @@ class Solution:
                 "best_responses": self.best.evaluation.best_responses,
             }
             arrays["solution/best"] = self.best.policy.probabilities
-        if self.state is not None:
-            kept = STATE_KEPT if isinstance(self.state, State) else SampledState._fields
-            arrays |= {f"solution/{name}": getattr(self.state, name) for name in kept}
+        if (kind := solver_class(self.algorithm)) is not None:
+            arrays |= {f"solution/{name}": array for name, array in kind.kept(self.state).items()}
         return storage.write_arrays(path, header, arrays)
 
     @classmethod
@@ -226,13 +227,11 @@ class Solution:
                 iteration=index(of_best["iteration"]),
                 kind=KINDS[KINDS.index(of_best["kind"])],
             )
-        state: State | SampledState | None = None
-        if isinstance(algorithm, Sampling):
-            kept = {name: arrays[f"solution/{name}"] for name in SampledState._fields}
-            state = sampled_state_of(game, algorithm, kept)
-        elif isinstance(algorithm, Algorithm):
-            kept = {name: arrays[f"solution/{name}"] for name in STATE_KEPT}
-            state = state_of(game, algorithm, kept, locks)
+        state = None
+        if (kind := solver_class(algorithm)) is not None:
+            prefix = "solution/"
+            kept = {key.removeprefix(prefix): array for key, array in arrays.items()}
+            state = kind.restore(game, algorithm, kept, locks)
         return cls(
             game=game,
             algorithm=algorithm,

@@ -1,29 +1,35 @@
-"""One solver in memory: a game, an algorithm, and the arrays between two iterations."""
+"""The solver of the variants that pass over the whole game in every iteration."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from operator import index
+from typing import Any
 
 import numpy as np
 
 from .._util.memory import free_memory
-from ..algorithms import Algorithm, Record, Sampling, find_algorithm
+from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_plan
 from ..kernels import evaluation
-from ..kernels import iteration as sweeps
+from ..kernels import iteration as kernels
 from ..kernels.local_rule import LocalRule
 from ..kernels.locks import impose
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
-from ..model.policy import Policy
-from .threads import Team
+from .base import IterativeSolver, form_for
+from .threads import ThreadPool
+
+PRECISIONS = ("float64", "float32")
+"""Floats in which a solver's arrays may be kept."""
+STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
+"""The arrays of a state that are kept; the others are scratch."""
+STATE_ARRAYS = 5
+"""Regret, strategy, reach, cumulative strategy, values: the arrays that every rule needs."""
 
 
-class Solver:
+class Solver(IterativeSolver):
     """A solver whose loop is yours; :func:`tensorcfr.solve` is this with stop rules.
 
     >>> from tensorcfr import compile_game
@@ -53,6 +59,8 @@ class Solver:
         MemoryLimitError: The arrays would not fit; said before they are allocated.
     """
 
+    records = Algorithm
+
     def __init__(
         self,
         game: CompiledGame,
@@ -61,23 +69,16 @@ class Solver:
         precision: str = "float64",
         locks: LocksLike | None = None,
         threads: int = 1,
-        state: sweeps.State | None = None,
+        state: kernels.State | None = None,
         iteration: int = 0,
         memory_limit: int | None = None,
     ) -> None:
-        if not isinstance(game, CompiledGame):
-            raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
-        record = find_algorithm(algorithm)
-        if isinstance(record, Sampling):
-            raise ValueError(f"{record.name} samples; use SampledSolver(game, {record.name!r})")
-        if not isinstance(record, Algorithm):
-            raise ValueError(f"{record.name} does not iterate; use solve(game, {record.name!r})")
+        record = self._checked(game, algorithm)
         if precision not in PRECISIONS:
             raise ValueError(f"precision must be one of {PRECISIONS}, not {precision!r}")
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise ValueError(f"threads must be a number from 1, not {threads!r}")
         self.locks = locks_for(game, locks)
-        """The infosets that are not solved for."""
         limit = free_memory() if memory_limit is None else memory_limit
         if (needed := bytes_needed(game, record, precision, self.locks)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
@@ -86,111 +87,113 @@ class Solver:
         self._lanes = self.locks.lanes(self.form)
         self.algorithm = record
         self.iteration = iteration
-        self.seconds = 0.0
-        """Time spent in :meth:`step`, compiling excluded."""
         if state is None:
-            self.state = _first_state(self.form, record.rule, np.dtype(precision), self._lanes)
+            self._state = _first_state(self.form, record.rule, np.dtype(precision), self._lanes)
         else:
-            kept = {name: getattr(state, name) for name in STATE_KEPT}
-            self.state = state_of(game, record, kept, self.locks)
+            self._state = self.restore(game, record, self.kept(state), self.locks)
+        self.precision = str(self._state.regret.dtype)
         averaged = record.against == "average"
-        self._faced = np.zeros_like(self.state.reach) if averaged else None
-        self._team = Team(threads) if threads > 1 else None
+        self._average_reach = np.zeros_like(self._state.reach) if averaged else None
+        self._iterate = kernels.iterate if threads == 1 else ThreadPool(threads).iterate
+        self._turns = kernels.turns(game.n_players, record.alternating)
         self._run(0)
 
-    def step(self, iterations: int = 1) -> None:
-        """Run some iterations; each updates every player once.
+    @property
+    def state(self) -> kernels.State:  # noqa: D102
+        return self._state
 
-        Raises:
-            TypeError: ``iterations`` is no whole number.
-            ValueError: It is negative.
-        """
-        if index(iterations) < 0:
-            raise ValueError(f"iterations must not be negative, not {iterations!r}")
-        started = time.perf_counter()
-        for restarts, count in self.algorithm.runs(self.iteration + 1, index(iterations)):
-            if restarts:
-                self.state.cumulative[:] = 0.0
-            self._run(count)
-        self.seconds += time.perf_counter() - started
+    @classmethod
+    def kept(cls, state: kernels.State) -> Mapping[str, np.ndarray]:  # noqa: D102
+        return {name: getattr(state, name) for name in STATE_KEPT}
+
+    @classmethod
+    def restore(  # noqa: D102
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        kept: Mapping[str, np.ndarray],
+        locks: Locks | None = None,
+    ) -> kernels.State:
+        form, rule = form_for(game, algorithm, locks), algorithm.rule
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(STATE_KEPT, (form.n_sequences,))
+        shapes["memory"] = (len(rule.memory), form.n_sequences)
+        single = kept["regret"].dtype == np.float32
+        dtype = np.dtype(np.float32 if single else np.float64)
+        for name, shape in shapes.items():
+            array = kept[name]
+            if array.shape != shape or array.dtype != dtype:
+                raise ValueError(
+                    f"{name} is {array.dtype} {array.shape}; for {game.name} and the rule "
+                    f"{rule.name} it is {dtype} {shape}"
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} holds a value that is not finite")
+        copies = {name: np.array(kept[name], order="C") for name in STATE_KEPT}
+        return _with_scratch(form, rule, **copies)
+
+    @classmethod
+    def last_probabilities(  # noqa: D102
+        cls, game: CompiledGame, algorithm: Any, state: kernels.State, locks: Locks | None = None
+    ) -> np.ndarray:
+        form = form_for(game, algorithm, locks)
+        strategy = state.strategy.astype(np.float64)
+        if state.strategy.dtype != np.float64:
+            # Rounded probabilities sum to 1 only once they are normalised.
+            evaluation.normalise(form, strategy.copy(), strategy)
+        return game.unmerged(strategy, form)
+
+    @classmethod
+    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
+        """Every player's update passes over the whole game once."""
+        updates = iterations * game.n_players
+        return updates * game.n_histories, updates * game.n_decision_nodes
 
     def _run(self, iterations: int) -> None:
-        schedule = self.algorithm.schedule(self.iteration + 1, iterations)
-        floors = self.algorithm.floors(self.iteration + 1, iterations)
-        rule, alternating = self.algorithm.rule, self.algorithm.alternating
-        iterate = sweeps.iterate if self._team is None else self._team.iterate
-        averages = self._averages(iterations)
-        iterate(self.form, rule, schedule, alternating, self.state, floors, averages, self._lanes)
+        record, first = self.algorithm, self.iteration + 1
+        self._iterate(
+            self.form,
+            record.rule,
+            record.schedule(first, iterations),
+            self._turns,
+            self._state,
+            record.floors(first, iterations),
+            self._averages(iterations),
+            self._lanes,
+        )
         self.iteration += iterations
 
-    def _averages(self, iterations: int) -> sweeps.Averages | None:
-        """What playing against averages takes; None where current strategies are faced."""
-        if self._faced is None:
+    def _restart_average(self) -> None:
+        self._state.cumulative[:] = 0.0
+
+    def _averages(self, iterations: int) -> kernels.Averages | None:
+        """The arguments of a player who faces average strategies; None for current ones."""
+        if self._average_reach is None:
             return None
         t = np.arange(iterations + 1, dtype=np.float64) + (self.iteration + 1)
-        return sweeps.Averages(self.algorithm.weights(t), self._faced)
+        return kernels.Averages(self.algorithm.weights(t), self._average_reach)
 
-    @property
-    def nodes_touched(self) -> int:
-        """Histories visited: every player's update sweeps the whole game once."""
-        return self.iteration * self.game.n_players * self.game.n_histories
-
-    @property
-    def decision_nodes_touched(self) -> int:
-        """Decision nodes among them."""
-        return self.iteration * self.game.n_players * self.game.n_decision_nodes
-
-    def average_probabilities(self) -> np.ndarray:
-        """The average strategy, float64 (sequences,); uniform where nothing was reached."""
+    def average_probabilities(self) -> np.ndarray:  # noqa: D102
         strategy = np.empty(self.form.n_sequences)
-        evaluation.normalise(self.form, self.state.cumulative, strategy)
+        evaluation.normalise(self.form, self._state.cumulative, strategy)
         if self._lanes is not None:
             impose(self.form, self._lanes, strategy)
         return self.game.unmerged(strategy, self.form)
 
-    def average_policy(self) -> Policy:
-        """The average strategy."""
-        return Policy(self.game, self.average_probabilities())
-
-    def current_policy(self) -> Policy:
-        """The last iterate: the strategy that the next iteration will use."""
-        return Policy(self.game, last_iterate(self.game, self.form, self.state.strategy))
-
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average strategy; allocates nothing large."""
-        state = self.state
-        # Between iterations the reaches follow from the strategy, and the values are scratch.
-        evaluation.normalise(self.form, state.cumulative, state.value)
-        if self._lanes is not None:
-            impose(self.form, self._lanes, state.value)
-        evaluation.realization_plan(self.form, state.value, state.reach)
-        found = evaluate_plan(self.form, state.reach, state.value, self._lanes)
-        evaluation.realization_plan(self.form, state.strategy, state.reach)
-        return found
+        state = self._state
+        # The values are scratch between iterations, and the reaches follow from the strategy.
+        try:
+            evaluation.normalise(self.form, state.cumulative, state.value)
+            if self._lanes is not None:
+                impose(self.form, self._lanes, state.value)
+            evaluation.realization_plan(self.form, state.value, state.reach)
+            return evaluate_plan(self.form, state.reach, state.value, self._lanes)
+        finally:
+            evaluation.realization_plan(self.form, state.strategy, state.reach)
 
-    def evaluate_current(self) -> Evaluation:
-        """Values and best-response values of the last iterate."""
-        return evaluate_plan(self.form, self.state.reach, self.state.value, self._lanes)
-
-
-PRECISIONS = ("float64", "float32")
-"""Floats that a solver's arrays may be kept in."""
-STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
-"""The arrays that a solver carries from one iteration to the next; the others are scratch."""
-STATE_ARRAYS = 5
-"""Regret, strategy, reach, average, values: what every rule needs."""
-
-
-def form_for(game: CompiledGame, record: Record, locks: Locks | None = None) -> SequenceForm:
-    """The sequence form that an algorithm's arrays are over: the merged one of those that sweep,
-    unless the rule is exponential or locks tell infosets apart that are merged.
-
-    An infoset that stands for several has the sum of their regrets, which regret matching does not
-    mind, and weights of exponents do.
-    """
-    if not isinstance(record, Algorithm) or record.rule.exponential:
-        return game.form
-    return game.solver_form if locks is None or locks.keep_symmetry else game.form
+    def evaluate_current(self) -> Evaluation:  # noqa: D102
+        return evaluate_plan(self.form, self._state.reach, self._state.value, self._lanes)
 
 
 def bytes_needed(
@@ -206,19 +209,9 @@ def bytes_needed(
     return arrays * np.dtype(precision).itemsize * form_for(game, algorithm, locks).n_sequences
 
 
-def last_iterate(game: CompiledGame, form: SequenceForm, kept: np.ndarray) -> np.ndarray:
-    """The strategy of the next iteration, float64 (sequences,), from a solver's array over the
-    sequences of ``form``."""
-    strategy = kept.astype(np.float64)
-    if kept.dtype != np.float64:
-        # Rounded probabilities sum to 1 only once they are normalised.
-        evaluation.normalise(form, strategy.copy(), strategy)
-    return game.unmerged(strategy, form)
-
-
 def _first_state(
     form: SequenceForm, rule: LocalRule, dtype: np.dtype, locks: LockedLanes | None
-) -> sweeps.State:
+) -> kernels.State:
     """No regrets, no average, uniform strategies."""
     strategy, reach = np.zeros((2, form.n_sequences), dtype=dtype)
     evaluation.normalise(form, reach, strategy)
@@ -236,40 +229,10 @@ def _first_state(
     )
 
 
-def state_of(
-    game: CompiledGame,
-    algorithm: Algorithm,
-    kept: Mapping[str, np.ndarray],
-    locks: Locks | None = None,
-) -> sweeps.State:
-    """A solver's state from copies of the arrays that are kept, with fresh scratch.
-
-    Raises:
-        ValueError: An array has another shape or dtype than this game and rule have, or holds a
-            value that is not finite; names it.
-    """
-    form, rule = form_for(game, algorithm, locks), algorithm.rule
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(STATE_KEPT, (form.n_sequences,))
-    shapes["memory"] = (len(rule.memory), form.n_sequences)
-    single = kept["regret"].dtype == np.float32
-    dtype = np.dtype(np.float32 if single else np.float64)
-    for name, shape in shapes.items():
-        array = kept[name]
-        if array.shape != shape or array.dtype != dtype:
-            raise ValueError(
-                f"{name} is {array.dtype} {array.shape}; for {game.name} and the rule "
-                f"{rule.name} it is {dtype} {shape}"
-            )
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} holds a value that is not finite")
-    copies = {name: np.array(kept[name], order="C") for name in STATE_KEPT}
-    return _with_scratch(form, rule, **copies)
-
-
-def _with_scratch(form: SequenceForm, rule: LocalRule, **kept: np.ndarray) -> sweeps.State:
+def _with_scratch(form: SequenceForm, rule: LocalRule, **kept: np.ndarray) -> kernels.State:
     """A state that holds the given arrays themselves."""
     dtype = kept["regret"].dtype
-    return sweeps.State(
+    return kernels.State(
         **kept,
         value=np.zeros(form.n_sequences, dtype=dtype),
         forecast=np.zeros(form.n_sequences if rule.forecast else 0, dtype=dtype),

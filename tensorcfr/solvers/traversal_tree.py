@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from .._util.jit import kernel
 from ..errors import GameError
-from ..kernels.jit import kernel
 from ..kernels.sampling import (
     ACTOR,
     BLOCK,

@@ -16,8 +16,9 @@ from ..model.arrays import LockedLanes, SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
+from .base import form_for
 from .solution import Solution
-from .solver import form_for, state_of
+from .solver import Solver
 
 WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]]
 """A solution, whose regrets are taken if it has any, or strategies."""
@@ -51,7 +52,9 @@ def warm_state(
     """
     record = find_algorithm(algorithm)
     if not isinstance(record, Algorithm):
-        raise ValueError(f"{record.name} takes no warm start: the variants that sweep the game do")
+        raise ValueError(
+            f"{record.name} takes no warm start: the variants that pass over the whole game do"
+        )
     if not 0 < iterations < np.inf:
         raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
     locked = locks_for(game, locks)
@@ -71,7 +74,7 @@ def warm_state(
     }
     dtype = np.dtype(precision)
     kept = {name: array.astype(dtype) for name, array in kept.items()}
-    return state_of(game, record, kept, locked)
+    return Solver.restore(game, record, kept, locked)
 
 
 def _begin(

@@ -22,14 +22,12 @@ from .._util.files import replacing
 from ..invariants import check
 from ..model.arrays import (
     HistoryTree,
-    PayoffBlocks,
-    PayoffEntries,
     PublicTree,
     SequenceForm,
-    no_blocks,
 )
 from ..model.game import CompiledGame, Merged
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
+from ..payoff import KINDS
 
 FORMAT = "tensorcfr"
 """``format`` in the header of every file."""
@@ -154,23 +152,27 @@ def _fields(arrays: Mapping[str, np.ndarray], key: str, view: Any) -> list[np.nd
 
 
 def _unpack_form(arrays: Mapping[str, np.ndarray], key: str) -> SequenceForm:
-    layout = [name for name in SequenceForm._fields if name not in ("payoff", "blocks")]
+    layout = [name for name in SequenceForm._fields if name != "operator"]
+    kinds = {name: kind for name, kind in KINDS.items() if _has(arrays, f"{key}/{name}/")}
+    parts = [kind(*_fields(arrays, f"{key}/{name}", kind)) for name, kind in kinds.items()]
     return SequenceForm(
         **{name: _get(arrays, f"{key}/{name}") for name in layout},
-        payoff=PayoffEntries(*_fields(arrays, f"{key}/payoff", PayoffEntries)),
-        blocks=PayoffBlocks(*_fields(arrays, f"{key}/blocks", PayoffBlocks)),
+        # Before version 3 empty parts were kept.
+        operator=tuple(part for part in parts if not part.is_empty),
     )
+
+
+def _has(arrays: Mapping[str, np.ndarray], prefix: str) -> bool:
+    """Whether any key begins with a prefix."""
+    return any(key.startswith(prefix) for key in arrays)
 
 
 def _from_version_1(arrays: Mapping[str, np.ndarray]) -> Arrays:
     """Games of version 1 had a history tree, one hand, and single payoff entries."""
     lanes = _get(arrays, "game/form/bucket_lanes")
     renamed = {key.replace("form/payoff_", "form/payoff/"): array for key, array in arrays.items()}
-    none = no_blocks(len(_get(arrays, "game/form/player_infosets")) - 1)
-    blocks = {f"game/form/blocks/{name}": array for name, array in none._asdict().items()}
     return {
         **renamed,
-        **blocks,
         "game/form/bucket_stride": lanes,
         "game/form/bucket_mask": np.zeros_like(lanes),
         "game/form/hand_rank": np.array([[0, 1]]),

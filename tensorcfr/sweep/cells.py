@@ -11,16 +11,14 @@ from .._util.specs import parse_spec
 from ..algorithms import (
     ALGORITHMS,
     Algorithm,
-    LinearProgram,
     Record,
-    Sampling,
     find_algorithm,
 )
 from ..algorithms.records import is_whole
 from ..compilers import OPENSPIEL_PREFIX
 from ..games import make_game
 from ..model.game import CompiledGame
-from ..solvers.driver import check_stop_rules
+from ..solvers.request import check_stop_rules
 
 
 @dataclass(frozen=True)
@@ -32,9 +30,13 @@ class Budget:
     """
 
     iters: int | None = None
+    """Iterations."""
     nodes: int | None = None
+    """Nodes touched (histories visited)."""
     time_limit: float | None = None
+    """Seconds of iterating."""
     target: float | None = None
+    """Exploitability (nash_conv / players) of the average strategy."""
 
     def __post_init__(self) -> None:
         if self.iters is None and self.nodes is None and self.time_limit is None:
@@ -103,7 +105,7 @@ def cells(
     return [
         Cell(game, algorithm, seed, named[game], record)
         for game, (algorithm, record) in product(named, records.items())
-        for seed in (drawn if takes_seed(record) else [None])
+        for seed in (drawn if record.is_sampled else [None])
     ]
 
 
@@ -129,7 +131,7 @@ def read_algorithm(spec: str | Record, **options: Any) -> Record:
         record = find_algorithm(spec)
     if not options:
         return record
-    if isinstance(record, LinearProgram):
+    if record.is_exact:
         raise ValueError(f"{record.name} is exact: it takes no {', '.join(options)}")
     try:
         return record(**options)
@@ -144,25 +146,16 @@ def spec_of(record: Record) -> str:
         ValueError: A parameter is a function that is registered under no name.
     """
     known = ALGORITHMS.get(record.name)
-    if isinstance(record, LinearProgram) or record == known:
+    if record == known:
         return record.name
     record.to_dict()  # Refuses functions: two of them would share one text.
-    usual: dict[str, Any] = getattr(known, "options", {})
-    if isinstance(record, Sampling) and isinstance(known, Sampling):
-        # What the text leaves out is taken from the variant that it names.
-        variant = ALGORITHMS.get(record.variant.name, known.variant)
-        usual = {**known(variant=variant).options, "variant": known.variant.name}
+    usual = record.usual_options(known)
     changes = [
         f"{option}={_literal(value)}"
         for option, value in record.options.items()
         if option not in usual or usual[option] != value
     ]
     return f"{record.name}({', '.join(changes)})"
-
-
-def takes_seed(record: object) -> bool:
-    """Whether an algorithm draws at random: all but the full sweeps and the linear program."""
-    return not isinstance(record, (Algorithm, LinearProgram))
 
 
 def _literal(value: Any) -> str:

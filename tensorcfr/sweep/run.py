@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._util.machine import machine, versions
-from ..algorithms import LinearProgram, Record
+from .._util.processes import end_with_parent
+from ..algorithms import Record
 from ..algorithms.registry import PUBLISHED
 from ..compilers import compile_game
 from ..errors import SweepError
@@ -197,7 +198,7 @@ def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, tell: Tell) 
         told = progress.latest
         tell(cell, _News(new, share, players=game.n_players))
 
-    if isinstance(cell.record, LinearProgram):
+    if cell.record.is_exact:
         solve(compile_game("matching_pennies"), cell.record)  # Imports scipy, off the clock.
         solution = solve(game, cell.record, memory_limit=memory_limit)
     else:
@@ -258,8 +259,12 @@ class _Worker:
 
 
 def _begin_worker(pipe: Any, turn: Any, stop: Any) -> None:
-    """Ctrl-C reaches every process of a terminal; the parent decides what it means."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Ctrl-C reaches every process of a terminal, as the end of the terminal does; the parent
+    decides what it means.  If the parent is killed, so is this one."""
+    end_with_parent()
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     _Worker.pipe, _Worker.turn, _Worker.stop = pipe, turn, stop
 
 

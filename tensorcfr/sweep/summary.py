@@ -22,13 +22,17 @@ class Reached:
     """
 
     game: str
+    """Name of the game in the table."""
     algorithm: str
+    """Name of the algorithm in the table."""
     level: float
     """The exploitability (nash_conv / players), in the game's own unit."""
     seeds: int
     """Seeds that were run."""
     iteration: int | None
+    """Iterations done."""
     nodes_touched: int | None
+    """Histories visited."""
     decision_nodes_touched: int | None
     """None also where the rows do not say it."""
     seconds: float | None

@@ -33,6 +33,7 @@ class Row:
     """One checkpoint of one solve."""
 
     game: str
+    """Name of the game, with its parameters."""
     algorithm: str
     """The algorithm, and where it departs from the published one: ``dcfr(alpha=2)``."""
     parameters: str
@@ -52,12 +53,15 @@ class Row:
     exploitability: float
     """``nash_conv`` divided by the number of players."""
     players: int
+    """Number of players."""
     status: str
     """On the last row of a cell, why it ended; see :class:`tensorcfr.Status`."""
     budget: str
     """The stop rules of the sweep."""
     versions: str
+    """Versions of this library, Python, numpy and numba."""
     machine: str
+    """Processor and number of cores."""
     date: str
     """UTC, when the cell began."""
 

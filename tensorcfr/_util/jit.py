@@ -1,0 +1,161 @@
+"""How kernels are compiled: cached on disk where that is possible, and always IEEE.
+
+Additions may be fused with multiplications, nothing else is reordered: the same game gives
+the same bits in every run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.dispatcher import Dispatcher
+from numba.extending import register_jitable
+
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
+
+
+class SlowStartWarning(UserWarning):
+    """Compiled kernels cannot be kept, so every process compiles them again."""
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """``numba.njit`` with a disk cache; without one, and a warning, where it has no place."""
+    compiled = numba.njit(nogil=True, **_OPTIONS)(function)
+    if not isinstance(compiled, Dispatcher):
+        return compiled  # The JIT is off.
+    try:
+        compiled._cache = _KernelCache(function)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        warnings.warn(
+            "compiled kernels cannot be kept: neither the package's __pycache__ nor the user's "
+            "cache directory can be written, so every process spends seconds compiling; set "
+            "NUMBA_CACHE_DIR to a directory that can be written",
+            SlowStartWarning,
+            stacklevel=2,
+        )
+    return compiled
+
+
+class _KernelCache(FunctionCache):
+    """Numba's cache of one kernel; files that cannot be read are removed and written anew.
+
+    A process that was killed, a full disk, or another version whose modules had other names can
+    leave such files.  Numba passes on the error, whichever it is.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        found = self._cache_file
+        self._cache_file = _CheckedFile(
+            # Not the name that numba chooses: earlier versions of this library read that one.
+            found._cache_path,
+            f"{self._impl.filename_base}.checked",
+            found._source_stamp,
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled kernel for a signature, or None where it must be compiled."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            self._cache_file.remove()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel; without a place to keep it, it serves this process only."""
+        try:
+            super().save_overload(sig, data)
+        except OSError:
+            return  # A full disk, say: no reason to give up the kernel.
+        except Exception:
+            # Another process has damaged the index since it was read.
+            self._cache_file.remove()
+            with suppress(OSError):
+                super().save_overload(sig, data)
+
+
+class _CheckedFile(IndexDataCacheFile):
+    """Index and code files of one kernel, each behind the digest of its content.
+
+    Without the digest, a flipped bit in a code file would be executed.
+    """
+
+    def remove(self) -> None:
+        """Delete the index, and with it every code file that it names."""
+        with suppress(OSError):
+            Path(self._index_path).unlink()
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep the code of a signature, with the signature: after :meth:`remove` another process
+        may give the name of its file to other code."""
+        super().save(key, (key, data))
+
+    def load(self, key: Any) -> Any:
+        """The code of a signature, or None."""
+        found = super().load(key)
+        return found[1] if found is not None and found[0] == key else None
+
+    def _load_index(self) -> Any:
+        # The parts are written as one: numba reads its version before the rest.
+        try:
+            content = _checked(Path(self._index_path).read_bytes())
+        except FileNotFoundError:
+            return {}
+        version, stamp, overloads = pickle.loads(content)
+        return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _save_index(self, overloads: Any) -> None:
+        content = self._dump((self._version, self._source_stamp, overloads))
+        with self._open_for_write(self._index_path) as file:
+            file.write(hashlib.sha256(content).digest() + content)
+
+    def _load_data(self, name: str) -> Any:
+        content = _checked(Path(self._data_path(name)).read_bytes())
+        return pickle.loads(content)
+
+    def _save_data(self, name: str, data: Any) -> None:
+        content = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(hashlib.sha256(content).digest() + content)
+
+
+def _checked(content: bytes) -> bytes:
+    """What is behind a digest.
+
+    Raises:
+        ValueError: The digest is that of something else.
+    """
+    size = hashlib.sha256().digest_size
+    digest, content = content[:size], content[size:]
+    if hashlib.sha256(content).digest() != digest:
+        raise ValueError("a file of the kernel cache is damaged")
+    return content
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A piece of a kernel: compiled as part of the kernels that call it.
+
+    What Python calls is the function as it is written.  Unpacking a game for Python would be a
+    quarter of the time that compiling takes.
+    """
+    return register_jitable(
+        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
+    )(function)
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """A piece of kernels that is compiled once for all that call it, and not again in each.
+
+    A call hands over every array of its arguments: for work of microseconds and more.
+    """
+    return register_jitable(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)

@@ -1,0 +1,277 @@
+"""Colour refinement: which private hands the payoffs of a game cannot tell apart.
+
+The method is that for linear programs (Grohe, Kersting, Mladenov and Selman, "Dimension reduction
+via colour refinement", 2014).  All hands begin with one colour.  Two hands get different colours
+as soon as their multisets of payoffs, against the opponent's hands under the colours so far,
+differ.  Multisets are compared by hash: a uint64 per element, summed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._util.limits import PAYOFF_HASH_STEPS
+from ..model.arrays import CHANCE, PublicTree
+from ..model.levels import levels_below_root
+
+HASH_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+"""The increment of splitmix64: 2^64 divided by the golden ratio."""
+
+
+@dataclass
+class Colours:
+    """What tells hands apart."""
+
+    hand: list[np.ndarray]
+    """int64 (hands,), for each player: colour."""
+    signatures: list[np.ndarray]
+    """uint64 (nodes, hands), for each player: hash of the hand's subgame from the node on."""
+
+
+# ---------------------------------------------------------------------------------------- hashes
+
+
+def hash_one(values: np.ndarray) -> np.ndarray:
+    """Hash of uint64 values (the finaliser of splitmix64; a bijection)."""
+    with np.errstate(over="ignore"):
+        values = values + HASH_INCREMENT
+        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return values ^ (values >> np.uint64(31))
+
+
+def hash_pair(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Hash of ordered pairs of uint64 values."""
+    with np.errstate(over="ignore"):
+        return hash_one(hash_one(first) * np.uint64(3) + second)
+
+
+def hash_sum(hashes: np.ndarray, axis: int) -> np.ndarray:
+    """Hash of multisets: their elements' hashes, summed along an axis, modulo 2^64."""
+    with np.errstate(over="ignore"):
+        return np.asarray(hashes.sum(axis=axis, dtype=np.uint64))
+
+
+def float_bits(numbers: np.ndarray) -> np.ndarray:
+    """Floats as uint64; numbers that agree to :data:`PAYOFF_HASH_STEPS` have the same bits."""
+    mantissa, exponent = np.frexp(numbers)
+    rounded = np.ldexp(np.round(mantissa * PAYOFF_HASH_STEPS) / PAYOFF_HASH_STEPS, exponent) + 0.0
+    return np.ascontiguousarray(rounded).view(np.uint64)
+
+
+def as_uint64(numbers: np.ndarray) -> np.ndarray:
+    """Integers as uint64, negative ones modulo 2^64."""
+    return numbers.astype(np.int64).view(np.uint64)
+
+
+# ------------------------------------------------------------------------------------ refinement
+
+
+def root_colours(tree: PublicTree) -> Colours | None:
+    """Colours of the hands once refinement changes nothing any more.
+
+    Returns:
+        The colours; None if all hands differ and there is no public chance, whose outcomes could
+        be alike.
+    """
+    public_chance = bool((tree.player == CHANCE).any())
+    colour = [np.zeros(hands, dtype=np.int64) for hands in tree.prior.shape]
+    hashes = _PayoffHashes(tree)
+    signatures: list[np.ndarray] = []
+
+    def by_terminals() -> list[np.ndarray]:
+        return hashes.bags_of_terminals(colour)
+
+    def by_tree() -> list[np.ndarray]:
+        signatures[:] = _signatures(tree, hashes, colour)
+        return [own[0] for own in signatures]
+
+    # First as multisets of terminals, which is quick and tells most hands apart.
+    for hash_of_hands in (by_terminals, by_tree):
+        while True:
+            before = [int(own.max()) for own in colour]
+            colour = [
+                _number(hash_pair(own.astype(np.uint64), new))
+                for own, new in zip(colour, hash_of_hands(), strict=True)
+            ]
+            after = [int(own.max()) for own in colour]
+            all_differ = all(top + 1 == len(own) for top, own in zip(after, colour, strict=True))
+            if all_differ and not public_chance:
+                return None
+            if after == before:
+                break
+    return Colours(colour, signatures)
+
+
+def tells_hands_apart(tables: PublicTree, ways: np.ndarray) -> bool:
+    """Whether the payoffs alone tell all hands of a game without public chance apart.
+
+    Args:
+        tables: Arrays over public states in place of those over nodes.
+        ways: int64 (states,): how many nodes each state is.
+    """
+    colour = [np.zeros(hands, dtype=np.int64) for hands in tables.prior.shape]
+    hashes = _PayoffHashes(tables)
+    while True:
+        before = [int(own.max()) for own in colour]
+        colour = [
+            _number(hash_pair(own.astype(np.uint64), new))
+            for own, new in zip(colour, hashes.bags_of_terminals(colour, ways), strict=True)
+        ]
+        after = [int(own.max()) for own in colour]
+        if all(top + 1 == len(own) for top, own in zip(after, colour, strict=True)):
+            return True
+        if after == before:
+            return False
+
+
+def _number(values: np.ndarray) -> np.ndarray:
+    """Numbers from 0 for distinct values, in the order in which the values occur first."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+class _PayoffHashes:
+    """Hashes of the rows of every payoff table, under given colours."""
+
+    def __init__(self, tree: PublicTree) -> None:
+        self.terminals = np.flatnonzero(tree.payoff >= 0)
+        payoff = tree.payoff[self.terminals].astype(np.int64)
+        weight = tree.weight[self.terminals].astype(np.int64)
+        pair = weight * len(tree.matrix_table) + tree.matrix[payoff]
+        distinct, self.table = np.unique(pair, return_inverse=True)
+        self.coefficient = float_bits(tree.coefficient[payoff])
+        weights, matrices = np.divmod(distinct, len(tree.matrix_table))
+        self.possible = tree.alive[weights]
+        bits = float_bits(tree.expected_utility(weights, matrices))
+        mass = np.where(self.possible, tree.prior * tree.weight_table[weights], 0.0)
+        self.cell = hash_pair(hash_pair(bits[:, 0], bits[:, 1]), float_bits(mass))
+
+    def rows(self, colour: list[np.ndarray]) -> list[np.ndarray]:
+        """uint64 (tables, hands), for each player."""
+        found = []
+        for player in range(2):
+            cell, possible = self.cell, self.possible
+            if player == 1:
+                cell, possible = cell.swapaxes(1, 2), possible.swapaxes(1, 2)
+            hashes = hash_pair(cell, colour[1 - player].astype(np.uint64))
+            found.append(hash_sum(np.where(possible, hashes, np.uint64(0)), axis=2))
+        return found
+
+    def bags_of_terminals(
+        self, colour: list[np.ndarray], ways: np.ndarray | None = None
+    ) -> list[np.ndarray]:
+        """The payoffs of each hand as a multiset over all terminals, uint64 (hands,), for each
+        player; ``ways``, int64 (nodes,), says how often each node counts."""
+        kinds, kind, count = np.unique(
+            np.stack([self.table.astype(np.uint64), self.coefficient]),
+            axis=1,
+            return_inverse=True,
+            return_counts=True,
+        )
+        if ways is not None:
+            count = np.zeros(len(count), dtype=np.int64)
+            np.add.at(count, kind, ways[self.terminals])
+        table = kinds[0].astype(np.int64)
+        with np.errstate(over="ignore"):
+            return [
+                hash_sum(
+                    hash_pair(own[table], kinds[1][:, None]) * count.astype(np.uint64)[:, None],
+                    axis=0,
+                )
+                for own in self.rows(colour)
+            ]
+
+
+def _signatures(
+    tree: PublicTree, payoffs: _PayoffHashes, colour: list[np.ndarray]
+) -> list[np.ndarray]:
+    """Hash of each hand's subgame at every node, from the leaves up.
+
+    Returns:
+        uint64 (nodes, hands), for each player.
+    """
+    found = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
+    for own, row in zip(found, payoffs.rows(colour), strict=True):
+        own[payoffs.terminals] = hash_pair(row[payoffs.table], payoffs.coefficient[:, None])
+    possible = possible_hands(tree)
+    for level in reversed(list(levels_below_root(tree.first_child))):
+        children = np.arange(level.start, level.stop)
+        above = tree.parent[children]
+        by_chance = tree.player[above] == CHANCE
+        action = (children - tree.first_child[above]).astype(np.uint64)
+        with np.errstate(over="ignore"):
+            # Actions are told apart by their number, outcomes of chance by their subgames alone.
+            node = node_signatures(found, possible, colour, children, tree.weight)
+            step = np.where(by_chance, node, action)
+            step = hash_pair(step, as_uint64(tree.player[above]))
+            for player, own in enumerate(found):
+                part = hash_pair(own[children], step[:, None])
+                part = np.where(possible[player][tree.weight[children]], part, np.uint64(0))
+                np.add.at(own, above, part)
+    return found
+
+
+def possible_hands(tree: PublicTree) -> list[np.ndarray]:
+    """The hands that each player may hold, bool (weights, hands), for each player."""
+    return [np.any(tree.alive, axis=2), np.any(tree.alive, axis=1)]
+
+
+def node_signatures(
+    signatures: list[np.ndarray],
+    possible: list[np.ndarray],
+    colour: list[np.ndarray],
+    nodes: np.ndarray,
+    weight: np.ndarray,
+) -> np.ndarray:
+    """Hash of the subgame of some nodes, over all hands of both players.
+
+    Args:
+        signatures: Those of the hands.
+        possible: The hands that each player may hold.
+        colour: int64 (hands,), for each player.
+        nodes: int64: the nodes.
+        weight: int (all nodes,): row of the weight table.
+
+    Returns:
+        uint64, of the shape of ``nodes``.
+    """
+    total = np.zeros(len(nodes), dtype=np.uint64)
+    for own, can, hand in zip(signatures, possible, colour, strict=True):
+        hashes = hash_pair(own[nodes], hand.astype(np.uint64))
+        part = hash_sum(np.where(can[weight[nodes]], hashes, np.uint64(0)), axis=1)
+        total = hash_pair(total, part)
+    return total
+
+
+def is_uniform(tree: PublicTree, colours: Colours) -> bool:
+    """Whether hands of one colour have equal subgames at every node where they are possible.
+
+    In games with flushes, say, suits are alike at the root and differ further down.
+    """
+    for own, can, hand in zip(colours.signatures, possible_hands(tree), colours.hand, strict=True):
+        possible = can[tree.weight]
+        for colour in range(int(hand.max()) + 1):
+            members = np.flatnonzero(hand == colour)
+            if len(members) == 1:
+                continue
+            given, here = own[:, members], possible[:, members]
+            first = given[np.arange(len(given)), here.argmax(axis=1)]
+            if (here & (given != first[:, None])).any():
+                return False
+    return True
+
+
+def outcome_signatures(tree: PublicTree, colours: Colours) -> np.ndarray:
+    """uint64 (nodes,): equal for children of a chance node whose subgames are alike; 0 where
+    chance did not step."""
+    by_chance = np.zeros(tree.n_nodes, dtype=bool)
+    by_chance[1:] = tree.player[tree.parent[1:]] == CHANCE
+    found = np.zeros(tree.n_nodes, dtype=np.uint64)
+    nodes = np.flatnonzero(by_chance)
+    found[nodes] = node_signatures(
+        colours.signatures, possible_hands(tree), colours.hand, nodes, tree.weight
+    )
+    return found

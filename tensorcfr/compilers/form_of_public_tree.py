@@ -1,0 +1,314 @@
+"""The sequence form of private hands x public tree, without expanding their product.
+
+Lanes are hands x public nodes.  Public nodes that were reached by the same actions are adjacent,
+so that the last sequences of terminals of one kind are contiguous for both players.  These
+contiguous runs are the blocks of the payoff operator.
+
+The twin for games that came in as histories is :mod:`.form_of_histories`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.arrays import PublicTree, SequenceForm
+from ..model.chunks import ALIGNED
+from ..model.levels import levels_below_root
+from . import payoff_blocks
+from .payoff_blocks import NO_STEP, Entries, sequences_of
+from .tables import smallest_int
+
+
+@dataclass
+class Steps:
+    """Each player's last own step before every public node.
+
+    A step is identified by the public node that it leads into.
+    """
+
+    last: np.ndarray
+    """int32 (players, nodes): the player's last own step; before the first the entry, ``NO_STEP``
+    in a whole game."""
+    level: np.ndarray
+    """int16 (players, nodes): the level of an infoset here, if it is the player's."""
+    turn: np.ndarray
+    """int16 (nodes,): larger at a node than at its parent, unless the node is a terminal."""
+    reachable: np.ndarray
+    """bool (nodes,): whether some deal gets there."""
+
+
+class Forest(NamedTuple):
+    """How a part of a game is entered: subtrees whose roots are the children of node 0.
+
+    Node 0 is a chance node that is no part of the game.
+    """
+
+    entry: np.ndarray
+    """int64 (players, roots): which of the player's entries leads to each root."""
+    mask: tuple[np.ndarray, ...]
+    """int64 (entries,), for each player: row of the masks of :func:`possible_hands`, the hands
+    that each entry has sequences of."""
+
+
+class Built(NamedTuple):
+    """A sequence form, and where the public nodes lie in it."""
+
+    form: SequenceForm
+    tree: PublicTree
+    """The public tree with buckets and ranks."""
+    last: np.ndarray
+    """int32 (players, nodes): the player's last own step, or entry; see :class:`Steps`."""
+    entered: Entries
+    """The sequences of the entries."""
+
+
+def build(tree: PublicTree) -> tuple[SequenceForm, PublicTree]:
+    """The sequence form of a two-player game, and its public tree with buckets and ranks."""
+    built = lay_out(tree)
+    parts = tuple(part for part in built.form.operator if not part.is_empty)
+    return built.form._replace(operator=parts), built.tree
+
+
+def lay_out(tree: PublicTree, forest: Forest | None = None) -> Built:
+    """The sequence form of a two-player game, or of a part of one, with both parts of its payoff
+    operator, empty or not."""
+    steps = _trace(tree, forest)
+    possible, masks = possible_hands(tree, everybody=forest is not None)
+    bucket, table, bucket_mask = _buckets(tree, steps, possible)
+    rank = _ranks(tree, steps, bucket, table)
+    tree = tree._replace(bucket=smallest_int(bucket), rank=smallest_int(rank))
+    layout, entered = _layout(tree, table, bucket_mask, masks, forest)
+    layout["infoset_parent"] = _parents(tree, steps, layout, entered)
+    operator = payoff_blocks.build(tree, steps.last, steps.reachable, layout, entered)
+    return Built(SequenceForm(**layout, operator=operator), tree, steps.last, entered)
+
+
+def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
+    """Follow every player's last own step down the tree, level by level."""
+    nodes, players = tree.n_nodes, tree.n_players
+    last = np.full((players, nodes), NO_STEP, dtype=np.int32)
+    level = np.zeros((players, nodes), dtype=np.int16)
+    turn = np.zeros(nodes, dtype=np.int16)
+    for depth, here in enumerate(levels_below_root(tree.first_child), start=1):
+        above = tree.parent[here]
+        actor = tree.player[above]
+        turn[here] = depth
+        for player in range(players):
+            own = actor == player
+            step = np.arange(here.start, here.stop)
+            last[player, here] = np.where(own, step, last[player, above])
+            level[player, here] = level[player, above] + own
+        if forest is not None and depth == 1:
+            last[:, here] = -1 - forest.entry
+    if (stage := _game_stages(tree)) is not None:
+        turn = stage
+        for player in range(players):
+            own = np.unique(stage[(tree.player == player) & tree.exists])
+            level[player] = np.searchsorted(own, stage)
+    return Steps(last, level, turn, tree.exists)
+
+
+def _game_stages(tree: PublicTree) -> np.ndarray | None:
+    """How far the game has got, if player and number of actions determine it.
+
+    In liar's dice they do: each bid leaves fewer bids.  Then all nodes with one last bid make one
+    bucket, whatever the number of bids before it, which gives fewer buckets and longer runs of
+    lanes.  In poker they do not: a raise may be answered by a raise.
+
+    Returns:
+        int16 (nodes,): a stage that is larger at a decision node than at its parent; None if
+        there is none.
+    """
+    acting = np.flatnonzero((tree.first_child[1:] > tree.first_child[:-1]) & tree.exists)
+    n_children = (tree.first_child[acting + 1] - tree.first_child[acting]).astype(np.int64)
+    key = n_children * (tree.n_players + 1) + tree.player[acting]
+    kinds, kind = np.unique(key, return_inverse=True)
+    of = np.full(tree.n_nodes, -1, dtype=np.int64)
+    of[acting] = kind
+    below = acting[1:]
+    edges = np.unique(of[tree.parent[below]] * len(kinds) + of[below])
+    above, below = edges // len(kinds), edges % len(kinds)
+    stage = np.zeros(len(kinds), dtype=np.int64)
+    # The longest path through the kinds; a cycle of kinds has none.
+    for _ in range(len(kinds) + 1):
+        before = stage.copy()
+        np.maximum.at(stage, below, stage[above] + 1)
+        if np.array_equal(stage, before):
+            found = np.zeros(tree.n_nodes, dtype=np.int16)
+            found[acting] = stage[kind]
+            return found
+    return None
+
+
+def possible_hands(tree: PublicTree, *, everybody: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The hands that each player may hold, under each row of the weight table.
+
+    Args:
+        tree: The public tree.
+        everybody: Whether there is a mask of all hands of each player too, whatever the weights.
+
+    Returns:
+        int64 (players, weights): a mask; and the masks, bool (masks, most hands).  With
+        ``everybody``, the masks of all hands are a column more.
+    """
+    alive = tree.alive
+    most = max(tree.prior.shape)
+    rows = []
+    for player in range(tree.n_players):
+        others = tuple(axis + 1 for axis in range(tree.n_players) if axis != player)
+        own = np.asarray(alive.any(axis=others))
+        if everybody:
+            own = np.concatenate([own, np.ones((1, own.shape[1]), dtype=bool)])
+        rows.append(np.pad(own, ((0, 0), (0, most - own.shape[1]))))
+    masks, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
+    return which.reshape(tree.n_players, -1), masks
+
+
+def _buckets(
+    tree: PublicTree, steps: Steps, possible: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Decision nodes by player, level, number of actions and possible hands.
+
+    Returns:
+        int64 (nodes,): bucket, or -1; int64 (buckets, 4): player, level, actions and public
+        nodes of each bucket; int64 (buckets,): its mask.
+    """
+    deciding = np.flatnonzero((tree.player >= 0) & steps.reachable)
+    player = tree.player[deciding].astype(np.int64)
+    level = steps.level[player, deciding].astype(np.int64)
+    actions = (tree.first_child[deciding + 1] - tree.first_child[deciding]).astype(np.int64)
+    mask = possible[player, tree.weight[deciding]]
+    most = int(actions.max(initial=0)) + 1
+    masks, levels = int(possible.max(initial=0)) + 1, int(level.max(initial=0)) + 1
+    key = ((player * levels + level) * most + actions) * masks + mask
+    distinct, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
+    bucket = np.full(tree.n_nodes, -1, dtype=np.int64)
+    bucket[deciding] = inverse
+    rest, bucket_mask = np.divmod(distinct, masks)
+    rest, bucket_actions = np.divmod(rest, most)
+    owner, bucket_level = np.divmod(rest, levels)
+    return bucket, np.stack([owner, bucket_level, bucket_actions, count], axis=1), bucket_mask
+
+
+def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Place of every decision node among those of its bucket, int64 (nodes,).
+
+    Turn by turn, nodes are sorted by the bucket of their parent, the action, and the place of the
+    parent; so the nodes that one action reaches from one bucket are in the order of that bucket.
+    Within a bucket, nodes whose actions end the game equally often are adjacent, which makes the
+    slices of the sparse part of the payoff operator wide.
+    """
+    kind = _kinds(tree, steps, bucket)
+    place = np.zeros(tree.n_nodes, dtype=np.int64)
+    by_turn = np.argsort(steps.turn[1:], kind="stable") + 1
+    ends = np.cumsum(np.bincount(steps.turn[1:]))
+    for here in np.split(by_turn, ends[:-1]):
+        above = tree.parent[here]
+        action = here - tree.first_child[above]
+        order = np.lexsort((place[above], action, kind[above]))
+        place[here[order]] = np.arange(len(here))
+    deciding = np.flatnonzero(bucket >= 0)
+    order = np.lexsort((place[deciding], steps.turn[deciding], kind[deciding]))
+    first = np.cumsum(table[:, 3]) - table[:, 3]
+    rank = np.full(tree.n_nodes, -1, dtype=np.int64)
+    ordered = deciding[order]
+    rank[ordered] = np.arange(len(ordered)) - first[bucket[ordered]]
+    return rank
+
+
+def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
+    """One number per node for its bucket and for how often each action ends the game; negative,
+    by turn, where nobody decides.  int64 (nodes,)."""
+    ends = np.zeros(tree.n_nodes, dtype=np.int64)
+    over = np.flatnonzero((tree.payoff >= 0) & steps.reachable)
+    for own in steps.last:
+        ended = own[over]
+        ends += np.bincount(ended[ended >= 0], minlength=tree.n_nodes)
+    # Only equality matters: the tuple is hashed as a sum of products with odd numbers.
+    stepped = np.arange(1, tree.n_nodes)
+    action = stepped - tree.first_child[tree.parent[1:]]
+    mixed = np.zeros(tree.n_nodes, dtype=np.int64)
+    np.add.at(mixed, tree.parent[1:], ends[1:] * (2 * (action.astype(np.int64) + 1) ** 3 + 1))
+    met, inverse = np.unique(mixed, return_inverse=True)
+    return np.where(bucket >= 0, bucket * len(met) + inverse, -1 - steps.turn)
+
+
+def _layout(
+    tree: PublicTree,
+    table: np.ndarray,
+    bucket_mask: np.ndarray,
+    masks: np.ndarray,
+    forest: Forest | None,
+) -> tuple[dict[str, np.ndarray], Entries]:
+    """The fields of :class:`SequenceForm` that say the layout, ``infoset_parent`` apart; and the
+    entries, whose sequences come before the player's others, hand by hand.
+
+    In a part of a game every bucket begins at a multiple of :data:`ALIGNED` sequences: vectors that
+    cross cache lines make passes half as fast again.
+    """
+    owner, level, actions, nodes = (np.ascontiguousarray(column) for column in table.T)
+    hand_rank = np.zeros((len(masks), masks.shape[1] + 1), dtype=np.int64)
+    np.cumsum(masks, axis=1, out=hand_rank[:, 1:])
+    lanes = nodes * hand_rank[bucket_mask, -1]
+    players = np.arange(tree.n_players + 1)
+    player_buckets = np.searchsorted(owner, players)
+    infosets = np.append(0, np.cumsum(lanes))
+    unit = 1 if forest is None else ALIGNED
+    sequences = np.append(0, np.cumsum(-(-lanes * actions // unit) * unit))
+    if forest is None:
+        counts = np.ones(tree.n_players, dtype=np.int64)
+        mask = stride = np.zeros(tree.n_players, dtype=np.int64)
+        width = counts
+    else:
+        counts = np.array(list(map(len, forest.mask)))
+        mask = np.concatenate(forest.mask)
+        stride, width = np.ones_like(mask), hand_rank[mask, -1]
+    first = np.cumsum(counts) - counts
+    before = -(-np.add.reduceat(width, first) // unit) * unit
+    player_sequences = sequences[player_buckets] + np.append(0, np.cumsum(before))
+    within = np.cumsum(width) - width
+    within -= np.repeat(within[first], counts)
+    entered = Entries(first, np.repeat(player_sequences[:-1], counts) + within, stride, mask)
+    layout = {
+        "player_infosets": infosets[player_buckets],
+        "player_sequences": player_sequences,
+        "player_buckets": player_buckets,
+        "bucket_level": level,
+        "bucket_actions": actions,
+        "bucket_lanes": lanes,
+        "bucket_infoset": infosets[:-1],
+        "bucket_sequence": sequences[:-1] + np.cumsum(before)[owner],
+        "bucket_stride": nodes,
+        "bucket_mask": bucket_mask,
+        "hand_rank": hand_rank,
+    }
+    return layout, entered
+
+
+def _parents(
+    tree: PublicTree, steps: Steps, layout: dict[str, np.ndarray], entered: Entries
+) -> np.ndarray:
+    """The owner's last sequence before every infoset, uint32 (infosets,)."""
+    deciding = np.flatnonzero(tree.bucket >= 0)
+    bucket = tree.bucket[deciding]
+    order = np.lexsort((tree.rank[deciding], bucket))
+    deciding, bucket = deciding[order], bucket[order]
+    step = steps.last[tree.player[deciding], deciding]
+    player = tree.player[deciding].astype(np.int64)
+    first, stride, mask = sequences_of(tree, layout, entered, player, step)
+    parent = np.empty(int(layout["player_infosets"][-1]), dtype=np.uint32)
+    ends = np.cumsum(np.bincount(bucket, minlength=len(layout["bucket_lanes"])))
+    begin = 0
+    for b, end in enumerate(ends.tolist()):
+        rank_here = layout["hand_rank"][layout["bucket_mask"][b]]
+        held = np.flatnonzero(np.diff(rank_here))
+        at, nodes = int(layout["bucket_infoset"][b]), end - begin
+        for hand in held.tolist():
+            above = layout["hand_rank"][mask[begin:end], hand]
+            parent[at : at + nodes] = first[begin:end] + above * stride[begin:end]
+            at += nodes
+        begin = end
+    return parent

@@ -1,0 +1,220 @@
+"""Checks of the rules of a game of private hands; every error names the public history."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+
+import numpy as np
+
+from .._util.limits import CHANCE_TOLERANCE
+from ..errors import GameError
+from ..model.arrays import CHANCE, TERMINAL, PublicTree
+from ..rules import Chance, Decision, Payoff, PublicTreeGame
+from .histories import name_history
+
+
+@dataclass
+class States:
+    """The public states of a game, in the order in which the walk found them."""
+
+    name: str
+    """The game's."""
+    nodes: list[Decision | Chance | Payoff] = field(default_factory=list)
+    """What the rules say about each state."""
+    children: list[list[int]] = field(default_factory=list)
+    edges: list[list[Hashable]] = field(default_factory=list)
+    """Actions or outcomes of each state."""
+    reached_from: list[tuple[int, Hashable]] = field(default_factory=list)
+    """The state from which each state was found first, and the step between them."""
+
+    def where(self, state: int) -> str:
+        """The name of a public history in error messages."""
+        labels: list[Hashable] = []
+        while state:
+            state, edge = self.reached_from[state]
+            labels.append(edge)
+        return f"public {name_history(labels[::-1])}" if labels else "the public root"
+
+
+def checked_prior(game: PublicTreeGame) -> np.ndarray:
+    """The prior as a float64 array of the right shape, checked; so are the hands.
+
+    Raises:
+        GameError: A field is missing, a player has a hand twice, or the prior has another shape,
+            holds something else than probabilities, or does not sum to 1.
+    """
+    for name in ("hands", "prior"):
+        if not hasattr(game, name):
+            raise GameError(f"{game.name}: {name} is not set")
+    for player, own in enumerate(game.hands):
+        if len(set(map(str, own))) != len(own):
+            raise GameError(f"{game.name}: player {player} has a hand twice: {list(map(str, own))}")
+    prior = np.asarray(game.prior, dtype=np.float64)
+    shape = tuple(len(own) for own in game.hands)
+    if len(shape) != game.n_players or prior.shape != shape:
+        raise GameError(
+            f"{game.name}: prior has shape {prior.shape}, but there are {game.n_players} players "
+            f"with {', '.join(map(str, shape))} hands"
+        )
+    wrong = ~((prior >= 0) & (prior < np.inf))
+    if wrong.any():
+        raise GameError(
+            f"{game.name}: prior holds {float(prior[wrong][0])!r}, which is no probability"
+        )
+    if abs(prior.sum() - 1.0) > CHANCE_TOLERANCE:
+        raise GameError(f"{game.name}: prior sums to {float(prior.sum())!r}, not 1")
+    return np.array(prior)
+
+
+def check_decision(game: PublicTreeGame, states: States, node: Decision, index: int) -> None:
+    """Check one public decision: its label, its player, its actions."""
+    if node.infoset is not None and not isinstance(node.infoset, str):
+        raise GameError(f"public label {node.infoset!r} is not a string, at {states.where(index)}")
+    if node.infoset is not None and game.states_repeat:
+        raise GameError(
+            f"public label {node.infoset!r} at {states.where(index)}: where states repeat, public "
+            "nodes are named by the steps that lead to them, and infoset must be None"
+        )
+    if not isinstance(node.player, (int, np.integer)) or not 0 <= node.player < game.n_players:
+        raise GameError(
+            f"player {node.player!r} acts, but the players are 0 to {game.n_players - 1}, "
+            f"at {states.where(index)}"
+        )
+    if isinstance(node.actions, str) or not hasattr(node.actions, "__len__"):
+        raise GameError(
+            f"the actions must be a sequence, not {node.actions!r}, at {states.where(index)}"
+        )
+    if not len(node.actions):
+        raise GameError(f"there are no actions at {states.where(index)}")
+    if len(set(map(str, node.actions))) != len(node.actions):
+        raise GameError(
+            f"an action is named twice: {list(map(str, node.actions))}, at {states.where(index)}"
+        )
+
+
+def check_chance(states: States, node: Chance, index: int) -> None:
+    """Check one public chance node, except its probabilities."""
+    if not isinstance(node.outcomes, Mapping):
+        raise GameError(
+            f"chance must map outcomes to probabilities, not {node.outcomes!r}, "
+            f"at {states.where(index)}"
+        )
+    if not node.outcomes:
+        raise GameError(f"chance has no outcomes at {states.where(index)}")
+    if len(set(map(str, node.outcomes))) != len(node.outcomes):
+        raise GameError(
+            f"an outcome is named twice: {list(map(str, node.outcomes))}, at {states.where(index)}"
+        )
+
+
+def checked_chance(
+    given: object, outcome: Hashable, hands: tuple[int, ...], where: str
+) -> np.ndarray:
+    """The probability of an outcome as float64 (hands of player 0, ...), read-only."""
+    try:
+        return np.broadcast_to(np.asarray(given, dtype=np.float64), hands)
+    except (TypeError, ValueError):
+        raise GameError(
+            f"the chance probability of {str(outcome)!r} must be a number or an array "
+            f"that broadcasts to {hands}, not {given!r}, at {where}"
+        ) from None
+
+
+def checked_coefficient(payoff: Payoff, where: str) -> float:
+    """The coefficient of a payoff: a finite number."""
+    if not isinstance(payoff.coefficient, Real) or not np.isfinite(float(payoff.coefficient)):
+        raise GameError(
+            f"payoff coefficient {payoff.coefficient!r} is not a finite number, at {where}"
+        )
+    return float(payoff.coefficient)
+
+
+def checked_matrix(
+    game: PublicTreeGame, payoff: Payoff, hands: tuple[int, ...], where: str
+) -> np.ndarray:
+    """A payoff matrix, float64 (players, hands of player 0, ...)."""
+    shape = (game.n_players, *hands)
+    given = game.matrix(payoff.matrix)
+    try:
+        matrix = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GameError(
+            f"payoff matrix {payoff.matrix!r} must be an array of shape {shape}, not {given!r}, "
+            f"at {where}"
+        ) from None
+    if matrix.shape != shape:
+        raise GameError(
+            f"payoff matrix {payoff.matrix!r} has shape {matrix.shape}, not {shape}, at {where}"
+        )
+    return np.array(matrix)
+
+
+def check_deals(game: PublicTreeGame, states: States, tree: PublicTree, state: np.ndarray) -> None:
+    """Check chance probabilities and utilities, for the deals that get to each node.
+
+    Values for other deals may be anything.
+
+    Args:
+        game: The rules.
+        states: Its public states.
+        tree: The public tree.
+        state: int (nodes,): state of each public node.
+    """
+    possible = tree.alive
+    relevant = (tree.player == CHANCE) | (tree.player == TERMINAL)
+    pairs = state[relevant].astype(np.int64) * len(possible) + tree.weight[relevant]
+    distinct, first = np.unique(pairs, return_index=True)
+    in_tree_order = [divmod(pair, len(possible)) for pair in distinct[np.argsort(first)].tolist()]
+    for index, weight in in_tree_order:
+        node = states.nodes[index]
+        if isinstance(node, Chance):
+            outcomes = list(map(str, node.outcomes))
+            rows = np.array([tree.chance_table[row] for row in _rows(tree, state, index)])
+            _check_probabilities(game, rows, possible[weight], outcomes, states.where(index))
+    for index, weight in in_tree_order:
+        node = states.nodes[index]
+        if isinstance(node, Payoff):
+            payoff = int(tree.payoff[int(np.argmax(state == index))])
+            table = node.coefficient * tree.matrix_table[tree.matrix[payoff]]
+            wrong = possible[weight] & ~np.isfinite(table).all(axis=0)
+            if wrong.any():
+                deal = tuple(np.argwhere(wrong)[0].tolist())
+                utilities = tuple(table[(slice(None), *deal)].tolist())
+                raise GameError(
+                    f"utilities {utilities!r} are not finite, for hands {_hand_names(game, deal)} "
+                    f"at {states.where(index)}"
+                )
+
+
+def _rows(tree: PublicTree, state: np.ndarray, index: int) -> list[int]:
+    """The rows of the chance table for the outcomes of a state."""
+    node = int(np.argmax(state == index))
+    return tree.chance[tree.first_child[node] : tree.first_child[node + 1]].tolist()
+
+
+def _check_probabilities(
+    game: PublicTreeGame, rows: np.ndarray, possible: np.ndarray, outcomes: list[str], where: str
+) -> None:
+    """Check that chance probabilities are not negative and sum to 1, for every possible deal."""
+    wrong = ~((rows >= 0) & (rows < np.inf)) & possible
+    if wrong.any():
+        outcome, *deal = map(int, np.argwhere(wrong)[0])
+        raise GameError(
+            f"chance probability {float(rows[(outcome, *deal)])!r} of {outcomes[outcome]!r} is not "
+            f"between 0 and 1, for hands {_hand_names(game, deal)} at {where}"
+        )
+    off = (np.abs(rows.sum(axis=0) - 1.0) > CHANCE_TOLERANCE) & possible
+    if off.any():
+        deal = np.argwhere(off)[0].tolist()
+        raise GameError(
+            f"chance probabilities sum to {float(rows.sum(axis=0)[tuple(deal)])!r}, not 1, for "
+            f"hands {_hand_names(game, deal)} at {where}"
+        )
+
+
+def _hand_names(game: PublicTreeGame, deal: Sequence[int]) -> str:
+    """``[J, Q]``."""
+    held = zip(game.hands, deal, strict=True)
+    return f"[{', '.join(str(own[hand]) for own, hand in held)}]"

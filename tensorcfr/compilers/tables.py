@@ -1,0 +1,66 @@
+"""Tables that the nodes of a public tree share, each distinct one kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+class ChanceProducts:
+    """Products of chance probabilities on the way to public nodes.
+
+    Args:
+        shape: Hands of each player.
+        chance_table: float64 (steps, hands of player 0, ...): probability of each kind of chance
+            step, given the hands.
+    """
+
+    def __init__(self, shape: tuple[int, ...], chance_table: np.ndarray) -> None:
+        self.chance_table = chance_table
+        self.table = [np.ones(shape)]
+        """The distinct products, float64 (hands of player 0, ...) each; row 0 is the root's."""
+        self._row_of = {self.table[0].tobytes(): 0}
+        self._after: dict[tuple[int, int], int] = {}
+
+    def after(self, weight: np.ndarray, chance: np.ndarray) -> np.ndarray:
+        """Rows of :attr:`table` after a step.
+
+        Args:
+            weight: int64 (nodes,): row before the step.
+            chance: int (nodes,): row of ``chance_table``; negative where the step is not chance's,
+                which leaves the row as it is.
+        """
+        by_chance = chance >= 0
+        if not by_chance.any():
+            return weight
+        tables = len(self.chance_table)
+        pairs, inverse = np.unique(
+            weight[by_chance].astype(np.int64) * tables + chance[by_chance], return_inverse=True
+        )
+        rows = np.array([self._row(*divmod(pair, tables)) for pair in pairs.tolist()])
+        weight = weight.copy()
+        weight[by_chance] = rows[inverse]
+        return weight
+
+    def _row(self, weight: int, chance: int) -> int:
+        """The row of the product of a row and a chance step."""
+        if (weight, chance) not in self._after:
+            # Probabilities for deals that cannot get here may be anything, even nan.
+            given = np.where(self.table[weight] > 0, self.chance_table[chance], 0.0)
+            product = self.table[weight] * given
+            row = self._row_of.setdefault(product.tobytes(), len(self.table))
+            if row == len(self.table):
+                self.table.append(product)
+            self._after[weight, chance] = row
+        return self._after[weight, chance]
+
+
+def smallest_int(values: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Integers in the smallest signed type that holds them all."""
+    array = np.asarray(values, dtype=np.int64)
+    low, high = int(array.min(initial=0)), int(array.max(initial=0))
+    for dtype in (np.int8, np.int16, np.int32):
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+            return array.astype(dtype)
+    return array

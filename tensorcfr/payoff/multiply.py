@@ -1,0 +1,302 @@
+"""The kernels of the payoff operator ``g = A x``: counterfactual payoffs of a player's sequences.
+
+Each kind of part has one function.  :func:`payoff_product` is compiled for the kinds that a game
+has: a game without blocks pays nothing for them, not even the reference counts of their arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba.extending import overload
+
+from .._util.jit import inlined
+from .blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE, PayoffBlocks
+from .entries import PayoffEntries
+from .lanes import spread, weighted_sum
+
+if TYPE_CHECKING:
+    from ..model.arrays import SequenceForm
+
+NARROW = 4
+"""Slices with fewer rows are summed row by row."""
+TILE = 512
+"""Rows of a slice whose sums stay in the first cache level while their entries stream by."""
+BLOCK_TILE = 128
+"""Terminals of a block that are computed together, in the first cache level."""
+
+
+@inlined
+def payoff_product(
+    form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray, scratch: np.ndarray
+) -> None:
+    """``g[s]`` = sum over the terminals whose last own sequence is ``s`` of chance probability
+    times utility times the other players' reaches.
+
+    Args:
+        form: The game.
+        player: Whose payoffs.
+        reach: float (sequences,): own reach of every player's sequences.
+        g: float (sequences,): the player's part is modified in place.
+        scratch: From :func:`payoff_scratch`; modified.
+    """
+    g[form.player_sequences[player] : form.player_sequences[player + 1]] = 0.0
+    add_share(form.operator, form.hand_rank, player, 0, 1, reach, g, scratch)
+
+
+def add_share(
+    operator: tuple[Any, ...],
+    hand_rank: np.ndarray,
+    player: int,
+    share: int,
+    shares: int,
+    reach: np.ndarray,
+    g: np.ndarray,
+    scratch: np.ndarray,
+) -> None:
+    """Add one of several shares of the product; different shares add to different sequences, part
+    by part.
+
+    Args:
+        operator: The parts.
+        hand_rank: As in :class:`SequenceForm`.
+        player: Whose payoffs.
+        share: Which share.
+        shares: Number of shares.
+        reach: float (sequences,): own reaches.
+        g: float (sequences,): modified in place.
+        scratch: From :func:`payoff_scratch`; modified.
+    """
+    for part in operator:
+        ADD[type(part)](part, hand_rank, player, share, shares, reach, g, scratch)
+
+
+def scratch_size(operator: tuple[Any, ...]) -> int:
+    """Numbers of scratch that the parts need."""
+    return max([SCRATCH[type(part)](part) for part in operator], default=0)
+
+
+@inlined
+def payoff_scratch(form: SequenceForm) -> np.ndarray:
+    """Scratch for the parts of a game's operator."""
+    return np.empty(scratch_size(form.operator))
+
+
+@inlined
+def add_entries(
+    part: PayoffEntries,
+    hand_rank: np.ndarray,
+    player: int,
+    share: int,
+    shares: int,
+    reach: np.ndarray,
+    g: np.ndarray,
+    scratch: np.ndarray,
+) -> None:
+    """Add the single entries, which are all in the first share; arguments as in
+    :func:`add_share`."""
+    opponents = part.column.shape[0]
+    begin, end = part.slices[player], part.slices[player + 1]
+    for s in range(begin, end if share == 0 else begin):
+        if opponents != 1:
+            _any_opponents(part, s, reach, g)
+        elif part.rows[s] < NARROW:
+            _narrow(part, s, reach, g)
+        else:
+            _wide(part, s, reach, g)
+
+
+@inlined
+def entries_scratch(part: PayoffEntries) -> int:
+    """Single entries need no scratch."""
+    return 0
+
+
+@inlined
+def blocks_scratch(part: PayoffBlocks) -> int:
+    """Room for the pools of one block and the sum of one class."""
+    most = 0
+    for program in part.program_offset[:-1]:
+        most = max(most, part.code[program])
+    return (most + 1) * BLOCK_TILE
+
+
+@inlined
+def add_blocks(
+    part: PayoffBlocks,
+    hand_rank: np.ndarray,
+    player: int,
+    share: int,
+    shares: int,
+    reach: np.ndarray,
+    g: np.ndarray,
+    scratch: np.ndarray,
+) -> None:
+    """Add the blocks of every ``shares``-th group; arguments as in :func:`add_share`."""
+    # Take the tuple apart here: numba counts references to its arrays wherever it is passed on.
+    blocks, order, coefficient = part.block, part.order[player], part.coefficient
+    offset, groups, programs = part.group_offset, part.player_groups, part.program_offset
+    code, weight = part.code, part.weight
+    z = scratch.shape[0] - BLOCK_TILE
+    identity = np.arange(scratch.shape[0] // BLOCK_TILE)
+    skipped = player * order.shape[0]
+    # Interleave groups: adjacent groups have similar cost, so this balances the threads.
+    for group in range(groups[player] + share, groups[player + 1], shares):
+        for at in range(offset[group] - skipped, offset[group + 1] - skipped):
+            _add_block(
+                blocks[order[at]],
+                player,
+                hand_rank,
+                programs,
+                code,
+                weight,
+                coefficient,
+                identity,
+                reach,
+                g,
+                scratch,
+                z,
+            )
+
+
+@inlined
+def _add_block(
+    block: np.ndarray,
+    player: int,
+    hand_rank: np.ndarray,
+    programs: np.ndarray,
+    code: np.ndarray,
+    weight: np.ndarray,
+    coefficient: np.ndarray,
+    identity: np.ndarray,
+    reach: np.ndarray,
+    g: np.ndarray,
+    scratch: np.ndarray,
+    z: int,
+) -> None:
+    """Add one block, with terminals as lanes; the sum of a class lies at ``scratch[z:]``."""
+    other = 1 - player
+    held, met = hand_rank[block[MASK + player]], hand_rank[block[MASK + other]]
+    for begin in range(0, block[COUNT], BLOCK_TILE):
+        count = min(BLOCK_TILE, block[COUNT] - begin)
+        own, others = block[SEQUENCE + player] + begin, block[SEQUENCE + other] + begin
+        stride = block[STRIDE + other]
+        at = programs[2 * block[MATRIX] + player]
+        pools = code[at]
+        at += 1
+        for pool in range(pools):
+            to = pool * BLOCK_TILE
+            weighted_sum(code, weight, at, reach, others, stride, met, scratch, to, False, count)
+            at += code[at] + 1
+        classes = code[at]
+        at += 1
+        stride = block[STRIDE + player]
+        pot = block[FIRST] + begin
+        for _ in range(classes):
+            chained = code[at] != 0
+            at += 1
+            weighted_sum(
+                code, weight, at, scratch, 0, BLOCK_TILE, identity, scratch, z, chained, count
+            )
+            at += code[at] + 1
+            spread(code, weight, at, g, own, stride, held, coefficient, pot, scratch, z, count)
+            at += code[at] + 1
+
+
+@inlined
+def _wide(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+    """Entry by entry, with rows as lanes; four entries at a time, which spares the sums."""
+    rows, entries, column = payoff.rows[s], payoff.entries[s], payoff.column[0]
+    for begin in range(0, rows, TILE):
+        length = min(TILE, rows - begin)
+        first = payoff.row[s] + begin
+        out = g[first : first + length]
+        at = payoff.offset[s] + begin
+        e = 0
+        while e + 4 <= entries:
+            value0, other0 = payoff.value[at:], column[at:]
+            value1, other1 = payoff.value[at + rows :], column[at + rows :]
+            value2, other2 = payoff.value[at + 2 * rows :], column[at + 2 * rows :]
+            value3, other3 = payoff.value[at + 3 * rows :], column[at + 3 * rows :]
+            for r in range(length):
+                out[r] += (value0[r] * reach[other0[r]] + value1[r] * reach[other1[r]]) + (
+                    value2[r] * reach[other2[r]] + value3[r] * reach[other3[r]]
+                )
+            e += 4
+            at += 4 * rows
+        while e < entries:
+            value, other = payoff.value[at:], column[at:]
+            for r in range(length):
+                out[r] += value[r] * reach[other[r]]
+            e += 1
+            at += rows
+
+
+@inlined
+def _narrow(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+    """Row by row, with four sums at a time: additions that wait for each other are slow."""
+    rows, entries, column = payoff.rows[s], payoff.entries[s], payoff.column[0]
+    for r in range(rows):
+        a = b = c = d = 0.0
+        at = payoff.offset[s] + r
+        e = 0
+        while e + 4 <= entries:
+            a += payoff.value[at] * reach[column[at]]
+            b += payoff.value[at + rows] * reach[column[at + rows]]
+            c += payoff.value[at + 2 * rows] * reach[column[at + 2 * rows]]
+            d += payoff.value[at + 3 * rows] * reach[column[at + 3 * rows]]
+            e += 4
+            at += 4 * rows
+        while e < entries:
+            a += payoff.value[at] * reach[column[at]]
+            e += 1
+            at += rows
+        g[payoff.row[s] + r] += (a + b) + (c + d)
+
+
+@inlined
+def _any_opponents(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+    """Entry by entry, with the product of any number of players' reaches."""
+    rows = payoff.rows[s]
+    for e in range(payoff.entries[s]):
+        at = payoff.offset[s] + e * rows
+        for r in range(rows):
+            weight = payoff.value[at + r]
+            for j in range(payoff.column.shape[0]):
+                weight *= reach[payoff.column[j, at + r]]
+            g[payoff.row[s] + r] += weight
+
+
+ADD: dict[type, Callable[..., None]] = {PayoffEntries: add_entries, PayoffBlocks: add_blocks}
+"""What adds the product of each kind of part."""
+SCRATCH: dict[type, Callable[..., int]] = {
+    PayoffEntries: entries_scratch,
+    PayoffBlocks: blocks_scratch,
+}
+"""How much scratch each kind needs."""
+
+
+def _unrolled(operator: Any, call: str, functions: dict[type, Any]) -> Any:
+    """Compile a loop over parts of several kinds as one statement for each part."""
+    scope = {f"function_{k}": functions[part.instance_class] for k, part in enumerate(operator)}
+    lines = [
+        call.format(function=f"function_{k}", part=f"operator[{k}]") for k in range(len(scope))
+    ]
+    return scope, lines
+
+
+@overload(add_share)
+def _add_share(operator, hand_rank, player, share, shares, reach, g, scratch):  # type: ignore[no-untyped-def]
+    names = "hand_rank, player, share, shares, reach, g, scratch"
+    scope, lines = _unrolled(operator, f"    {{function}}({{part}}, {names})\n", ADD)
+    exec(f"def add(operator, {names}):\n    pass\n{''.join(lines)}", scope)
+    return scope["add"]
+
+
+@overload(scratch_size)
+def _scratch_size(operator):  # type: ignore[no-untyped-def]
+    scope, lines = _unrolled(operator, "    size = max(size, {function}({part}))\n", SCRATCH)
+    exec(f"def find(operator):\n    size = 0\n{''.join(lines)}    return size", scope)
+    return scope["find"]

@@ -1,0 +1,160 @@
+"""The protocol of solvers: all that :func:`tensorcfr.solve`, solutions and analyses rely on."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from operator import index
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..algorithms import Record, find_algorithm
+from ..evaluation.metrics import Evaluation
+from ..model.arrays import SequenceForm
+from ..model.game import CompiledGame
+from ..model.locks import Locks
+from ..model.policy import Policy
+
+
+class IterativeSolver(ABC):
+    """A solver between two iterations: a game, an algorithm and arrays.
+
+    A subclass says which records it runs, how it runs some iterations, and what its arrays mean.
+    The loop over the schedule is here.
+    """
+
+    records: ClassVar[type[Record]]
+    """The algorithms that the solver runs."""
+    game: CompiledGame
+    """The game."""
+    algorithm: Any
+    """The algorithm, one of ``records``."""
+    locks: Locks
+    """The infosets that are not solved for."""
+    precision: str = "float64"
+    """The floats in which the arrays are kept."""
+    iteration: int
+    """Iterations done."""
+    seconds: float = 0.0
+    """Time spent in :meth:`step`, in seconds; compiling is not counted."""
+
+    @abstractmethod
+    def __init__(self, game: CompiledGame, algorithm: Any, **options: Any) -> None:
+        """Begin, or go on from a state; each subclass lists its options."""
+
+    def step(self, iterations: int = 1) -> None:
+        """Run some iterations; each updates every player once.
+
+        Raises:
+            TypeError: ``iterations`` is no whole number.
+            ValueError: It is negative.
+        """
+        if index(iterations) < 0:
+            raise ValueError(f"iterations must not be negative, not {iterations!r}")
+        started = time.perf_counter()
+        for restarts, count in self.algorithm.variant.runs(self.iteration + 1, index(iterations)):
+            if restarts:
+                self._restart_average()
+            self._run(count)
+        self.seconds += time.perf_counter() - started
+
+    @abstractmethod
+    def _run(self, iterations: int) -> None:
+        """Run iterations with one schedule; with 0, compile the kernels."""
+
+    @abstractmethod
+    def _restart_average(self) -> None:
+        """Set the cumulative strategy to zero."""
+
+    @property
+    @abstractmethod
+    def state(self) -> Any:
+        """The arrays, a named tuple, from which the solver can go on."""
+
+    @classmethod
+    @abstractmethod
+    def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
+        """The arrays of a state that a file keeps, by name."""
+
+    @classmethod
+    @abstractmethod
+    def restore(
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        kept: Mapping[str, np.ndarray],
+        locks: Locks | None = None,
+    ) -> Any:
+        """The state that :meth:`kept` came from, checked.
+
+        Raises:
+            ValueError: An array has another shape or dtype than this game and algorithm have, or
+                holds a value that is not finite; names the array.
+        """
+
+    @classmethod
+    @abstractmethod
+    def last_probabilities(
+        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
+    ) -> np.ndarray:
+        """The strategy of the next iteration, float64 (sequences of the game,), from a state."""
+
+    @classmethod
+    @abstractmethod
+    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
+        """Histories visited in some iterations, and the decision nodes among them."""
+
+    @property
+    def nodes_touched(self) -> int:
+        """Histories visited: chance nodes, decision nodes and terminals."""
+        return self.count_nodes(self.game, self.state, self.iteration)[0]
+
+    @property
+    def decision_nodes_touched(self) -> int:
+        """Decision nodes visited."""
+        return self.count_nodes(self.game, self.state, self.iteration)[1]
+
+    @abstractmethod
+    def average_probabilities(self) -> np.ndarray:
+        """The average strategy, float64 (sequences,); uniform where nothing was added."""
+
+    def average_policy(self) -> Policy:
+        """The average strategy."""
+        return Policy(self.game, self.average_probabilities())
+
+    def current_policy(self) -> Policy:
+        """The last iterate: the strategy that the next iteration will use."""
+        strategy = self.last_probabilities(self.game, self.algorithm, self.state, self.locks)
+        return Policy(self.game, strategy)
+
+    @abstractmethod
+    def evaluate(self) -> Evaluation:
+        """Values and best-response values of the average strategy."""
+
+    @abstractmethod
+    def evaluate_current(self) -> Evaluation:
+        """Values and best-response values of the last iterate."""
+
+    @classmethod
+    def _checked(cls, game: CompiledGame, algorithm: str | Record) -> Any:
+        """The record of an algorithm that this solver runs on a compiled game."""
+        if not isinstance(game, CompiledGame):
+            raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
+        record = find_algorithm(algorithm)
+        if isinstance(record, cls.records):
+            return record
+        if record.is_exact:
+            raise ValueError(f"{record.name} does not iterate; use solve(game, {record.name!r})")
+        if record.is_sampled:
+            raise ValueError(f"{record.name} samples; use SampledSolver(game, {record.name!r})")
+        raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
+
+
+def form_for(game: CompiledGame, record: Record, locks: Locks | None = None) -> SequenceForm:
+    """The sequence form that an algorithm's arrays are over: the merged one where the algorithm
+    merges infosets, and the locks do not tell merged infosets apart."""
+    if not record.merges_infosets:
+        return game.form
+    return game.solver_form if locks is None or locks.keep_symmetry else game.form

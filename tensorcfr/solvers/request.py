@@ -1,0 +1,213 @@
+"""What is asked of a solve, as one record, made by Python and by the command line alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..algorithms import AUTOMATIC, Record, find_algorithm
+from ..algorithms.records import is_whole
+from ..kernels.random import Seed
+from ..model.game import CompiledGame
+from ..model.locks import LocksLike, locks_for
+from .base import form_for
+from .choose import choose
+
+if TYPE_CHECKING:
+    from .solution import Solution
+    from .warm_start import WarmStart
+
+DEFAULT_ALGORITHM = "cfr+"
+"""The algorithm where none is asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SolveRequest:
+    """The arguments of :func:`tensorcfr.solve`, and what they mean together."""
+
+    game: CompiledGame
+    algorithm: str | Record | None = None
+    iters: int | None = None
+    target: float | None = None
+    time_limit: float | None = None
+    nodes: int | None = None
+    checkpoints: str | int | Iterable[int] = "geometric"
+    start: Solution | None = None
+    warm_start: WarmStart | None = None
+    warm_iterations: float = 1.0
+    locks: LocksLike | None = None
+    seed: Seed | None = None
+    precision: str | None = None
+    threads: int = 1
+    keep_best: bool = False
+    memory_limit: int | None = None
+    needs_curve: bool = False
+    """Whether iterations are wanted for their own sake (to draw them), so that ``"auto"`` must not
+    choose the linear program."""
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the algorithm is chosen by the game and the target."""
+        return isinstance(self.algorithm, str) and self.algorithm == AUTOMATIC
+
+    @cached_property
+    def record(self) -> Record:
+        """The algorithm that will run.
+
+        Raises:
+            ValueError: There is no such algorithm, or ``start`` is a solution by another one.
+        """
+        if self.start is not None:
+            if self.algorithm is not None and not self.is_automatic:
+                asked = find_algorithm(self.algorithm)
+                if asked != self.start.algorithm:
+                    raise ValueError(f"start was solved by {self.start.algorithm}, not by {asked}")
+            return self.start.algorithm
+        if self.is_automatic:
+            return choose(self.game, target=self.target, exact=self._may_be_exact)
+        return find_algorithm(DEFAULT_ALGORITHM if self.algorithm is None else self.algorithm)
+
+    @property
+    def _may_be_exact(self) -> bool:
+        """Whether the linear program answers all that is asked: nothing but a target, if any."""
+        return not (
+            self.needs_curve
+            or self.keep_best
+            or self.locks
+            or self.threads != 1
+            or not (isinstance(self.checkpoints, str) and self.checkpoints == "geometric")
+            or any(
+                given is not None
+                for given in (
+                    self.iters,
+                    self.time_limit,
+                    self.nodes,
+                    self.warm_start,
+                    self.precision,
+                )
+            )
+        )
+
+    @property
+    def has_stop_rule(self) -> bool:
+        """Whether anything says when to end."""
+        return any(
+            rule is not None for rule in (self.iters, self.target, self.time_limit, self.nodes)
+        )
+
+    def check(self) -> None:
+        """Check that the arguments make sense, alone and together.
+
+        Raises:
+            TypeError: The game is not compiled.
+            ValueError: An argument makes no sense, or the algorithm does not take it; names it.
+        """
+        if not isinstance(self.game, CompiledGame):
+            raise TypeError(f"solve takes a compiled game: compile_game({self.game!r}) makes one")
+        if self.start is not None:
+            self._check_start(self.start)
+        if self.is_automatic and self.seed is not None and self.start is None:
+            raise ValueError("auto chooses among algorithms that draw no random numbers: no seed")
+        for refused, reason in self._refusals():
+            if refused:
+                raise ValueError(reason)
+        if not self.record.is_exact:
+            check_stop_rules(self.iters, self.target, self.time_limit, self.nodes)
+
+    def _refusals(self) -> Iterable[tuple[bool, str]]:
+        """Arguments that the algorithm cannot honour, each with the reason."""
+        record, name = self.record, self.record.name
+        passes = "the variants that pass over the whole game do"
+        yield (
+            self.seed is not None and not record.is_sampled,
+            f"{name} draws no random numbers: it takes no seed",
+        )
+        yield (
+            bool(self.locks) and not record.passes_whole_game,
+            f"{name} takes no locks: {passes}",
+        )
+        yield (
+            self.warm_start is not None and self.start is not None,
+            "start goes on with a solution, warm_start begins anew: give one of them",
+        )
+        yield (
+            self.warm_start is not None and not record.passes_whole_game,
+            f"{name} takes no warm start: {passes}",
+        )
+        yield (
+            self.keep_best and record.is_exact,
+            f"{name} is exact: there are no iterates to keep the best of",
+        )
+        yield (
+            record.is_sampled and (self.precision not in (None, "float64") or self.threads != 1),
+            f"{name} samples in float64, on one thread",
+        )
+        # The linear program that "auto" chose meets every target.
+        target = None if self.is_automatic else self.target
+        stops = (self.iters, self.time_limit, self.nodes, target)
+        yield (
+            record.is_exact and any(rule is not None for rule in stops),
+            f"{name} is exact: it takes no iters, target, time_limit or nodes",
+        )
+        if self.is_automatic and record.is_exact and self.target is not None:
+            check_stop_rules(None, self.target, None, None)
+
+    def _check_start(self, start: Solution) -> None:
+        """Check that a solution can be gone on from."""
+        game = self.game
+        if start.state is None:
+            raise ValueError(f"cannot go on from a solution by {start.algorithm}: it has no state")
+        if start.game is not game and start.game.digest != game.digest:
+            if start.game.name == game.name:
+                raise ValueError(
+                    f"start is a solution of another {game.name}: its payoffs or the order of its "
+                    "infosets, which another version laid out, differ; solve(start.game, "
+                    "start=start) goes on"
+                )
+            raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
+        if not _merged_alike(start, game):
+            raise ValueError(
+                f"start was solved with other infosets of {game.name} merged; "
+                "solve(game, warm_start=start) begins with its regrets and a new average"
+            )
+        begun = str(start.state.regret.dtype)
+        if self.precision not in (None, begun):
+            raise ValueError(f"start was solved in {begun}, not in {self.precision}")
+        if self.locks is not None and start.algorithm.passes_whole_game:
+            kept = dict(locks_for(game, start.locks))
+            if dict(locks_for(game, self.locks)) != kept:
+                raise ValueError("start was solved with other locks")
+
+
+def _merged_alike(start: Solution, game: CompiledGame) -> bool:
+    """Whether the arrays of a solution are over the sequences that a solver of the game has."""
+    form = form_for(game, start.algorithm, start.locks)
+    if start.form is start.game.form or form is game.form:
+        return start.form is start.game.form and form is game.form
+    assert start.game.merged is not None
+    assert game.merged is not None
+    return np.array_equal(start.game.merged.sequence, game.merged.sequence)
+
+
+def check_stop_rules(
+    iters: int | None, target: float | None, time_limit: float | None, nodes: int | None
+) -> None:
+    """Check that there is a stop rule, and that each makes sense.
+
+    Raises:
+        ValueError: There is none, or one makes no sense; names it.
+    """
+    if iters is None and target is None and time_limit is None and nodes is None:
+        raise ValueError("when should it end? give iters, target, time_limit or nodes")
+    if iters is not None and (not is_whole(iters) or iters < 0):
+        raise ValueError(f"iters must be a whole number >= 0, not {iters!r}")
+    if target is not None and not target >= 0:
+        raise ValueError(f"target must be an exploitability >= 0, not {target!r}")
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit must be seconds >= 0, not {time_limit!r}")
+    if nodes is not None and (not is_whole(nodes) or nodes < 0):
+        raise ValueError(f"nodes must be a whole number >= 0, not {nodes!r}")

@@ -1,0 +1,125 @@
+"""Strategies with a floor: the twin mixes what the paper's rule says with the uniform strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.equality import GAMES, Variant, check_last_iterate, check_random
+from support.reference import Matching, regret_matching
+from support.variants import VARIANTS, YOUNGER
+from tensorcfr import ALGORITHMS, Algorithm, Solution, Solver, compile_game, register, solve
+from tensorcfr.algorithms import CFR, HEDGE, find_algorithm, from_dict
+
+Floor = float | Callable[[Any], Any]
+
+
+def fading(t: Any) -> Any:
+    return 1 / (1 + t)
+
+
+def mixed(matching: Matching, floor: Floor) -> Matching:
+    """The strategy of iteration t + 1 has the floor of that iteration."""
+
+    def matched(regrets: list[float], instant: list[float], t: int) -> list[float]:
+        share = floor(t + 1) if callable(floor) else floor
+        strategy = matching(regrets, instant, t)
+        return [(1 - share) * p + share / len(strategy) for p in strategy]
+
+    return matched
+
+
+def floored(variant: Variant, floor: Floor) -> Variant:
+    algorithm, options = variant
+    matching = options.get("matching", regret_matching)
+    return algorithm(floor=floor), options | {"matching": mixed(matching, floor)}
+
+
+SOME = ("cfr", "cfr+", *YOUNGER, "dcfr simultaneous", "pcfr+ simultaneous")
+
+
+@pytest.mark.parametrize("floor", [0.05, fading], ids=["number", "function"])
+@pytest.mark.parametrize("variant", SOME)
+@pytest.mark.parametrize("name", ["kuhn, 4 cards", "kuhn, 3 players, perturbed"])
+def test_equal_to_the_twin(name: str, variant: str, floor: Floor) -> None:
+    check_random(GAMES[name](), floored(VARIANTS[variant], floor))
+
+
+@pytest.mark.parametrize("variant", ["cfr", "pdcfr+"])
+@pytest.mark.parametrize("name", ["goofspiel, 4 cards, perturbed", "one-card poker, perturbed"])
+def test_other_games(name: str, variant: str) -> None:
+    check_random(GAMES[name](), floored(VARIANTS[variant], 0.1))
+
+
+def test_last_iterate() -> None:
+    check_last_iterate(floored(VARIANTS["cfr"], fading))
+
+
+@pytest.mark.parametrize("record", [CFR, HEDGE(eta=50)])
+def test_every_action_has_its_share(record: Algorithm) -> None:
+    game = compile_game("nl_leduc(stack=3)") if record is CFR else compile_game("kuhn")
+    solver = Solver(game, record(floor=0.2))
+    for _ in range(5):
+        solver.step()
+        current = solver.current_policy()
+        for probabilities in current.values():
+            assert min(probabilities.values()) >= 0.2 / len(probabilities) - 1e-15
+            assert sum(probabilities.values()) == pytest.approx(1, abs=1e-12)
+
+
+def test_no_floor_is_the_same_bits() -> None:
+    game = compile_game("kuhn")
+    plain, zero = solve(game, "dcfr", iters=50), solve(game, ALGORITHMS["dcfr"](floor=0), iters=50)
+    np.testing.assert_array_equal(plain.policy.probabilities, zero.policy.probabilities)
+
+
+def test_free_actions_of_a_lock_have_a_floor_of_their_own() -> None:
+    game = compile_game("nl_leduc(stack=4)")
+    label, actions = next(
+        (label, actions)
+        for label, actions in zip(game.infoset_labels, game.infoset_actions, strict=True)
+        if len(actions) > 2
+    )
+    solver = Solver(game, CFR(floor=0.5), locks={label: {actions[0]: 0.6}})
+    solver.step(5)
+    played = solver.current_policy()[label]
+    assert played.pop(actions[0]) == 0.6
+    assert min(played.values()) >= 0.5 * 0.4 / len(played) - 1e-15
+    assert sum(played.values()) == pytest.approx(0.4, abs=1e-12)
+
+
+def test_threads() -> None:
+    game = compile_game("leduc")
+    record = CFR(floor=fading)
+    one, two = solve(game, record, iters=9), solve(game, record, iters=9, threads=2)
+    np.testing.assert_array_equal(one.policy.probabilities, two.policy.probabilities)
+
+
+def test_round_trip(registry: None, tmp_path: Any) -> None:
+    game = compile_game("kuhn")
+    record = CFR(floor=0.125)
+    assert from_dict(record.to_dict()) == record
+    assert str(record) == "cfr(average_power=0, alternating, floor=0.125)"
+    whole = solve(game, record, iters=20)
+    part = Solution.load(solve(game, record, iters=5).save(tmp_path / "part"))
+    rest = solve(part.game, start=part, iters=15)
+    np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
+    older = {key: value for key, value in CFR.to_dict().items() if key != "floor"}
+    assert from_dict(older) == CFR
+    with pytest.raises(ValueError, match="the floor of cfr is a function"):
+        CFR(floor=fading).to_dict()
+    mine = Algorithm("fading floor", CFR.rule, "", "", floor=fading)
+    register(mine)
+    assert from_dict(mine.to_dict()) == mine
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match="floor must be from 0 to 1, not 2"):
+        CFR(floor=2)
+    with pytest.raises(ValueError, match="floor is not always from 0 to 1"):
+        solve(compile_game("kuhn"), CFR(floor=lambda t: t), iters=2)
+    with pytest.raises(ValueError, match="its strategy has a floor"):
+        find_algorithm("external_sampling")(variant=CFR(floor=0.1))

@@ -1,0 +1,145 @@
+"""The walk-through: the tutorial's worked example to the last digit, and what is refused."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from support.paths import DOCS
+from tensorcfr import SampledSolver, Solver, compile_game
+from tensorcfr.algorithms import CHANCE_SAMPLING, WHOLE_TRAVERSAL
+from tensorcfr.analysis.walkthroughs import HEADINGS, Walkthrough, walkthrough
+from tensorcfr.cli import app as commands
+
+KUHN = compile_game("kuhn")
+TOGETHER = CHANCE_SAMPLING(alternating=False)
+
+
+@pytest.fixture(scope="module")
+def tutorial() -> Walkthrough:
+    return walkthrough(KUHN, TOGETHER, iters=2, deal=("Q", "K"))
+
+
+REGRETS = {
+    1: {"Q": (-0.375, 0.375), "Kp": (-0.125, 0.125), "Kb": (-0.75, 0.75), "Qpb": (0.25, -0.25)},
+    2: {"Q": (0.625, 0.375), "Kp": (-0.125, 0.125), "Kb": (-3.75, 0.75), "Qpb": (0.25, -1.25)},
+}
+"""The worked example of a tutorial on CFR: Kuhn poker, player 1 (our 0) holds the queen, player 2
+(our 1) the king, one traversal updates both; regret sums of pass and bet after each iteration."""
+STRATEGY_SUMS = {"Q": (0.5, 0.5), "Kp": (0.5, 0.5), "Kb": (0.5, 0.5), "Qpb": (0.25, 0.25)}
+"""After the first iteration, from the same source."""
+
+
+class TestTutorial:
+    def test_infosets_in_the_order_of_play(self, tutorial: Walkthrough) -> None:
+        for iteration in tutorial.iterations:
+            assert [row.infoset for row in iteration.rows] == ["Q", "Kp", "Kb", "Qpb"]
+
+    @pytest.mark.parametrize("number", REGRETS)
+    def test_regret_sums(self, tutorial: Walkthrough, number: int) -> None:
+        for label, expected in REGRETS[number].items():
+            assert tutorial.iterations[number - 1][label].new_regret == expected
+
+    def test_strategy_sums(self, tutorial: Walkthrough) -> None:
+        for label, expected in STRATEGY_SUMS.items():
+            assert tutorial.iterations[0][label].new_strategy_sum == expected
+
+    def test_an_iteration_begins_where_the_last_one_ended(self, tutorial: Walkthrough) -> None:
+        for before, after in zip(*(i.rows for i in tutorial.iterations), strict=True):
+            assert before.new_regret == after.regret
+            assert before.new_strategy == after.strategy
+            assert before.new_strategy_sum == after.strategy_sum
+            total = sum(max(r, 0.0) for r in after.regret)
+            assert after.strategy == tuple(max(r, 0.0) / total for r in after.regret)
+
+    def test_as_a_table(self, tutorial: Walkthrough) -> None:
+        lines = str(tutorial).splitlines()
+        assert lines[0] == "iteration 1"
+        assert lines[1].split() == " ".join(HEADINGS).split()
+        assert lines[2].split() == ["Q", "0", "pass", "0", "-0.375", "0.5", "0", "0", "0.5"]
+
+    def test_on_the_command_line(self, tutorial: Walkthrough) -> None:
+        result = CliRunner().invoke(commands.app, ["walkthrough", "kuhn", "--deal", "Q,K"])
+        assert result.exit_code == 0
+        for line in str(tutorial).splitlines():
+            assert line.split() in [printed.split() for printed in result.stdout.splitlines()]
+        assert all(len(line) <= 80 for line in result.stdout.splitlines())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "page", ["walkthrough.md", pytest.param("sampling.md", marks=pytest.mark.compiled)]
+)
+def test_the_pages(page: str) -> None:
+    assert doctest.testfile(str(DOCS / page), module_relative=False).failed == 0
+
+
+def test_a_sampled_deal_shows_what_changed() -> None:
+    walked = walkthrough(KUHN, TOGETHER, iters=3, seed=1)
+    solver = SampledSolver(KUHN, TOGETHER, seed=1)
+    for iteration in walked.iterations:
+        before = solver.state
+        solver.step()
+        changed = (solver.state.cumulative != before.cumulative) | (
+            solver.state.regret != before.regret
+        )
+        labels = {
+            label
+            for index, label in enumerate(KUHN.infoset_labels)
+            if changed[KUHN.sequences(index)].any()
+        }
+        assert {row.infoset for row in iteration.rows} == labels
+        assert len(labels) <= 4
+
+
+def test_full_tree_algorithms_too() -> None:
+    walked = walkthrough(KUHN, "cfr", iters=2)
+    solver = Solver(KUHN, "cfr")
+    solver.step(2)
+    assert len(walked.iterations[1].rows) == 12
+    for row in walked.iterations[1].rows:
+        at = KUHN.sequences(KUHN.infoset_index[row.infoset])
+        np.testing.assert_array_equal(row.new_regret, solver.state.regret[at])
+    with pytest.raises(KeyError, match="iteration 1 does not show infoset 'X'"):
+        walked.iterations[0]["X"]
+
+
+def test_the_board_of_leduc_can_be_dealt() -> None:
+    """A fixed deal is the game with that deal for certain, whether it is sampled or walked."""
+    game = compile_game("leduc(ranks=2, suits=2)")
+    deal = ("Qs", "Qh", "Ks")
+    sampled = walkthrough(game, CHANCE_SAMPLING(prune=False), iters=3, deal=deal)
+    walked = walkthrough(game, WHOLE_TRAVERSAL(prune=False), iters=3, deal=deal)
+    assert sampled.deal == deal
+    assert sampled.iterations == walked.iterations
+    labels = {row.infoset for row in sampled.iterations[0].rows}
+    assert all(label.startswith(("Qs", "Qh")) for label in labels)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options", "message"),
+    [
+        (TOGETHER, {"iters": 0}, "iters must be a whole number >= 1, not 0"),
+        (TOGETHER, {"deal": ("Q", "Q")}, "chance outcome 2 cannot be 'Q'; there are: J, K"),
+        (TOGETHER, {"deal": ("X",)}, "chance outcome 1 cannot be 'X'; there are: J, Q, K"),
+        (TOGETHER, {"deal": ("Q", "K", "J")}, "3 chance outcomes are given, .* at most 2"),
+        (TOGETHER, {"deal": "QK"}, "a deal is a sequence of chance outcomes, not the text 'QK'"),
+        ("cfr", {"deal": ("Q", "K")}, "cfr goes through all deals"),
+        ("cfr", {"seed": 1}, "it takes no deal and no seed"),
+        ("lp", {}, "lp does not iterate"),
+        ("chance", {}, "there is no algorithm 'chance'"),
+    ],
+)
+def test_refusals(algorithm: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        walkthrough(KUHN, algorithm, **{"iters": 1, **options})
+
+
+def test_refusals_on_the_command_line() -> None:
+    result = CliRunner().invoke(commands.app, ["walkthrough", "kuhn", "--deal", "Q,Q"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("tensorcfr: kuhn: chance outcome 2 cannot be 'Q'")

@@ -1,0 +1,286 @@
+"""The commands ``sweep``, ``plot`` and ``chart``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from support.command_line import FAILURE, USAGE, invoke, printed, refused
+from support.paths import ROOT
+from tensorcfr import compile_game, solve
+from tensorcfr.cli import arguments
+from tensorcfr.sweep import Table, read_sweep
+
+TWO = ("-g", "kuhn", "-a", "cfr", "-a", "cfr+")
+
+
+class TestSweep:
+    def test_the_summary(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.csv"
+        text = printed("sweep", path, *TWO, "-a", "lp", "--iters", "1e3", "--levels", "0.1,1e-3")
+        lines = text.splitlines()
+        assert lines[0].split() == ["kuhn", "0.1", "0.001"]
+        assert [line.split()[0] for line in lines[1:4]] == ["cfr", "cfr+", "lp"]
+        # 6 and 1000 iterations of two sweeps of 58 histories
+        assert lines[1].split()[1] == "696"
+        assert "116k " in lines[1]
+        assert "nash_conv / players" in text
+        rows = read_sweep(path)
+        assert text.endswith(f"\nwrote {path}: {len(rows)} rows\n")
+        assert all(len(line) <= 80 for line in lines if str(path) not in line)
+
+    def test_not_reached(self, tmp_path: Path) -> None:
+        text = printed("sweep", tmp_path / "s.csv", *TWO, "--iters", "2")
+        assert text.splitlines()[1].split() == ["cfr", "-", "-", "-", "-"]
+
+    def test_it_goes_on(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.csv"
+        printed("sweep", path, "-g", "kuhn", "-a", "cfr", "--nodes", "1e4")
+        before = read_sweep(path)
+        printed("sweep", path, *TWO, "--nodes", "10000", "--processes", "2")
+        assert read_sweep(path)[: len(before)] == before
+
+    @pytest.mark.full
+    def test_picture(self, tmp_path: Path) -> None:
+        picture = tmp_path / "s.svg"
+        words = ("sweep", tmp_path / "s.csv", *TWO, "--iters", "5", "--plot", picture)
+        assert printed(*words).endswith(f"wrote {picture}\n")
+        assert "the file exists; --force overwrites it" in refused(USAGE, *words)
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["-g", "ledoc", "-a", "cfr", "--iters", "1"], "no game 'ledoc'; did you mean 'leduc'"),
+            (["-g", "kuhn", "-a", "cfr++", "--iters", "1"], "no algorithm 'cfr++'"),
+            ([*TWO], "when should a cell end? give iters, nodes or time_limit"),
+            ([*TWO, "--nodes=-5"], "--nodes must be a whole number >= 0, not '-5'"),
+            ([*TWO, "--iters", "1.5"], "--iters must be a whole number >= 0, not '1.5'"),
+            ([*TWO, "--iters", "inf"], "--iters must be a whole number"),
+            ([*TWO, "--iters", "1", "--seeds", "0"], "--seeds takes a number"),
+            ([*TWO, "--iters", "1", "--seeds", "a"], "--seeds takes a number"),
+            ([*TWO, "--iters", "1", "--levels", "0"], "--levels takes exploitabilities > 0"),
+            ([*TWO, "--iters", "1", "--levels", "x"], "--levels takes exploitabilities > 0"),
+            ([*TWO, "--time-limit=-1"], "time_limit must be seconds >= 0"),
+            ([*TWO, "--iters", "1", "--plot", "s.doc"], "its ending must be one of"),
+        ],
+    )
+    def test_refused_before_anything_runs(
+        self, tmp_path: Path, words: list[str], message: str
+    ) -> None:
+        path = tmp_path / "s.csv"
+        assert message in refused(USAGE, "sweep", path, *words)
+        assert not path.exists()
+
+    def test_the_table_of_another_sweep(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.csv"
+        printed("sweep", path, *TWO, "--iters", "1")
+        message = refused(USAGE, "sweep", path, *TWO, "--iters", "2")
+        assert "belongs to another sweep: its cells end at iters=1, not at iters=2" in message
+
+    def test_a_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "s.csv"
+
+        def full(table: Table, lines: list[str]) -> None:
+            raise OSError(28, "No space left on device", str(path))
+
+        monkeypatch.setattr(Table, "_write", full)
+        message = refused(FAILURE, "sweep", path, *TWO, "--iters", "1")
+        assert message == f"{path}: No space left on device"
+
+    def test_a_failed_cell(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.csv"
+        words = ("sweep", path, "-g", "kuhn(players=3)", "-g", "kuhn", "-a", "lp", "--iters", "1")
+        assert "kuhn(players=3) by lp: " in refused(FAILURE, *words)
+        assert len(read_sweep(path)) == 1
+
+    def test_progress_on_a_terminal(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        result = invoke("sweep", tmp_path / "s.csv", *TWO, "--iters", "3000")
+        assert result.exit_code == 0
+        assert "of 2" in result.stderr
+        assert "exploitability" in result.stderr
+
+    @pytest.mark.full
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+    @pytest.mark.parametrize("processes", [1, 2])
+    def test_ctrl_c(self, tmp_path: Path, processes: int) -> None:
+        """As a terminal sends it: to the command and all its processes."""
+        path = tmp_path / "s.csv"
+        with running_sweep(path, processes) as running:
+            os.killpg(running.pid, signal.SIGINT)
+            assert_interrupted(running, path, 130)
+
+    @pytest.mark.full
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+    @pytest.mark.parametrize("processes", [1, 2])
+    @pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129)])
+    def test_other_signals(self, tmp_path: Path, name: str, status: int, processes: int) -> None:
+        """As a service manager or a closed connection sends them, to the command alone; exit
+        statuses are 128 and the number of the signal (POSIX signals 15 and 1)."""
+        path = tmp_path / "s.csv"
+        with running_sweep(path, processes) as running:
+            os.kill(running.pid, getattr(signal, name))
+            assert_interrupted(running, path, status)
+
+    @pytest.mark.full
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+    def test_a_killed_sweep_leaves_no_process(self, tmp_path: Path) -> None:
+        """Nobody is there to end the workers: they must do it themselves."""
+        path = tmp_path / "s.csv"
+        with running_sweep(path, 2) as running:
+            assert len(group(running.pid)) >= 3
+            os.kill(running.pid, signal.SIGKILL)
+            running.communicate(timeout=PATIENCE)
+            deadline = time.monotonic() + 30
+            while group(running.pid) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert group(running.pid) == []
+        assert any(row.iteration > 1000 for row in read_sweep(path))
+
+
+PATIENCE = 240
+"""Seconds after which something hangs, also on a busy machine."""
+
+
+@contextmanager
+def running_sweep(path: Path, processes: int) -> Iterator[subprocess.Popen[str]]:
+    """A sweep in a session of its own, all its processes at work, one cell finished; a test that
+    fails leaves none of them."""
+    words = ["sweep", path, "-g", "kuhn", "-a", "lp", "-a", "cfr", "-a", "cfr+"]
+    words += ["--time-limit", "600", "--processes", processes]
+    command = [sys.executable, "-m", "tensorcfr", *map(str, words)]
+    running = subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    # All processes at work: what is interrupted while it is imported says so itself.
+    at_work = {"cfr", "cfr+"} if processes == 2 else {"cfr"}
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        rows = read_sweep(path) if path.exists() and path.stat().st_size > 1000 else []
+        far = at_work <= {row.algorithm for row in rows if row.iteration > 1000}
+        if far and any(row.ends_cell for row in rows):
+            break
+        time.sleep(0.05)
+    try:
+        yield running
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+
+
+def assert_interrupted(running: subprocess.Popen[str], path: Path, status: int) -> None:
+    _, error = running.communicate(timeout=PATIENCE)
+    assert error == (
+        f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command goes on\n"
+    )
+    assert running.returncode == status
+    assert any(row.iteration > 1000 for row in read_sweep(path))
+
+
+def group(leader: int) -> list[int]:
+    """The processes of a session that are alive."""
+    listed = subprocess.run(
+        ["ps", "-eo", "pid=,sid=,stat="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split() for line in listed.stdout.splitlines()]
+    return [int(pid) for pid, session, state in rows if int(session) == leader and state[0] != "Z"]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("plot") / "s.csv"
+    printed("sweep", path, *TWO, "-g", "matching_pennies", "--iters", "20")
+    return path
+
+
+@pytest.mark.full
+class TestPlot:
+    def test_a_picture_and_the_summary(self, table: Path, tmp_path: Path) -> None:
+        picture = tmp_path / "s.png"
+        text = printed("plot", table, "-o", picture, "-g", "kuhn", "--x", "iterations")
+        assert picture.stat().st_size > 1000
+        assert text.startswith("kuhn")
+        assert "matching_pennies" not in text
+        assert text.endswith(f"wrote {picture}\n")
+        other = tmp_path / "d.png"
+        printed("plot", table, "-o", other, "-g", "kuhn", "--x", "decision_nodes", "--x", "nodes")
+        assert other.stat().st_size > 1000
+
+    def test_the_summary_alone(self, table: Path) -> None:
+        assert "wrote" not in printed("plot", table, "-a", "cfr+")
+
+    def test_refused(self, table: Path, tmp_path: Path) -> None:
+        picture = tmp_path / "s.png"
+        message = refused(USAGE, "plot", table, "-o", picture, "-a", "cfr++")
+        assert message == "the table has no algorithm 'cfr++'; did you mean 'cfr+'?"
+        message = refused(USAGE, "plot", table, "-o", picture, "--x", "node")
+        assert "no x axis 'node'; did you mean 'nodes'" in message
+        picture.write_text("mine")
+        assert f"--output {picture}: the file exists" in refused(
+            USAGE, "plot", table, "-o", picture
+        )
+        none = tmp_path / "none.csv"
+        assert refused(FAILURE, "plot", none) == f"{none}: No such file or directory"
+        assert "is no table of a sweep" in refused(USAGE, "plot", picture)
+
+
+@pytest.mark.full
+class TestChart:
+    def test_kuhn(self, tmp_path: Path) -> None:
+        picture = tmp_path / "kuhn.svg"
+        assert printed("chart", "kuhn", "-o", picture, "--iters", "50") == f"wrote {picture}\n"
+        assert picture.stat().st_size > 1000
+
+    def test_a_node_of_a_saved_solution(self, tmp_path: Path) -> None:
+        saved = solve(compile_game("leduc"), iters=5).save(tmp_path / "leduc.npz")
+        picture = tmp_path / "leduc.png"
+        printed("chart", saved, "-o", picture, "--node", "cc/Qs")
+        assert picture.stat().st_size > 1000
+        message = refused(USAGE, "chart", saved, "-o", tmp_path / "other.png", "--iters", "5")
+        assert "is solved already" in message
+
+    def test_exactly_solved(self, tmp_path: Path) -> None:
+        printed("chart", "kuhn", "-o", tmp_path / "kuhn.png", "--algorithm", "lp")
+
+    def test_the_first_node_and_the_list(self, tmp_path: Path) -> None:
+        text = printed("chart", "matching_pennies", "--list", "-o", tmp_path / "c.png")
+        assert text.splitlines()[:2] == [
+            "P0: player 0, no hands, heads, tails",
+            "P1: player 1, no hands, heads, tails",
+        ]
+        assert "rr: player 0, 6 hands, fold, call" in printed("chart", "leduc", "--list")
+
+    def test_refused(self, tmp_path: Path) -> None:
+        picture = tmp_path / "c.png"
+        assert "where to? --output" in refused(USAGE, "chart", "kuhn")
+        message = refused(USAGE, "chart", "leduc", "-o", picture, "--node", "cc/Qz")
+        assert "no public node 'cc/Qz'; did you mean" in message
+        assert "there is no game 'ledoc'" in refused(USAGE, "chart", "ledoc", "-o", picture)
+        none = tmp_path / "none.npz"
+        assert refused(FAILURE, "chart", none, "--list") == f"{none}: No such file or directory"
+        assert not picture.exists()
+
+
+def test_whole_numbers() -> None:
+    for text, number in (("1e9", 10**9), ("1_000", 1000), ("0", 0), (str(10**17 + 1), 10**17 + 1)):
+        assert arguments.read_whole("--nodes", text) == number
+    assert arguments.read_whole("--nodes", None) is None
+
+
+def test_seeds() -> None:
+    assert arguments.read_seeds("3") == [0, 1, 2]
+    assert arguments.read_seeds("3,7,") == [3, 7]
+
+
+def test_solve_to_a_number_of_nodes() -> None:
+    text = printed("solve", "kuhn", "--nodes", "1e4", "--no-strategy")
+    assert "touched the nodes asked for" in text
+    assert " 10,092 " in text

@@ -1,0 +1,158 @@
+"""Normal-form games: shape, rules, errors, and the classics against OpenSpiel."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from support.walks import counts, play
+from tensorcfr.games import matrix
+from tensorcfr.games.matrix import MatrixGame
+from tensorcfr.rules import Decision, Terminal
+
+CLASSICS = [
+    matrix.rock_paper_scissors,
+    matrix.rock_paper_scissors_plus,
+    matrix.biased_rock_paper_scissors,
+    matrix.matching_pennies,
+    matrix.matching_pennies_3p,
+    matrix.prisoners_dilemma,
+    matrix.stag_hunt,
+    matrix.chicken,
+    matrix.battle_of_the_sexes,
+    matrix.shapleys_game,
+]
+
+
+# OpenSpiel 2.0.2, turn_based_simultaneous_game(game=...), walked history by history
+# (reference/games.json: tb_matrix_mp, tb_matrix_rps, tb_matching_pennies_3p).
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (matrix.matching_pennies, (7, 0, [1, 2], 4, [1, 1], [3, 3])),
+        (matrix.rock_paper_scissors, (13, 0, [1, 3], 9, [1, 1], [4, 4])),
+        (matrix.matching_pennies_3p, (15, 0, [1, 2, 4], 8, [1, 1, 1], [3, 3, 3])),
+    ],
+)
+def test_counts(make, expected):
+    assert counts(make()) == expected
+
+
+@pytest.mark.openspiel
+@pytest.mark.parametrize(
+    ("make", "theirs"),
+    [
+        (matrix.rock_paper_scissors, "matrix_rps"),
+        (matrix.biased_rock_paper_scissors, "matrix_brps"),
+        (matrix.matching_pennies, "matrix_mp"),
+        (matrix.matching_pennies_3p, "matching_pennies_3p"),
+        (matrix.prisoners_dilemma, "matrix_pd"),
+        (matrix.stag_hunt, "matrix_sh"),
+        (matrix.chicken, "matrix_cd"),
+        (matrix.battle_of_the_sexes, "matrix_bos"),
+        (matrix.shapleys_game, "matrix_shapleys_game"),
+    ],
+)
+def test_equals_openspiel(make, theirs):
+    pyspiel = pytest.importorskip("pyspiel")
+    game = make()
+
+    def walk(state, spiel):
+        node = game.node(state)
+        if isinstance(node, Terminal):
+            assert spiel.is_terminal()
+            assert list(node.utilities) == spiel.returns()
+            return
+        assert node.player == spiel.current_player()
+        labels = [spiel.action_to_string(action).lower() for action in spiel.legal_actions()]
+        assert list(node.actions) == labels
+        for number, action in enumerate(node.actions):
+            walk(game.next(state, action), spiel.child(number))
+
+    load = f"turn_based_simultaneous_game(game={theirs}())"
+    walk(game.root(), pyspiel.load_game(load).new_initial_state())
+
+
+def test_one_matrix_is_zero_sum():
+    game = MatrixGame([[0, 2, 3], [4, 5, 6]])
+    assert game.payoffs.shape == (2, 2, 3)
+    assert play(game) == Decision(0, "P0", (0, 1))
+    assert play(game, 1) == Decision(1, "P1", (0, 1, 2))
+    assert play(game, 1, 2) == Terminal((6.0, -6.0))
+    assert not np.signbit(game.payoffs[1, 0, 0])  # 0, not -0
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (2, 3, 2), (3, 2, 3, 4), (4, 2, 1, 2, 3)])
+def test_payoffs_of_any_shape(shape):
+    payoffs = np.random.default_rng(0).normal(size=shape)
+    game = MatrixGame(payoffs)
+    table = game.payoffs
+    for choice in itertools.product(*map(range, table.shape[1:])):
+        assert play(game, *choice) == Terminal(tuple(table[(slice(None), *choice)]))
+
+
+def test_payoffs_are_copied_and_read_only():
+    given = np.eye(2)
+    game = MatrixGame(given)
+    given[:] = 7
+    assert game.payoffs[0].tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(ValueError, match="read-only"):
+        game.payoffs[0, 0, 0] = 3
+
+
+def test_labels_and_title():
+    game = MatrixGame(np.zeros((2, 2, 3)), actions=["UD", ("l", "m", "r")], title="toy")
+    assert game.name == "toy"
+    assert play(game, "D").actions == ("l", "m", "r")
+    assert MatrixGame([[1]]).name == "matrix"
+
+
+@pytest.mark.parametrize("make", CLASSICS)
+def test_a_classic_is_called_as_its_function(make):
+    assert make().name == make.__name__
+
+
+# Equilibria of the symmetric zero-sum games, as their docstrings and sources say.
+@pytest.mark.parametrize(
+    ("make", "mix"),
+    [
+        (matrix.rock_paper_scissors, [1 / 3, 1 / 3, 1 / 3]),
+        (matrix.rock_paper_scissors_plus, [2 / 5, 2 / 5, 1 / 5]),
+        (matrix.biased_rock_paper_scissors, [1 / 16, 10 / 16, 5 / 16]),
+    ],
+)
+def test_the_stated_mix_leaves_nothing_to_gain(make, mix):
+    payoffs = make().payoffs
+    np.testing.assert_allclose(payoffs[0] @ mix, 0, atol=1e-14)
+    np.testing.assert_array_equal(payoffs[1], payoffs[0].T)
+
+
+@pytest.mark.parametrize(
+    ("payoffs", "message"),
+    [
+        ([[1, 2], [3]], "payoffs must be an array of numbers"),
+        ([["a", "b"]], "payoffs must be an array of numbers"),
+        ([1, 2], r"not shape \(2,\)"),
+        (3, r"not shape \(\)"),
+        (np.zeros((3, 2, 2)), r"not shape \(3, 2, 2\)"),
+        (np.zeros((2, 0, 2)), "at least one action per player"),
+        ([[1, np.nan]], r"payoffs must be finite; player 0 gets nan at actions \(0, 1\)"),
+        ([[[1.0]], [[-np.inf]]], r"player 1 gets -inf at actions \(0, 0\)"),
+    ],
+)
+def test_wrong_payoffs(payoffs, message):
+    with pytest.raises(ValueError, match=message):
+        MatrixGame(payoffs)
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        (["ab"], "actions must label 2 players, not 1"),
+        (["ab", "ab"], "actions must hold 3 labels for player 1, not 2"),
+        (["aa", "abc"], "actions of player 0 must differ"),
+    ],
+)
+def test_wrong_actions(actions, message):
+    with pytest.raises(ValueError, match=message):
+        MatrixGame(np.zeros((2, 2, 3)), actions=actions)

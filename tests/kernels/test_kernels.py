@@ -1,0 +1,207 @@
+"""Each kernel equals a slow twin: plain loops over histories or infosets, no layout, no tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from support.products import naive_product, product, random_reach
+from support.random_games import keyed, random_game, random_public_tree_game
+from tensorcfr import CompiledGame, Game, Solver, compile_game
+from tensorcfr._util import jit
+from tensorcfr.algorithms import CFR, DCFR
+from tensorcfr.kernels import evaluation
+from tensorcfr.kernels import iteration as sweeps
+from tensorcfr.payoff import PayoffEntries, multiply
+from tensorcfr.rules import Chance, Decision, Terminal
+
+
+class Wide(Game):
+    """So many infosets in a bucket, and rows in a slice, that every kernel cuts them into tiles:
+    player 0 sees what chance does, player 1 only half as well."""
+
+    n_players = 2
+    outcomes = 2 * evaluation.TILE + 270
+
+    def root(self) -> tuple[int, ...]:
+        return ()
+
+    def node(self, state: tuple[int, ...]) -> Any:
+        if not state:
+            return Chance(dict.fromkeys(range(self.outcomes), 1 / self.outcomes))
+        seen, *acts = state
+        if len(acts) == 2:
+            draw = keyed(5, state)
+            return Terminal([draw.uniform(-1, 1), draw.uniform(-1, 1)])
+        if acts:
+            return Decision(1, f"half {seen // 2}", ["a", "b"])
+        return Decision(0, f"all {seen}", ["a", "b"])
+
+    def next(self, state: tuple[Any, ...], action: Any) -> tuple[Any, ...]:
+        return (*state, action)
+
+
+def corpus() -> dict[str, CompiledGame]:
+    """Games that between them take every path: narrow and wide slices, many lanes, 3 players."""
+    games = {
+        name: compile_game(name, symmetry=False)
+        for name in ("kuhn(cards=2)", "leduc", "liars_dice(faces=5)", "kuhn(players=3)")
+    }
+    games["goofspiel"] = compile_game("goofspiel(cards=4)")
+    games["wide"] = compile_game(Wide())
+    for seed in range(6):
+        games[f"random {seed}"] = compile_game(random_game(seed, n_players=2 + seed % 2))
+        games[f"random public {seed}"] = compile_game(
+            random_public_tree_game(seed, n_players=2 + seed % 2)
+        )
+    return games
+
+
+GAMES = corpus()
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_payoff_product(name: str) -> None:
+    game, reach = GAMES[name], random_reach(GAMES[name])
+    for player in range(game.n_players):
+        g = np.full(game.n_sequences, np.nan)
+        product(game.form, player, reach, g)
+        own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
+        np.testing.assert_allclose(
+            g[own], naive_product(game, player, reach)[own], rtol=1e-12, atol=1e-14
+        )
+        assert np.isnan(g[: own.start]).all()
+        assert np.isnan(g[own.stop :]).all()
+
+
+def naive_iteration(game: CompiledGame, state: sweeps.State, player: int) -> None:
+    """One player's CFR update, infoset by infoset, from the deepest up."""
+    q = naive_product(game, player, state.reach)
+    first, end = game.form.player_infosets[player], game.form.player_infosets[player + 1]
+    strategy = state.strategy.copy()
+    for infoset in reversed(range(first, end)):
+        own = game.sequences(infoset)
+        v = float(np.dot(strategy[own], q[own]))
+        instant = q[own] - v
+        instant[np.abs(instant) <= sweeps.ROUNDING * np.abs(q[own]).max()] = 0.0
+        state.regret[own] += instant
+        positive = np.maximum(state.regret[own], 0.0)
+        uniform = np.full(len(positive), 1 / len(positive))
+        state.strategy[own] = positive / positive.sum() if positive.sum() > 0 else uniform
+        q[game.form.infoset_parent[infoset]] += v
+    state.cumulative[game.form.player_sequences[player]] += 1.0
+    for infoset in range(first, end):
+        own = game.sequences(infoset)
+        state.cumulative[own] += state.reach[own]
+        state.reach[own] = state.reach[game.form.infoset_parent[infoset]] * state.strategy[own]
+
+
+@pytest.mark.parametrize("name", [name for name in GAMES if not name.startswith("liars")])
+def test_iteration(name: str) -> None:
+    game = GAMES[name].without_merging()
+    solver, twin = Solver(game, CFR), Solver(game, CFR).state
+    for _ in range(3):
+        solver.step()
+        for player in range(game.n_players):
+            naive_iteration(game, twin, player)
+        for field in ("reach", "cumulative", "regret"):
+            found, expected = getattr(solver.state, field), getattr(twin, field)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=field)
+
+
+def test_lanes_beyond_one_tile() -> None:
+    """Buckets and slices longer than a tile are cut, and give what uncut ones give."""
+    game = compile_game("kuhn(cards=600)", memory_limit=16 << 30)
+    assert game.form.bucket_lanes.max() > 2 * sweeps.TILE
+    reach = random_reach(game)
+    # A showdown against card j pays by rank: for pass-pass, the sum below i minus that above.
+    g = np.empty(game.n_sequences)
+    product(game.form, 1, reach, g)
+    cards = 600
+    by_label = game.infoset_index
+    opener = np.array([reach[game.sequences(by_label[c])][0] for c in map(str, range(cards))])
+    below = np.concatenate([[0.0], np.cumsum(opener)[:-1]])
+    above = opener.sum() - below - opener
+    expected = (below - above) / (cards * (cards - 1))
+    found = [g[game.sequences(by_label[f"{card}p"])][0] for card in range(cards)]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-15)
+    solver = Solver(game, DCFR)
+    solver.step(3)
+    assert np.isfinite(solver.state.regret).all()
+
+
+def test_the_wide_game_has_several_tiles() -> None:
+    form = GAMES["wide"].form
+    assert (form.bucket_lanes > max(sweeps.TILE, evaluation.TILE)).sum() == 2
+    assert form.bucket_lanes.max() > 2 * max(sweeps.TILE, evaluation.TILE)
+    (part,) = form.operator
+    assert isinstance(part, PayoffEntries)
+    assert part.rows.max() > 2 * multiply.TILE
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_best_response(name: str) -> None:
+    """Of the best actions the first, and what it earns; both equal a loop over infosets."""
+    game, reach = GAMES[name], random_reach(GAMES[name], seed=1)
+    expected, best = np.empty((2, game.n_players))
+    evaluation.evaluate(game.form, reach, np.empty(game.n_sequences), expected, best, None)
+    for player in range(game.n_players):
+        q = naive_product(game, player, reach)
+        empty, end = game.form.player_sequences[player : player + 2]
+        assert expected[player] == pytest.approx(float(reach[empty:end] @ q[empty:end]), abs=1e-12)
+        strategy, value = np.zeros(game.n_sequences), np.empty(game.n_sequences)
+        evaluation.best_response(game.form, player, reach, value, strategy, None)
+        first, last = game.form.player_infosets[player : player + 2]
+        for infoset in reversed(range(first, last)):
+            own = game.sequences(infoset)
+            np.testing.assert_allclose(value[own], q[own], rtol=0, atol=1e-12)
+            chosen = int(value[own].argmax())
+            assert strategy[own].tolist() == [a == chosen for a in range(len(q[own]))]
+            q[game.form.infoset_parent[infoset]] += q[own].max()
+        assert best[player] == pytest.approx(float(q[empty]), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_normalise_and_realization_plan(name: str) -> None:
+    game = GAMES[name]
+    weight = random_reach(game)
+    weight[::3] = 0.0
+    strategy, reach = np.empty(game.n_sequences), np.empty(game.n_sequences)
+    evaluation.normalise(game.form, weight, strategy)
+    evaluation.realization_plan(game.form, strategy, reach)
+    for infoset in range(game.n_infosets):
+        own = game.sequences(infoset)
+        total = weight[own].sum()
+        expected = weight[own] / total if total > 0 else 1 / len(weight[own])
+        np.testing.assert_allclose(strategy[own], expected, rtol=1e-14)
+        above = reach[game.form.infoset_parent[infoset]]
+        np.testing.assert_allclose(reach[own], above * strategy[own], rtol=1e-14)
+
+
+def test_a_cache_that_cannot_be_written_costs_time_and_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a place for compiled code numba refuses to decorate; we go on, and say why."""
+
+    def cache(function: object) -> None:
+        raise RuntimeError("cannot cache function 'f': no locator available for file 'x'")
+
+    monkeypatch.setattr(jit, "_KernelCache", cache)
+    if numba.config.DISABLE_JIT:
+        pytest.skip("nothing is compiled, and nothing kept")
+    with pytest.warns(jit.SlowStartWarning, match="set NUMBA_CACHE_DIR to a directory"):
+        double = jit.kernel(lambda x: 2 * x)
+    assert double(4) == 8
+
+
+def test_other_errors_of_the_compiler_are_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def njit(**options: object) -> Callable[[Any], Any]:
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(jit.numba, "njit", njit)
+    with pytest.raises(RuntimeError, match="something else"):
+        jit.kernel(lambda x: x)

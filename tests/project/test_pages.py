@@ -1,0 +1,205 @@
+"""The documentation keeps up with the code: names, paths, lengths, docstrings."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorcfr
+from support.paths import DOCS, ROOT
+
+PACKAGES = (
+    "tensorcfr",
+    "tensorcfr.algorithms",
+    "tensorcfr.analysis",
+    "tensorcfr.evaluation",
+    "tensorcfr.plots",
+    "tensorcfr.solvers",
+    "tensorcfr.storage",
+    "tensorcfr.sweep",
+)
+"""The packages whose ``__all__`` is public."""
+PAGES = sorted([*DOCS.glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+SOURCE = sorted((ROOT / "tensorcfr").rglob("*.py"))
+FIFTEEN_MINUTES = 3500
+"""Words: at about 230 a minute."""
+
+
+def names() -> list[tuple[str, str]]:
+    return [
+        (package, name) for package in PACKAGES for name in importlib.import_module(package).__all__
+    ]
+
+
+def object_of(package: str, name: str) -> Any:
+    return getattr(importlib.import_module(package), name)
+
+
+def documented() -> dict[int, str]:
+    """The objects of the API reference by identity, and the paths that it gives them."""
+    found = {}
+    for page in (DOCS / "reference").glob("*.md"):
+        for path in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.MULTILINE):
+            package, _, name = path.rpartition(".")
+            found[id(object_of(package, name))] = path
+    return found
+
+
+def test_the_api_reference_has_every_public_name() -> None:
+    found = documented()
+    assert [
+        f"{package}.{name}"
+        for package, name in names()
+        if id(object_of(package, name)) not in found
+    ] == []
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    assert [f"{package}.{name}" for package, name in names() if not docstring(package, name)] == []
+
+
+def test_every_public_member_has_a_docstring() -> None:
+    """Methods, properties and fields of public classes; inherited ones where they are defined."""
+    bare = []
+    for package, name in names():
+        thing = object_of(package, name)
+        if not inspect.isclass(thing) or not thing.__module__.startswith("tensorcfr"):
+            continue
+        fields = fields_of(thing)
+        for member, value in vars(thing).items():
+            if member.startswith("_") or member in fields or is_deprecated(value):
+                continue
+            if (inspect.isroutine(value) or isinstance(value, property)) and not inspect.getdoc(
+                getattr(thing, member)
+            ):
+                bare.append(f"{package}.{name}.{member}")
+        bases = [base for base in thing.__mro__[1:] if base.__module__.startswith("tensorcfr")]
+        inherited = {field for base in bases for field in fields_of(base)}
+        bare += [
+            f"{package}.{name}.{field}"
+            for field, has_text in fields.items()
+            if not has_text and field not in inherited
+        ]
+    assert bare == []
+
+
+def is_deprecated(value: object) -> bool:
+    """Whether a method is one of an earlier version."""
+    return getattr(value, "__module__", "").endswith("_deprecated")
+
+
+def docstring(package: str, name: str) -> str:
+    """That of a function, class or module constant."""
+    thing = object_of(package, name)
+    if inspect.isclass(thing) or inspect.isroutine(thing):
+        return inspect.getdoc(thing) or ""
+    return constants().get(name, "")
+
+
+@cache
+def constants() -> dict[str, str]:
+    """The texts under the constants of all modules."""
+    found: dict[str, str] = {}
+    for path in SOURCE:
+        found |= texts_under(ast.parse(path.read_text("utf-8")).body)
+    return found
+
+
+def fields_of(thing: type) -> dict[str, bool]:
+    """The fields of a class, and whether each has a text under it."""
+    (body,) = ast.parse(inspect.getsource(thing)).body
+    assert isinstance(body, ast.ClassDef)
+    texts = texts_under(body.body)
+    return {
+        statement.target.id: statement.target.id in texts
+        for statement in body.body
+        if isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and not statement.target.id.startswith("_")
+    }
+
+
+def texts_under(body: list[ast.stmt]) -> dict[str, str]:
+    found = {}
+    for statement, text in pairwise(body):
+        target = (
+            statement.targets[0]
+            if isinstance(statement, ast.Assign)
+            else statement.target
+            if isinstance(statement, ast.AnnAssign)
+            else None
+        )
+        if (
+            isinstance(target, ast.Name)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+            and isinstance(text.value.value, str)
+        ):
+            found[target.id] = text.value.value
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_takes_more_than_fifteen_minutes(page: Path) -> None:
+    assert len(page.read_text("utf-8").split()) <= FIFTEEN_MINUTES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_exists(page: Path) -> None:
+    """Relative links, and code that is the path of a Python file or folder."""
+    text = page.read_text("utf-8")
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    links = [
+        page.parent / path
+        for path in re.findall(r"\]\(([^)\s#:]+)(?:#[^)]*)?\)", re.sub(r"`[^`\n]+`", "", prose))
+    ]
+    code = [
+        path
+        for path in re.findall(r"(?<![\w/.])(\w+/[\w/]*(?:\w\.\w+|/))(?![\w/])", text)
+        if path.endswith(".py") or path.startswith(("tests/", "tensorcfr/", "docs/", "benchmarks/"))
+        if "NAME" not in path and "__pycache__" not in path
+    ]
+    in_package = [
+        ROOT / path if (ROOT / path).exists() else ROOT / "tensorcfr" / path for path in code
+    ]
+    missing = [str(path) for path in [*links, *in_package] if not path.exists()]
+    assert missing == []
+
+
+def test_the_glossary_names_what_the_code_has() -> None:
+    source = "\n".join(path.read_text("utf-8") for path in SOURCE)
+    words = set(re.findall(r"\w+", source))
+    text = (DOCS / "glossary.md").read_text("utf-8").partition("## Words not to use")[0]
+    cells = [line.split("|")[-2] for line in text.splitlines() if line.startswith("|")]
+    names = [name for cell in cells for name in re.findall(r"`([\w.]+)`", cell)]
+    assert len(names) > 60
+    assert [name for name in names if not set(name.split(".")) <= words] == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
+    pages = [
+        path.relative_to(DOCS).as_posix()
+        for path in DOCS.rglob("*")
+        if path.suffix in (".md", ".ipynb")
+    ]
+    assert [page for page in pages if page not in navigation] == []
+
+
+def test_the_version_is_said_once() -> None:
+    """``CITATION.cff`` and ``pyproject.toml`` say the version of the package."""
+    for name, pattern in (
+        ("CITATION.cff", r"^version: (\S+)$"),
+        ("pyproject.toml", r'^version = "(.+)"$'),
+    ):
+        found = re.search(pattern, (ROOT / name).read_text("utf-8"), re.MULTILINE)
+        assert found is not None
+        assert found[1] == tensorcfr.__version__

@@ -1,0 +1,117 @@
+"""The scripts that draw the pictures of the documentation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+from tensorcfr.sweep import read_sweep
+
+pytestmark = pytest.mark.full
+
+
+def figures(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "scripts.figures", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_a_figure(tmp_path: Path) -> None:
+    done = figures("--quick", "--out", tmp_path, "kuhn_time", "leduc_strategy")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("kuhn_time.csv", "kuhn_time.png", "leduc_strategy.png")
+    }
+    assert {row.algorithm for row in read_sweep(tmp_path / "kuhn_time.csv")} == {"cfr", "cfr+"}
+
+
+def test_no_such_figure(tmp_path: Path) -> None:
+    done = figures("--out", tmp_path, "kuhn_tim")
+    assert done.returncode == 2
+    assert "there is no figure 'kuhn_tim'; there are: kuhn_nodes, " in done.stderr
+
+
+def test_the_page_is_written_from_what_is_measured() -> None:
+    code = """if True:
+        from tensorcfr.sweep import read_sweep
+        from scripts import variants
+        rows = read_sweep(variants.FOLDER / "variants.csv")
+        peers = {"peer": {"kuhn": {"0.001": {"seconds": 1e-9}, "1e-06": None, "1e-09": None,
+                                   "budget": 2.0}}}
+        text = variants.markdown(rows, peers, ["kuhn.png"])
+        parts = {"tables": text}
+        page = variants.page_with(variants.PAGE.read_text(), "variants", parts)
+        assert page.count(text) == 1 and page.startswith("# Which algorithm")
+        assert variants.page_with(page, "variants", parts) == page
+        print(text)
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("| peer")]
+    assert lines[0].count("**1 ns**") == 1  # the first of all is bold, a peer or not
+    assert [line.count("\N{EN DASH}") for line in lines] == [0, 1, 1]
+    assert "figures/kuhn.png" in done.stdout
+
+
+def tutorial(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "scripts.tutorial_curves", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_the_experiments_on_tutorials_in_short(tmp_path: Path) -> None:
+    done = tutorial("--quick", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    names = {f"tutorial_{name}.{kind}" for name in ("kuhn", "pruned") for kind in ("csv", "png")}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    page = (ROOT / "docs" / "tutorial-curves.md").read_text()
+    for name in ("played", "dealt", "plus", "loops", "nodes", "said"):
+        assert f"\n{name}\n\n" in f"\n{done.stdout}"
+        assert page.count(f"<!-- {name}: written by scripts/tutorial_curves.py -->") == 1
+    billion = tutorial("billion", "--quick")
+    assert billion.stdout.startswith("1,000,000 chance-sampled iterations of Kuhn poker: ")
+
+
+def test_the_loops_on_tutorials_are_what_they_say() -> None:
+    """The trainer is chance sampling that updates both players from a deal; the loop over histories
+    without departures is CFR, and with the floor CFR+; the printed value is ours to every digit."""
+    code = """if True:
+        import numpy as np
+        from scripts import tutorial_curves as script
+        from tensorcfr import CFR, CFR_PLUS, SampledSolver, Solver, compile_game, expected_values
+        from tensorcfr.algorithms import CHANCE_SAMPLING
+
+        game = compile_game("kuhn")
+        dealt = np.array([3, 3, 0, 5, 1, 2, 4, 3, 0, 2])
+        sums = script.train(dealt, np.arange(1, 11))[2]
+        state = None
+        for t, deal in enumerate(dealt):
+            cards = ["JQK"[card] for card in script.DEALS[deal]]
+            record = CHANCE_SAMPLING(alternating=False)
+            solver = SampledSolver(game, record, state=state, iteration=t, deal=cards)
+            solver.step()
+            state = solver.state
+            found = script.average_policy(game, sums[t]).probabilities
+            np.testing.assert_allclose(found, solver.average_probabilities(), atol=1e-12)
+
+        for loop, record in ((0, CFR), (2, CFR_PLUS(average_power=0))):
+            solver = Solver(game, record)
+            curve = list(script.loop_curve(game, script.LOOPS[loop], [1, 2, 30]))
+            for mark, found in zip([1, 2, 30], curve, strict=True):
+                solver.step(mark - solver.iteration)
+                assert abs(found - solver.evaluate().exploitability) < 1e-12
+
+        solver, total = Solver(game, CFR(alternating=False)), 0.0
+        for _ in range(10_000):
+            total += expected_values(game, solver.current_policy())[0]
+            solver.step()
+        assert abs(total / 10_000 - script.PRINTED) < 1e-13
+        assert script.spans([2, 3, 5], [2, 3, 4, 5]) == "2\\N{EN DASH}3, 5"
+        page = script.PAGE.read_text()
+        written = script.page_with(page, "tutorial_curves", {"said": "new"})
+        assert written.count("new") == page.count("new") + 1
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,128 @@
+"""Signals that end a process: what was asked to be saved is saved, and the status says why."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tensorcfr import Solution, compile_game, solve
+from tensorcfr._util import signals
+from tensorcfr.solvers.driver import Progress
+from tensorcfr.solvers.solution import Status
+
+ROOT = Path(__file__).parents[1]
+KUHN = compile_game("kuhn")
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+
+def command_that_is_sent(name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command line, in a process that gets a signal twice while it solves."""
+    code = f"""
+        import os, signal, sys
+        from tensorcfr.cli import app, main
+        run = app.run
+        def told(*args, progress, **options):
+            def hook(news):
+                if news.iteration > 100:
+                    os.kill(os.getpid(), signal.{name})
+                    os.kill(os.getpid(), signal.{name})
+                progress(news)
+            return run(*args, progress=hook, **options)
+        app.run = told
+        sys.argv = {["tensorcfr", *words]!r}
+        main()
+        """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_the_command_line_saves_first(tmp_path: Path, name: str, status: int) -> None:
+    path = tmp_path / "s.npz"
+    done = command_that_is_sent(name, "solve", "kuhn", "--time-limit", "600", "--save", str(path))
+    assert done.returncode == status, done.stderr
+    kept = Solution.load(path)
+    assert kept.status is Status.INTERRUPTED
+    assert kept.iterations > 100
+    assert f"wrote {path}" in done.stdout
+    assert [file.name for file in tmp_path.iterdir()] == ["s.npz"]
+
+
+def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
+    """Nothing can be printed any more; the file is written all the same."""
+    path = tmp_path / "s.npz"
+    words = ["solve", "kuhn", "--time-limit", "600", "--save", str(path)]
+    code = f"""
+        import os, signal, sys
+        full = os.open("/dev/full", os.O_WRONLY)
+        os.dup2(full, 1)
+        from tensorcfr.cli import app, main
+        run = app.run
+        def told(*args, progress, **options):
+            return run(*args, progress=lambda _: os.kill(os.getpid(), signal.SIGHUP), **options)
+        app.run = told
+        sys.argv = {["tensorcfr", *words]!r}
+        main()
+        """
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 129, done.stderr
+    assert Solution.load(path).status is Status.INTERRUPTED
+
+
+def test_solve_leaves_sigterm_alone() -> None:
+    """A program that calls the library ends as it would without it."""
+    code = """
+        import os, signal
+        from tensorcfr import compile_game, solve
+        kill = lambda progress: os.kill(os.getpid(), signal.SIGTERM)
+        solve(compile_game("kuhn"), time_limit=60, progress=kill)
+        """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGTERM
+
+
+def kill(number: int) -> Callable[[Progress], None]:
+    return lambda progress: os.kill(os.getpid(), number)
+
+
+def test_where_somebody_listens() -> None:
+    """Within a solve nothing is raised; outside it is, once; handlers are as they were after."""
+    before = signal.getsignal(signal.SIGTERM)
+    with signals.terminations():
+        solution = solve(KUHN, time_limit=60, progress=kill(signal.SIGTERM))
+        assert solution.status is Status.INTERRUPTED
+        assert signals.is_terminated()
+        os.kill(os.getpid(), signal.SIGTERM)  # Ignored: it has been heard.
+    assert signals.exit_status() == 128 + 15
+    with signals.terminations():
+        assert not signals.is_terminated()
+        with pytest.raises(signals.Terminated):
+            os.kill(os.getpid(), signal.SIGHUP)
+    assert signals.exit_status() == 128 + 1
+    assert signal.getsignal(signal.SIGTERM) is before
+    with signals.terminations():
+        pass
+    assert signals.exit_status() == 130
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    """As ``nohup`` starts a command."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals.terminations():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not signals.is_terminated()
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -1,0 +1,123 @@
+"""``algorithm="auto"``: a choice by the game and the target, and nothing else."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tensorcfr import Algorithm, CompiledGame, Solver, compile_game, register, solve
+from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, find_algorithm
+from tensorcfr.payoff import count_entries
+from tensorcfr.solvers import Status
+from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, choose
+
+KUHN = compile_game("kuhn")
+DECK = "leduc(ranks=13, suits=4)"
+
+
+@cache
+def compiled(game: str) -> CompiledGame:
+    return compile_game(game)
+
+
+@pytest.mark.parametrize(
+    ("game", "target", "chosen"),
+    [
+        ("kuhn", None, LP),
+        ("kuhn", 1e-8, LP),
+        ("kuhn", 1e-6, PDCFR_PLUS),
+        ("kuhn", 0, LP),
+        ("leduc", None, LP),
+        ("leduc", 1e-3, PDCFR_PLUS),
+        ("liars_dice", None, LP),
+        ("liars_dice", 1e-4, DCFR),
+        pytest.param(DECK, None, DCFR, marks=pytest.mark.full),
+        pytest.param(DECK, 1e-12, DCFR, marks=pytest.mark.full),
+        ("kuhn(players=3)", None, CFR_PLUS),
+        ("kuhn(players=3)", 1e-9, CFR_PLUS),
+        ("prisoners_dilemma", None, CFR_PLUS),
+    ],
+)
+def test_the_choice(game: str, target: float | None, chosen: Any) -> None:
+    assert choose(compiled(game), target=target) == chosen
+
+
+def test_where_the_linear_program_will_not_do() -> None:
+    assert choose(KUHN, exact=False) == PDCFR_PLUS
+    assert choose(KUHN, target=1e-12, exact=False) == PDCFR_PLUS
+
+
+def test_the_unit_of_the_utilities_does_not_matter() -> None:
+    """Kuhn's utilities go from -2 to 2."""
+    assert choose(KUHN, target=3.99 * EXACT_TARGET) == LP
+    assert choose(KUHN, target=4.01 * EXACT_TARGET) == PDCFR_PLUS
+
+
+@pytest.mark.full
+def test_the_games_that_the_figures_are_of() -> None:
+    """Where the linear program was measured, and where predictions were first and were not."""
+    assert count_entries(compile_game("liars_dice").form, 0) <= EXACT_ENTRIES
+    sizes = {game: compiled(game).solver_form.n_sequences for game in ("liars_dice(faces=5)", DECK)}
+    assert sizes["liars_dice(faces=5)"] <= SMALL < sizes[DECK]
+
+
+class TestSolve:
+    def test_says_what_ran(self) -> None:
+        solution = solve(KUHN, "auto")
+        assert (solution.algorithm, solution.status) == (LP, Status.EXACT)
+        assert solve(KUHN, "auto", target=1e-12).algorithm == LP
+        assert solve(KUHN, "auto", target=1e-3).algorithm == PDCFR_PLUS
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"iters": 5},
+            {"time_limit": 0.01},
+            {"nodes": 100},
+            {"target": 1e-9, "iters": 5},
+            {"target": 1e-2, "locks": {"J": {"bet": 0}}},
+            {"target": 1e-2, "warm_start": {label: {"pass": 1} for label in KUHN.infoset_labels}},
+            {"iters": 5, "keep_best": True},
+        ],
+        ids=str,
+    )
+    def test_what_the_linear_program_does_not_take(self, options: dict[str, Any]) -> None:
+        assert solve(KUHN, "auto", **options).algorithm == PDCFR_PLUS
+
+    def test_goes_on_with_what_it_began_with(self) -> None:
+        part = solve(KUHN, "dcfr", iters=5)
+        assert solve(KUHN, "auto", start=part, iters=5).algorithm == DCFR
+
+    def test_still_needs_an_end(self) -> None:
+        with pytest.raises(ValueError, match="when should it end"):
+            solve(compile_game("kuhn(players=3)"), "auto")
+
+
+def test_it_is_no_algorithm() -> None:
+    with pytest.raises(ValueError, match="'auto' chooses by the game and the target: solve"):
+        find_algorithm("auto")
+    with pytest.raises(ValueError, match="'auto' chooses by the game and the target"):
+        Solver(KUHN, "auto")
+    with pytest.raises(ValueError, match="the name 'auto' belongs to a published algorithm"):
+        register(Algorithm("auto", DCFR.rule, "", "", parameters=DCFR.parameters))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"target": -1.0}, "target"),
+        ({"seed": 1}, "no seed"),
+        ({"precision": "single", "iters": 1}, "precision must be one of"),
+        ({"precision": "single"}, "when should it end"),
+        ({"threads": -3, "iters": 1}, "threads must be a number from 1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        solve(KUHN, "auto", **given)
+
+
+def test_no_locks_are_none() -> None:
+    assert solve(KUHN, "auto", locks={}).algorithm == LP

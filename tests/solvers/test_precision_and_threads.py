@@ -1,0 +1,241 @@
+"""Threads change no bit, single precision changes the last digits, and both go on where they
+stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import tracemalloc
+import warnings
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.equality import PerturbedHands, perturbed
+from support.payoff_paths import forced
+from support.random_games import random_public_tree_game, repeated
+from tensorcfr import Algorithm, CompiledGame, Solver
+from tensorcfr import compile_game as compiled
+from tensorcfr.algorithms import CFR, CFR_PLUS
+from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT
+from tensorcfr.games import make_game
+from tensorcfr.kernels.iteration import State
+from tensorcfr.solvers.solver import STATE_KEPT, bytes_needed
+
+pytestmark = pytest.mark.compiled
+
+ALGORITHMS: dict[str, str | Algorithm] = {
+    "cfr": "cfr",
+    "cfr+": "cfr+",
+    "cfr simultaneous": CFR(alternating=False),
+    "cfr+ simultaneous": CFR_PLUS(alternating=False),
+    "gradient": "pcfr+gradient",
+    "gradient simultaneous": PCFR_PLUS_GRADIENT(alternating=False),
+    "against averages": CFR_PLUS(against="average"),
+    "against averages simultaneous": CFR_PLUS(against="average", alternating=False),
+}
+GAMES = (
+    "leduc",
+    "leduc, symmetries kept",
+    "leduc, blocks",
+    "liar's dice, blocks",
+    "one hand each, blocks",
+    "a wide game",
+    "goofspiel",
+    "three players",
+)
+
+
+@cache
+def game(name: str) -> CompiledGame:
+    """Games with one hand and many, with blocks and without, with fewer hands than threads."""
+    if name == "leduc":
+        return compiled("leduc")
+    if name == "leduc, symmetries kept":
+        return compiled("leduc", symmetry=False)
+    if name == "goofspiel":
+        return compiled("goofspiel(cards=4)")
+    if name == "three players":
+        return compiled("kuhn(players=3)")
+    with forced("blocks"):
+        if name == "leduc, blocks":
+            return compiled("leduc", symmetry=False)
+        if name == "liar's dice, blocks":
+            return compiled("liars_dice(faces=4)")
+        if name == "one hand each, blocks":
+            return compiled(repeated(random_public_tree_game(11, max_hands=1), 9, 0))
+        assert name == "a wide game"
+        return compiled(repeated(repeated(random_public_tree_game(7, max_hands=5), 40, 1), 5, 0))
+
+
+def bits(state: State) -> dict[str, bytes]:
+    return {name: getattr(state, name).tobytes() for name in STATE_KEPT}
+
+
+def stepped(name: str, algorithm: Any, iterations: int, **options: Any) -> Solver:
+    solver = Solver(game(name), algorithm, **options)
+    solver.step(iterations)
+    return solver
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("name", GAMES)
+def test_threads_change_no_bit(name: str, algorithm: str) -> None:
+    """Also with more threads than hands, of which only one may count the iterations, and with more
+    than groups of blocks."""
+    expected = bits(stepped(name, ALGORITHMS[algorithm], 12).state)
+    for threads in (2, 3, 5):
+        found = bits(stepped(name, ALGORITHMS[algorithm], 12, threads=threads).state)
+        assert found == expected, f"{threads} threads"
+
+
+@pytest.mark.parametrize("name", ["leduc, blocks", "a wide game"])
+def test_threads_in_single_precision(name: str) -> None:
+    for algorithm in ("cfr+", "pcfr+gradient", "cfr-avg"):
+        expected = bits(stepped(name, algorithm, 12, precision="float32").state)
+        for threads in (2, 3):
+            solver = stepped(name, algorithm, 12, precision="float32", threads=threads)
+            assert bits(solver.state) == expected
+
+
+@pytest.mark.parametrize("threads", [0, -1, True, 1.0, "2"])
+def test_threads_are_a_number_from_one(threads: Any) -> None:
+    with pytest.raises(ValueError, match="threads must be a number from 1"):
+        Solver(game("leduc"), threads=threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_steps_on() -> None:
+    """It has none of its parent's threads: waiting for them, it would hang."""
+    solver, alone = (Solver(game("leduc"), "cfr", threads=threads) for threads in (2, 1))
+    solver.step(3)
+    alone.step(6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: threads and a fork.
+        child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            solver.step(3)
+            status = int(solver.state.regret.tobytes() != alone.state.regret.tobytes())
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if ended == (0, 0):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)
+    solver.step(3)
+    assert solver.state.regret.tobytes() == alone.state.regret.tobytes()
+
+
+# ---------------------------------------------------------------------------- single precision
+
+
+@cache
+def generic(spec: str, path: str) -> CompiledGame:
+    """Without ties, on which the last bit decides."""
+    rules = make_game(spec)
+    with forced(path):
+        if "goofspiel" in spec:
+            return compiled(perturbed(spec, seed=359))
+        return compiled(PerturbedHands(rules))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "pcfr+gradient"])
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ("kuhn(cards=5)", "entries"),
+        ("kuhn(cards=5)", "blocks"),
+        ("liars_dice(faces=3)", "blocks"),
+        ("liars_dice(faces=3)", "chained blocks"),
+    ],
+)
+def test_single_precision(spec: str, path: str, algorithm: str) -> None:
+    """Fifty iterations on games without ties: the averages agree to what float32 holds, and
+    so does what they are worth."""
+    single = Solver(generic(spec, path), algorithm, precision="float32")
+    double = Solver(generic(spec, path), algorithm)
+    for solver in (single, double):
+        solver.step(50)
+    for name in STATE_KEPT:
+        assert getattr(single.state, name).dtype == np.float32
+    found, expected = single.evaluate(), double.evaluate()
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=2e-5)
+    assert found.exploitability == pytest.approx(expected.exploitability, abs=2e-5)
+    off = np.abs(single.average_probabilities() - double.average_probabilities())
+    assert np.median(off) < 1e-6
+    assert off.max() < 2e-4
+
+
+def test_single_precision_keeps_its_own_solution() -> None:
+    """Merged, saved in float32, and worth in the whole game what the solver says."""
+    solver = stepped("leduc", "cfr+", 200, precision="float32")
+    double = stepped("leduc", "cfr+", 200)
+    assert solver.evaluate().exploitability == pytest.approx(
+        double.evaluate().exploitability, abs=1e-3
+    )
+    policy = solver.average_policy()
+    assert policy.probabilities.dtype == np.float64
+    for row in list(policy.values())[:50]:
+        assert sum(row.values()) == pytest.approx(1.0, abs=1e-12)
+    for row in list(solver.current_policy().values())[:50]:
+        assert sum(row.values()) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_single_precision_halves_the_bytes() -> None:
+    record = CFR_PLUS
+    double = bytes_needed(game("leduc"), record)
+    assert 2 * bytes_needed(game("leduc"), record, "float32") == double
+
+
+@pytest.mark.parametrize("precision", ["float16", "double", None, np.float32])
+def test_other_precisions_are_refused(precision: Any) -> None:
+    with pytest.raises(ValueError, match="precision must be one of"):
+        Solver(game("leduc"), precision=precision)
+
+
+# ------------------------------------------------------------------------------------ going on
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("algorithm", ["cfr", "gradient", "cfr+ simultaneous"])
+@pytest.mark.parametrize("name", ["leduc", "leduc, blocks"])
+def test_going_on(name: str, algorithm: str, threads: int, precision: str) -> None:
+    """Seven iterations and six more, judged in between, are thirteen, bit for bit."""
+    options = {"threads": threads, "precision": precision}
+    record = ALGORITHMS[algorithm]
+    whole = stepped(name, record, 13, **options)
+    first = stepped(name, record, 7, **options)
+    first.evaluate()
+    first.average_policy()
+    second = Solver(
+        game(name), record, state=first.state, iteration=first.iteration, threads=threads
+    )
+    for solver in (first, second):
+        solver.step(6)
+        assert solver.iteration == 13
+        assert bits(solver.state) == bits(whole.state)
+    assert second.state.regret.dtype == np.dtype(precision)
+
+
+def test_a_solver_takes_no_more_than_was_said() -> None:
+    """Also while it is made: no lock costs an array."""
+    bluff = compiled("bluff(dice=(2, 1))")
+    Solver(bluff, "dcfr").evaluate()
+    tracemalloc.start()
+    try:
+        solver = Solver(bluff, "dcfr")
+        solver.step(2)
+        solver.evaluate()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= bytes_needed(bluff, solver.algorithm) + 100_000

@@ -1,0 +1,452 @@
+"""Games on disk: what was saved comes back, and whatever else lies there is refused by name."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.random_games import random_game
+from support.spoiling import Suited, compiled
+from tensorcfr import Solution, Solver, solve
+from tensorcfr._util import files
+from tensorcfr.algorithms import CFR, DCFR
+from tensorcfr.compilers import compile_game
+from tensorcfr.model.game import CompiledGame
+from tensorcfr.payoff import PayoffEntries
+from tensorcfr.rules import Chance, Decision, Game, Terminal
+from tensorcfr.storage import npz as storage
+from tensorcfr.storage.npz import (
+    HEADER,
+    VERSION,
+    load_game,
+    pack_game,
+    read_arrays,
+    save_game,
+    unpack_game,
+    write_arrays,
+)
+
+
+class Odd(Game):
+    """Labels that are empty, long, of many bytes, of many lines, and half a surrogate pair."""
+
+    n_players = 1
+
+    def node(self, history: tuple[str, ...]) -> Chance | Decision | Terminal:
+        if not history:
+            return Chance({"♠": 0.5, "\udc80": 0.5})
+        if len(history) == 1:
+            return Decision(0, "" if history[0] == "♠" else "zwölf\n\0" * 9, ("", "♥", "日本"))
+        return Terminal((1.0,))
+
+
+class Over(Game):
+    """No decisions and no chance."""
+
+    def node(self, history: tuple[str, ...]) -> Terminal:
+        return Terminal((1.0, -1.0))
+
+
+GAMES: dict[str, Any] = {
+    "kuhn": "kuhn",
+    "kuhn for three": "kuhn(players=3)",
+    "leduc": "leduc",
+    "goofspiel": "goofspiel(cards=3)",
+    "matching pennies": "matching_pennies",
+    "odd labels": Odd(),
+    "no decisions": Over(),
+    "random": random_game(5, n_players=3),
+    "merged": Suited(),
+}
+COMPILED = ("histories:kuhn", "blocks", "histories:blocks", "lazy")
+"""Games of ``spoiling.py``, with other views."""
+
+
+@pytest.fixture
+def kuhn() -> CompiledGame:
+    return compile_game("kuhn")
+
+
+@pytest.mark.parametrize("source", GAMES.values(), ids=GAMES)
+def test_what_was_saved_comes_back(source: Any, tmp_path: Path) -> None:
+    game = compile_game(source)
+    again = load_game(save_game(game, tmp_path / "game"))
+    assert_same(again, game)
+    assert not any(array.flags.writeable for array in again.arrays().values())
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_every_view_comes_back(name: str, tmp_path: Path) -> None:
+    game = compiled(name)
+    again = load_game(save_game(game, tmp_path / "game"))
+    assert_same(again, game)
+    np.testing.assert_array_equal(again.tree.infoset, game.tree.infoset)
+
+
+@pytest.mark.openspiel
+def test_a_recognised_game_comes_back(tmp_path: Path) -> None:
+    pytest.importorskip("pyspiel")
+    game = compiled("openspiel:leduc_poker")
+    again = load_game(save_game(game, tmp_path / "game"))
+    assert_same(again, game)
+    assert again.histories is not None
+    assert again.public is not None
+    assert again.merged is not None
+
+
+def assert_same(one: CompiledGame, other: CompiledGame) -> None:
+    expected = other.arrays()
+    assert list(one.arrays()) == list(expected)
+    for name, array in one.arrays().items():
+        assert array.dtype == expected[name].dtype, name
+        np.testing.assert_array_equal(array, expected[name], name)
+    for name in ("name", "outcome_labels"):
+        assert getattr(one, name) == getattr(other, name)
+    for name in ("infoset_labels", "infoset_actions"):
+        assert type(getattr(one, name)) is type(getattr(other, name))
+        assert list(getattr(one, name)) == list(getattr(other, name))
+    if other.public is not None:
+        assert one.public is not None
+        assert one.public[1:] == other.public[1:]
+    assert one.digest == other.digest
+
+
+def test_labels_that_are_made_on_demand_are_not_kept(tmp_path: Path) -> None:
+    arrays = pack_game(compiled("lazy"))
+    assert "game/infosets/text" not in arrays
+    assert "game/actions/kind" not in arrays
+    again = unpack_game(arrays)
+    label = again.infoset_labels[100]
+    assert again.infoset_index[label] == 100
+    del arrays["game/public/prior"]
+    with pytest.raises(ValueError, match=r"^array 'game/public/prior' is missing$"):
+        unpack_game(arrays)
+
+
+@pytest.mark.parametrize("name", ["suited", "blocks", "lazy", "histories:kuhn"])
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_a_solution_goes_on_to_the_same_bits(name: str, precision: str, tmp_path: Path) -> None:
+    game = compiled(name)
+    solver = Solver(game, DCFR, precision=precision)
+    solver.step(5)
+    kept = solver.state._make(array.copy() for array in solver.state)
+    solution = replace(solve(game, DCFR, iters=5), state=kept)
+    again = Solution.load(solution.save(tmp_path / "s"))
+    assert again.state is not None
+    assert again.state.regret.dtype == precision
+    assert again.state.regret.shape == (game.solver_form.n_sequences,)
+    assert again.policy.probabilities.shape == (game.n_sequences,)
+    on = Solver(again.game, DCFR, state=again.state, iteration=5)
+    on.step(3)
+    solver.step(3)
+    for one, other in zip(on.state, solver.state, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def of_version_1(path: Path) -> None:
+    """Rewrite a file without hands as the version before wrote it."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    header = json.loads(arrays.pop(HEADER).tobytes())
+    new = ("bucket_stride", "bucket_mask", "hand_rank", "blocks/", "game/views/")
+    arrays = {
+        key.replace("form/payoff/", "form/payoff_"): array
+        for key, array in arrays.items()
+        if not any(part in key for part in new)
+    }
+    header["version"] = 1
+    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, **arrays)
+
+
+@pytest.mark.parametrize("name", ["kuhn(players=3)", "goofspiel(cards=3)"])
+def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
+    game = compile_game(name)
+    path = save_game(game, tmp_path / "game")
+    of_version_1(path)
+    assert_same(load_game(path), game)
+    solution = solve(game, CFR, iters=5)
+    of_version_1(path := solution.save(tmp_path / "solution"))
+    again = Solution.load(path)
+    assert_same(again.game, game)
+    assert again.evaluation == solution.evaluation
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"), [("kuhn", "kuhn.npz"), ("kuhn.npz", "kuhn.npz"), ("kuhn.v2", "kuhn.v2")]
+)
+def test_the_suffix(kuhn: CompiledGame, tmp_path: Path, asked: str, written: str) -> None:
+    assert save_game(kuhn, str(tmp_path / asked)) == tmp_path / written
+    assert os.listdir(tmp_path) == [written]
+    assert load_game(tmp_path / asked).name == "kuhn"
+
+
+def test_the_file_is_plain(kuhn: CompiledGame, tmp_path: Path) -> None:
+    with np.load(save_game(kuhn, tmp_path / "kuhn"), allow_pickle=False) as archive:
+        header = json.loads(archive["header"].tobytes())
+        assert header == {"format": "tensorcfr", "version": VERSION, "kind": "game", "name": "kuhn"}
+        assert archive["game/public/parent"].tolist() == [-1, 0, 0, 1, 1, 2, 2, 4, 4]
+        assert (
+            archive["game/form/payoff/value"].tolist()
+            == kuhn.form.part(PayoffEntries).value.tolist()
+        )
+        assert archive["game/infosets/text"].tobytes() == "".join(kuhn.infoset_labels).encode()
+
+
+def test_equal_actions_are_stored_once() -> None:
+    arrays = pack_game(compile_game("leduc"))
+    assert len(arrays["game/actions/kind"]) == 936
+    assert sorted(np.diff(arrays["game/actions/offset"])) == [2, 2, 3]
+    assert len(arrays["game/actions/text"]) == len("callraisefoldcallfoldcallraise")
+
+
+def test_a_game_can_be_packed_among_other_arrays(kuhn: CompiledGame) -> None:
+    arrays = pack_game(kuhn)
+    assert all(key.startswith("game/") for key in arrays)
+    assert_same(unpack_game({**arrays, "solution/average": np.zeros(3)}), kuhn)
+
+
+def spoiled(tmp_path: Path, spoil: Callable[[dict[str, Any], dict[str, Any]], None]) -> Path:
+    """Kuhn on disk with a changed header or changed arrays."""
+    path = save_game(compiled("histories:kuhn"), tmp_path / "kuhn")
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    header = json.loads(arrays.pop(HEADER).tobytes())
+    spoil(header, arrays)
+    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, **arrays)
+    return path
+
+
+def put(key: str, value: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    return lambda header, arrays: arrays.update({key: np.asarray(value)})
+
+
+def changed(key: str, at: Any, to: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    def spoil(header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays[key][at] = to
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (
+            lambda header, arrays: header.update(version=VERSION + 1),
+            "{path} was written by a newer tensorcfr: its format has version 3, this one reads "
+            "up to 2",
+        ),
+        (lambda header, arrays: header.update(version="1"), "{path} was not written by tensorcfr"),
+        (lambda header, arrays: header.clear(), "{path} was not written by tensorcfr"),
+        (
+            lambda header, arrays: header.update(kind="solution"),
+            "{path} holds a solution, not a game",
+        ),
+        (
+            lambda header, arrays: arrays.pop("game/tree/parent"),
+            "{path} is damaged: array 'game/tree/parent' is missing",
+        ),
+        (
+            lambda header, arrays: arrays.pop("game/infosets/text"),
+            "{path} is damaged: array 'game/infosets/text' is missing",
+        ),
+        (
+            put("game/infosets/text", [1.5]),
+            "{path} is damaged: array 'game/infosets/text' is float64 (1,), not a row of uint8",
+        ),
+        (
+            changed("game/infosets/text", 0, 0xFF),
+            "{path} is damaged: array 'game/infosets/text' is not UTF-8",
+        ),
+        (
+            changed("game/infosets/text_offset", -1, 99),
+            "{path} is damaged: array 'game/infosets/text_offset' does not go from 0 to 24 "
+            "without falling",
+        ),
+        (
+            changed("game/actions/offset", 0, 1),
+            "{path} is damaged: array 'game/actions/offset' does not go from 0 to 2 without "
+            "falling",
+        ),
+        (
+            changed("game/actions/kind", 3, 1),
+            "{path} is damaged: array 'game/actions/kind' points beyond the tuples of actions",
+        ),
+        (
+            changed("game/nodes/given", 0, 0),
+            "{path} is damaged: array 'game/nodes/given' does not give 4 labels",
+        ),
+        (
+            lambda header, arrays: arrays.pop("game/form/payoff/column"),
+            "{path} is damaged: array 'game/form/payoff/column' is missing",
+        ),
+        (
+            lambda header, arrays: arrays.update(storage._pack_labels("game/views", ["form"])),
+            "{path} is damaged: array 'game/views/text' lists neither labels nor a public tree",
+        ),
+        (
+            lambda header, arrays: arrays.update(storage._pack_labels("game/views", ["labels"])),
+            "{path} is damaged: array 'game/views/text' lists neither a history tree nor a "
+            "public one",
+        ),
+        (
+            changed("game/public/prior", (0, 1), 0.5),
+            "{path} is damaged: V1 (prior): it sums to 1.3333333333333333",
+        ),
+        (
+            changed("game/tree/probability", 4, 0.25),
+            "{path} is damaged: T12 (chance sums to 1): they sum to 0.75 at node 1 (history [J])",
+        ),
+    ],
+)
+def test_a_spoiled_file_says_what_is_wrong(
+    spoil: Callable[[dict[str, Any], dict[str, Any]], None], message: str, tmp_path: Path
+) -> None:
+    path = spoiled(tmp_path, spoil)
+    with pytest.raises(ValueError) as raised:  # noqa: PT011
+        load_game(path)
+    assert str(raised.value) == message.format(path=path)
+
+
+def test_what_is_no_array_in_the_archive(kuhn: CompiledGame, tmp_path: Path) -> None:
+    arrays = pack_game(kuhn)
+    del arrays["game/name/text"]
+    path = write_arrays(tmp_path / "kuhn", {"kind": "game"}, arrays)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("game/name/text", b"kuhn")
+    with pytest.raises(ValueError, match=r"kuhn\.npz is damaged: 'game/name/text' is no array$"):
+        load_game(path)
+
+
+def save_one_array(path: Path) -> None:
+    with open(path, "wb") as file:
+        np.save(file, np.arange(3))
+
+
+def save_half(path: Path) -> None:
+    whole = save_game(compile_game("kuhn"), path).read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+
+
+def save_flipped(path: Path) -> None:
+    """One changed byte in the middle of an array: the checksum of the archive tells."""
+    whole = bytearray(save_game(compile_game("leduc"), path).read_bytes())
+    whole[len(whole) // 2] ^= 1
+    path.write_bytes(whole)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_text("what is this?"),
+        lambda path: path.write_bytes(b"\x80\x04N."),
+        save_one_array,
+        save_half,
+        save_flipped,
+    ],
+    ids=["empty", "text", "pickle", "one array", "half", "flipped bit"],
+)
+def test_no_npz_file(write: Callable[[Path], object], tmp_path: Path) -> None:
+    path = tmp_path / "kuhn.npz"
+    write(path)
+    with pytest.raises(ValueError) as raised:  # noqa: PT011
+        load_game(path)
+    assert str(raised.value) == f"{path} is not an .npz file, or it is damaged"
+
+
+def test_somebody_elses_npz_file(tmp_path: Path) -> None:
+    path = tmp_path / "other.npz"
+    for content in ({"a": np.arange(3)}, {HEADER: np.arange(3)}, {HEADER: np.zeros(3, np.uint8)}):
+        np.savez(path, **content)
+        with pytest.raises(ValueError, match=r"other\.npz was not written by tensorcfr$"):
+            load_game(path)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"kuhn\.npz"):
+        load_game(tmp_path / "kuhn")
+
+
+class Full:
+    """A disk that takes so many bytes and no more."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def open(self, path: Path, mode: str) -> Any:
+        file = open(path, mode)  # noqa: SIM115
+        write = file.write
+
+        def limited(data: Any) -> int:
+            self.room -= len(data)
+            if self.room < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return write(data)
+
+        file.write = limited  # type: ignore[method-assign]
+        return file
+
+
+@pytest.mark.parametrize("room", [0, 1000, 10_000])
+def test_a_full_disk_leaves_what_was_there(
+    kuhn: CompiledGame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    path = save_game(kuhn, tmp_path / "game")
+    before = path.read_bytes()
+    monkeypatch.setattr(files, "open", Full(room).open, raising=False)
+    with pytest.raises(OSError, match="No space left on device"):
+        save_game(compile_game("leduc"), path)
+    assert os.listdir(tmp_path) == ["game.npz"]
+    assert path.read_bytes() == before
+
+
+def test_an_interrupt_leaves_what_was_there(
+    kuhn: CompiledGame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    path = save_game(kuhn, tmp_path / "game")
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        save_game(compile_game("leduc"), path)
+    assert os.listdir(tmp_path) == ["game.npz"]
+    assert load_game(path).name == "kuhn"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions and links are those of POSIX")
+def test_links_and_permissions_are_the_usual_ones(kuhn: CompiledGame, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere.npz"
+    link = tmp_path / "link.npz"
+    link.symlink_to(elsewhere)
+    assert save_game(kuhn, link) == link
+    assert link.is_symlink()
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert stat.S_IMODE(elsewhere.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_arrays_of_objects_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"^array 'labels' holds objects, which need pickle$"):
+        write_arrays(tmp_path / "x", {"kind": "x"}, {"labels": np.array(["a"], dtype=object)})
+    assert os.listdir(tmp_path) == []
+
+
+def test_other_kinds_of_content(tmp_path: Path) -> None:
+    path = write_arrays(tmp_path / "x", {"kind": "notes", "more": [1]}, {"a/b": np.arange(3)})
+    header, arrays = read_arrays(path, "notes")
+    assert header == {"format": "tensorcfr", "version": VERSION, "kind": "notes", "more": [1]}
+    assert list(arrays) == ["a/b"]
+    assert arrays["a/b"].tolist() == [0, 1, 2]

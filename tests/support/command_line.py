@@ -1,0 +1,36 @@
+"""The command line, called within the process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from tensorcfr.cli import app as commands
+
+FAILURE = 1
+
+
+USAGE = 2
+
+
+def invoke(*words: str | Path) -> Result:
+    return CliRunner().invoke(commands.app, [str(word) for word in words])
+
+
+def printed(*words: str | Path) -> str:
+    result = invoke(*words)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return result.stdout
+
+
+def refused(code: int, *words: str | Path) -> str:
+    """The one line on standard error."""
+    result = invoke(*words)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    prefix, _, message = line.partition("tensorcfr: ")
+    assert prefix == ""
+    return message

@@ -1,0 +1,51 @@
+"""Payoff products: the kernel, and its slow twin over the terminals of the tree."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from tensorcfr import CompiledGame
+from tensorcfr.model.arrays import NO_PARENT
+from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
+
+
+@numba.njit
+def product(form, player, reach, g):  # type: ignore[no-untyped-def]
+    payoff_product(form, player, reach, g, payoff_scratch(form))
+
+
+def last_sequence(game: CompiledGame, node: int, player: int) -> int:
+    """The player's last sequence on the way to a node, found by climbing the tree."""
+    while (parent := int(game.tree.parent[node])) != NO_PARENT:
+        if game.tree.player[parent] == player:
+            infoset = int(game.tree.infoset[parent])
+            action = node - int(game.tree.first_child[parent])
+            return int(game.infoset_sequence[infoset] + action * game.infoset_stride[infoset])
+        node = parent
+    return int(game.form.player_sequences[player])
+
+
+def chance_reach(game: CompiledGame, node: int) -> float:
+    """Probability that chance plays to a node."""
+    reach = 1.0
+    while node != NO_PARENT:
+        reach *= float(game.tree.probability[node])
+        node = int(game.tree.parent[node])
+    return reach
+
+
+def naive_product(game: CompiledGame, player: int, reach: np.ndarray) -> np.ndarray:
+    """``g`` from the terminals of the tree, one by one."""
+    g = np.zeros(game.n_sequences)
+    for node, utility in zip(game.tree.terminal.tolist(), game.tree.utility, strict=True):
+        weight = chance_reach(game, node) * float(utility[player])
+        for other in range(game.n_players):
+            if other != player:
+                weight *= float(reach[last_sequence(game, node, other)])
+        g[last_sequence(game, node, player)] += weight
+    return g
+
+
+def random_reach(game: CompiledGame, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).random(game.n_sequences)

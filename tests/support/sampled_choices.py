@@ -1,0 +1,258 @@
+"""Every sample that a Monte Carlo traversal can draw, with its probability.
+
+The traversals are written here once more, over the objects of :mod:`reference`: only which nodes
+they visit, what they draw there, and from what distribution.  A traversal that is run on chosen
+choices says what the kernel must draw to make the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from support.reference import ChanceNode, DecisionNode, Node, TerminalNode, Tree
+from tensorcfr.rules import Chance, Payoff, PublicTreeGame
+
+Strategy = Mapping[str, Sequence[float]]
+
+
+@dataclass
+class Sample:
+    """One way in which a traversal can go."""
+
+    probability: float = 1.0
+    draws: list[float] = field(default_factory=list)
+    """Numbers in [0, 1) that make the kernel choose so."""
+    of_histories: list[float] = field(default_factory=list)
+    """Where the kernel walks a public tree: those with which one that walks histories does."""
+    histories: int = 0
+    decisions: int = 0
+    met: set[str] = field(default_factory=set)
+    """Infosets with several actions that were visited."""
+
+
+class Chooser:
+    """Follows a list of choices, then takes the first that is possible; notes the others."""
+
+    def __init__(self, prefix: list[int]) -> None:
+        self.prefix = prefix
+        self.made: list[int] = []
+        self.others: list[list[int]] = []
+        self.sample = Sample()
+
+    def chance(self, probabilities: Sequence[float]) -> int:
+        """A choice of chance; an outcome is drawn from its own column of the alias table."""
+        chosen = self._choose(probabilities)
+        self.sample.draws.append((chosen + 1e-9) / len(probabilities))
+        return chosen
+
+    def action(self, probabilities: Sequence[float]) -> int:
+        """A choice of a player, drawn from the cumulative probabilities."""
+        chosen = self._choose(probabilities)
+        self.sample.draws.append(sum(probabilities[:chosen]) + probabilities[chosen] / 2)
+        return chosen
+
+    def through_chance(self, node: ChanceNode) -> Node:
+        """Where chance leads; what comes after another is drawn together."""
+        outcomes, passed = joined(node)
+        self.sample.histories += passed
+        return outcomes[self.chance([p for p, _ in outcomes])][1]
+
+    def _choose(self, probabilities: Sequence[float]) -> int:
+        possible = [index for index, p in enumerate(probabilities) if p > 0]
+        if len(self.made) < len(self.prefix):
+            chosen = self.prefix[len(self.made)]
+        else:
+            chosen = possible[0]
+            self.others += [[*self.made, other] for other in possible[1:]]
+        self.made.append(chosen)
+        self.sample.probability *= probabilities[chosen]
+        return chosen
+
+
+class HandsChooser(Chooser):
+    """Chooses for a traversal that draws the hands, and then walks the public tree; notes what
+    one that walks histories must draw to go the same way."""
+
+    def __init__(self, prefix: list[int]) -> None:
+        super().__init__(prefix)
+        self.dealt = False
+        self.of_histories: list[float] = self.sample.of_histories
+
+    def action(self, probabilities: Sequence[float]) -> int:
+        chosen = super().action(probabilities)
+        self.of_histories.append(self.sample.draws[-1])
+        return chosen
+
+    def through_chance(self, node: ChanceNode) -> Node:
+        together = [outcome for _, outcome in joined(node)[0]]
+        found: Node = node
+        while not any(found is outcome for outcome in together):
+            assert isinstance(found, ChanceNode)
+            if not self.dealt:
+                # Every hand of player 0, then those of player 1 that can be with it.
+                self.dealt = True
+                deals = [
+                    (p * q, after)
+                    for p, child in zip(found.probabilities, found.children, strict=True)
+                    if isinstance(child, ChanceNode)
+                    for q, after in zip(child.probabilities, child.children, strict=True)
+                ]
+                self.sample.histories += 1
+                found = deals[self.chance([p for p, _ in deals])][1]
+            else:
+                if found is not node:
+                    self.sample.histories += 1
+                found = found.children[super().action(found.probabilities)]
+        place = next(i for i, outcome in enumerate(together) if outcome is found)
+        self.of_histories.append((place + 1e-9) / len(together))
+        return found
+
+
+def joined(node: ChanceNode) -> tuple[list[tuple[float, Node]], int]:
+    """The outcomes of chance nodes that come directly after each other, and how many come after
+    the first one."""
+    outcomes = list(zip(node.probabilities, node.children, strict=True))
+    passed = 0
+    while all(isinstance(child, ChanceNode) for _, child in outcomes):
+        outcomes = [
+            (p * q, grandchild)
+            for p, child in outcomes
+            if isinstance(child, ChanceNode)
+            for q, grandchild in zip(child.probabilities, child.children, strict=True)
+        ]
+        passed += 1
+    return outcomes, passed
+
+
+Traversal = Callable[[Tree, Strategy, int, Chooser], None]
+
+
+def samples(
+    traversal: Traversal,
+    tree: Tree,
+    strategy: Strategy,
+    player: int,
+    make: type[Chooser] = Chooser,
+) -> Iterator[Sample]:
+    """All samples of one traversal for a player."""
+    prefixes: list[list[int]] = [[]]
+    while prefixes:
+        chooser = make(prefixes.pop())
+        traversal(tree, strategy, player, chooser)
+        prefixes += chooser.others
+        yield chooser.sample
+
+
+def external(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> None:
+    """Own actions are all tried, in depth-first order."""
+
+    def visit(node: Node) -> None:
+        if not isinstance(node := pass_through(node, chooser), DecisionNode):
+            return
+        sigma = strategy[node.infoset.label]
+        if node.infoset.player == player:
+            for child in node.children:
+                visit(child)
+        else:
+            visit(node.children[chooser.action(sigma)])
+
+    visit(tree.root)
+
+
+def outcome(epsilon: float) -> Traversal:
+    """A single play; the player explores."""
+
+    def traversal(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> None:
+        node = tree.root
+        while isinstance(node := pass_through(node, chooser), DecisionNode):
+            sigma = strategy[node.infoset.label]
+            if node.infoset.player == player:
+                sigma = [epsilon / len(sigma) + (1 - epsilon) * p for p in sigma]
+            node = node.children[chooser.action(sigma)]
+
+    return traversal
+
+
+def chance(*, prune: bool) -> Traversal:
+    """Every action is tried, in breadth-first order."""
+
+    def traversal(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> None:
+        queue: list[tuple[Node, float, float]] = [(tree.root, 1.0, 1.0)]
+        for above, x, y in queue:
+            if prune and x == y == 0.0:
+                continue
+            if not isinstance(node := pass_through(above, chooser), DecisionNode):
+                continue
+            for p, child in zip(strategy[node.infoset.label], node.children, strict=True):
+                own = node.infoset.player == player
+                queue.append((child, x * p if own else x, y if own else y * p))
+
+    return traversal
+
+
+def all_hands(game: PublicTreeGame, *, prune: bool) -> Traversal:
+    """Public chance is sampled, by its probability over all deals; every action is tried with every
+    hand, in depth-first order.  Walks the rules: histories do not say what is public."""
+
+    def traversal(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> None:
+        sample = chooser.sample
+        dealt = np.argwhere(game.prior > 0).tolist()
+        for acting in range(game.n_players):
+            sample.histories += len({tuple(deal[:acting]) for deal in dealt})
+
+        def visit(state: Any, done: str, weight: np.ndarray, reach: list[list[float]]) -> None:
+            alive = np.argwhere(weight > 0)
+            sample.histories += len(alive)
+            node = game.node(state)
+            if isinstance(node, Payoff):
+                return
+            if isinstance(node, Chance):
+                after = [
+                    np.where(weight > 0, weight * np.broadcast_to(p, weight.shape), 0.0)
+                    for p in node.outcomes.values()
+                ]
+                mass = [float(deals.sum()) / float(weight.sum()) for deals in after]
+                chosen = chooser.action(mass)
+                outcome = list(node.outcomes)[chosen]
+                visit(game.next(state, outcome), f"{done} {outcome}", after[chosen], reach)
+                return
+            sample.decisions += len(alive)
+            public = done if node.infoset is None else node.infoset
+            held = set(alive[:, node.player].tolist())
+            labels = {h: game.label(node.player, game.hands[node.player][h], public) for h in held}
+            if len(node.actions) > 1:
+                sample.met.update(labels.values())
+            for a, action in enumerate(node.actions):
+                below = [list(row) for row in reach]
+                if len(node.actions) > 1:
+                    below[node.player] = [
+                        x * strategy[labels[h]][a] if h in held else 0.0
+                        for h, x in enumerate(reach[node.player])
+                    ]
+                if not prune or any(map(any, below)):
+                    visit(game.next(state, action), f"{done} {action}", weight, below)
+
+        visit(game.root(), "", np.asarray(game.prior), [[1.0] * len(own) for own in game.hands])
+
+    return traversal
+
+
+def pass_through(node: Node, chooser: Chooser) -> Node:
+    """Through chance and through nodes with one action, to a terminal or a decision."""
+    sample = chooser.sample
+    while True:
+        sample.histories += 1
+        if isinstance(node, TerminalNode):
+            return node
+        if isinstance(node, ChanceNode):
+            node = chooser.through_chance(node)
+            continue
+        sample.decisions += 1
+        if len(node.children) > 1:
+            sample.met.add(node.infoset.label)
+            return node
+        node = node.children[0]
