@@ -154,7 +154,7 @@ def walkthrough(
     if not is_whole(iters) or iters < 1:
         raise ValueError(f"iters must be a whole number >= 1, not {iters!r}")
     record = find_algorithm(algorithm)
-    kind = solver_class(record)
+    kind = solver_class(record, game)
     if kind is None:
         raise ValueError(f"{record.name} does not iterate: there is nothing to walk through")
     sampled: dict[str, Any] = {}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from operator import index
+from functools import cached_property
 from queue import SimpleQueue
+from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
 from .._util.memory import free_memory
-from ..algorithms import Algorithm, find_algorithm
+from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation
 from ..kernels import chunks as kernels
@@ -19,7 +20,10 @@ from ..kernels.chunks import ChunkScratch, Kept, TrunkScratch, Turn
 from ..kernels.local_rule import LocalRule
 from ..model.chunks import ALIGNMENT, ChunkedForm
 from ..model.cut_game import CutGame
+from ..model.game import CompiledGame
+from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
+from .base import IterativeSolver
 
 PRECISIONS = ("float64", "float32")
 """Floats that the arrays may be kept in."""
@@ -28,7 +32,24 @@ PARTS_PER_THREAD = 4
 over; each costs a call of a kernel, some 50 microseconds."""
 
 
-class ChunkedSolver:
+class ChunkedState(NamedTuple):
+    """What a solver of a game in chunks keeps; (numbers,) unless said, all of it but ``floor`` in
+    the solver's precision."""
+
+    regret: np.ndarray
+    """Cumulative regret, as the local rule keeps it."""
+    cumulative: np.ndarray
+    """Sum over iterations of averaging weight times own reach; for the empty sequences of the
+    trunk the sum of the weights."""
+    strategy: np.ndarray
+    """The strategies that are played next; empty for rules that make them from the regret."""
+    memory: np.ndarray
+    """What the rule keeps beside the regret, (kept, numbers)."""
+    floor: np.ndarray
+    """float64 (1,): share of the strategies that are played next that is uniform."""
+
+
+class ChunkedSolver(IterativeSolver):
     """A solver of a game in chunks, with the methods of :class:`tensorcfr.Solver`.
 
     >>> from tensorcfr import compile_game
@@ -41,6 +62,7 @@ class ChunkedSolver:
         game: A game that was compiled with ``cut``.
         algorithm: A name or a record; see :mod:`tensorcfr.algorithms`.
         precision: In which floats the arrays are kept, ``"float64"`` or ``"float32"``.
+        locks: Must be empty; games in chunks take no locks.
         threads: Threads that work on chunks; the result has the same bits for any number.
         state: Arrays to go on from, after ``iteration`` iterations; copied.
         iteration: Iterations that ``state`` has behind it.
@@ -52,22 +74,27 @@ class ChunkedSolver:
         MemoryLimitError: The arrays would not fit; said before they are allocated.
     """
 
+    records = Algorithm
+    games = CutGame
+    game: CutGame
+
     def __init__(
         self,
         game: CutGame,
         algorithm: str | Algorithm = "cfr+",
         *,
         precision: str = "float64",
+        locks: LocksLike | None = None,
         threads: int = 1,
-        state: Kept | None = None,
+        state: ChunkedState | None = None,
         iteration: int = 0,
         memory_limit: int | None = None,
     ) -> None:
         if not isinstance(game, CutGame):
             raise TypeError(f"{game!r} is not cut: compile_game(..., cut=True) cuts a game")
-        record = find_algorithm(algorithm)
-        if not isinstance(record, Algorithm):
-            raise ValueError(f"{record.name} does not sweep a game, in chunks or whole")
+        record: Algorithm = self._checked(game, algorithm)
+        if locks:
+            raise ValueError(f"{game.name} is cut into chunks: only a whole game takes locks")
         if record.rule.exponential and game.merges_hands:
             raise ValueError(
                 f"{record.name} minds the size of regrets: compile {game.name} with symmetry=False"
@@ -82,13 +109,17 @@ class ChunkedSolver:
         self.game = game
         self.algorithm = record
         self.iteration = iteration
-        self.seconds = 0.0
-        """Time spent in :meth:`step`, compiling excluded."""
         dtype = np.dtype(precision)
-        self.state = _first_state(game.chunks, record.rule, dtype)
-        """The arrays that are kept between iterations."""
-        if state is not None:
-            _copy_state(game, state, self.state)
+        if state is None:
+            self._state = _first_state(game.chunks, record.rule, dtype)
+        else:
+            self._state = self.restore(game, record, self.kept(state))
+            dtype = self._state.regret.dtype
+        self.precision = str(dtype)
+        state = self._state
+        strategy = None if record.rule.matches_regret else state.strategy
+        self._kept = Kept(state.regret, state.cumulative, strategy, state.memory)
+        self._lent: list[ref[_AveragePolicy]] = []
         forecast, averaged = record.rule.forecast, record.against == "average"
         self._trunk = _trunk_scratch(game.chunks, dtype, forecast=forecast, averaged=averaged)
         self._scratch: SimpleQueue[ChunkScratch] = SimpleQueue()
@@ -100,23 +131,34 @@ class ChunkedSolver:
         )
         self._warm_up()
 
-    def step(self, iterations: int = 1) -> None:
-        """Run some iterations; each updates every player once.
+    @cached_property
+    def locks(self) -> Locks:  # type: ignore[override]
+        """None; makes the flat game."""
+        return locks_for(self.game.flat, None)
 
-        Raises:
-            TypeError: ``iterations`` is no whole number.
-            ValueError: It is negative.
-        """
-        if index(iterations) < 0:
-            raise ValueError(f"iterations must not be negative, not {iterations!r}")
-        started = time.perf_counter()
-        for restarts, count in self.algorithm.runs(self.iteration + 1, index(iterations)):
-            if restarts:
-                self.state.cumulative[:] = 0.0
-            for row, turn in self._turns(count):
-                self._pass(row, turn)
-            self.iteration += count
-        self.seconds += time.perf_counter() - started
+    @property
+    def state(self) -> ChunkedState:  # noqa: D102
+        return self._state
+
+    def _run(self, iterations: int) -> None:
+        if iterations:
+            self._settle()
+        for row, turn in self._turns(iterations):
+            self._pass(row, turn)
+        if iterations:
+            self.iteration += iterations
+            self._state.floor[0] = self.algorithm.floors(self.iteration, 1)[0]
+
+    def _restart_average(self) -> None:
+        self._settle()
+        self._state.cumulative[:] = 0.0
+
+    def _settle(self) -> None:
+        """Lay out the average strategies that were given away, before the average changes."""
+        for lent in self._lent:
+            if (policy := lent()) is not None:
+                policy.settle()
+        self._lent.clear()
 
     def _turns(self, count: int) -> Iterator[tuple[np.ndarray, Turn]]:
         """The passes of the next iterations, each with its row of the schedule.
@@ -129,7 +171,7 @@ class ChunkedSolver:
         schedule, floors = record.schedule(first, count), record.floors(first, count)
         following = record.weights(np.array([first + count], dtype=np.float64))[0]
         weights = np.append(schedule[:, 0], following)
-        played = self._played_floor
+        played = float(self._state.floor[0])
         for t, row in enumerate(schedule):
             now, later, floor = weights[t], weights[t + 1], floors[t]
             before, after = (played, floor) if record.rule.matches_regret else (0.0, 0.0)
@@ -190,17 +232,12 @@ class ChunkedSolver:
             pending=np.array([pending, 0.0]),
         )
 
-    @property
-    def _played_floor(self) -> float:
-        """Share of the strategies that the next iteration plays that is uniform."""
-        return float(self.algorithm.floors(self.iteration, 1)[0]) if self.iteration else 0.0
-
     def _pass(self, row: np.ndarray, turn: Turn) -> None:
         """One pass: down the trunk, through all chunks, up the trunk."""
-        game, rule, state, trunk = self.game.chunks, self.algorithm.rule, self.state, self._trunk
+        game, rule, kept, trunk = self.game.chunks, self.algorithm.rule, self._kept, self._trunk
         self._stages(
             lambda stage, part, parts, scratch: kernels.run_pass(
-                game, stage, part, parts, rule, row, turn, state, trunk, scratch
+                game, stage, part, parts, rule, row, turn, kept, trunk, scratch
             )
         )
 
@@ -233,29 +270,56 @@ class ChunkedSolver:
         )
         self._pass(row, turn)
 
-    @property
-    def nodes_touched(self) -> int:
-        """Histories visited: every player's update sweeps the whole game once."""
-        return self.iteration * self.game.n_players * self.game.n_histories
+    @classmethod
+    def kept(cls, state: ChunkedState) -> Mapping[str, np.ndarray]:  # noqa: D102
+        if not isinstance(state, ChunkedState):
+            raise ValueError("the state is that of a whole game; a game in chunks begins anew")
+        return state._asdict()
 
-    @property
-    def decision_nodes_touched(self) -> int:
-        """Decision nodes among them."""
-        return self.iteration * self.game.n_players * self.game.n_decision_nodes
+    @classmethod
+    def restore(  # noqa: D102
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        kept: Mapping[str, np.ndarray],
+        locks: Locks | None = None,
+    ) -> ChunkedState:
+        assert isinstance(game, CutGame)
+        single = kept["regret"].dtype == np.float32
+        dtype = np.dtype(np.float32 if single else np.float64)
+        state = _first_state(game.chunks, algorithm.rule, dtype)
+        for name, own in state._asdict().items():
+            array = kept[name]
+            if array.shape != own.shape or array.dtype != own.dtype:
+                raise ValueError(
+                    f"{name} is {array.dtype} {array.shape}; for {game.name}, cut like this, and "
+                    f"the rule {algorithm.rule.name} it is {own.dtype} {own.shape}"
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} holds a value that is not finite")
+            own[:] = array
+        return state
+
+    @classmethod
+    def last_probabilities(  # noqa: D102
+        cls, game: CompiledGame, algorithm: Any, state: ChunkedState, locks: Locks | None = None
+    ) -> np.ndarray:
+        assert isinstance(game, CutGame)
+        return flat_strategies(game, *_current(algorithm.rule, state))
+
+    @classmethod
+    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
+        """Every player's update passes over the whole game once."""
+        updates = iterations * game.n_players
+        return updates * game.n_histories, updates * game.n_decision_nodes
 
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average strategy."""
-        return self._judge(self.state.cumulative, 0.0)
+        return self._judge(self._state.cumulative, 0.0)
 
     def evaluate_current(self) -> Evaluation:
         """Values and best-response values of the last iterate."""
-        return self._judge(*self._current())
-
-    def _current(self) -> tuple[np.ndarray, float]:
-        """What the strategies of the next iteration are made from, and their floor."""
-        if self.state.strategy is not None:
-            return self.state.strategy, 0.0
-        return self.state.regret, self._played_floor
+        return self._judge(*_current(self.algorithm.rule, self._state))
 
     def _judge(self, weight: np.ndarray, floor: float) -> Evaluation:
         """Values and best-response values of the strategies that some weights make."""
@@ -270,22 +334,54 @@ class ChunkedSolver:
         return Evaluation(values, tuple(best.tolist()))
 
     def average_probabilities(self) -> np.ndarray:
-        """The average strategy over the flat game, float64 (sequences,); uniform where nothing
-        was reached."""
-        return self._flat_strategies(self.state.cumulative, 0.0)
+        """The average strategy over the flat game, which is made; float64 (sequences,)."""
+        return flat_strategies(self.game, self._state.cumulative, 0.0)
 
     def average_policy(self) -> Policy:
-        """The average strategy; makes the flat game."""
-        return Policy(self.game.flat, self.average_probabilities())
+        """The average strategy; the flat game is made when it is first looked at."""
+        policy = _AveragePolicy(self.game, self._state.cumulative)
+        self._lent.append(ref(policy))
+        return policy
 
-    def current_policy(self) -> Policy:
-        """The last iterate: the strategy that the next iteration will use; makes the flat game."""
-        return Policy(self.game.flat, self._flat_strategies(*self._current()))
 
-    def _flat_strategies(self, weight: np.ndarray, floor: float) -> np.ndarray:
-        found = np.empty(self.game.chunks.n_numbers)
-        kernels.all_strategies(self.game.chunks, weight, floor, found)
-        return found[self.game.numbers]
+class _AveragePolicy(Policy):
+    """An average strategy, laid out over the flat game when it is first asked for.
+
+    A solver calls :meth:`settle` before it changes the array.
+    """
+
+    def __init__(self, game: CutGame, cumulative: np.ndarray) -> None:
+        self.game = game
+        self._cumulative: np.ndarray | None = cumulative
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:  # type: ignore[override]
+        """float64 (sequences,)."""
+        assert isinstance(self.game, CutGame)
+        assert self._cumulative is not None
+        found = flat_strategies(self.game, self._cumulative, 0.0)
+        found.flags.writeable = False
+        self._cumulative = None
+        return found
+
+    def settle(self) -> None:
+        """Lay it out."""
+        assert self.probabilities is not None
+
+
+def flat_strategies(game: CutGame, weight: np.ndarray, floor: float) -> np.ndarray:
+    """The strategies that some weights make over the flat game, which is made; float64
+    (sequences,)."""
+    found = np.empty(game.chunks.n_numbers)
+    kernels.all_strategies(game.chunks, weight, floor, found)
+    return found[game.numbers]
+
+
+def _current(rule: LocalRule, state: ChunkedState) -> tuple[np.ndarray, float]:
+    """What the strategies of the next iteration are made from, and their floor."""
+    if rule.matches_regret:
+        return state.regret, float(state.floor[0])
+    return state.strategy, 0.0
 
 
 def bytes_needed(
@@ -310,38 +406,20 @@ def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
     return room[begin : begin + size].view(dtype).reshape(shape)
 
 
-def _first_state(game: ChunkedForm, rule: LocalRule, dtype: np.dtype) -> Kept:
+def _first_state(game: ChunkedForm, rule: LocalRule, dtype: np.dtype) -> ChunkedState:
     """No regrets, no average, uniform strategies."""
     numbers = game.n_numbers
-    regret, strategy = aligned(numbers, dtype), None
+    regret = aligned(numbers, dtype)
+    strategy = aligned(0 if rule.matches_regret else numbers, dtype)
     if not rule.matches_regret:
-        strategy = aligned(numbers, dtype)
         kernels.all_strategies(game, regret, 0.0, strategy)
-    return Kept(
+    return ChunkedState(
         regret=regret,
         cumulative=aligned(numbers, dtype),
         strategy=strategy,
         memory=aligned((len(rule.memory), numbers), dtype),
+        floor=np.zeros(1),
     )
-
-
-def _copy_state(game: CutGame, given: Kept, state: Kept) -> None:
-    """Copy the arrays of another solver.
-
-    Raises:
-        ValueError: An array has another shape or dtype, or holds a value that is not finite.
-    """
-    for name, own in state._asdict().items():
-        array = getattr(given, name)
-        if own is None and array is None:
-            continue
-        if own is None or array is None or array.shape != own.shape or array.dtype != own.dtype:
-            said = "nothing" if array is None else f"{array.dtype} {array.shape}"
-            wanted = "nothing" if own is None else f"{own.dtype} {own.shape}"
-            raise ValueError(f"{name} is {said}; for {game.name} cut like this it is {wanted}")
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} holds a value that is not finite")
-        own[:] = array
 
 
 def _trunk_scratch(

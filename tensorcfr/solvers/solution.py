@@ -155,13 +155,13 @@ class Solution:
 
     @cached_property
     def _nodes(self) -> tuple[int, int]:
-        kind = solver_class(self.algorithm)
+        kind = solver_class(self.algorithm, self.game)
         return (0, 0) if kind is None else kind.count_nodes(self.game, self.state, self.iterations)
 
     @cached_property
     def last_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration would use."""
-        kind = solver_class(self.algorithm)
+        kind = solver_class(self.algorithm, self.game)
         if kind is None:
             return self.policy
         last = kind.last_probabilities(self.game, self.algorithm, self.state, self.locks)
@@ -197,7 +197,7 @@ class Solution:
                 "best_responses": self.best.evaluation.best_responses,
             }
             arrays["solution/best"] = self.best.policy.probabilities
-        if (kind := solver_class(self.algorithm)) is not None:
+        if (kind := solver_class(self.algorithm, self.game)) is not None:
             arrays |= {f"solution/{name}": array for name, array in kind.kept(self.state).items()}
         return storage.write_arrays(path, header, arrays)
 
@@ -228,7 +228,7 @@ class Solution:
                 kind=KINDS[KINDS.index(of_best["kind"])],
             )
         state = None
-        if (kind := solver_class(algorithm)) is not None:
+        if (kind := solver_class(algorithm, game)) is not None:
             prefix = "solution/"
             kept = {key.removeprefix(prefix): array for key, array in arrays.items()}
             state = kind.restore(game, algorithm, kept, locks)

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from equality import EARLY_MARKS, MARKS, TOLERANCE, PerturbedHands, as_game, difference, rounding
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from payoff_paths import forced
-from random_games import games_with_copies, public_tree_games, random_public_tree_game, repeated
-from reference import ReferenceCFR
-from test_floor import fading, floored
-from test_rules import REMEMBERING
-from variants import VARIANTS
 
-from tensorcfr import LocalRule, PublicTreeGame, Solver, compile_game
+from support.equality import (
+    EARLY_MARKS,
+    MARKS,
+    TOLERANCE,
+    PerturbedHands,
+    as_game,
+    difference,
+    rounding,
+)
+from support.payoff_paths import forced
+from support.random_games import (
+    games_with_copies,
+    public_tree_games,
+    random_public_tree_game,
+    repeated,
+)
+from support.reference import ReferenceCFR
+from support.rule_twins import REMEMBERING
+from support.variants import VARIANTS, fading, floored
+from tensorcfr import LocalRule, PublicTreeGame, Solver, compile_game, solve
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, DCFR, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT
 from tensorcfr.compilers import cut_game
@@ -248,7 +261,7 @@ def test_arrays_are_aligned_and_counted() -> None:
     for array in (solver.state.regret, solver.state.cumulative):
         assert array.ctypes.data % 64 == 0
         assert array.shape == (chunks.n_numbers,)
-    assert solver.state.strategy is None
+    assert solver.state.strategy.size == 0
     kept = 2 * 8 * chunks.n_numbers
     assert kept < bytes_needed(chunks, CFR) < 1.2 * kept
     assert bytes_needed(chunks, HEDGE) - bytes_needed(chunks, CFR) == 8 * chunks.n_numbers
@@ -300,3 +313,49 @@ def test_cut_at_labels() -> None:
 def test_hedge_minds_merged_hands() -> None:
     with pytest.raises(ValueError, match="compile leduc with symmetry=False"):
         ChunkedSolver(compile_game("leduc", cut=2), HEDGE)  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------- solve
+
+
+def test_solve_runs_games_in_chunks() -> None:
+    """The same driver, stop rules, trace and policy as for a whole game."""
+    whole = solve(compile_game("leduc"), CFR, iters=40, checkpoints=10)
+    chunked = solve(compile_game("leduc", cut=3), CFR, iters=40, checkpoints=10, threads=2)
+    assert [point.iteration for point in chunked.trace] == [10, 20, 30, 40]
+    for found, expected in zip(chunked.trace, whole.trace, strict=True):
+        assert found.nash_conv == pytest.approx(expected.nash_conv, abs=1e-12)
+        assert found.nodes_touched == expected.nodes_touched
+    assert chunked.policy["Js"] == pytest.approx(whole.policy["Js"], abs=1e-12)
+    assert chunked.last_policy["Qs"] == pytest.approx(whole.last_policy["Qs"], abs=1e-12)
+
+
+def test_a_solve_goes_on() -> None:
+    game = compile_game("leduc", cut=3)
+    whole = solve(game, CFR, iters=13)
+    first = solve(game, CFR, iters=7)
+    second = solve(game, start=first, iters=6)
+    assert second.iterations == 13
+    assert second.state.regret.tobytes() == whole.state.regret.tobytes()
+    assert second.state.cumulative.tobytes() == whole.state.cumulative.tobytes()
+
+
+def test_a_policy_stays_as_it_was() -> None:
+    """It is laid out when it is looked at, or when the solver goes on."""
+    solver = ChunkedSolver(wide(), CFR)
+    solver.step(5)
+    expected = solver.average_probabilities()
+    policy = solver.average_policy()
+    solver.step(5)
+    np.testing.assert_array_equal(policy.probabilities, expected)
+
+
+def test_what_chunks_do_not_have_is_refused(tmp_path: Path) -> None:
+    game = compile_game("kuhn", cut=1)
+    with pytest.raises(ValueError, match="only a whole game takes locks"):
+        solve(game, CFR, iters=1, locks={"K": {"bet": 1}})
+    with pytest.raises(ValueError, match="a game in chunks begins anew"):
+        solve(game, CFR, iters=1, warm_start=solve(compile_game("kuhn"), CFR, iters=1).policy)
+    solution = solve(game, CFR, iters=1)
+    with pytest.raises(ValueError, match="cut into chunks, which no file holds yet"):
+        solution.save(tmp_path / "solution.npz")
