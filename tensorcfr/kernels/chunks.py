@@ -225,7 +225,7 @@ def run_pass(
         scratch: Modified.
     """
     # One long function: pieces that are inlined are compiled twice, by themselves and here.
-    tile = np.empty((TILE_ROWS, TILE))
+    tile, narrow = np.empty((TILE_ROWS, TILE)), np.empty((TILE_ROWS, TILE), kept.regret.dtype)
     parameters = parameters_of(rule, row[1:])
     form, end = game.trunk, game.trunk.player_sequences[2]
     if stage in (DOWN, ALL):
@@ -237,7 +237,7 @@ def run_pass(
             floor, share = turn.played_floor[player], turn.share[player]
             trunk.reach[first] = 1.0
             kept.cumulative[first] += share
-            descend(form, player, weight, floor, trunk.reach, kept.cumulative, share, tile)
+            descend(form, player, weight, floor, trunk.reach, kept.cumulative, share, narrow)
             if turn.against_average:
                 pending, part_of = _face(turn, player, kept.cumulative[first])
                 _average(first, last, kept.cumulative, pending, part_of, trunk.reach, trunk.faced)
@@ -255,7 +255,7 @@ def run_pass(
                 floor, share = turn.played_floor[player], turn.share[player]
                 # What has no share is added to scratch, and the average not even read.
                 target = average if share != 0.0 else scratch.value[: until - begin]
-                descend(chunk, player, weight, floor, scratch.reach, target, share, tile)
+                descend(chunk, player, weight, floor, scratch.reach, target, share, narrow)
                 if turn.against_average:
                     total = kept.cumulative[form.player_sequences[player]]
                     pending, part_of = _face(turn, player, total)
@@ -383,7 +383,7 @@ def judge(
             in the last row from those of the trunk; modified in place.
         best: float64 (players,): modified in place.
     """
-    tile = np.empty((TILE_ROWS, TILE))
+    tile = np.empty((TILE_ROWS, TILE), weight.dtype)
     form = game.trunk
     if stage in (DOWN, ALL):
         for player in range(2):

@@ -28,6 +28,13 @@ TILE_ROWS = 5
 
 
 @inlined
+def _like(array: np.ndarray, number: float) -> float:
+    """A number in the floats of an array: single precision takes half the time where no operand is
+    of double precision."""
+    return array.dtype.type(number)
+
+
+@inlined
 def _matching(total: float, floor: float, uniform: float) -> tuple[float, float]:
     """Regret matching: a strategy is ``max(weight, 0) * factor + constant``.
 
@@ -65,22 +72,23 @@ def match(
         factor: float (at least length,): modified in place.
         constant: float (at least length,): modified in place.
     """
-    uniform = 1.0 / actions
-    factor[:length] = 0.0
+    zero, uniform = _like(factor, 0.0), _like(factor, 1.0 / actions)
+    rest, least = _like(factor, 1.0 - floor), _like(factor, floor / actions)
+    factor[:length] = zero
     # Two actions at a time, which spares every other sum.
     for a in range(0, actions - 1, 2):
         w0, w1 = weight[a * lanes :], weight[(a + 1) * lanes :]
         for lane in range(length):
-            factor[lane] += max(w0[lane], 0.0) + max(w1[lane], 0.0)
+            factor[lane] += max(w0[lane], zero) + max(w1[lane], zero)
     if actions % 2:
         w = weight[(actions - 1) * lanes :]
         for lane in range(length):
-            factor[lane] += max(w[lane], 0.0)
+            factor[lane] += max(w[lane], zero)
     for lane in range(length):
         total = factor[lane]
-        idle = total <= 0.0
-        constant[lane] = uniform if idle else floor * uniform
-        factor[lane] = 0.0 if idle else (1.0 - floor) / total
+        idle = total <= zero
+        constant[lane] = uniform if idle else least
+        factor[lane] = zero if idle else rest / total
 
 
 @called
@@ -111,9 +119,10 @@ def descend(
         reach: float (sequences,): modified in place; the reaches of the entries are there.
         average: float (sequences,): modified in place, the entries apart.
         share: Weight of the reaches in the average; with 0 it stays as it is.
-        tile: float (TILE_ROWS, TILE): modified.
+        tile: float (TILE_ROWS, TILE), in the floats of ``weight``: modified.
     """
     factor, constant, above = tile[0], tile[1], tile[2]
+    zero, part = _like(tile, 0.0), _like(tile, share)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         for begin in range(0, lanes, TILE):
@@ -143,10 +152,10 @@ def descend(
             for a in range(actions):
                 w, x = weight[at + a * lanes :], reach[at + a * lanes :]
                 for lane in range(length):
-                    x[lane] = max(w[lane], 0.0) * factor[lane] + constant[lane]
+                    x[lane] = max(w[lane], zero) * factor[lane] + constant[lane]
                 average_x = average[at + a * lanes :]
                 for lane in range(length):
-                    average_x[lane] += share * x[lane]
+                    average_x[lane] += part * x[lane]
 
 
 @inlined
@@ -164,14 +173,19 @@ def _reach_two(
 ) -> None:
     """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
     which halves the time of the many infosets that have few actions."""
+    zero, uniform = _like(above, 0.0), _like(above, 0.5)
+    rest, least, part = _like(above, 1.0 - floor), _like(above, floor / 2.0), _like(above, share)
     for lane in range(length):
-        own0, own1 = max(w0[lane], 0.0), max(w1[lane], 0.0)
-        factor, constant = _matching(own0 + own1, floor, 1.0 / 2.0)
+        own0, own1 = max(w0[lane], zero), max(w1[lane], zero)
+        total = own0 + own1
+        idle = total <= zero
+        factor = zero if idle else rest / total
+        constant = uniform if idle else least
         factor, constant = factor * above[lane], constant * above[lane]
         own0, own1 = own0 * factor + constant, own1 * factor + constant
         x0[lane], x1[lane] = own0, own1
-        average0[lane] += share * own0
-        average1[lane] += share * own1
+        average0[lane] += part * own0
+        average1[lane] += part * own1
 
 
 @called
