@@ -190,7 +190,7 @@ class Bench:
             return f"the tests crashed with signal {-process.returncode}"
         raise RuntimeError(f"pytest ended with {process.returncode}:\n{output[-2000:]}")
 
-    def try_out(self, program: WrongProgram, workers: str) -> Outcome:
+    def try_out(self, program: WrongProgram, workers: str, *, quick: bool) -> Outcome:
         """Apply a wrong program, run the tests, take it back."""
         path = self.tree / PACKAGE / program.file
         original = path.read_text("utf-8")
@@ -200,7 +200,7 @@ class Bench:
             cache = Path(fresh) if program.is_kernel else None
             path.write_text(program.applied_to(original), "utf-8")
             try:
-                stage, by = self._first_failure(program, workers, cache)
+                stage, by = self._first_failure(program, workers, cache, quick)
             finally:
                 path.write_text(original, "utf-8")
         return Outcome(
@@ -214,18 +214,22 @@ class Bench:
         )
 
     def _first_failure(
-        self, program: WrongProgram, workers: str, cache: Path | None
+        self, program: WrongProgram, workers: str, cache: Path | None, quick: bool
     ) -> tuple[str, str]:
         """The run of tests that fails, and the test; both empty if all pass."""
         package = program.file.partition("/")[0]
         folders = program.tests or BESIDE.get(package, (package,))
         beside = [f"tests/{name}" for name in folders if (self.tree / "tests" / name).exists()]
-        # As Python, kernels are slow but need no compiling.
-        plain = program.is_kernel and not program.jit
         runs: list[tuple[str, list[str], list[str]]] = [
-            (JIT_OFF if plain else "beside", beside, ["-m", "fast"]),
+            # Kernels as Python are slow, but need no compiling.
+            (JIT_OFF, beside, ["-m", "fast"]),
+            ("beside", beside, ["-m", "fast"]),
             ("suite", [], ["-n", workers, "-m", SUITE]),
         ]
+        if program.jit:
+            del runs[0]
+        if quick:
+            del runs[1:]
         for stage, tests, options in runs:
             if by := self.run(tests, *options, jit=stage != JIT_OFF, cache=cache):
                 return stage, by
@@ -252,9 +256,12 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only check that all patches apply")
-    parser.add_argument("--only", metavar="WORD", help="those whose file or name contains a word")
+    parser.add_argument(
+        "--only", nargs="+", metavar="WORD", help="those whose file or name contains a word"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="wrong programs tried at a time")
     parser.add_argument("--workers", default="2", help="processes for the whole suite")
+    parser.add_argument("--quick", action="store_true", help="only the tests beside the patch")
     parser.add_argument("--json", type=Path, help="write the outcomes here")
     parser.add_argument("--markdown", type=Path, help="write the table here")
     arguments = parser.parse_args()
@@ -263,8 +270,11 @@ def main() -> int:
         print("\n".join(broken), file=sys.stderr)
         return 1
     if arguments.only:
-        word = arguments.only
-        programs = [one for one in programs if word in f"{PACKAGE}/{one.file} {one.name}"]
+        programs = [
+            one
+            for one in programs
+            if any(word in f"{PACKAGE}/{one.file} {one.name}" for word in arguments.only)
+        ]
     if arguments.check:
         print(f"all {len(programs)} patches apply")
         return 0
@@ -276,7 +286,7 @@ def main() -> int:
         def try_out(program: WrongProgram) -> Outcome:
             bench = benches.get()
             try:
-                outcome = bench.try_out(program, arguments.workers)
+                outcome = bench.try_out(program, arguments.workers, quick=arguments.quick)
             finally:
                 benches.put(bench)
             by = outcome.by if outcome.caught else "NOT CAUGHT"

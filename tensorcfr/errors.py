@@ -21,6 +21,20 @@ class InvariantError(GameError):
     its number and names the history, infoset or sequence at fault."""
 
 
+class FormatError(GameError):
+    """A file is not in its format; says ``game.efg:3:14: ...``, the file, line and column."""
+
+    def __init__(self, source: str, line: int, column: int, problem: str) -> None:
+        super().__init__(f"{source}:{line}:{column}: {problem}")
+        self.source = source
+        self.line = line
+        self.column = column
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type, tuple[str, int, int, str]]:
+        return type(self), (self.source, self.line, self.column, self.problem)
+
+
 class MemoryLimitError(MemoryError):
     """More memory would be needed than may be used; says both figures."""
 
@@ -35,6 +49,11 @@ class MemoryLimitError(MemoryError):
 
     def __reduce__(self) -> tuple[type, tuple[str, int, int]]:
         return type(self), (self.what, self.needed, self.limit)
+
+
+class FileSizeError(MemoryLimitError, ValueError):
+    """A file would take more memory than may be used: a ValueError, as whenever a file is refused;
+    says both figures."""
 
 
 class MissingExtraError(ImportError):

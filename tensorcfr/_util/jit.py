@@ -32,7 +32,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     if not isinstance(compiled, Dispatcher):
         return compiled  # The JIT is off.
     try:
-        compiled._cache = _KernelCache(function)
+        compiled._cache = _KernelCache(function)  # type: ignore[attr-defined]
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
@@ -68,7 +68,7 @@ class _KernelCache(FunctionCache):
         try:
             return super().load_overload(sig, target_context)
         except Exception:
-            self._cache_file.remove()
+            self._cache_file.remove()  # type: ignore[attr-defined]
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -79,7 +79,7 @@ class _KernelCache(FunctionCache):
             return  # A full disk, say: no reason to give up the kernel.
         except Exception:
             # Another process has damaged the index since it was read.
-            self._cache_file.remove()
+            self._cache_file.remove()  # type: ignore[attr-defined]
             with suppress(OSError):
                 super().save_overload(sig, data)
 

@@ -14,7 +14,7 @@ from ..kernels.random import Seed
 from ..model.game import CompiledGame
 from ..solvers.base import IterativeSolver
 from ..solvers.kinds import solver_class
-from ..solvers.traversal_tree import fixed_chance
+from ..solvers.traversal import fixed_chance
 
 HEADINGS = (
     "infoset",

@@ -15,7 +15,8 @@ from .. import __version__
 from .._util.signals import put_off
 from ..algorithms import AUTOMATIC, Record
 from ..analysis.walkthroughs import walkthrough as walk
-from ..compilers import OPENSPIEL_PREFIX, compile_game
+from ..compilers import compile_game
+from ..formats.sources import is_foreign
 from ..model.game import CompiledGame
 from ..solvers.driver import Progress, run
 from ..solvers.request import DEFAULT_ALGORITHM, SolveRequest
@@ -67,8 +68,8 @@ def solve(
     game: Annotated[
         str | None,
         typer.Argument(
-            help="A built-in game, 'leduc' or 'leduc(ranks=4)' (see: tensorcfr games), or "
-            "'openspiel:leduc_poker'.  Not needed with --resume.",
+            help="A built-in game, 'leduc' or 'leduc(ranks=4)' (see: tensorcfr games), a file of "
+            "Gambit (.efg, .nfg), or 'openspiel:leduc_poker'.  Not needed with --resume.",
         ),
     ] = None,
     algorithm: Annotated[
@@ -265,8 +266,8 @@ def _compile(
         if given:
             raise ValueError("--set is for a game named on the command line")
         return start.game
-    if given and game.startswith(OPENSPIEL_PREFIX):
-        raise ValueError(f"--set is for built-in games; write '{game}(parameter=value)'")
+    if given and is_foreign(game):
+        raise ValueError(f"--set is for built-in games, not for {game!r}")
     return compile_game(game, memory_limit=limit, **given)
 
 

@@ -112,6 +112,12 @@ def _set_parents(
         same = np.flatnonzero(tree.infoset == tree.infoset[node])
         other = next(int(h) for h in same if last[tree.player[h], h] != last[tree.player[h], node])
         label = walked.infosets.labels[tree.infoset[node]]
+        for h in (node, other):
+            if (above := _same_above(walked, h)) is not None:
+                raise ImperfectRecallError(
+                    f"player {tree.player[node]} is absent-minded: infoset {label!r} is at "
+                    f"{walked.where(above)} and again further down at {walked.where(h)}"
+                )
         before = [
             _name_sequence(walked, first, int(last[tree.player[node], h])) for h in (other, node)
         ]
@@ -120,6 +126,15 @@ def _set_parents(
             f"recall): the player reaches it {before[0]} at {walked.where(other)}, but {before[1]} "
             f"at {walked.where(node)}"
         )
+
+
+def _same_above(walked: WalkedGame, node: int) -> int | None:
+    """A history on the way to a node that is in the same infoset; None if there is none."""
+    tree = walked.tree
+    above = int(tree.parent[node])
+    while above >= 0 and tree.infoset[above] != tree.infoset[node]:
+        above = int(tree.parent[above])
+    return above if above >= 0 else None
 
 
 def _name_sequence(walked: WalkedGame, first: np.ndarray, sequence: int) -> str:

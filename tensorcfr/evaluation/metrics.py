@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..formats.policies import find_policy
 from ..kernels import evaluation as kernels
 from ..kernels.locks import impose
 from ..model.arrays import LockedLanes, SequenceForm
@@ -14,8 +16,9 @@ from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
 
-PolicyLike = Policy | Mapping[str, Mapping[str, float]]
-"""A policy, or probabilities by infoset label and action label."""
+PolicyLike = Policy | Mapping[str, Mapping[str, float]] | Any
+"""A policy, probabilities by infoset label and action label, or whatever else
+:func:`tensorcfr.formats.find_policy` reads: a file, a table, a policy of another library."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +155,4 @@ def _locked(
 
 def _probabilities(game: CompiledGame, policy: PolicyLike) -> np.ndarray:
     """float64 (sequences,) of a policy for this very game."""
-    if not isinstance(policy, Policy):
-        policy = Policy.from_mapping(game, policy)
-    elif policy.game is not game and policy.game.digest != game.digest:
-        raise ValueError(f"the policy is for {policy.game.name}, not for {game.name}")
-    return np.ascontiguousarray(policy.probabilities)
+    return np.ascontiguousarray(find_policy(game, policy).probabilities)

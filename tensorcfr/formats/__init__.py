@@ -1,1 +1,34 @@
-"""Games that were written for other programs, as rules."""
+"""Games and policies in and out: files, and the objects of other libraries."""
+
+from .efg import read_efg, save_efg
+from .gambit import from_gambit, policy_to_gambit, to_gambit
+from .nfg import read_nfg, save_nfg
+from .openspiel_policies import (
+    from_openspiel,
+    policy_to_openspiel,
+    policy_to_pyspiel,
+    to_openspiel,
+)
+from .policies import find_policy, policy_table, read_policy, save_policy
+from .sources import find_rules
+from .tables import SequenceTable
+
+__all__ = [
+    "SequenceTable",
+    "find_policy",
+    "find_rules",
+    "from_gambit",
+    "from_openspiel",
+    "policy_table",
+    "policy_to_gambit",
+    "policy_to_openspiel",
+    "policy_to_pyspiel",
+    "read_efg",
+    "read_nfg",
+    "read_policy",
+    "save_efg",
+    "save_nfg",
+    "save_policy",
+    "to_gambit",
+    "to_openspiel",
+]

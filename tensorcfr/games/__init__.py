@@ -1,6 +1,6 @@
 """The built-in games, by name.
 
-A game file says rules and nothing else; this registry gives them names.
+A game's file has its rules and nothing else; this registry gives them names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class GameEntry:
 
     @property
     def description(self) -> str:
-        """The first line of what ``make`` says about itself."""
+        """The first line of the docstring of ``make``."""
         return (inspect.getdoc(self.make) or "").split("\n", 1)[0].rstrip(".")
 
     @property
@@ -76,7 +76,7 @@ def make_game(spec: str, **parameters: Any) -> Rules:
 
     Args:
         spec: A name, ``"leduc"``, or a name with parameters, ``"leduc(ranks=4, suits=2)"``.
-        parameters: More parameters; they win over those in ``spec``.
+        parameters: More parameters; they take precedence over those in ``spec``.
 
     Raises:
         GameError: There is no such game, no such parameter, or no such value.

@@ -30,10 +30,10 @@ def deal_without_replacement(cards: int, players: int) -> np.ndarray:
 def share_pot(
     strength: np.ndarray, contributions: tuple[int, ...], folded: frozenset[int] | tuple[()] = ()
 ) -> np.ndarray:
-    """What each player wins or loses when the best hand takes the pot and ties share it.
+    """The chips that each player wins or loses if the best hand takes the pot and ties share it.
 
     ``strength`` holds, for each player and each deal, the rank of the player's hand (larger
-    wins), shape (n_players, ...); those who ``folded`` cannot win.  The result has the same
+    wins), shape (n_players, ...); players who ``folded`` cannot win.  The result has the same
     shape, in chips.
     """
     contesting = np.array(strength, dtype=np.float64)

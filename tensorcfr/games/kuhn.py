@@ -9,7 +9,7 @@ from .cards import deal_without_replacement, rank_names, share_pot
 
 
 class KuhnPoker(PublicTreeGame):
-    """Kuhn poker: everybody antes 1 and holds one card; one bet of 1 may be made.
+    """Kuhn poker: every player antes 1 and holds one card; one bet of 1 may be made.
 
     In turn each player passes or bets.  After a bet the others, once each, match it ("bet")
     or fold ("pass"); if nobody bets, all show.  The highest card among those still in takes
@@ -41,7 +41,7 @@ class KuhnPoker(PublicTreeGame):
         self.prior = deal_without_replacement(cards, players)
 
     def node(self, betting: tuple[str, ...]) -> Decision | Payoff:
-        """Everybody acts once before a bet, and everybody else once after it."""
+        """Every player acts once before a bet, and every other player once after it."""
         players = self.n_players
         first_bet = betting.index("bet") if "bet" in betting else None
         if len(betting) == (players if first_bet is None else first_bet + players):
@@ -53,7 +53,7 @@ class KuhnPoker(PublicTreeGame):
         return Decision(len(betting) % players, label, ("pass", "bet"))
 
     def matrix(self, key: tuple[tuple[bool, ...], int]) -> np.ndarray:
-        """A showdown among those who stay, each of whom has put in ``paid``."""
+        """A showdown among the players who stay, each of whom has put in ``paid``."""
         stays, paid = key
         contributions = tuple(paid if stay else 1 for stay in stays)
         folded = frozenset(player for player, stay in enumerate(stays) if not stay)

@@ -16,7 +16,7 @@ class Betting(NamedTuple):
     """The public state of the table."""
 
     label: str
-    """The betting so far, as in infoset labels."""
+    """The betting so far, as in infoset labels; a blank follows the board card."""
     board: int | None
     to_deal: bool
     """Whether the board card comes next."""
@@ -33,7 +33,7 @@ class Betting(NamedTuple):
 class LeducPoker(PublicTreeGame):
     """Leduc hold'em, a poker with two rounds of limit betting.
 
-    Everybody antes 1 and gets one card; a round of betting; one board card; a second round.
+    Every player antes 1 and gets one card; a round of betting; one board card; a second round.
     A card that pairs the board beats any other, otherwise the higher rank wins, and equals
     share the pot.
 
@@ -45,7 +45,7 @@ class LeducPoker(PublicTreeGame):
         players: 2 or 3.
 
     Infoset labels are the card, the betting (f, c, r), and after a ``/`` the board card and
-    the second round: ``"Js"``, ``"Js cr"``, ``"Js crc/Qh r"``.
+    the second round: ``"Js"``, ``"Js cr"``, ``"Js crc/Qh"``, ``"Js crc/Qh r"``.
 
     The defaults equal OpenSpiel's ``leduc_poker``: 9,457 histories, 936 infosets, value
     -0.0856064 for player 0; three players equal ``leduc_poker(players=3)``.
@@ -89,8 +89,8 @@ class LeducPoker(PublicTreeGame):
 
     def root(self) -> Betting:
         """The ante is in, player 0 acts."""
-        everybody = self.n_players
-        return Betting("", None, False, 0, (1,) * everybody, frozenset(), 0, everybody)
+        players = self.n_players
+        return Betting("", None, False, 0, (1,) * players, frozenset(), 0, players)
 
     def node(self, state: Betting) -> Decision | Chance | Payoff:
         """Fold is possible when there is something to call; raise below the cap."""
@@ -103,7 +103,7 @@ class LeducPoker(PublicTreeGame):
             actions.insert(0, FOLD)
         if state.raises < self.raise_cap:
             actions.append(RAISE)
-        return Decision(state.player, f" {state.label}" if state.label else "", tuple(actions))
+        return Decision(state.player, f" {state.label}".rstrip(), tuple(actions))
 
     def next(self, state: Betting, action: str) -> Betting:
         """The table after an action, or after the card ``action`` is dealt to the board."""
@@ -145,7 +145,7 @@ class LeducPoker(PublicTreeGame):
         )
 
     def matrix(self, key: tuple[int | None, tuple[int, ...], frozenset[int]]) -> np.ndarray:
-        """What each player wins, per unit of the coefficient, for every pair of cards."""
+        """The chips that each player wins, per unit of the coefficient, for every pair of cards."""
         board, paid, folded = key
         held = np.indices(self.prior.shape) // self.suits
         ranks = len(self.cards) // self.suits

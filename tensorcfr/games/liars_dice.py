@@ -1,4 +1,4 @@
-"""Liar's dice (Bluff): bid on everybody's dice, or call the last bid a lie."""
+"""Liar's dice (Bluff): bid on the dice of both players, or call the last bid a lie."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ LIAR = "liar"
 
 
 class Claim(NamedTuple):
-    """The public state: what was bid before the last bid changes nothing any more."""
+    """The public state: bids before the last one have no effect."""
 
     player: int
-    """Who acts; once the last bid is called, who made it."""
+    """The player who acts; once the last bid is called, the player who made it."""
     last: int | None
     """The last bid."""
     called: bool
 
 
 class LiarsDice(PublicTreeGame):
-    """Liar's dice for two: everybody rolls in secret, then the bids go up until one is called.
+    """Liar's dice for two: both players roll in secret, then the bids go up until one is called.
 
     A bid "3x5" says that among all dice at least three show a five.  Each bid must be higher
-    than the last: more dice, or as many of a higher face.  Whoever calls ``liar`` wins 1 if
-    the last bid is false and loses 1 if it is true.
+    than the last: more dice, or as many of a higher face.  The player who calls ``liar``
+    wins 1 if the last bid is false and loses 1 if it is true.
 
     Args:
-        dice: Dice of player 0 and of player 1; one number stands for both.
+        dice: Dice of player 0 and of player 1; one number means both.
         faces: Faces of a die.
         wild: Whether the highest face counts as every face.
         bid_wild: Whether the wild face can itself be bid.

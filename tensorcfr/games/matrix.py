@@ -1,4 +1,4 @@
-"""Games in normal form: everybody chooses once, at the same time; and the classics."""
+"""Games in normal form: every player chooses once, at the same time; and the classic ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class MatrixGame(Game):
     """A game in normal form, of your own: any number of players, any payoffs.
 
     Written as a tree, the players choose one after the other, player 0 first, and do not see
-    what the others chose.
+    the choices of the others.
 
     >>> MatrixGame([[1, -1], [-1, 1]]).n_players
     2
@@ -23,8 +23,9 @@ class MatrixGame(Game):
     'BoS'
 
     Args:
-        payoffs: What everybody gets, shape ``(n_players, actions of player 0, actions of player
-            1, ...)``; or one matrix, what the row player gets and the column player pays.
+        payoffs: Utilities, shape ``(n_players, actions of player 0, actions of player 1, ...)``;
+            or one matrix, which the row player gets and the column player pays; or one list, the
+            utilities of a single player.
         actions: Per player, the labels of the actions; by default they are numbered from 0.
         title: The name of the game.
 
@@ -39,7 +40,7 @@ class MatrixGame(Game):
         title: str = "matrix",
     ) -> None:
         self.payoffs = _check_payoffs(payoffs)
-        """What everybody gets, shape ``(n_players, actions of player 0, ...)``, read-only."""
+        """Utilities, shape ``(n_players, actions of player 0, ...)``, read-only."""
         self.n_players = len(self.payoffs)
         self.actions = _check_actions(actions, self.payoffs.shape[1:])
         """Per player, the labels of the actions."""
@@ -55,11 +56,11 @@ class MatrixGame(Game):
         return self.title
 
     def root(self) -> tuple[int, Any]:
-        """A state is who chooses, and the payoffs that are still possible, as nested lists."""
+        """A state is the player who chooses, and the payoffs still possible, as nested lists."""
         return 0, np.moveaxis(self.payoffs, 0, -1).tolist()
 
     def node(self, state: tuple[int, Any]) -> Decision | Terminal:
-        """Everybody chooses once."""
+        """Every player chooses once."""
         player, payoffs = state
         return self._decisions[player] if player < self.n_players else Terminal(tuple(payoffs))
 
@@ -212,12 +213,14 @@ def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
         raise ValueError(
             f"matrix: payoffs must be an array of numbers whose rows are equally long ({error})"
         ) from None
-    if table.ndim == 2:
+    if table.ndim == 1:
+        table = table[None]
+    elif table.ndim == 2:
         table = np.stack([table, 0.0 - table])
     if table.ndim < 2 or table.ndim != len(table) + 1:
         raise ValueError(
             "matrix: payoffs must have shape (n_players, actions of player 0, ...), one axis per"
-            f" player after the first, or be one matrix, not shape {table.shape}"
+            f" player after the first, or be one matrix or one list, not shape {table.shape}"
         )
     if table.size == 0:
         raise ValueError(

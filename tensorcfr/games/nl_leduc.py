@@ -14,7 +14,7 @@ FOLD, CALL = "f", "c"
 
 
 class Table(NamedTuple):
-    """The public state: what was put in, not how."""
+    """The public state: the chips in the pot, however they got there."""
 
     board: int | None
     to_deal: bool
@@ -31,13 +31,13 @@ class Table(NamedTuple):
 class NoLimitLeduc(PublicTreeGame):
     """No-limit Leduc: two rounds, one private card each, one board card, any whole bet.
 
-    Everybody antes and gets one card; a round of betting; one board card; a second round.  In
-    each round player 0 acts first.  Who faces no bet checks or bets any whole number of chips up
-    to the stack; who faces one folds, calls, or raises: puts in at least twice the amount to
-    call, or all that is left.  The last action that the cap allows in a round can only fold or
-    call.  After a bet of the whole stack that is called in the first round the board is dealt
-    and the cards are shown.  A card that pairs the board beats any other, otherwise the higher
-    rank wins, and equals share the pot.
+    Every player antes and gets one card; a round of betting; one board card; a second round.  In
+    each round player 0 acts first.  A player who faces no bet checks or bets any whole number of
+    chips up to the stack; a player who faces one folds, calls, or raises: puts in at least twice
+    the amount to call, or the rest of the stack.  The last action that the cap allows in a round
+    can only be a fold or a call.  After a bet of the whole stack that is called in the first
+    round, the board is dealt and the cards are shown.  A card that pairs the board beats any
+    other, otherwise the higher rank wins, and equals share the pot.
 
     Args:
         ranks: Number of ranks in the deck.
@@ -46,7 +46,7 @@ class NoLimitLeduc(PublicTreeGame):
         ante: Chips that each player puts in before the deal.
         cap: Actions in a round, at most.
 
-    Infoset labels are the card and what was done, each step after a space: ``c`` for check or
+    Infoset labels are the card and the public steps, each after a space: ``c`` for check or
     call, ``f`` for fold, the number of chips put in for a bet or raise, the board card:
     ``"Js"``, ``"Js 3 9 c Qh c 4"``.
 
@@ -138,7 +138,7 @@ class NoLimitLeduc(PublicTreeGame):
         return table._replace(player=-1, paid=settled, acted=acted)
 
     def matrix(self, key: tuple[int | None, int | None]) -> np.ndarray:
-        """What each player wins of each other's chips, for every pair of cards."""
+        """The chips that each player wins, for every pair of cards."""
         board, folded = key
         held = np.indices(self.prior.shape) // self.suits
         ranks = len(self.cards) // self.suits

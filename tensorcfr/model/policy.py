@@ -74,12 +74,23 @@ class Policy(Mapping[str, dict[str, float]]):
             if label not in given:
                 raise ValueError(f"the policy says nothing about infoset {label!r}")
             actions = game.infoset_actions[infoset]
+            if not isinstance(given[label], Mapping):
+                raise TypeError(
+                    f"the policy of infoset {label!r} says action: probability, not "
+                    f"{given[label]!r}"
+                )
             for action in given[label]:
                 if action not in actions:
                     raise ValueError(
-                        f"infoset {label!r} has no action {action!r}; {suggest(action, actions)}"
+                        f"infoset {label!r} has no action {action!r}; "
+                        f"{suggest(str(action), actions)}"
                     )
-            row = np.array([given[label].get(action, 0.0) for action in actions])
+            try:
+                row = np.array([float(given[label].get(action, 0.0)) for action in actions])
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"the probabilities of infoset {label!r} are no numbers: {dict(given[label])}"
+                ) from None
             if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE):
                 raise ValueError(
                     f"the probabilities of infoset {label!r} are no distribution: "
@@ -87,6 +98,23 @@ class Policy(Mapping[str, dict[str, float]]):
                 )
             probabilities[game.sequences(infoset)] = row
         return cls(game, probabilities)
+
+    def to_dict(self, player: int | None = None) -> dict[str, dict[str, float]]:
+        """Infoset label to action to probability, of all players or of one.
+
+        ``solve(game, locks=policy.to_dict(0))`` fixes player 0 to the policy.
+
+        Raises:
+            ValueError: There is no such player.
+        """
+        if player is None:
+            return dict(self)
+        if isinstance(player, bool) or player not in range(self.game.n_players):
+            raise ValueError(
+                f"{self.game.name} has players 0 to {self.game.n_players - 1}, not {player!r}"
+            )
+        first, end = self.game.form.player_infosets[player : player + 2].tolist()
+        return {label: self[label] for label in self.game.infoset_labels[first:end]}
 
     def __getitem__(self, label: str) -> dict[str, float]:
         if not isinstance(label, str):

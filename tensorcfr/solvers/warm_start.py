@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ..algorithms import Algorithm, Record, find_algorithm
+from ..formats.policies import find_policy
 from ..kernels import evaluation
 from ..kernels.iteration import State
 from ..kernels.local_rule import LocalRule
@@ -20,8 +22,9 @@ from .base import form_for
 from .solution import Solution
 from .solver import Solver
 
-WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]]
-"""A solution, whose regrets are taken if it has any, or strategies."""
+WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
+"""A solution, whose regrets are taken if it has any, or strategies, in any form that
+:func:`tensorcfr.formats.find_policy` reads."""
 
 
 def warm_state(
@@ -99,7 +102,7 @@ def _begin(
     if isinstance(given, Policy):
         check_shape(game, given.game)
     else:
-        given = Policy.from_mapping(game, given)
+        given = find_policy(game, given)
     return regrets_for(game, form, given.probabilities, iterations, locks)
 
 
@@ -114,7 +117,8 @@ def check_shape(game: CompiledGame, other: CompiledGame) -> None:
     layout = ("player_sequences", "bucket_sequence", "bucket_actions", "infoset_parent")
     same = all(np.array_equal(getattr(game.form, n), getattr(other.form, n)) for n in layout)
     same = same and all(
-        label == there and actions == those
+        # Labels of Leduc ended in a blank in older files.
+        label.rstrip(" ") == there.rstrip(" ") and actions == those
         for label, there, actions, those in zip(
             game.infoset_labels,
             other.infoset_labels,

@@ -15,8 +15,7 @@ from ..algorithms import (
     find_algorithm,
 )
 from ..algorithms.records import is_whole
-from ..compilers import OPENSPIEL_PREFIX
-from ..games import make_game
+from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..solvers.request import check_stop_rules
 
@@ -177,12 +176,7 @@ def _check_game(source: str | CompiledGame) -> str:
         return source.name
     if not isinstance(source, str):
         raise TypeError(f"a game is a name or a compiled game, not {source!r}")
-    if source.startswith(OPENSPIEL_PREFIX):
-        from ..formats.openspiel import OpenSpielGame
-
-        OpenSpielGame(source.removeprefix(OPENSPIEL_PREFIX))
-    else:
-        make_game(source)
+    find_rules(source)
     return source.strip()
 
 

@@ -269,9 +269,8 @@ HISTORIES = [
     Bad(
         "absent-minded",
         Said({(): FIRST, ("left",): FIRST}),
-        "player 0 forgets an own action before infoset 'first' (imperfect recall): the player "
-        "reaches it without having acted at the root, but by 'left' at infoset 'first' at history "
-        "[left]",
+        "player 0 is absent-minded: infoset 'first' is at the root and again further down at "
+        "history [left]",
         ImperfectRecallError,
     ),
 ]

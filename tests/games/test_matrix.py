@@ -132,7 +132,6 @@ def test_the_stated_mix_leaves_nothing_to_gain(make, mix):
     [
         ([[1, 2], [3]], "payoffs must be an array of numbers"),
         ([["a", "b"]], "payoffs must be an array of numbers"),
-        ([1, 2], r"not shape \(2,\)"),
         (3, r"not shape \(\)"),
         (np.zeros((3, 2, 2)), r"not shape \(3, 2, 2\)"),
         (np.zeros((2, 0, 2)), "at least one action per player"),

@@ -11,13 +11,14 @@ import pytest
 
 from support.products import naive_product, product, random_reach
 from support.random_games import keyed, random_game, random_public_tree_game
-from tensorcfr import CompiledGame, Game, Solver, compile_game
+from tensorcfr import CompiledGame, Game, PublicTreeGame, Solver, compile_game
 from tensorcfr._util import jit
 from tensorcfr.algorithms import CFR, DCFR
 from tensorcfr.kernels import evaluation
 from tensorcfr.kernels import iteration as sweeps
-from tensorcfr.payoff import PayoffEntries, multiply
-from tensorcfr.rules import Chance, Decision, Terminal
+from tensorcfr.payoff import PayoffBlocks, PayoffEntries, multiply
+from tensorcfr.payoff.blocks import COUNT
+from tensorcfr.rules import Chance, Decision, Payoff, Terminal
 
 
 class Wide(Game):
@@ -45,6 +46,27 @@ class Wide(Game):
         return (*state, action)
 
 
+class WidePublic(PublicTreeGame):
+    """Blocks of so many terminals that they are cut into tiles: a public card comes first, and
+    every card has a pot of its own."""
+
+    hands = [("a", "b"), ("x", "y")]
+    prior = np.array([[0.4, 0.1], [0.2, 0.3]])
+    cards = 2 * multiply.BLOCK_TILE + 40
+
+    def node(self, state: tuple[Any, ...]) -> Any:
+        if not state:
+            return Chance(dict.fromkeys(range(self.cards), 1 / self.cards))
+        if len(state) == 3:
+            return Payoff(keyed(6, state[0]).uniform(0.5, 2.0), state[1:])
+        return Decision(len(state) - 1, None, ["l", "r"])
+
+    def matrix(self, key: tuple[str, ...]) -> np.ndarray:
+        draw = keyed(7, key)
+        own = np.array([[draw.uniform(-1, 1) for _ in range(2)] for _ in range(2)])
+        return np.stack([own, -own])
+
+
 def corpus() -> dict[str, CompiledGame]:
     """Games that between them take every path: narrow and wide slices, many lanes, 3 players."""
     games = {
@@ -53,6 +75,7 @@ def corpus() -> dict[str, CompiledGame]:
     }
     games["goofspiel"] = compile_game("goofspiel(cards=4)")
     games["wide"] = compile_game(Wide())
+    games["wide public"] = compile_game(WidePublic())
     for seed in range(6):
         games[f"random {seed}"] = compile_game(random_game(seed, n_players=2 + seed % 2))
         games[f"random public {seed}"] = compile_game(
@@ -141,6 +164,9 @@ def test_the_wide_game_has_several_tiles() -> None:
     (part,) = form.operator
     assert isinstance(part, PayoffEntries)
     assert part.rows.max() > 2 * multiply.TILE
+    (blocks,) = GAMES["wide public"].form.operator
+    assert isinstance(blocks, PayoffBlocks)
+    assert blocks.block[:, COUNT].max() > 2 * multiply.BLOCK_TILE
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -163,6 +189,23 @@ def test_best_response(name: str) -> None:
             assert strategy[own].tolist() == [a == chosen for a in range(len(q[own]))]
             q[game.form.infoset_parent[infoset]] += q[own].max()
         assert best[player] == pytest.approx(float(q[empty]), abs=1e-12)
+
+
+@pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="NumPy adds float32 to a Python float in float32"
+)
+@pytest.mark.parametrize("name", ["leduc", "wide"])
+def test_sums_of_single_precision_are_double(name: str) -> None:
+    """Every term is a product of two float32; their sum is not."""
+    game = GAMES[name]
+    reach = random_reach(game, seed=2).astype(np.float32)
+    value, (expected, best) = np.empty_like(reach), np.empty((2, game.n_players))
+    evaluation.evaluate(game.form, reach, value, expected, best, None)
+    for player in range(game.n_players):
+        product(game.form, player, reach, value)
+        own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
+        terms = (reach[own] * value[own]).astype(np.float64)
+        assert expected[player] == pytest.approx(terms.sum(), abs=1e-13 * np.abs(terms).sum())
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -1,0 +1,209 @@
+"""Policies against each other: exact values of every seating, and where two policies differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..evaluation import Evaluation
+from ..evaluation.metrics import PolicyLike, evaluate_plan
+from ..formats.policies import find_policy
+from ..kernels.evaluation import realization_plan
+from ..model.game import CompiledGame
+from ..solvers.solution import Solution
+from .policy_values import Values, values
+
+
+@dataclass(frozen=True, eq=False)
+class HeadToHead:
+    """What policies earn against each other, exactly."""
+
+    names: tuple[str, ...]
+    """The policies."""
+    values: np.ndarray
+    """float64 (policies,) * players + (players,): ``values[a, b]`` is what both players earn when
+    policy ``a`` plays for player 0 and policy ``b`` for player 1."""
+
+    @property
+    def scores(self) -> np.ndarray:
+        """float64 (policies, policies) for two players: what the policy of the row earns against
+        that of the column, the mean of both seats.
+
+        Raises:
+            ValueError: The game has another number of players.
+        """
+        if self.values.ndim != 3:
+            raise ValueError(f"scores are for 2 players, not for {self.values.ndim - 1}")
+        return (self.values[..., 0] + self.values[..., 1].T) / 2
+
+    def __str__(self) -> str:
+        width = max(map(len, self.names))
+        if self.values.ndim != 3:
+            return f"<HeadToHead of {', '.join(self.names)}>"
+        head = "  ".join(name.rjust(max(10, len(name))) for name in self.names)
+        lines = [f"{'':{width}}  {head}"]
+        for name, row in zip(self.names, self.scores.tolist(), strict=True):
+            cells = [
+                f"{score + 0.0:+.6f}".rjust(max(10, len(other)))
+                for other, score in zip(self.names, row, strict=True)
+            ]
+            lines.append(f"{name:{width}}  {'  '.join(cells)}")
+        return "\n".join(lines)
+
+
+def head_to_head(
+    game: CompiledGame, policies: Mapping[str, PolicyLike] | Sequence[PolicyLike]
+) -> HeadToHead:
+    """What policies earn in every seating, exactly; nothing is sampled.
+
+    Args:
+        game: The game.
+        policies: One or more, by name; or a list, whose names are numbers.
+
+    Raises:
+        ValueError: There is no policy, or one is not for this game.
+    """
+    if not isinstance(policies, Mapping):
+        policies = {str(index): policy for index, policy in enumerate(policies)}
+    if not policies:
+        raise ValueError("there is no policy to play")
+    form, n = game.form, game.n_players
+    plans = np.empty((len(policies), game.n_sequences))
+    for plan, policy in zip(plans, policies.values(), strict=True):
+        realization_plan(form, np.ascontiguousarray(find_policy(game, policy).probabilities), plan)
+    ends = form.player_sequences.tolist()
+    found = np.empty((len(policies),) * n + (n,))
+    reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
+    for seats in product(range(len(policies)), repeat=n):
+        for player, policy in enumerate(seats):
+            own = slice(ends[player], ends[player + 1])
+            reach[own] = plans[policy, own]
+        found[seats] = evaluate_plan(form, reach, scratch).values
+    return HeadToHead(tuple(policies), found)
+
+
+class Difference(NamedTuple):
+    """How two policies differ at one infoset."""
+
+    infoset: str
+    """Its label."""
+    player: int
+    """Who acts."""
+    reach: float
+    """The probability with which it is reached, the mean of both policies."""
+    total_variation: float
+    """Half of the sum of the absolute differences of the probabilities, from 0 to 1."""
+    value: float
+    """What the player gains there by changing from the first policy to the second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Where two policies of one game differ, and what it is worth."""
+
+    first: Values
+    """The first policy."""
+    second: Values
+    """The second."""
+
+    @property
+    def game(self) -> CompiledGame:
+        """The game."""
+        return self.first.game
+
+    @property
+    def evaluations(self) -> tuple[Evaluation, Evaluation]:
+        """Values and best-response values of both."""
+        return self.first.evaluation, self.second.evaluation
+
+    @cached_property
+    def total_variation(self) -> np.ndarray:
+        """float64 (infosets,): half of the sum of the absolute differences of probabilities."""
+        difference = self.second.policy.probabilities - self.first.policy.probabilities
+        return self.first.total(np.abs(difference)) / 2
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """float64 (infosets,): mean of the reaches under both policies."""
+        return (self.first.reach + self.second.reach) / 2
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        """float64 (infosets,): what the player gains there by changing to the second policy.
+
+        The second policy's mean of the first one's counterfactual values minus the first one's,
+        times the second one's own reach.  Over a player's infosets this sums to what the second
+        policy earns more than the first against the others' first policies.
+        """
+        difference = self.second.policy.probabilities - self.first.policy.probabilities
+        return self.second.own_reach * self.first.total(difference * self.first.counterfactual)
+
+    @property
+    def distance(self) -> tuple[float, ...]:
+        """Per player: the sum over infosets of reach times total variation, which is the expected
+        number of decisions in which the two would part."""
+        weighted = self.reach * self.total_variation
+        owner = self.game.infoset_player
+        return tuple(
+            float(weighted[owner == player].sum()) for player in range(self.game.n_players)
+        )
+
+    def differences(self, count: int = 10) -> list[Difference]:
+        """The infosets with the largest reach times total variation, largest first."""
+        order = np.argsort(-self.reach * self.total_variation, kind="stable")[:count]
+        game = self.game
+        return [
+            Difference(
+                game.infoset_labels[i],
+                int(game.infoset_player[i]),
+                float(self.reach[i]),
+                float(self.total_variation[i]),
+                float(self.value[i]),
+            )
+            for i in order.tolist()
+        ]
+
+    def __str__(self) -> str:
+        lines = [f"{self.game.name}: where two policies differ"]
+        for which, evaluation in zip(("first", "second"), self.evaluations, strict=True):
+            worth = ", ".join(f"{value + 0.0:+.6g}" for value in evaluation.values)
+            lines.append(
+                f"  {which}: value {worth}, exploitability {evaluation.exploitability:.6g}"
+            )
+        lines += [
+            f"  player {player}: parts from the first in {distance:.4g} decisions of a game"
+            for player, distance in enumerate(self.distance)
+        ]
+        rows = [row for row in self.differences() if row.total_variation > 0]
+        if rows:
+            width = max(len("infoset"), *(len(row.infoset) for row in rows))
+            lines.append(f"  {'infoset':{width}}  player   reach  variation       gain")
+        lines += [
+            f"  {row.infoset:{width}}  {row.player:6}  {row.reach:6.4f}  {row.total_variation:9.4f}"
+            f"  {row.value + 0.0:+9.2g}"
+            for row in rows
+        ]
+        return "\n".join(lines)
+
+
+def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comparison:
+    """Where two solutions differ, weighted by how often it comes up, and what it is worth.
+
+    Args:
+        first: A solution, or a :class:`tensorcfr.Policy`.
+        second: Likewise, or a policy in any form that :func:`tensorcfr.formats.find_policy` reads.
+
+    Raises:
+        TypeError: The first is neither a solution nor a policy.
+        ValueError: The second is not for the first one's game.
+    """
+    one = first.policy if isinstance(first, Solution) else first
+    other = second.policy if isinstance(second, Solution) else second
+    if not hasattr(one, "game") or not isinstance(one.game, CompiledGame):
+        raise TypeError(f"compare a Solution or a Policy, not {first!r}")
+    return Comparison(values(one.game, one), values(one.game, find_policy(one.game, other)))

@@ -1,0 +1,263 @@
+"""Plays of a game, drawn at random from a policy, with a log of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from ..algorithms.records import is_whole
+from ..errors import GameError
+from ..evaluation.metrics import PolicyLike
+from ..formats.policies import find_policy
+from ..model.arrays import CHANCE, TERMINAL, HistoryTree
+from ..model.game import CompiledGame
+from ..model.labels import InfosetPlaces, PublicGame
+
+
+@dataclass(frozen=True, eq=False)
+class Plays:
+    """Plays of a game."""
+
+    game: CompiledGame
+    """The game."""
+    utilities: np.ndarray
+    """float64 (plays, players): what each play paid."""
+    nodes: np.ndarray
+    """int64 (plays, steps + 1): the nodes that each play came to, the root first, of
+    ``game.histories`` or else of ``game.public.tree``; -1 after its end."""
+    hands: np.ndarray | None
+    """int64 (plays, players): the hands that were dealt, where nodes are public."""
+
+    def __len__(self) -> int:
+        return len(self.utilities)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """float64 (players,): the mean utility."""
+        return self.utilities.mean(axis=0)
+
+    @property
+    def standard_error(self) -> np.ndarray:
+        """float64 (players,): the standard error of the mean; NaN of a single play."""
+        if len(self) < 2:
+            return np.full(self.game.n_players, np.nan)
+        return self.utilities.std(axis=0, ddof=1) / np.sqrt(len(self))
+
+    @cached_property
+    def _board(self) -> _Board:
+        return _board(self.game)
+
+    def steps(self, play: int) -> list[str]:
+        """``["chance: J", "player 0 at J: bet", ...]``.
+
+        Raises:
+            IndexError: There is no such play.
+        """
+        nodes = [node for node in self.nodes[play].tolist() if node >= 0]
+        hands = None if self.hands is None else self.hands[play]
+        said = []
+        if hands is not None:
+            assert self.game.public is not None
+            said = [
+                f"chance: {self.game.public.hands[player][hand]} to player {player}"
+                for player, hand in enumerate(hands.tolist())
+            ]
+        for above, node in pairwise(nodes):
+            step = self._board.label(above, node)
+            infoset = self._board.infoset(above, hands)
+            if infoset is None:
+                said.append(f"chance: {step}")
+            else:
+                player = int(self.game.infoset_player[infoset])
+                said.append(f"player {player} at {self.game.infoset_labels[infoset]}: {step}")
+        return said
+
+    def log(self) -> Iterator[str]:
+        """One line for every play: its steps, and what it paid."""
+        for play in range(len(self)):
+            paid = ", ".join(f"{utility + 0.0:+g}" for utility in self.utilities[play].tolist())
+            yield f"{'; '.join(self.steps(play))} -> {paid}"
+
+
+def simulate(game: CompiledGame, policy: PolicyLike, n: int, seed: int = 0) -> Plays:
+    """Draw plays of a game.
+
+    >>> from tensorcfr import Policy, compile_game
+    >>> game = compile_game("kuhn")
+    >>> len(simulate(game, Policy.uniform(game), 1000))
+    1000
+
+    Args:
+        game: The game; one of private hands is played on its public tree, whatever its size.
+        policy: Everybody's strategies, in any form that :func:`tensorcfr.formats.find_policy`
+            reads.
+        n: How many plays.
+        seed: The same seed gives the same plays.
+
+    Raises:
+        ValueError: The policy is not for this game, or ``n`` is not a whole number >= 1.
+    """
+    if not is_whole(n) or n < 1:
+        raise ValueError(f"n must be a whole number >= 1, not {n!r}")
+    probabilities = find_policy(game, policy).probabilities
+    board = _board(game)
+    rng = np.random.default_rng(seed)
+    hands = board.deal(rng, n)
+    node = np.zeros(n, dtype=np.int64)
+    path = [node]
+    while True:
+        going = np.flatnonzero(board.first_child[node + 1] > board.first_child[node])
+        if not len(going):
+            break
+        at = node[going]
+        dealt = None if hands is None else hands[going]
+        children = board.first_child[at + 1] - board.first_child[at]
+        drawn = rng.random(len(at))
+        chosen = np.full(len(at), -1)
+        below = np.zeros(len(at))
+        for child in range(int(children.max())):
+            some = np.flatnonzero((child < children) & (chosen < 0))
+            likely = board.probability(
+                probabilities, at[some], child, None if dealt is None else dealt[some]
+            )
+            below[some] += likely
+            chosen[some[(drawn[some] < below[some]) & (likely > 0)]] = child
+        # Rounding may leave the sum of the probabilities a little below the number drawn.
+        for index in np.flatnonzero(chosen < 0).tolist():
+            own = None if dealt is None else dealt[index : index + 1]
+            chosen[index] = max(
+                child
+                for child in range(int(children[index]))
+                if board.probability(probabilities, at[index : index + 1], child, own)[0] > 0
+            )
+        node = node.copy()
+        node[going] = board.first_child[at] + chosen
+        path.append(node)
+    nodes = np.stack(path, axis=1)
+    stays = np.diff(nodes, axis=1) == 0
+    nodes[:, 1:][stays] = -1
+    return Plays(game, board.utilities(node, hands), nodes, hands)
+
+
+class _Board(Protocol):
+    """What plays are drawn on: histories, or a public tree with hands."""
+
+    first_child: np.ndarray
+    """int64 (nodes + 1,)."""
+
+    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray | None:
+        """int64 (n, players): hands; None where chance nodes deal them."""
+
+    def probability(
+        self, policy: np.ndarray, node: np.ndarray, child: int, hands: np.ndarray | None
+    ) -> np.ndarray:
+        """float64: the probability of the step from each node to its child with this number."""
+
+    def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+        """float64 (plays, players): what the terminals pay."""
+
+    def label(self, above: int, node: int) -> str:
+        """The action or outcome that leads from one node to the next."""
+
+    def infoset(self, node: int, hands: np.ndarray | None) -> int | None:
+        """The infoset at a node; None where chance acts."""
+
+
+def _board(game: CompiledGame) -> _Board:
+    if game.histories is not None:
+        return _Histories(game, game.histories)
+    assert game.public is not None
+    return _Hands(game, game.public)
+
+
+class _Histories:
+    """Plays on the history tree."""
+
+    def __init__(self, game: CompiledGame, tree: HistoryTree) -> None:
+        self.game, self.tree = game, tree
+        self.first_child = tree.first_child
+        self.terminal = np.full(tree.n_nodes, -1)
+        self.terminal[tree.terminal] = np.arange(len(tree.terminal))
+
+    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray | None:
+        return None
+
+    def probability(
+        self, policy: np.ndarray, node: np.ndarray, child: int, hands: np.ndarray | None
+    ) -> np.ndarray:
+        infoset = np.maximum(self.tree.infoset[node], 0)
+        sequence = self.game.infoset_sequence[infoset] + child * self.game.infoset_stride[infoset]
+        by_chance = self.tree.player[node] == CHANCE
+        return np.where(
+            by_chance,
+            self.tree.probability[self.first_child[node] + child],
+            policy[np.where(by_chance, 0, sequence)],
+        )
+
+    def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+        return self.tree.utility[self.terminal[node]]
+
+    def label(self, above: int, node: int) -> str:
+        if self.tree.player[above] == CHANCE:
+            return self.game.outcome_labels[int(self.tree.outcome[node])]
+        actions = self.game.infoset_actions[int(self.tree.infoset[above])]
+        return actions[node - int(self.first_child[above])]
+
+    def infoset(self, node: int, hands: np.ndarray | None) -> int | None:
+        return None if self.tree.player[node] == CHANCE else int(self.tree.infoset[node])
+
+
+class _Hands:
+    """Plays on the public tree, hands dealt beforehand."""
+
+    def __init__(self, game: CompiledGame, public: PublicGame) -> None:
+        self.game, self.public, self.tree = game, public, public.tree
+        self.places = InfosetPlaces(public, game.form)
+        self.first_child = self.tree.first_child.astype(np.int64)
+
+    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray | None:
+        prior = self.tree.prior
+        drawn = rng.choice(prior.size, size=n, p=prior.ravel() / prior.sum())
+        return np.stack(np.unravel_index(drawn, prior.shape), axis=1)
+
+    def probability(
+        self, policy: np.ndarray, node: np.ndarray, child: int, hands: np.ndarray | None
+    ) -> np.ndarray:
+        assert hands is not None
+        found = np.empty(len(node))
+        acts = self.tree.player[node]
+        by_chance = np.flatnonzero(acts == CHANCE)
+        row = self.tree.chance[self.first_child[node[by_chance]] + child]
+        found[by_chance] = self.tree.chance_table[(row, *hands[by_chance].T)]
+        decides = np.flatnonzero(acts >= 0)
+        held = hands[decides, acts[decides]]
+        infoset = self.places.infosets(node[decides], held)
+        sequence = self.game.infoset_sequence[infoset] + child * self.game.infoset_stride[infoset]
+        found[decides] = policy[sequence]
+        return found
+
+    def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+        assert hands is not None
+        if (self.tree.player[node] != TERMINAL).any():
+            raise GameError(f"{self.game.name}: a play did not come to an end")
+        payoff = self.tree.payoff[node]
+        at = self.tree.matrix[payoff]
+        paid = [
+            self.tree.matrix_table[(at, player, *hands.T)] for player in range(self.game.n_players)
+        ]
+        return self.tree.coefficient[payoff][:, None] * np.stack(paid, axis=1)
+
+    def label(self, above: int, node: int) -> str:
+        return self.public.edges[int(self.tree.edge[node])]
+
+    def infoset(self, node: int, hands: np.ndarray | None) -> int | None:
+        player = int(self.tree.player[node])
+        if player < 0:
+            return None
+        assert hands is not None
+        return int(self.places.infosets(np.array([node]), hands[player : player + 1])[0])

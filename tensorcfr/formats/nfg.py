@@ -1,0 +1,274 @@
+"""Games in normal form in Gambit's ``.nfg`` format, payoff version and outcome version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from .._util.files import replacing
+from ..errors import GameError
+from ..games.matrix import MatrixGame
+from ..model.arrays import CHANCE
+from ..model.game import CompiledGame
+from .gambit_text import END, NUMBER, TEXT, Tokens, decimal, distinct, quoted, read_text
+
+MOST_PROFILES = 1_000_000
+"""Combinations of pure strategies that :func:`save_nfg` writes."""
+
+
+def read_nfg(path: str | Path) -> MatrixGame:
+    """The game in a ``.nfg`` file.
+
+    Raises:
+        FormatError: The file is not in the format; names file, line and column.
+        OSError: The file cannot be read.
+    """
+    return parse_nfg(read_text(Path(path)), str(path))
+
+
+def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
+    """The game in a text in the ``.nfg`` format, either version.
+
+    Args:
+        text: The text.
+        source: What error messages call it.
+
+    Raises:
+        FormatError: The text is not in the format; names line and column.
+    """
+    tokens = Tokens(text, source)
+    title = tokens.header("NFG", "1")
+    players = tokens.texts("the names of the players")
+    counts, names = _strategies(tokens, len(players))
+    if tokens.kind == TEXT:
+        tokens.advance()  # A comment.
+    if tokens.at("{"):
+        outcomes = _outcomes(tokens, len(players))
+        payoffs = _by_outcome(tokens, outcomes, prod(counts))
+    else:
+        payoffs = _listed(tokens, prod(counts) * len(players))
+    # The first player's strategy varies fastest, and the players' payoffs faster still.
+    table = np.array(payoffs).reshape(len(players), *counts, order="F")
+    actions = [
+        [str(strategy + 1) for strategy in range(count)] if own is None else distinct(own)
+        for count, own in zip(counts, names, strict=True)
+    ]
+    # Two axes would be a zero-sum matrix.
+    return MatrixGame(table if len(players) > 1 else table[0], actions=actions, title=title)
+
+
+def _strategies(tokens: Tokens, players: int) -> tuple[list[int], list[list[str] | None]]:
+    """Read ``{ 3 2 }`` or ``{ { "a" "b" "c" } { "d" "e" } }``: how many each player has, names."""
+    tokens.expect_mark("{", "before the strategies")
+    counts: list[int] = []
+    names: list[list[str] | None] = []
+    while not tokens.at("}"):
+        start = tokens.start
+        if tokens.at("{"):
+            names.append(tokens.texts("the names of the strategies"))
+            counts.append(len(names[-1] or ()))
+        else:
+            names.append(None)
+            counts.append(tokens.whole_here("the number of strategies"))
+        if not counts[-1]:
+            tokens.fail("a player has at least one strategy", start)
+    if len(counts) != players:
+        tokens.fail(f"the file names {players} players, and strategies of {len(counts)}")
+    tokens.expect_mark("}", "after the strategies")
+    return counts, names
+
+
+def _outcomes(tokens: Tokens, players: int) -> list[list[float]]:
+    """Read ``{ { "win" 1, -1 } ... }``; outcome 0, which pays nothing, comes first."""
+    tokens.expect_mark("{", "before the outcomes")
+    outcomes = [[0.0] * players]
+    while tokens.at("{"):
+        tokens.advance()
+        tokens.expect(TEXT, "the name of the outcome")
+        outcomes.append([float(payoff) for payoff in tokens.payoffs(players)])
+    tokens.expect_mark("}", "after the outcomes")
+    return outcomes
+
+
+def _by_outcome(tokens: Tokens, outcomes: list[list[float]], profiles: int) -> list[float]:
+    """Read the number of an outcome for every combination of strategies."""
+    found: list[float] = []
+    read = 0
+    while tokens.kind == NUMBER:
+        start = tokens.start
+        outcome = tokens.whole_here("the number of the outcome")
+        if outcome >= len(outcomes):
+            tokens.fail(f"there is no outcome {outcome}; the file has {len(outcomes) - 1}", start)
+        found += outcomes[outcome]
+        read += 1
+    _check_count(tokens, read, profiles, "outcomes")
+    return found
+
+
+def _listed(tokens: Tokens, numbers: int) -> list[float]:
+    """Read every payoff."""
+    found: list[float] = []
+    while tokens.kind == NUMBER:
+        found.append(float(tokens.number_here("the payoff")))
+        if tokens.at(","):
+            tokens.advance()
+    _check_count(tokens, len(found), numbers, "payoffs")
+    return found
+
+
+def _check_count(tokens: Tokens, found: int, needed: int, what: str) -> None:
+    if tokens.kind != END:
+        tokens.fail(f"expected {needed:,} {what}, found {tokens.found()} after {found:,}")
+    if found != needed:
+        tokens.fail(f"the strategies ask for {needed:,} {what}, and the file has {found:,}")
+
+
+def save_nfg(game: CompiledGame, path: str | Path, *, outcomes: bool = False) -> Path:
+    """Write a game in normal form as a ``.nfg`` file.
+
+    A strategy of a player who acts more than once is a plan: an action for each infoset that the
+    plan itself does not rule out.  Chance is averaged over.
+
+    Args:
+        game: The game; of a game in normal form :func:`tensorcfr.compile_game` reads the same
+            arrays back.
+        path: Where to; a file that is there is replaced.
+        outcomes: Whether to write the outcome version of the format: equal payoffs once, and
+            referred to by number.
+
+    Returns:
+        The path.
+
+    Raises:
+        GameError: The game has too many combinations of plans; says how many.
+        ValueError: A label cannot be written.
+    """
+    path = Path(path)
+    counts = [_count_plans(game, player) for player in range(game.n_players)]
+    if prod(counts) > MOST_PROFILES:
+        listed = " x ".join(
+            f"{count:,}" if count < 10**15 else f"10^{len(str(count)) - 1}" for count in counts
+        )
+        raise GameError(
+            f"{game.name} has {listed} plans, too many for a .nfg file: {MOST_PROFILES:,} "
+            "combinations are written; .efg has no limit"
+        )
+    plans = [_plans(game, player) for player in range(game.n_players)]
+    table = _payoffs(game, plans)
+    with replacing(path) as file:
+        for line in _lines(game, plans, table, outcomes=outcomes):
+            file.write(line.encode())
+    return path
+
+
+Plan = dict[int, int]
+"""Action by infoset, at those infosets that the actions before them lead to."""
+
+
+def _count_plans(game: CompiledGame, player: int) -> int:
+    """How many plans a player has: products over what may follow, sums over what is chosen."""
+    first, end = game.form.player_infosets[player : player + 2].tolist()
+    parent = game.form.infoset_parent.tolist()
+    count = [1] * game.n_sequences
+    for infoset in reversed(range(first, end)):
+        count[parent[infoset]] *= sum(count[game.sequences(infoset)])
+    return count[int(game.form.player_sequences[player])]
+
+
+def _plans(game: CompiledGame, player: int) -> list[Plan]:
+    """All plans of a player."""
+    first, end = game.form.player_infosets[player : player + 2].tolist()
+    parent = game.form.infoset_parent.tolist()
+    plans: list[tuple[Plan, set[int]]] = [({}, {int(game.form.player_sequences[player])})]
+    # Infosets are numbered by level, so a plan has chosen before an infoset what leads to it.
+    for infoset in range(first, end):
+        sequences = range(game.n_sequences)[game.sequences(infoset)]
+        longer: list[tuple[Plan, set[int]]] = []
+        for plan, taken in plans:
+            if parent[infoset] not in taken:
+                longer.append((plan, taken))
+                continue
+            for action, sequence in enumerate(sequences):
+                longer.append(({**plan, infoset: action}, {*taken, sequence}))
+        plans = longer
+    return [plan for plan, _ in plans]
+
+
+def _payoffs(game: CompiledGame, plans: list[list[Plan]]) -> np.ndarray:
+    """float64 (players, plans of player 0, ...): expected payoffs, by way of the histories."""
+    tree = game.tree
+    children = np.diff(tree.first_child)
+    parent = np.maximum(tree.parent, 0)
+    action = np.arange(tree.n_nodes) - tree.first_child[parent]
+    starts = [0, 1]
+    while starts[-1] < tree.n_nodes:
+        starts.append(starts[-1] + int(children[starts[-2] : starts[-1]].sum()))
+    levels = [slice(a, b) for a, b in pairwise(starts[1:])]
+
+    def follow(step: np.ndarray) -> np.ndarray:
+        """The product of the steps on the way to every terminal."""
+        product = np.ones(tree.n_nodes)
+        for level in levels:
+            product[level] = product[parent[level]] * step[level]
+        return product[tree.terminal]
+
+    reach = [
+        np.array(
+            [
+                follow(_steps(tree.player[parent], tree.infoset[parent], action, player, plan))
+                for plan in own
+            ]
+        )
+        for player, own in enumerate(plans)
+    ]
+    chance = follow(np.where(tree.player[parent] == CHANCE, tree.probability, 1.0))
+    table = chance * tree.utility.T
+    for own in reach:
+        # (players, plans so far, terminals) by (plans, terminals): terminals stay to the end.
+        table = table[..., None, :] * own
+    return table.sum(axis=-1)
+
+
+def _steps(
+    player_before: np.ndarray, infoset: np.ndarray, action: np.ndarray, player: int, plan: Plan
+) -> np.ndarray:
+    """1.0 for every node that a plan of the player steps into or that somebody else does."""
+    chosen = np.full(int(infoset.max(initial=0)) + 1, -1)
+    chosen[list(plan)] = list(plan.values())
+    own = player_before == player
+    return np.where(own & (chosen[np.maximum(infoset, 0)] != action), 0.0, 1.0)
+
+
+def _lines(
+    game: CompiledGame, plans: list[list[Plan]], table: np.ndarray, *, outcomes: bool
+) -> Iterator[str]:
+    """The lines of the file."""
+    players = " ".join(quoted(f"Player {player}") for player in range(game.n_players))
+    yield f"NFG 1 R {quoted(game.name)} {{ {players} }}\n{{\n"
+    for player, own in enumerate(plans):
+        alone = int(np.diff(game.form.player_infosets)[player]) == 1
+        yield f"  {{ {' '.join(quoted(_plan_label(game, plan, alone)) for plan in own)} }}\n"
+    yield "}\n"
+    by_profile = table.reshape(game.n_players, -1, order="F").T
+    if not outcomes:
+        for row in by_profile.tolist():
+            yield " ".join(map(decimal, row)) + "\n"
+        return
+    distinct_pay, number = np.unique(by_profile, axis=0, return_inverse=True)
+    yield "{\n"
+    for index, row in enumerate(distinct_pay.tolist(), start=1):
+        yield f'  {{ "{index}" {", ".join(map(decimal, row))} }}\n'
+    yield "}\n"
+    yield "\n".join(map(str, (number.ravel() + 1).tolist())) + "\n"
+
+
+def _plan_label(game: CompiledGame, plan: Plan, alone: bool) -> str:
+    """``bet``, or ``K:bet Kp:call`` of a player who has several infosets."""
+    chosen = [(infoset, game.infoset_actions[infoset][action]) for infoset, action in plan.items()]
+    if alone:
+        return chosen[0][1]
+    return " ".join(f"{game.infoset_labels[infoset]}:{action}" for infoset, action in chosen) or "-"

@@ -1,0 +1,319 @@
+"""Policies in and out: dicts, tables, files, and the policies of other libraries."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import suggest
+from ..model.game import CompiledGame
+from ..model.policy import SUM_TOLERANCE, Policy, suggest_label
+from .tables import SequenceTable, chunks, find_format
+
+Row = tuple[str, str, str, Any]
+"""Place in the source, infoset label, action label, probability."""
+
+PROBABILITY = "probability"
+"""The column of a table that holds the policy."""
+
+
+def policy_table(policy: Policy) -> SequenceTable:
+    """A policy as a table; it has the one column ``probability``."""
+    return SequenceTable(policy.game, {PROBABILITY: policy.probabilities})
+
+
+def save_policy(policy: Policy, path: str | Path, format: str | None = None) -> Path:
+    """Write a policy to a file, which :func:`read_policy` reads back to the same bits.
+
+    Args:
+        policy: The policy.
+        path: Where to; a file that is there is replaced when the new one is complete.
+        format: ``"csv"`` and ``"json"`` write a line for every action or infoset; ``"parquet"``
+            the same table in columns (the extra ``tensorcfr[tables]``); ``"npz"`` the
+            probabilities by sequence without any label, for games of any size.  By default the
+            suffix of the path.
+
+    Returns:
+        The path.
+
+    Raises:
+        ValueError: There is no such format.
+    """
+    path = Path(path)
+    if find_format(path, format, FORMATS) == "npz":
+        from .._util.files import replacing
+
+        with replacing(path) as file:
+            digest = np.array(policy.game.digest)
+            np.savez(file, probability=policy.probabilities, digest=digest)
+        return path
+    return policy_table(policy).save(path, format)
+
+
+def read_policy(game: CompiledGame, path: str | Path, format: str | None = None) -> Policy:
+    """Read a policy that :func:`save_policy` or any other program wrote.
+
+    Tables may have their rows in any order and further columns; actions that are left out have
+    probability 0.
+
+    Raises:
+        ValueError: The file is not in its format, or the policy is not one for this game; names
+            file and line, or the infoset.
+        OSError: The file cannot be read.
+    """
+    path = Path(path)
+    return FORMATS[find_format(path, format, FORMATS)](game, path)
+
+
+def find_policy(game: CompiledGame, source: Any) -> Policy:
+    """The policy that a source says; every function that takes a policy takes these.
+
+    Args:
+        game: The game.
+        source: A policy; a mapping of infoset label to action label to probability; the path of
+            a file, see :func:`read_policy`; a table of pandas or pyarrow with the columns
+            ``infoset``, ``action`` and ``probability``; a policy of OpenSpiel; a mixed behaviour
+            profile of pygambit.
+
+    Raises:
+        TypeError: This is no source of a policy.
+        ValueError: The policy is not one for this game.
+    """
+    if isinstance(source, Policy):
+        if source.game is not game and source.game.digest != game.digest:
+            raise ValueError(f"the policy is for {source.game.name}, not for {game.name}")
+        return source
+    if isinstance(source, Mapping):
+        return Policy.from_mapping(game, source)
+    if isinstance(source, (str, Path)):
+        return read_policy(game, source)
+    modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}
+    for library, read in LIBRARIES.items():
+        if library in modules:
+            return read(game, source)
+    raise TypeError(
+        f"a policy is a Policy, a mapping of infosets to actions to probabilities, a file, a "
+        f"table, or a policy of OpenSpiel or pygambit, not {source!r}"
+    )
+
+
+def policy_of_rows(game: CompiledGame, rows: Iterable[Row]) -> Policy:
+    """A policy from rows in any order.
+
+    Raises:
+        ValueError: An infoset or action is unknown or given twice, or an infoset is missing or
+            has no distribution; begins with the place of the row, or names the infoset.
+    """
+    probabilities = np.zeros(game.n_sequences)
+    given = np.zeros(game.n_sequences, dtype=bool)
+    probabilities[game.form.player_sequences[:-1]] = 1.0
+    # Rows in the game's own order are recognised without a look at the index, which makes labels.
+    expected = _expected(game)
+    following = next(expected, None)
+    last: str | None = None
+    infoset, actions = 0, tuple[str, ...]()
+    for place, label, action, number in rows:
+        if following is not None and following[:2] == (label, action):
+            sequence = following[2]
+            following = next(expected, None)
+        else:
+            following = None
+            if label != last:
+                found = game.infoset_index.get(label) if isinstance(label, str) else None
+                if found is None:
+                    hint = suggest_label(game, str(label))
+                    raise ValueError(f"{place}: {game.name} has no infoset {label!r}; {hint}")
+                last, infoset, actions = label, found, game.infoset_actions[found]
+            if action not in actions:
+                raise ValueError(
+                    f"{place}: infoset {label!r} has no action {action!r}; "
+                    f"{suggest(str(action), actions)}"
+                )
+            at = game.sequences(infoset)
+            sequence = at.start + at.step * actions.index(action)
+        if given[sequence]:
+            raise ValueError(f"{place}: action {action!r} of infoset {label!r} is given twice")
+        given[sequence] = True
+        try:
+            probabilities[sequence] = float(number)
+        except (TypeError, ValueError):
+            raise ValueError(f"{place}: {number!r} is not a probability") from None
+    _check_distributions(game, probabilities, given)
+    return Policy(game, probabilities)
+
+
+def _expected(game: CompiledGame) -> Iterator[tuple[str, str, int]]:
+    """Infoset, action and sequence of every row that a table of the game has."""
+    for chunk in chunks(game):
+        for label, actions, sequences in zip(
+            chunk.labels, chunk.actions, chunk.sequences.tolist(), strict=True
+        ):
+            for action, sequence in zip(actions, sequences, strict=True):
+                yield label, action, sequence
+
+
+def _check_distributions(game: CompiledGame, probabilities: np.ndarray, given: np.ndarray) -> None:
+    """Every infoset is there, and its probabilities sum to 1."""
+    form = game.form
+    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
+    for infoset, first, actions, lanes in zip(*(s.tolist() for s in shapes), strict=True):
+        at = slice(first, first + actions * lanes)
+        missing = ~given[at].reshape(actions, lanes).any(axis=0)
+        if missing.any():
+            label = game.infoset_labels[infoset + int(missing.argmax())]
+            raise ValueError(f"the policy says nothing about infoset {label!r}")
+        table = probabilities[at].reshape(actions, lanes)
+        wrong = ~((table >= 0).all(axis=0) & (np.abs(table.sum(axis=0) - 1) <= SUM_TOLERANCE))
+        if wrong.any():
+            lane = int(wrong.argmax())
+            said = dict(
+                zip(game.infoset_actions[infoset + lane], table[:, lane].tolist(), strict=True)
+            )
+            label = game.infoset_labels[infoset + lane]
+            raise ValueError(f"the probabilities of infoset {label!r} are no distribution: {said}")
+
+
+# ------------------------------------------------------------------------------------- formats
+
+
+def _read_csv(game: CompiledGame, path: Path) -> Policy:
+    def rows(reader: Iterator[list[str]]) -> Iterator[Row]:
+        columns = next(reader, [])
+        at = [_column(columns, name, str(path)) for name in ("infoset", "action", PROBABILITY)]
+        for cells in reader:
+            place = f"{path}:{reader.line_num}"  # type: ignore[attr-defined]
+            if len(cells) != len(columns):
+                raise ValueError(f"{place}: {len(cells)} cells, but {len(columns)} columns")
+            yield place, *(cells[index] for index in at)  # type: ignore[misc]
+
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        try:
+            return policy_of_rows(game, rows(csv.reader(file)))
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"cannot read {path}: {error}") from error
+
+
+def _read_json(game: CompiledGame, path: Path) -> Policy:
+    try:
+        given = json.loads(path.read_bytes(), object_pairs_hook=_distinct_keys)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"cannot read {path}: {error}") from error
+    if not isinstance(given, dict):
+        raise ValueError(
+            f"{path}: expected infosets with their actions, found {type(given).__name__}"
+        )
+
+    def rows() -> Iterator[Row]:
+        for label, row in given.items():
+            if not isinstance(row, dict):
+                raise ValueError(f"{path}: infoset {label!r} has {row!r}, not its actions")
+            for action, cell in row.items():
+                # A table of values has more than the probability.
+                yield (
+                    str(path),
+                    label,
+                    action,
+                    (cell.get(PROBABILITY) if isinstance(cell, dict) else cell),
+                )
+
+    return policy_of_rows(game, rows())
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"{twice!r} is given twice")
+    return found
+
+
+def _read_parquet(game: CompiledGame, path: Path) -> Policy:
+    from .tables import _pyarrow
+
+    pa = _pyarrow()
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = ["infoset", "action", PROBABILITY]
+            for name in names:
+                _column(file.schema_arrow.names, name, str(path))
+            batches = file.iter_batches(columns=names)
+            return policy_of_rows(game, _arrow_rows(batches, str(path)))
+    except pa.ArrowException as error:
+        raise ValueError(f"cannot read {path}: {error}") from error
+
+
+def _arrow_rows(batches: Iterable[Any], source: str) -> Iterator[Row]:
+    row = 0
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in ("infoset", "action", PROBABILITY)]
+        for label, action, number in zip(*columns, strict=True):
+            yield f"{source}: row {row}", label, action, number
+            row += 1
+
+
+def _read_npz(game: CompiledGame, path: Path) -> Policy:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            probabilities, digest = arrays[PROBABILITY], str(arrays["digest"])
+    except (KeyError, ValueError, EOFError) as error:
+        raise ValueError(f"cannot read {path}: {error}") from error
+    if digest != game.digest:
+        raise ValueError(f"{path}: the policy is for another game than {game.name}")
+    return Policy(game, probabilities)
+
+
+FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {
+    "csv": _read_csv,
+    "json": _read_json,
+    "parquet": _read_parquet,
+    "npz": _read_npz,
+}
+"""What reads a policy, by format."""
+
+
+def _column(columns: list[str], name: str, source: str) -> int:
+    if name not in columns:
+        raise ValueError(f"{source}: there is no column {name!r}; {suggest(name, columns)}")
+    return columns.index(name)
+
+
+def _of_table(game: CompiledGame, table: Any) -> Policy:
+    """A table of pandas or pyarrow."""
+    columns = list(getattr(table, "column_names", None) or table.columns)
+    for name in ("infoset", "action", PROBABILITY):
+        _column(columns, name, "the table")
+    if hasattr(table, "to_batches"):
+        return policy_of_rows(game, _arrow_rows(table.to_batches(), "the table"))
+    parts = [table[name].tolist() for name in ("infoset", "action", PROBABILITY)]
+    rows = ((f"the table: row {row}", *cells) for row, cells in enumerate(zip(*parts, strict=True)))
+    return policy_of_rows(game, rows)
+
+
+def _of_openspiel(game: CompiledGame, policy: Any) -> Policy:
+    from .openspiel_policies import from_openspiel
+
+    return from_openspiel(game, policy)
+
+
+def _of_gambit(game: CompiledGame, profile: Any) -> Policy:
+    from .gambit import from_gambit
+
+    return from_gambit(game, profile)
+
+
+LIBRARIES: Mapping[str, Callable[[CompiledGame, Any], Policy]] = {
+    "pandas": _of_table,
+    "pyarrow": _of_table,
+    "open_spiel": _of_openspiel,
+    "pyspiel": _of_openspiel,
+    "pygambit": _of_gambit,
+}
+"""Packages whose tables and policies are taken as they are."""

@@ -1,0 +1,118 @@
+"""The one place that knows what games can be made of: names, rules, files, other libraries.
+
+A new source is one more line in a table here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._util.specs import parse_spec
+from ..errors import GameError
+from ..games import make_game
+from ..rules import Game, PublicTreeGame
+from .efg import read_efg
+from .nfg import read_nfg
+
+Rules = Game | PublicTreeGame
+
+
+class FoundRules(NamedTuple):
+    """What a source says."""
+
+    name: str
+    """What the compiled game is called; where the source is a text, the text finds it again."""
+    rules: Rules
+    """The rules."""
+
+
+def _openspiel(source: Any) -> Rules:
+    from .openspiel import OpenSpielGame
+
+    return OpenSpielGame(source)
+
+
+def _gambit(source: Any) -> Rules:
+    from .gambit import rules_of_gambit
+
+    return rules_of_gambit(source)
+
+
+PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": _openspiel}
+"""What texts begin with that name a game of another library; the rest of the text is its name."""
+
+SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {".efg": read_efg, ".nfg": read_nfg}
+"""How the names of files end that hold a game."""
+
+LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {"pyspiel": _openspiel, "pygambit": _gambit}
+"""Packages whose games are taken as they are."""
+
+
+def find_rules(source: Any, **parameters: Any) -> FoundRules:
+    """The rules that a source says.
+
+    Args:
+        source: The name of a built-in game; a game of your own; the path of a ``.efg`` or ``.nfg``
+            file; ``"openspiel:"`` and a name; a game of OpenSpiel or pygambit.
+        parameters: Parameters of a built-in game.
+
+    Raises:
+        GameError: There is no such game, or no such parameter.
+        FormatError: The file is not in its format; names file, line and column.
+        MissingExtraError: The library of the game is not installed; says what installs it.
+        OSError: The file cannot be read.
+        TypeError: This is no source of a game, or one that takes no parameters.
+    """
+    if isinstance(source, str) and not is_foreign(source):
+        return FoundRules(_built_in_name(source, parameters), make_game(source, **parameters))
+    if parameters:
+        raise TypeError(
+            f"parameters {', '.join(parameters)} are for built-in games asked for by name"
+        )
+    if isinstance(source, (Game, PublicTreeGame)):
+        return FoundRules(source.name, source)
+    if isinstance(source, (str, Path)):
+        return _find_text(source)
+    modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}
+    for library, read in LIBRARIES.items():
+        if library in modules:
+            rules = read(source)
+            return FoundRules(rules.name or library, rules)
+    raise TypeError(
+        f"cannot compile {source!r}: pass a name, a Game, a PublicTreeGame, a file (.efg, .nfg), "
+        "or a game of OpenSpiel or pygambit"
+    )
+
+
+def is_foreign(source: str) -> bool:
+    """Whether a text names a game that is not built in: one of another library, or a file."""
+    return _prefix(source) is not None or Path(source.strip()).suffix.lower() in SUFFIXES
+
+
+def _prefix(source: str) -> str | None:
+    return next((prefix for prefix in PREFIXES if source.strip().startswith(prefix)), None)
+
+
+def _find_text(source: str | Path) -> FoundRules:
+    """The rules that a prefixed text or a path says."""
+    if isinstance(source, str):
+        source = source.strip()
+        if (prefix := _prefix(source)) is not None:
+            rules = PREFIXES[prefix](source.removeprefix(prefix))
+            return FoundRules(rules.name, rules)
+    read = SUFFIXES.get(Path(source).suffix.lower())
+    if read is None:
+        raise GameError(f"{source}: the name of a game file ends in {' or '.join(SUFFIXES)}")
+    return FoundRules(str(source), read(source))
+
+
+def _built_in_name(source: str, parameters: dict[str, Any]) -> str:
+    """``leduc(ranks=4)``."""
+    try:
+        base, given = parse_spec(source)
+    except ValueError:
+        return source  # Which make_game refuses.
+    listed = [f"{key}={value!r}" for key, value in (given | parameters).items()]
+    return f"{base}({', '.join(listed)})" if listed else base

@@ -1,0 +1,313 @@
+"""Tables of values, comparisons and plays, against sums over all histories."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.random_games import games, public_tree_games
+from tensorcfr import CompiledGame, Policy, compile_game, evaluate, solve
+from tensorcfr.analysis import best_responses, compare, head_to_head, simulate, values
+from tensorcfr.kernels.evaluation import normalise
+from tensorcfr.model.arrays import CHANCE, TERMINAL
+
+TOLERANCE = 1e-12
+
+
+def random_policy(game: CompiledGame, seed: int, *, pure: bool = False) -> Policy:
+    """Random strategies; pure ones leave much of the game unreached."""
+    weight = np.random.default_rng(seed).random(game.n_sequences)
+    probabilities = np.empty(game.n_sequences)
+    normalise(game.form, weight**200 if pure else weight, probabilities)
+    return Policy(game, probabilities)
+
+
+@dataclass
+class Slow:
+    """Sums over histories, one at a time."""
+
+    game: CompiledGame
+    policy: Policy
+    own: np.ndarray = field(init=False)
+    others: np.ndarray = field(init=False)
+    counterfactual: list[list[float]] = field(init=False)
+    leaves: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        game = self.game
+        self.own, self.others = np.zeros(game.n_infosets), np.zeros(game.n_infosets)
+        self.counterfactual = [[0.0] * len(a) for a in game.infoset_actions]
+        self.pay = dict(zip(game.tree.terminal.tolist(), game.tree.utility.tolist(), strict=True))
+        self.value = self.visit(0, [1.0] * (game.n_players + 1))
+
+    def visit(self, node: int, reach: list[float]) -> list[float]:
+        """Expected utilities below a history, which the players and chance (last) reach so."""
+        tree = self.game.tree
+        player = int(tree.player[node])
+        if player == TERMINAL:
+            return self.pay[node]
+        children = range(int(tree.first_child[node]), int(tree.first_child[node + 1]))
+        infoset = int(tree.infoset[node])
+        if player == CHANCE:
+            step = [float(tree.probability[child]) for child in children]
+        else:
+            step = self.policy.probabilities[self.game.sequences(infoset)].tolist()
+        below = []
+        for child, probability in zip(children, step, strict=True):
+            down = list(reach)
+            down[player if player >= 0 else -1] *= probability
+            below.append(self.visit(child, down))
+        if player >= 0:
+            others = float(np.prod([r for i, r in enumerate(reach) if i != player]))
+            self.own[infoset] = reach[player]
+            self.others[infoset] += others
+            for action, worth in enumerate(below):
+                self.counterfactual[infoset][action] += others * worth[player]
+        return [sum(p * worth[i] for p, worth in zip(step, below, strict=True))
+                for i in range(self.game.n_players)]  # fmt: skip
+
+
+def check(game: CompiledGame, policy: Policy) -> None:
+    """Everything that a table of values says, against the sums."""
+    fast, slow = values(game, policy), Slow(game, policy)
+    scale = max(1.0, float(np.abs(game.utilities).max()))
+
+    def close(one: Any, other: Any) -> None:
+        np.testing.assert_allclose(one, other, rtol=0, atol=TOLERANCE * scale)
+
+    close(fast.own_reach, slow.own)
+    close(fast.others_reach, slow.others)
+    for infoset in range(game.n_infosets):
+        at = game.sequences(infoset)
+        q = np.array(slow.counterfactual[infoset])
+        mean = policy.probabilities[at] @ q
+        close(fast.counterfactual[at], q)
+        close(fast.regret[at], q - mean)
+        if slow.others[infoset] > 0:
+            close(fast.expected[at] * slow.others[infoset], q)
+            close(fast.infoset_expected[infoset] * slow.others[infoset], mean)
+        else:
+            assert np.isnan(fast.expected[at]).all()
+    close(fast.evaluation.values, slow.value)
+    evaluation = evaluate(game, policy)
+    close(fast.evaluation.best_responses, evaluation.best_responses)
+    for player in range(game.n_players):
+        own = game.infoset_player == player
+        # The losses sum to what a best response gains.
+        close(fast.loss[own].sum(), evaluation.gains[player])
+        assert (fast.loss[own] >= -TOLERANCE * scale).all()
+        # Reach times expected value over the player's first infosets, and what is paid without
+        # the player having acted, is the value of the game.
+        first = own & (game.form.infoset_parent == game.form.player_sequences[player])
+        reached = first & (fast.others_reach > 0)
+        earned = (fast.reach * np.nan_to_num(fast.infoset_expected))[reached].sum()
+        close(earned + idle(game, policy, player), slow.value[player])
+
+
+def idle(game: CompiledGame, policy: Policy, player: int) -> float:
+    """What a player expects from plays in which they never act."""
+    tree = game.tree
+    total = 0.0
+    for terminal, paid in zip(tree.terminal.tolist(), tree.utility[:, player], strict=True):
+        probability, node = 1.0, terminal
+        while node:
+            above = int(tree.parent[node])
+            if tree.player[above] == player:
+                probability = 0.0
+            elif tree.player[above] == CHANCE:
+                probability *= float(tree.probability[node])
+            else:
+                row = policy.probabilities[game.sequences(int(tree.infoset[above]))]
+                probability *= float(row[node - int(tree.first_child[above])])
+            node = above
+        total += probability * float(paid)
+    return total
+
+
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    ["kuhn", "kuhn(players=3)", "liars_dice(faces=2)", "goofspiel(cards=3)", "stag_hunt",
+     "leduc(ranks=2)"],
+)  # fmt: skip
+def test_tables_equal_sums_over_histories(name: str, pure: bool) -> None:
+    game = compile_game(name)
+    check(game, random_policy(game, 1, pure=pure))
+
+
+@given(
+    game=st.one_of(games(max_histories=80), public_tree_games()),
+    seed=st.integers(0, 99),
+    pure=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_random_games(game: Any, seed: int, pure: bool) -> None:
+    compiled = compile_game(game)
+    check(compiled, random_policy(compiled, seed, pure=pure))
+
+
+def test_kuhn_by_hand() -> None:
+    game = compile_game("kuhn")
+    assert values(game, solve(game, "lp").policy).loss.sum() == pytest.approx(0, abs=1e-12)
+    # By the rules: facing a bet, a king calls and wins 2, and what is given up is the ante.  A king
+    # that bets is called half of the time, which makes 1.5, and each queen or jack is as likely.
+    table = values(game, Policy.uniform(game)).table().to_dict()
+    assert table["Kb"]["bet"]["expected_value"] == pytest.approx(2, abs=TOLERANCE)
+    assert table["Jb"]["pass"]["expected_value"] == pytest.approx(-1, abs=TOLERANCE)
+    assert table["K"]["bet"]["expected_value"] == pytest.approx(1.5, abs=TOLERANCE)
+    assert table["K"]["bet"]["reach"] == pytest.approx(1 / 3, abs=TOLERANCE)
+    uniform = values(game, Policy.uniform(game))
+    assert sum(loss for _, loss in uniform.worst(12)) == pytest.approx(uniform.evaluation.nash_conv)
+    assert [loss for _, loss in uniform.worst(12)] == sorted(uniform.loss.tolist())[::-1]
+
+
+def test_gambit_finds_the_same_values() -> None:
+    pytest.importorskip("pygambit")
+    from tensorcfr.formats import policy_to_gambit
+
+    game = compile_game("kuhn(players=3)")
+    policy = random_policy(game, 3)
+    ours = values(game, policy)
+    profile = policy_to_gambit(policy)
+    reach = {i.label: float(profile.infoset_prob(i)) for i in profile.game.infosets
+             if not i.is_chance}  # fmt: skip
+    for infoset, label in enumerate(game.infoset_labels):
+        assert ours.reach[infoset] == pytest.approx(reach[label], abs=TOLERANCE)
+    for theirs in profile.game.infosets:
+        if theirs.is_chance:
+            continue
+        at = game.sequences(game.infoset_index[theirs.label])
+        expected = [float(profile.action_value(action)) for action in theirs.actions]
+        np.testing.assert_allclose(ours.expected[at], expected, atol=TOLERANCE)
+
+
+def test_best_responses() -> None:
+    game = compile_game("kuhn(players=3)")
+    policy = random_policy(game, 4)
+    evaluation = evaluate(game, policy)
+    for player, response in enumerate(best_responses(game, policy)):
+        assert response.value == pytest.approx(evaluation.best_responses[player], abs=TOLERANCE)
+        assert evaluate(game, response.policy).values[player] == pytest.approx(
+            response.value, abs=TOLERANCE
+        )
+
+
+# ----------------------------------------------------------------------------------- comparison
+
+
+@pytest.mark.parametrize("name", ["kuhn", "kuhn(players=3)", "leduc"])
+def test_head_to_head(name: str) -> None:
+    game = compile_game(name)
+    policies = {"a": random_policy(game, 1), "b": random_policy(game, 2), "u": Policy.uniform(game)}
+    result = head_to_head(game, policies)
+    listed = list(policies.values())
+    for seats in np.ndindex(result.values.shape[:-1]):
+        mixed: dict[str, Any] = {}
+        for player, policy in enumerate(seats):
+            mixed |= listed[policy].to_dict(player)
+        expected = evaluate(game, mixed).values
+        np.testing.assert_allclose(result.values[seats], expected, rtol=0, atol=TOLERANCE)
+    if game.n_players == 2:
+        np.testing.assert_allclose(result.scores, -result.scores.T, atol=TOLERANCE)
+        assert str(result).splitlines()[1].startswith("a")
+    else:
+        with pytest.raises(ValueError, match="scores are for 2 players, not for 3"):
+            _ = result.scores
+    with pytest.raises(ValueError, match="there is no policy to play"):
+        head_to_head(game, [])
+
+
+@pytest.mark.parametrize("name", ["kuhn", "kuhn(players=3)", "leduc"])
+def test_compare(name: str) -> None:
+    game = compile_game(name)
+    one, other = random_policy(game, 1), random_policy(game, 2)
+    compared = compare(one, other)
+    swapped = head_to_head(game, [one, other]).values
+    for player in range(game.n_players):
+        seats = tuple(int(i == player) for i in range(game.n_players))
+        own = game.infoset_player == player
+        gained = swapped[seats][player] - swapped[(0,) * game.n_players][player]
+        assert compared.value[own].sum() == pytest.approx(gained, abs=TOLERANCE)
+    for row in compared.differences(5):
+        infoset = game.infoset_index[row.infoset]
+        p, q = (np.array(list(x[row.infoset].values())) for x in (one, other))
+        assert row.total_variation == pytest.approx(abs(p - q).sum() / 2)
+        assert row.reach == pytest.approx(compared.reach[infoset])
+    weighted = [row.reach * row.total_variation for row in compared.differences(game.n_infosets)]
+    assert weighted == sorted(weighted, reverse=True)
+    assert sum(compared.distance) == pytest.approx(sum(weighted))
+    same = compare(one, one.to_dict())
+    assert same.distance == (0.0,) * game.n_players
+    assert not same.value.any()
+    assert "exploitability" in str(compared)
+
+
+def test_compare_takes_solutions() -> None:
+    game = compile_game("kuhn")
+    compared = compare(solve(game, iters=10), solve(game, iters=1000))
+    assert compared.evaluations[1].nash_conv < compared.evaluations[0].nash_conv
+    with pytest.raises(TypeError, match="compare a Solution or a Policy"):
+        compare({}, {})
+
+
+# ---------------------------------------------------------------------------------- simulation
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "kuhn(players=3)", "goofspiel(cards=3)"])
+def test_plays_agree_with_exact_values(name: str) -> None:
+    game = compile_game(name)
+    policy = random_policy(game, 5)
+    plays = simulate(game, policy, 40_000, seed=1)
+    error = (plays.mean - evaluate(game, policy).values) / plays.standard_error
+    # 4 standard errors; a game that paid another player or skipped a card would be 50 off.
+    assert (np.abs(error) < 4).all()
+    assert (plays.utilities == simulate(game, policy, 40_000, seed=1).utilities).all()
+
+
+@pytest.mark.parametrize("name", ["kuhn", "kuhn(cards=4)", "goofspiel(cards=3)"])
+def test_every_play_is_drawn_as_often_as_it_should_be(name: str) -> None:
+    """A chi-square test over all plays, on both boards."""
+    game = compile_game(name)
+    policy = random_policy(game, 6)
+    n = 50_000
+    plays = simulate(game, policy, n, seed=2)
+    drawn = Counter(zip(plays.log(), strict=True))
+    expected: dict[tuple[str], float] = {}
+    tree = game.tree
+    for terminal, paid in zip(tree.terminal.tolist(), tree.utility.tolist(), strict=True):
+        steps, probability, node, dealt = [], 1.0, terminal, 0
+        while node:
+            above = int(tree.parent[node])
+            if tree.player[above] == CHANCE:
+                probability *= float(tree.probability[node])
+                steps.append(f"chance: {game.outcome_labels[tree.outcome[node]]}")
+                dealt += 1
+            else:
+                infoset = int(tree.infoset[above])
+                action = node - int(tree.first_child[above])
+                probability *= float(policy.probabilities[game.sequences(infoset)][action])
+                label, name_of = game.infoset_labels[infoset], game.infoset_actions[infoset]
+                steps.append(f"player {tree.player[above]} at {label}: {name_of[action]}")
+            node = above
+        steps.reverse()
+        if game.public is not None and dealt:
+            steps[:2] = [f"{step} to player {player}" for player, step in enumerate(steps[:2])]
+        pays = ", ".join(f"{utility + 0.0:+g}" for utility in paid)
+        expected[(f"{'; '.join(steps)} -> {pays}",)] = n * probability
+    assert set(drawn) <= set(expected)
+    square = sum((drawn[play] - mean) ** 2 / mean for play, mean in expected.items())
+    freedom = len(expected) - 1
+    assert abs(square - freedom) < 5 * np.sqrt(2 * freedom)
+
+
+def test_wrong_number_of_plays() -> None:
+    game = compile_game("kuhn")
+    with pytest.raises(ValueError, match="n must be a whole number >= 1, not 0"):
+        simulate(game, Policy.uniform(game), 0)
+    assert np.isnan(simulate(game, Policy.uniform(game), 1).standard_error).all()

@@ -1,0 +1,260 @@
+"""Policies in and out: every format gives back what it was given, and other libraries agree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.random_games import games, public_tree_games
+from tensorcfr import CompiledGame, Policy, best_response, compile_game, evaluate, solve
+from tensorcfr.formats import (
+    find_policy,
+    from_gambit,
+    from_openspiel,
+    policy_table,
+    policy_to_gambit,
+    policy_to_openspiel,
+    policy_to_pyspiel,
+    read_policy,
+    save_efg,
+    save_policy,
+    to_openspiel,
+)
+from tensorcfr.kernels.evaluation import normalise
+
+FILES = ["csv", "json", "parquet", "npz"]
+
+
+def random_policy(game: CompiledGame, seed: int = 0) -> Policy:
+    """Every action with a positive probability, and all the digits of a float64."""
+    probabilities = np.empty(game.n_sequences)
+    normalise(game.form, np.random.default_rng(seed).random(game.n_sequences), probabilities)
+    return Policy(game, probabilities)
+
+
+def same_bits(one: Policy, other: Policy) -> bool:
+    return one.probabilities.tobytes() == other.probabilities.tobytes()
+
+
+# --------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize("name", ["kuhn(players=3)", "leduc", "goofspiel(cards=3)", "chicken"])
+def test_files_round_trip(name: str, format: str, tmp_path: Path) -> None:
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    game = compile_game(name)
+    policy = random_policy(game)
+    path = save_policy(policy, tmp_path / f"policy.{format}")
+    assert same_bits(read_policy(game, path), policy)
+    assert same_bits(find_policy(game, path), policy)
+    other = save_policy(policy, tmp_path / "other", format)
+    assert same_bits(read_policy(game, other, format), policy)
+    assert evaluate(game, path) == evaluate(game, policy)
+
+
+@given(game=st.one_of(games(max_histories=80), public_tree_games()), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_tables_have_every_sequence_once(game: Any, seed: int) -> None:
+    compiled = compile_game(game)
+    policy = random_policy(compiled, seed)
+    table = policy_table(policy)
+    rows = list(table.rows())
+    assert len(rows) == len(table)
+    assert table.to_dict() == policy.to_dict() == {label: policy[label] for label in policy}
+    for player, label, action, probability in rows:
+        assert compiled.infoset_player[compiled.infoset_index[label]] == player
+        assert policy[label][action] == probability
+    assert same_bits(Policy.from_mapping(compiled, policy.to_dict()), policy)
+
+
+def test_tables_of_other_libraries() -> None:
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas")
+    game = compile_game("leduc")
+    policy = random_policy(game)
+    frame, arrow = policy_table(policy).to_pandas(), policy_table(policy).to_arrow()
+    assert (
+        list(frame.columns) == arrow.column_names == ["player", "infoset", "action", "probability"]
+    )
+    assert frame["player"].tolist() == [row[0] for row in policy_table(policy).rows()]
+    for table in (frame, arrow, frame.sample(frac=1, random_state=1)):
+        assert same_bits(find_policy(game, table), policy)
+
+
+def test_rows_may_come_in_any_order_and_leave_out_zeros(tmp_path: Path) -> None:
+    game = compile_game("kuhn")
+    path = tmp_path / "policy.csv"
+    lines = [f"{label},{action},{p},note" for label in game.infoset_labels[::-1]
+             for action, p in (("bet", 0.25), ("pass", 0.75))]  # fmt: skip
+    lines = [line for line in lines if not line.startswith("K,")] + ["K,bet,1,note"]
+    path.write_text("infoset,action,probability,why\n" + "\n".join(lines))
+    policy = read_policy(game, path)
+    assert policy["J"] == {"pass": 0.75, "bet": 0.25}
+    assert policy["K"] == {"pass": 0.0, "bet": 1.0}
+
+
+GOOD = "infoset,action,probability\n"
+BAD_FILES = [
+    ("csv", "infoset,action\n", "no column 'probability'"),
+    ("csv", GOOD + "X,bet,1\n", r"policy\.csv:2: kuhn has no infoset 'X'"),
+    ("csv", GOOD + "J,pass,1\nJ,raise,0\n", r"policy\.csv:3: infoset 'J' has no action 'raise'"),
+    ("csv", GOOD + "J,pass,1\nJ,pass,1\n", r"policy\.csv:3: action 'pass' of infoset 'J' is given"),
+    ("csv", GOOD + "J,pass,one\n", r"policy\.csv:2: 'one' is not a probability"),
+    ("csv", GOOD + "J,pass\n", r"policy\.csv:2: 2 cells, but 3 columns"),
+    ("csv", GOOD + "J,pass,1\n", "says nothing about infoset 'Q'"),
+    ("csv", GOOD + "J,pass,0.5\n", r"says nothing about infoset 'Q'|'J' are no distribution"),
+    ("csv", "", "no column 'infoset'"),
+    ("json", "{", "cannot read .*json"),
+    ("json", "[]", "expected infosets"),
+    ("json", '{"J": 1}', "infoset 'J' has 1, not its actions"),
+    ("json", '{"J": {"bet": 1, "bet": 0}}', "'bet' is given twice"),
+    ("json", '{"J": {"bet": null}}', "None is not a probability"),
+    ("json", '{"J": {"bet": NaN, "pass": 0}}', "'J' are no distribution|says nothing"),
+    ("npz", "not an archive", "cannot read"),
+    ("parquet", "not a table", "cannot read"),
+    ("txt", "", "cannot have the format 'txt'"),
+]
+
+
+@pytest.mark.parametrize(("format", "text", "message"), BAD_FILES)
+def test_bad_files(format: str, text: str, message: str, tmp_path: Path) -> None:
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"policy.{format}"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_policy(compile_game("kuhn"), path)
+
+
+def test_a_policy_of_another_game(tmp_path: Path) -> None:
+    path = save_policy(Policy.uniform(compile_game("kuhn")), tmp_path / "policy.npz")
+    with pytest.raises(ValueError, match="for another game than kuhn"):
+        read_policy(compile_game("kuhn(players=3)"), path)
+    with pytest.raises(TypeError, match="a policy is a Policy, a mapping"):
+        find_policy(compile_game("kuhn"), 5)
+
+
+def test_wrong_types_are_named() -> None:
+    game = compile_game("kuhn")
+    given: dict[str, Any] = Policy.uniform(game).to_dict()
+    with pytest.raises(TypeError, match=r"infoset 'J' says action: probability, not 0\.5"):
+        evaluate(game, {**given, "J": 0.5})
+    with pytest.raises(ValueError, match="infoset 'J' are no numbers"):
+        evaluate(game, {**given, "J": {"bet": "often", "pass": 0}})
+
+
+def test_any_source_locks_and_warms(tmp_path: Path) -> None:
+    game = compile_game("leduc")
+    policy = random_policy(game)
+    path = save_policy(policy, tmp_path / "policy.json")
+    json.loads(path.read_text())
+    locked = solve(game, iters=3, locks=find_policy(game, path).to_dict(1))
+    assert same_bits(
+        Policy.from_mapping(game, {**locked.policy.to_dict(0), **policy.to_dict(1)}), locked.policy
+    )
+    warm = solve(game, iters=1, warm_start=path)
+    assert same_bits(warm.policy, solve(game, iters=1, warm_start=policy).policy)
+
+
+# ----------------------------------------------------------------------------------- OpenSpiel
+
+GOOFSPIEL = "goofspiel(imp_info=True,num_cards=3,points_order=descending,returns_type=win_loss)"
+OPENSPIEL = [
+    ("kuhn", "kuhn_poker"),
+    ("kuhn(players=3)", "kuhn_poker(players=3)"),
+    ("leduc", "leduc_poker"),
+    ("liars_dice(faces=2)", "liars_dice(dice_sides=2)"),
+    ("liars_dice(faces=3)", "liars_dice(dice_sides=3)"),
+    ("liars_dice(faces=4)", "liars_dice(dice_sides=4)"),
+    (None, "liars_dice(numdice=2,dice_sides=2)"),
+    ("goofspiel(cards=3)", GOOFSPIEL),
+    (None, "leduc_poker(suit_isomorphism=True)"),
+    (None, "liars_dice(numdice=1,dice_sides=3,bidding_rule=reset-quantity)"),
+    (None, GOOFSPIEL.replace("=3", "=4")),
+    (None, "first_sealed_auction(max_value=3)"),
+    (None, "matching_pennies_3p"),
+    (None, "matrix_rps"),
+    (None, "kuhn_poker(players=4)"),
+]  # fmt: skip
+
+
+@pytest.mark.openspiel
+@pytest.mark.parametrize(("name", "text"), OPENSPIEL, ids=[row[1] for row in OPENSPIEL])
+def test_openspiel_finds_the_same_nash_conv(name: str | None, text: str) -> None:
+    pyspiel = pytest.importorskip("pyspiel")
+    theirs = pyspiel.load_game(text)
+    if theirs.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        theirs = pyspiel.convert_to_turn_based(theirs)
+    game = compile_game(name or theirs)
+    policy = solve(game, "cfr", iters=5).policy
+    ours = evaluate(game, policy).nash_conv
+    exported = policy_to_pyspiel(policy, theirs)
+    assert pyspiel.nash_conv(theirs, exported, use_state_get_policy=True) == pytest.approx(
+        ours, abs=1e-9
+    )
+    assert same_bits(from_openspiel(game, exported, theirs), policy)
+    table = policy_to_openspiel(policy, theirs)
+    assert same_bits(find_policy(game, table), policy)
+    assert evaluate(game, table).nash_conv == ours
+
+
+@pytest.mark.openspiel
+def test_games_to_openspiel() -> None:
+    pyspiel = pytest.importorskip("pyspiel")
+    for name in ("kuhn", "leduc", "goofspiel(cards=3)", "kuhn(players=3)", "prisoners_dilemma"):
+        game = compile_game(name)
+        theirs = to_openspiel(game)
+        assert theirs.get_type().short_name == "efg_game"
+        policy = random_policy(game)
+        exported = policy_to_pyspiel(policy)
+        assert pyspiel.nash_conv(theirs, exported, use_state_get_policy=True) == pytest.approx(
+            evaluate(game, policy).nash_conv, abs=1e-9
+        )
+        assert same_bits(from_openspiel(game, exported, theirs), policy)
+        assert same_bits(find_policy(game, policy_to_openspiel(policy)), policy)
+
+
+@pytest.mark.openspiel
+def test_another_game_of_openspiel_is_refused() -> None:
+    pytest.importorskip("pyspiel")
+    policy = Policy.uniform(compile_game("kuhn"))
+    with pytest.raises(
+        ValueError, match=r"not the same game: at the root chance has 3 choices, and"
+    ):
+        policy_to_openspiel(policy, "leduc_poker")
+    with pytest.raises(ValueError, match="which game of OpenSpiel is this policy for"):
+        from_openspiel(compile_game("kuhn"), policy_to_pyspiel(policy, "kuhn_poker"))
+
+
+# ------------------------------------------------------------------------------------ pygambit
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["kuhn", "kuhn(players=3)", "goofspiel(cards=3)", "chicken"])
+def test_profiles_of_gambit(name: str, tmp_path: Path) -> None:
+    pygambit = pytest.importorskip("pygambit")
+    game = compile_game(name)
+    policy = random_policy(game)
+    profile = policy_to_gambit(policy)
+    values = [float(profile.payoff(player)) for player in profile.game.players]
+    assert evaluate(game, policy).values == pytest.approx(values, abs=1e-12)
+    back = find_policy(game, profile)
+    np.testing.assert_allclose(back.probabilities, policy.probabilities, rtol=1e-15)
+    theirs = pygambit.read_efg(save_efg(game, tmp_path / "game.efg"))
+    again = from_gambit(compile_game(theirs), policy_to_gambit(policy, theirs))
+    assert evaluate(again.game, again).values == pytest.approx(values, abs=1e-12)
+
+
+def test_best_responses_are_policies_too(tmp_path: Path) -> None:
+    game = compile_game("leduc")
+    response = best_response(game, Policy.uniform(game), 0)
+    path = save_policy(response.policy, tmp_path / "response.csv")
+    assert evaluate(game, path).values[0] == pytest.approx(response.value, abs=1e-12)
