@@ -157,7 +157,7 @@ def walkthrough(
             for what does not sample; an unknown algorithm, or one that does not iterate.
     """
     record = find_algorithm(algorithm)
-    kind = solver_class(record)
+    kind = solver_class(record, game)
     if kind is None:
         raise ValueError(f"{record.name} does not iterate: there is nothing to walk through")
     sampled: dict[str, Any] = {}

@@ -13,7 +13,7 @@ from .._util.memory import budget, free_memory
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..rules import Game, PublicTreeGame
-from . import histories, public_game, walked_game
+from . import cut_game, histories, public_game, walked_game
 
 
 @checked()
@@ -22,6 +22,7 @@ def compile_game(
     *,
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
+    cut: cut_game.CutLike | None = None,
     **parameters: Any,
 ) -> CompiledGame:
     """Compile a game into flat arrays.
@@ -39,6 +40,9 @@ def compile_game(
         symmetry: Whether infosets that the payoffs cannot tell apart (suits renamed, say) are
             solved as one; the solution is one of the whole game in any case.
         memory_limit: Bytes that compiling may take; by default the machine's free memory.
+        cut: For games of private hands between two players, whether the public tree is cut into
+            chunks, which takes less memory: True for where the caches of this machine say, a number
+            of public steps, or the public labels of the nodes below which everything is a chunk.
         parameters: Parameters of a built-in game.
 
     Returns:
@@ -58,6 +62,10 @@ def compile_game(
     with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
         name, rules = find_rules(source, **parameters)
         own.what = f"compiling {name}"
+        if cut is not None and cut is not False:
+            if not isinstance(rules, PublicTreeGame):
+                raise ValueError(f"{name} is no game of private hands: it cannot be cut")
+            return cut_game.compile_rules(rules, name, own, cut=cut, symmetric=symmetry)
         if isinstance(rules, PublicTreeGame):
             return public_game.compile_rules(rules, name, own, symmetry=symmetry)
         walked = histories.walk(rules, own)

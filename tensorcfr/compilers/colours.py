@@ -107,6 +107,28 @@ def root_colours(tree: PublicTree) -> Colours | None:
     return Colours(colour, signatures)
 
 
+def tells_hands_apart(tables: PublicTree, ways: np.ndarray) -> bool:
+    """Whether the payoffs alone tell all hands of a game without public chance apart.
+
+    Args:
+        tables: Arrays over public states in place of those over nodes.
+        ways: int64 (states,): how many nodes each state is.
+    """
+    colour = [np.zeros(hands, dtype=np.int64) for hands in tables.prior.shape]
+    hashes = _PayoffHashes(tables)
+    while True:
+        before = [int(own.max()) for own in colour]
+        colour = [
+            _number(hash_pair(own.astype(np.uint64), new))
+            for own, new in zip(colour, hashes.bags_of_terminals(colour, ways), strict=True)
+        ]
+        after = [int(own.max()) for own in colour]
+        if all(top + 1 == len(own) for top, own in zip(after, colour, strict=True)):
+            return True
+        if after == before:
+            return False
+
+
 def _number(values: np.ndarray) -> np.ndarray:
     """Numbers from 0 for distinct values, in the order in which the values occur first."""
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
@@ -155,12 +177,20 @@ class _PayoffHashes:
             found.append(hash_sum(np.where(possible, hashes, np.uint64(0)), axis=2))
         return found
 
-    def bags_of_terminals(self, colour: list[np.ndarray]) -> list[np.ndarray]:
+    def bags_of_terminals(
+        self, colour: list[np.ndarray], ways: np.ndarray | None = None
+    ) -> list[np.ndarray]:
         """The payoffs of each hand as a multiset over all terminals, uint64 (hands,), for each
-        player."""
-        kinds, count = np.unique(
-            np.stack([self.table.astype(np.uint64), self.coefficient]), axis=1, return_counts=True
+        player; ``ways``, int64 (nodes,), says how often each node counts."""
+        kinds, kind, count = np.unique(
+            np.stack([self.table.astype(np.uint64), self.coefficient]),
+            axis=1,
+            return_inverse=True,
+            return_counts=True,
         )
+        if ways is not None:
+            count = np.zeros(len(count), dtype=np.int64)
+            np.add.at(count, kind, ways[self.terminals])
         table = kinds[0].astype(np.int64)
         with np.errstate(over="ignore"):
             return [

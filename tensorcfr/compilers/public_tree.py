@@ -59,7 +59,7 @@ def read(game: PublicTreeGame, budget: Budget) -> tuple[PublicGame, float]:
         node.infoset if isinstance(node, Decision) else None for node in states.nodes
     ]
     check_deals(game, states, tree, state)
-    tree, unit = _in_unit(game.name, tree)
+    tree, unit = in_unit(game.name, tree)
     public = PublicGame(
         tree=tree,
         hands=tuple(tuple(map(str, own)) for own in game.hands),
@@ -73,7 +73,7 @@ def read(game: PublicTreeGame, budget: Budget) -> tuple[PublicGame, float]:
     return public, unit
 
 
-def _in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
+def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     """The tree with its payoffs in a unit near their size, and the unit."""
     over = tree.payoff >= 0
     pairs = np.unique(np.stack([tree.payoff[over], tree.weight[over]]), axis=1)
@@ -100,6 +100,53 @@ def _in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     table = np.ldexp(matrices, -exponent[:, None]).reshape(tree.matrix_table.shape)
     shift = exponent[tree.matrix] - (np.frexp(unit)[1] - 1)
     return tree._replace(coefficient=np.ldexp(tree.coefficient, shift), matrix_table=table), unit
+
+
+def read_states(
+    game: PublicTreeGame, budget: Budget
+) -> tuple[PublicTree, np.ndarray, tuple[str, ...]] | None:
+    """The public states of a game without public chance, which are not unfolded to a tree.
+
+    Returns:
+        Arrays by state in place of arrays by node, but for ``parent``, which is empty, and for
+        ``first_child`` and ``edge``, which are over the steps; int64 (steps,): the state after
+        each step; the labels of the steps.  None where there is public chance.
+
+    Raises:
+        GameError: As for :func:`read`.
+        MemoryLimitError: Likewise.
+    """
+    prior = checked_prior(game)
+    states = _walk(game, budget)
+    if any(isinstance(node, Chance) for node in states.nodes):
+        return None
+    tables = _read_tables(game, states, prior)
+    edge_of: dict[str, int] = {}
+    edges = [edge_of.setdefault(str(e), len(edge_of)) for e in chain.from_iterable(states.edges)]
+    none = np.empty(0, dtype=np.int8)
+    tree = PublicTree(
+        prior=prior,
+        parent=none,
+        first_child=np.cumsum([0, *map(len, states.children)]),
+        player=np.array(
+            [node.player if isinstance(node, Decision) else TERMINAL for node in states.nodes],
+            dtype=np.int8,
+        ),
+        edge=smallest_int(edges),
+        chance=none,
+        chance_table=tables.chance_table,
+        weight=np.zeros(len(states.nodes), dtype=np.int8),
+        weight_table=np.ones((1, *prior.shape)),
+        payoff=smallest_int(tables.payoff),
+        coefficient=tables.coefficient,
+        matrix=tables.matrix,
+        matrix_table=tables.matrix_table,
+        bucket=none,
+        rank=none,
+    )
+    check_deals(game, states, tree, np.arange(len(states.nodes)))
+    after = np.array(list(chain.from_iterable(states.children)), dtype=np.int64)
+    return tree, after, tuple(edge_of)
 
 
 def _walk(game: PublicTreeGame, budget: Budget) -> States:

@@ -56,6 +56,9 @@ class LocalRule:
         forecast: Whether the next strategy leans on forecast regrets, which are added to the
             preference: the regrets that each sequence would have against the same opponents if
             the player already played the new strategy further down (Farina et al. 2021).
+        matches_regret: Whether ``step`` always returns the new regret as the preference, too.  Then
+            the next strategy can be made from the regret by regret matching, and solvers of large
+            games need not keep it.
     """
 
     def __init__(
@@ -68,8 +71,15 @@ class LocalRule:
         memory: tuple[str, ...] = (),
         exponential: bool = False,
         forecast: bool = False,
+        matches_regret: bool = False,
     ) -> None:
+        if matches_regret and (exponential or forecast):
+            raise ValueError(
+                f"{name}: the strategies of a rule with exponents or a forecast are no matter of "
+                "regret matching alone; matches_regret must be False"
+            )
         self.name = name
+        self.matches_regret = matches_regret
         self.step = inlined(step)
         self.at = at
         self.parameter_names = parameter_names

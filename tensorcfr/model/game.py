@@ -21,6 +21,7 @@ from .arrays import (
     CHANCE,
     NO_PARENT,
     HistoryTree,
+    PublicTree,
     SequenceForm,
     named_arrays,
 )
@@ -188,18 +189,7 @@ class CompiledGame:
         if self.histories is not None:
             return self.histories.utility
         assert self.public is not None
-        tree, players = self.public.tree, self.n_players
-        over = tree.payoff >= 0
-        pairs = np.unique(
-            tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
-        )
-        payoff, weight = np.divmod(pairs, len(tree.weight_table))
-        alive = tree.alive
-        found = [
-            tree.coefficient[p] * tree.matrix_table[tree.matrix[p]][:, alive[w]].T
-            for p, w in zip(payoff.tolist(), weight.tolist(), strict=True)
-        ]
-        return np.concatenate([np.empty((0, players)), *found])
+        return utilities_of(self.public.tree)
 
     @cached_property
     def utility_sums(self) -> tuple[float, float]:
@@ -352,6 +342,21 @@ class CompiledGame:
             f"<CompiledGame {self.name}: {self.n_players} players, "
             f"{self.n_histories:,} histories, {self.n_infosets:,} infosets>"
         )
+
+
+def utilities_of(tree: PublicTree) -> np.ndarray:
+    """As :attr:`CompiledGame.utilities`, of a public tree, or of public states."""
+    over = tree.payoff >= 0
+    pairs = np.unique(
+        tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
+    )
+    payoff, weight = np.divmod(pairs, len(tree.weight_table))
+    alive = tree.alive
+    found = [
+        tree.coefficient[p] * tree.matrix_table[tree.matrix[p]][:, alive[w]].T
+        for p, w in zip(payoff.tolist(), weight.tolist(), strict=True)
+    ]
+    return np.concatenate([np.empty((0, tree.n_players)), *found])
 
 
 def history_labels(

@@ -27,6 +27,8 @@ class IterativeSolver(ABC):
 
     records: ClassVar[type[Record]]
     """The algorithms that the solver runs."""
+    games: ClassVar[type[CompiledGame]] = CompiledGame
+    """The games that it runs them on."""
     game: CompiledGame
     """The game."""
     algorithm: Any

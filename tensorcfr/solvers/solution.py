@@ -154,13 +154,13 @@ class Solution:
 
     @cached_property
     def _nodes(self) -> tuple[int, int]:
-        kind = solver_class(self.algorithm)
+        kind = solver_class(self.algorithm, self.game)
         return (0, 0) if kind is None else kind.count_nodes(self.game, self.state, self.iterations)
 
     @cached_property
     def last_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration would use."""
-        kind = solver_class(self.algorithm)
+        kind = solver_class(self.algorithm, self.game)
         if kind is None:
             return self.policy
         last = kind.last_probabilities(self.game, self.algorithm, self.state, self.locks)

@@ -89,7 +89,7 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
             **_pack_evaluation(solution.best.evaluation),
         }
         arrays["solution/best"] = solution.best.policy.probabilities
-    if (kind := solver_class(solution.algorithm)) is not None:
+    if (kind := solver_class(solution.algorithm, solution.game)) is not None:
         arrays |= {f"solution/{name}": a for name, a in kind.kept(solution.state).items()}
     return header, arrays
 
@@ -234,7 +234,7 @@ def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
 
 def _state(game: CompiledGame, algorithm: Record, locks: Locks, given: Taken) -> Any:
     """The arrays that a solver goes on from; None after the linear program."""
-    kind = solver_class(algorithm)
+    kind = solver_class(algorithm, game)
     if kind is None:
         return None
     state = kind.restore(game, algorithm, _Kept(given), locks)

@@ -20,6 +20,7 @@ from ..model.arrays import (
     PublicTree,
     SequenceForm,
 )
+from ..model.cut_game import CutGame
 from ..model.game import CompiledGame, Merged
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 from ..payoff import KINDS
@@ -92,6 +93,8 @@ def pack_game(game: CompiledGame) -> Arrays:
     are; labels become text and offsets, and each distinct tuple of actions is kept once.
     Labels that are made when they are asked for are not kept.
     """
+    if isinstance(game, CutGame):
+        raise ValueError(f"{game.name} is cut into chunks, which no file holds yet")
     arrays = {f"game/{name}": array for name, array in game.arrays().items()}
     if game.unit != 1.0:
         arrays["game/unit"] = np.array([game.unit])
