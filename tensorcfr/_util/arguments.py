@@ -24,6 +24,8 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -285,7 +287,7 @@ def _members(hint: Any) -> Collection[Any]:
 
 def _is_number_in_array(value: object) -> bool:
     """Whether a value is an array of NumPy that holds one number and cannot be iterated over."""
-    return getattr(value, "shape", None) == () and hasattr(value, "__array_interface__")
+    return isinstance(value, np.ndarray) and value.ndim == 0
 
 
 def brief(value: object) -> str:
