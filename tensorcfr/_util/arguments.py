@@ -301,7 +301,11 @@ def brief(value: object) -> str:
 
 def _bounds(least: float | None, most: float | None) -> str:
     if least is not None and most is not None:
-        return f" from {least:,g} to {most:,g}"
+        return f" from {_plain(least)} to {_plain(most)}"
     if least is not None:
-        return f" >= {least:,g}"
-    return f" <= {most:,g}" if most is not None else ""
+        return f" >= {_plain(least)}"
+    return f" <= {_plain(most)}" if most is not None else ""
+
+
+def _plain(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
