@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, checked
+from .._util.arguments import Kind, brief, checked
 from ..evaluation import Evaluation
 from ..evaluation.metrics import PolicyLike, evaluate_plan
 from ..formats.policies import find_policy
@@ -211,5 +211,5 @@ def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comp
     one = first.policy if isinstance(first, Solution) else first
     other = second.policy if isinstance(second, Solution) else second
     if not hasattr(one, "game") or not isinstance(one.game, CompiledGame):
-        raise TypeError(f"compare a Solution or a Policy, not {first!r}")
+        raise TypeError(f"first must be a Solution or a Policy, not {brief(first)}")
     return Comparison(values(one.game, one), values(one.game, find_policy(one.game, other)))
