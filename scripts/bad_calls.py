@@ -235,6 +235,8 @@ def command_calls(folder: Path) -> Iterator[Call]:
     good: dict[str, list[str]] = {
         "solve": ["kuhn", "--iters", "2"],
         "show": [str(solution)],
+        "export": [str(solution)],
+        "compare": [str(solution), str(solution)],
         "walkthrough": ["kuhn"],
         "games": [],
         "algorithms": [],
