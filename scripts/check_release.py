@@ -111,7 +111,7 @@ def check_wheel(wheel: Path, work: Path) -> None:
     )
     if not Path(found.strip()).is_relative_to(work / "env"):
         sys.exit(f"the tests would import {found.strip()}, not the installed wheel")
-    run(python, "-m", "pytest", "--quiet", "-m", "not slow", *QUICK, cwd=work, env=environment)
+    run(python, "-m", "pytest", "--quiet", "-m", "fast", *QUICK, cwd=work, env=environment)
 
 
 def run(*words: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:

@@ -51,6 +51,11 @@ class MemoryLimitError(MemoryError):
         return type(self), (self.what, self.needed, self.limit)
 
 
+class FileSizeError(MemoryLimitError, ValueError):
+    """A file would take more memory than may be used: a ValueError, as whenever a file is refused;
+    says both figures."""
+
+
 class MissingExtraError(ImportError):
     """An optional package is missing; says the command that installs it."""
 
@@ -70,14 +75,18 @@ class SweepError(RuntimeError):
     """Some cells of a sweep failed; the others are in its table.  Names the first of them."""
 
 
+MOST_BYTES = 1 << 60
+"""As many bytes are said to be needed at most: 1,024 PiB, which no machine has."""
+
+
 def format_bytes(count: int) -> str:
     """A size for people: ``"1.7 GiB"``."""
-    size = float(count)
-    for unit in ("bytes", "KiB", "MiB"):
+    size = float(min(count, MOST_BYTES))
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
         if size < 1024:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
         size /= 1024
-    return f"{size:.1f} GiB"
+    return f"{size:.1f} PiB" if count < MOST_BYTES else f"{size:.0f} PiB"
 
 
 def suggest(word: str, known: Collection[str]) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 LAZY_LABELS_FROM = 200_000
 """Infosets.  Games with as many make labels on demand: a label takes about 100 bytes."""
-MERGED_CHECK_LIMIT = 5_000_000
-"""Sequences.  For larger games the invariants M of the merged form are checked only on request:
-the check takes longer than compiling."""
+COMPILED_CHECK_FROM = 200_000
+"""Sequences.  In games with as many, kernels check the payoffs of the merged form.  In smaller
+games NumPy takes less time than compiling the kernels, once on every machine."""
 ONE_VISIT_CHECK_LIMIT = 2_000_000
 """Histories.  For larger games nobody computes whether a traversal visits each infoset at most
 once.  Without that knowledge a traversal is as correct and a little slower."""

@@ -127,7 +127,8 @@ HEDGE = Algorithm(
 )
 """Exponential weights in place of regret matching.  The theory's ``eta`` is ``sqrt(8 ln |A|)``
 over the range of the counterfactual values, which are often much smaller than the payoffs: larger
-values of ``eta`` are worth trying."""
+values of ``eta`` are worth trying.  ``eta`` is per unit of payoff; where payoffs are beyond 1e12 or
+all below 1e-12 it is per ``CompiledGame.unit``, which is about the largest of them."""
 
 CFR_AVG = Algorithm(
     "cfr-avg",

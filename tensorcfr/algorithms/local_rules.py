@@ -58,19 +58,21 @@ def _share(t: np.ndarray, alpha: float, offset: float = 1.0) -> np.ndarray:
     return np.where(t > 0, power / (power + offset), 1.0)
 
 
-REGRET_MATCHING = LocalRule("regret matching", _regret_matching)
-REGRET_MATCHING_PLUS = LocalRule("regret matching+", _regret_matching_plus)
+REGRET_MATCHING = LocalRule("regret matching", _regret_matching, matches_regret=True)
+REGRET_MATCHING_PLUS = LocalRule("regret matching+", _regret_matching_plus, matches_regret=True)
 DISCOUNTED = LocalRule(
     "discounted regret matching",
     _discounted,
     at=lambda t, alpha, beta: (_share(t - 1, alpha), _share(t - 1, beta)),
     parameter_names=("alpha", "beta"),
+    matches_regret=True,
 )
 DISCOUNTED_PLUS = LocalRule(
     "discounted regret matching+",
     _discounted_plus,
     at=lambda t, alpha: (_share(t - 1, alpha, 1.5),),
     parameter_names=("alpha",),
+    matches_regret=True,
 )
 PREDICTIVE_PLUS = LocalRule("predictive regret matching+", _predictive_plus)
 PREDICTIVE_PLUS_GRADIENT = LocalRule(
@@ -82,7 +84,7 @@ PREDICTIVE_DISCOUNTED_PLUS = LocalRule(
     at=lambda t, alpha: (_share(t - 1, alpha), _share(t, alpha)),
     parameter_names=("alpha",),
 )
-LINEAR = LocalRule("linear regret matching", _linear_weight, at=lambda t: (t,))
+LINEAR = LocalRule("linear regret matching", _linear_weight, at=lambda t: (t,), matches_regret=True)
 EXPONENTIAL = LocalRule(
     "exponential weights",
     _exponential,

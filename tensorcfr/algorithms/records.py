@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from .._util.arguments import EXACT, Check, Flag, Number, OneOf, Whole
 from ..errors import suggest
 from ..kernels.local_rule import LocalRule
 from .registry import ALGORITHMS, PUBLISHED, Record
@@ -20,6 +21,16 @@ Parameter = float | Callable[[np.ndarray], np.ndarray]
 """A number, or a function of the iterations."""
 AGAINST = ("current", "average")
 """Which strategies of the others a player may face."""
+FINITE = Number(finite=True)
+OPTIONS: Mapping[str, Check] = {
+    "average_power": Number(0, 100, "a number"),
+    "delay": Whole(0, EXACT),
+    "restart_base": Whole(0, EXACT),
+    "floor": Number(0, 1, "a probability"),
+    "against": OneOf(AGAINST),
+    "alternating": Flag(),
+}
+"""What the options of an algorithm must be."""
 UNSAID: Mapping[str, Any] = {"delay": 0, "restart_base": 0, "floor": 0.0, "against": "current"}
 """Options that a description leaves out where they have these values."""
 
@@ -78,7 +89,10 @@ class Algorithm(Record):
 
     def __post_init__(self) -> None:
         given = MappingProxyType(
-            {key: p if callable(p) else float(p) for key, p in self.parameters.items()}
+            {
+                key: p if callable(p) else float(FINITE(f"{self.name}: {key}", p))
+                for key, p in self.parameters.items()
+            }
         )
         object.__setattr__(self, "parameters", given)
         if set(given) != set(self.rule.parameter_names):
@@ -86,28 +100,12 @@ class Algorithm(Record):
                 f"{self.name}: the rule {self.rule.name} takes the parameters "
                 f"{list(self.rule.parameter_names)}, not {list(given)}"
             )
-        if not all(callable(p) or np.isfinite(p) for p in given.values()):
-            raise ValueError(f"{self.name}: a parameter is not finite: {dict(given)}")
-        if not (np.isfinite(self.average_power) and self.average_power >= 0):
-            raise ValueError(
-                f"{self.name}: average_power must be at least 0, not {self.average_power!r}"
-            )
-        if not is_whole(self.delay) or self.delay < 0:
-            raise ValueError(f"{self.name}: delay must be a whole number >= 0, not {self.delay!r}")
-        if not is_whole(self.restart_base) or self.restart_base < 0 or self.restart_base == 1:
-            raise ValueError(
-                f"{self.name}: restart_base must be 0 or at least 2, not {self.restart_base!r}"
-            )
-        if not callable(self.floor) and not 0.0 <= self.floor <= 1.0:
-            raise ValueError(f"{self.name}: floor must be from 0 to 1, not {self.floor!r}")
-        if self.against not in AGAINST:
-            raise ValueError(
-                f"{self.name}: against must be one of {', '.join(AGAINST)}, not {self.against!r}"
-            )
-        if not isinstance(self.alternating, bool):
-            raise ValueError(
-                f"{self.name}: alternating must be True or False, not {self.alternating!r}"
-            )
+        for option, check in OPTIONS.items():
+            value = getattr(self, option)
+            if not (option == "floor" and callable(value)):
+                object.__setattr__(self, option, check(f"{self.name}: {option}", value))
+        if self.restart_base == 1:
+            raise ValueError(f"{self.name}: restart_base must be 0 or at least 2, not 1")
 
     def __call__(self, **changes: Any) -> Algorithm:
         """The same record with some fields or parameters of the rule changed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._util.arguments import brief
 from ..errors import suggest
 
 
@@ -100,6 +101,8 @@ def register(algorithm: Record) -> None:
     Raises:
         ValueError: The name belongs to a published algorithm.
     """
+    if not isinstance(algorithm, Record):
+        raise TypeError(f"algorithm must be a record, not {brief(algorithm)}")
     if algorithm.name in PUBLISHED and ALGORITHMS.get(algorithm.name) != algorithm:
         raise ValueError(f"the name {algorithm.name!r} belongs to a published algorithm")
     ALGORITHMS[algorithm.name] = algorithm
@@ -115,7 +118,7 @@ def find_algorithm(algorithm: str | Record) -> Record:
     if isinstance(algorithm, Record):
         return algorithm
     if not isinstance(algorithm, str):
-        raise TypeError(f"an algorithm is a name or an Algorithm, not {algorithm!r}")
+        raise TypeError(f"an algorithm is a name or an Algorithm, not {brief(algorithm)}")
     if algorithm == AUTOMATIC:
         raise ValueError(
             f"{AUTOMATIC!r} chooses by the game and the target: solve(game, {AUTOMATIC!r}) takes "
@@ -124,7 +127,7 @@ def find_algorithm(algorithm: str | Record) -> Record:
     found = ALGORITHMS.get(algorithm)
     if found is None:
         meant = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
-        raise ValueError(f"there is no algorithm {algorithm!r}; {suggest(meant, ALGORITHMS)}")
+        raise ValueError(f"there is no algorithm {brief(algorithm)}; {suggest(meant, ALGORITHMS)}")
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.arguments import Flag, Number, OneOf
 from ..errors import suggest
 from .records import UNSAID, Algorithm, describe
 from .registry import ALGORITHMS, Record, find_algorithm, from_dict
@@ -94,20 +95,13 @@ class Sampling(Record):
             object.__setattr__(self, "variant", _find_variant(self.name, self.variant))
         if self.scheme not in SCHEMES:
             raise ValueError(f"there is no scheme {self.scheme!r}; {suggest(self.scheme, SCHEMES)}")
-        if self.averaging not in AVERAGING[self.scheme]:
-            raise ValueError(
-                f"{self.name}: averaging must be one of {', '.join(AVERAGING[self.scheme])}, not "
-                f"{self.averaging!r}"
-            )
-        if not 0.0 < self.epsilon <= 1.0:
-            raise ValueError(
-                f"{self.name}: epsilon must be above 0 and at most 1, not {self.epsilon!r}: what "
-                "is never tried is never learned"
-            )
-        if not 0.0 <= self.baseline <= 1.0:
-            raise ValueError(f"{self.name}: baseline must be from 0 to 1, not {self.baseline!r}")
-        if not isinstance(self.prune, bool):
-            raise ValueError(f"{self.name}: prune must be True or False, not {self.prune!r}")
+        for option, check in (
+            ("averaging", OneOf(AVERAGING[self.scheme])),
+            ("epsilon", Number(above=0, most=1)),
+            ("baseline", Number(0, 1)),
+            ("prune", Flag()),
+        ):
+            object.__setattr__(self, option, check(f"{self.name}: {option}", getattr(self, option)))
         if not self.variant.alternating and self.scheme in ("external", "outcome"):
             raise ValueError(
                 f"{self.name}: players alternate; updating all of them at once is for chance "
@@ -189,7 +183,10 @@ class Sampling(Record):
 
 def _find_variant(name: str, variant: Any) -> Algorithm:
     """The record of a variant that may be given by name."""
-    found = find_algorithm(variant)
+    try:
+        found = find_algorithm(variant)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: variant: {error}") from None
     if not isinstance(found, Algorithm):
         raise ValueError(f"{name}: the variant must be one of CFR, not {found.name}")
     return found

@@ -83,7 +83,7 @@ def head_to_head(
         for player, policy in enumerate(seats):
             own = slice(ends[player], ends[player + 1])
             reach[own] = plans[policy, own]
-        found[seats] = evaluate_plan(form, reach, scratch).values
+        found[seats] = evaluate_plan(form, reach, scratch, unit=game.unit).values
     return HeadToHead(tuple(policies), found)
 
 
@@ -110,6 +110,9 @@ class Comparison:
     """The first policy."""
     second: Values
     """The second."""
+
+    def __repr__(self) -> str:
+        return f"<Comparison of two policies for {self.game.name}>"
 
     @property
     def game(self) -> CompiledGame:

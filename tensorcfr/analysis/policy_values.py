@@ -45,6 +45,9 @@ class Values:
     """float64 (sequences,): the counterfactual value of every action if the player goes on with a
     best response; of the empty sequences, the best-response value."""
 
+    def __repr__(self) -> str:
+        return f"<Values of {self.game.name}: {self.evaluation}>"
+
     @property
     def evaluation(self) -> Evaluation:
         """Value and best-response value of each player."""
@@ -153,9 +156,9 @@ def values(game: CompiledGame, policy: PolicyLike) -> Values:
         policy=policy,
         own_reach=reach[form.infoset_parent],
         others_reach=others_reach(game, reach),
-        counterfactual=value,
-        regret=regret,
-        best=best,
+        counterfactual=value * game.unit,
+        regret=regret * game.unit,
+        best=best * game.unit,
     )
 
 

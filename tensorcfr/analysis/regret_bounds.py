@@ -20,17 +20,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
-from ..algorithms import Algorithm, Sampling, find_algorithm
-from ..algorithms.records import is_whole
+from .._util.arguments import EXACT, Several, Whole, checked
+from ..algorithms import find_algorithm
 from ..kernels.evaluation import realization_plan
 from ..kernels.random import Seed
 from ..kernels.regrets import add_regrets, best_total
+from ..model.arguments import LOCKS, Compiled
 from ..model.arrays import FREE
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
+from ..solvers.arguments import Named
 from ..solvers.make import make_solver
 from ..solvers.request import SolveRequest
 
@@ -67,13 +70,14 @@ class RegretPoint:
         return tuple(bound / self.iteration for bound in self.overall_bound)
 
 
+@checked()
 def regrets(
-    game: CompiledGame,
-    algorithm: str | Algorithm | Sampling = "cfr",
+    game: Compiled,
+    algorithm: Named = "cfr",
     *,
-    checkpoints: Iterable[int],
+    checkpoints: Annotated[Iterable[int], Several(Whole(1, EXACT, "iterations from 1"))],
     seed: Seed | None = None,
-    locks: LocksLike | None = None,
+    locks: Annotated[LocksLike | None, LOCKS] = None,
 ) -> tuple[RegretPoint, ...]:
     """Run an algorithm, and sum what its strategies regret.
 
@@ -113,9 +117,6 @@ def regrets(
     request.check()
     solver = make_solver(request)
     marks = sorted(set(checkpoints))
-    for mark in marks:
-        if not is_whole(mark) or mark < 1:
-            raise ValueError(f"checkpoints must be iterations from 1, not {mark!r}")
     sums = _Sums(game, locked)
     points = []
     strategy = solver.current_policy().probabilities
@@ -167,7 +168,11 @@ class _Sums:
                 reach[own] = reach_new[own]
 
     def point(self, iteration: int) -> RegretPoint:
-        """What the sums say."""
+        """What the sums say; those beyond the range of floats are infinite."""
+        with np.errstate(over="ignore"):
+            return self._point(iteration)
+
+    def _point(self, iteration: int) -> RegretPoint:
         game, form = self.game, self.game.form
         infoset, actions = np.zeros(game.n_infosets), np.zeros(game.n_infosets, np.int64)
         for index in range(game.n_infosets):
@@ -189,8 +194,8 @@ class _Sums:
             overall_bound.append(np.count_nonzero(has_choice) * bound)
         return RegretPoint(
             iteration=iteration,
-            infoset=infoset,
-            overall=tuple((best - self.earned).tolist()),
+            infoset=infoset * game.unit,
+            overall=tuple(((best - self.earned) * game.unit).tolist()),
             infoset_bound=infoset_bound,
             overall_bound=tuple(map(float, overall_bound)),
         )

@@ -33,6 +33,9 @@ class Plays:
     hands: np.ndarray | None
     """int64 (plays, players): the hands that were dealt, where nodes are public."""
 
+    def __repr__(self) -> str:
+        return f"<Plays of {self.game.name}: {len(self):,}>"
+
     def __len__(self) -> int:
         return len(self.utilities)
 
@@ -141,7 +144,7 @@ def simulate(game: CompiledGame, policy: PolicyLike, n: int, seed: int = 0) -> P
     nodes = np.stack(path, axis=1)
     stays = np.diff(nodes, axis=1) == 0
     nodes[:, 1:][stays] = -1
-    return Plays(game, board.utilities(node, hands), nodes, hands)
+    return Plays(game, board.utilities(node, hands) * game.unit, nodes, hands)
 
 
 class _Board(Protocol):
@@ -159,7 +162,7 @@ class _Board(Protocol):
         """float64: the probability of the step from each node to its child with this number."""
 
     def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
-        """float64 (plays, players): what the terminals pay."""
+        """float64 (plays, players): what the terminals pay, as multiples of the game's unit."""
 
     def label(self, above: int, node: int) -> str:
         """The action or outcome that leads from one node to the next."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from ..algorithms import Algorithm, Record, Sampling, find_algorithm
-from ..algorithms.records import is_whole
+from .._util.arguments import Whole, checked
+from ..algorithms import Record, find_algorithm
 from ..kernels.random import Seed
+from ..model.arguments import Compiled
 from ..model.game import CompiledGame
+from ..solvers.arguments import Deal, Named
 from ..solvers.base import IterativeSolver
 from ..solvers.kinds import solver_class
-from ..solvers.traversal_tree import fixed_chance
+from ..solvers.traversal import fixed_chance
 
+MOST_ITERATIONS = 1_000_000
+"""Iterations to show, at most."""
 HEADINGS = (
     "infoset",
     "player",
@@ -117,12 +121,13 @@ class Walkthrough:
         return "\n".join(lines).rstrip()
 
 
+@checked()
 def walkthrough(
-    game: CompiledGame,
-    algorithm: str | Algorithm | Sampling,
+    game: Compiled,
+    algorithm: Named,
     *,
-    iters: int,
-    deal: Sequence[str] | None = None,
+    iters: Annotated[int, Whole(1, MOST_ITERATIONS)],
+    deal: Deal | None = None,
     seed: Seed | None = None,
 ) -> Walkthrough:
     """Run a few iterations, and note every number before and after each.
@@ -151,10 +156,8 @@ def walkthrough(
         ValueError: ``iters`` is no number of iterations; the deal cannot happen; a deal or a seed
             for what does not sample; an unknown algorithm, or one that does not iterate.
     """
-    if not is_whole(iters) or iters < 1:
-        raise ValueError(f"iters must be a whole number >= 1, not {iters!r}")
     record = find_algorithm(algorithm)
-    kind = solver_class(record)
+    kind = solver_class(record, game)
     if kind is None:
         raise ValueError(f"{record.name} does not iterate: there is nothing to walk through")
     sampled: dict[str, Any] = {}
@@ -202,8 +205,9 @@ def _changed(game: CompiledGame, infoset: int, before: Numbers, after: Numbers) 
 
 def _row(game: CompiledGame, infoset: int, before: Numbers, after: Numbers) -> Row:
     at = game.sequences(infoset)
-    old = [tuple(numbers[at].tolist()) for numbers in before]
-    new = [tuple(numbers[at].tolist()) for numbers in after]
+    units = (game.unit, 1.0, 1.0)
+    old = [tuple((n[at] * unit).tolist()) for n, unit in zip(before, units, strict=True)]
+    new = [tuple((n[at] * unit).tolist()) for n, unit in zip(after, units, strict=True)]
     return Row(
         infoset=game.infoset_labels[infoset],
         player=int(game.infoset_player[infoset]),

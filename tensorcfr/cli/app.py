@@ -1,5 +1,5 @@
-"""The commands: ``solve``, ``show``, ``walkthrough``, ``games``, ``algorithms``; those of sweeps
-and charts are in files of their own."""
+"""The commands: ``solve``, ``show``, ``walkthrough``, ``games``, ``algorithms``; those of sweeps,
+charts and exports are in files of their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..model.game import CompiledGame
 from ..solvers.driver import Progress, run
 from ..solvers.request import DEFAULT_ALGORITHM, SolveRequest
 from ..solvers.solution import Solution
-from . import arguments, charts, report, sweeps
+from . import arguments, charts, exports, report, sweeps
 from .console import errors_in_one_line, plain_console, progress_bar
 
 DEFAULT_ITERATIONS = 1000
@@ -57,6 +57,8 @@ def options(
 app.command()(sweeps.sweep)
 app.command()(sweeps.plot)
 app.command()(charts.chart)
+app.command()(exports.export)
+app.command()(exports.compare)
 
 
 Strategy = Annotated[bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")]

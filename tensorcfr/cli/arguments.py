@@ -9,11 +9,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from .._util.arguments import brief
 from ..algorithms import Record
 from ..errors import suggest
 from ..model.game import CompiledGame
 from ..model.policy import suggest_label
 from ..sweep import read_algorithm as named_algorithm
+
+MOST_SEEDS = 1_000_000
 
 
 def read_settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -140,8 +143,11 @@ def read_seeds(text: str) -> list[int]:
         seeds = [int(seed) for seed in text.split(",") if seed.strip()]
     except ValueError:
         seeds = []
-    if not seeds or ("," not in text and seeds[0] < 1):
-        raise ValueError(f"--seeds takes a number or numbers with commas, not {text!r}")
+    if not seeds or ("," not in text and not 1 <= seeds[0] <= MOST_SEEDS):
+        raise ValueError(
+            f"--seeds takes a number from 1 to {MOST_SEEDS:,} or numbers with commas, "
+            f"not {brief(text)}"
+        )
     return seeds if "," in text else list(range(seeds[0]))
 
 

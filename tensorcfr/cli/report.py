@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..algorithms import ALGORITHMS
+from ..analysis.comparison import Comparison
 from ..analysis.walkthroughs import HEADINGS, Walkthrough
 from ..games import GAMES, GameEntry
 from ..model.game import CompiledGame
@@ -88,6 +89,9 @@ def print_games(console: Console) -> None:
     for entry in GAMES.values():
         print_line(console, Text.assemble((entry.name, "bold"), _parameters(entry)))
         _print(console, _indented(entry.description))
+        if ranges := entry.ranges:
+            said = "; ".join(f"{name}: {check}" for name, check in ranges.items())
+            _print(console, Padding(Text(said, "dim"), (0, 0, 0, 4)))
 
 
 def print_algorithms(console: Console) -> None:
@@ -122,6 +126,45 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
             "dim",
         ),
     )
+
+
+def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
+    """Where two strategies differ: what each is worth, and the infosets that matter most."""
+    game = compared.game
+    _print(console, _game_line(game))
+    _print(console, "")
+    worth = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    worth.add_column("")
+    for player in range(game.n_players):
+        worth.add_column(f"value of {player}", justify="right", no_wrap=True)
+    worth.add_column("exploitability", justify="right", no_wrap=True)
+    for which, found in zip(("first", "second"), compared.evaluations, strict=True):
+        values = [f"{game.settled(value) + 0.0:+.6g}" for value in found.values]
+        worth.add_row(which, *values, f"{game.settled(found.exploitability):.6g}")
+    _print(console, worth)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("infoset", overflow="fold")
+    for heading in ("player", "reach", "variation", "gain"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in compared.differences(rows or game.n_infosets):
+        if row.total_variation > 0:
+            table.add_row(
+                Text(row.infoset),
+                str(row.player),
+                f"{row.reach:.4f}",
+                f"{row.total_variation:.4f}",
+                f"{game.settled(row.value) + 0.0:+.2g}",
+            )
+    if table.row_count:
+        _print(console, "")
+        _print(console, table)
+    _print(console, "")
+    note = (
+        "reach: probability of the infoset, mean of both; variation: half the sum of absolute "
+        "differences of probabilities; gain: utility that the player gains there by changing to "
+        "the second strategy.  Largest reach times variation first."
+    )
+    _print(console, Text(note, "dim"))
 
 
 def print_public_nodes(console: Console, game: CompiledGame) -> None:
@@ -176,22 +219,24 @@ def _game_line(game: CompiledGame) -> Text:
 def _figures(solution: Solution) -> Table:
     """Values, distance from equilibrium, effort; each with its unit and its definition."""
     table = Table.grid(padding=(0, 2))
-    players = solution.game.n_players
+    players, settled = solution.game.n_players, solution.game.settled
     for player, value in enumerate(solution.value):
         note = "utility per game, average strategies" if player == 0 else ""
-        table.add_row(f"value of player {player}", f"{value:+.6g}", note)
+        table.add_row(f"value of player {player}", f"{settled(value) + 0.0:+.6g}", note)
     table.add_row(
         "exploitability",
-        f"{solution.exploitability:.6g}",
+        f"{settled(solution.exploitability):.6g}",
         f"nash_conv / {players} players, in utility",
     )
     table.add_row(
         "nash_conv",
-        f"{solution.nash_conv:.6g}",
+        f"{settled(solution.nash_conv):.6g}",
         "sum of best-response value - value, in utility",
     )
     if solution.best is not None:
-        table.add_row("best seen", f"{solution.best.exploitability:.6g}", f"{solution.best}")
+        table.add_row(
+            "best seen", f"{settled(solution.best.exploitability):.6g}", f"{solution.best}"
+        )
     if not solution.algorithm.is_exact:
         table.add_row("iterations", f"{solution.iterations:,}", "each updates every player")
         table.add_row("nodes touched", f"{solution.nodes_touched:,}", "histories visited")

@@ -6,20 +6,23 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from .._util.memory import free_memory
+from .._util.arguments import Flag, Limit, checked
+from .._util.memory import budget, free_memory
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..rules import Game, PublicTreeGame
-from . import histories, public_game, walked_game
+from . import cut_game, histories, public_game, walked_game
 
 
+@checked()
 def compile_game(
     source: str | Path | Game | PublicTreeGame | Any,
     *,
-    symmetry: bool = True,
-    memory_limit: int | None = None,
+    symmetry: Annotated[bool, Flag()] = True,
+    memory_limit: Limit = None,
+    cut: cut_game.CutLike | None = None,
     **parameters: Any,
 ) -> CompiledGame:
     """Compile a game into flat arrays.
@@ -37,6 +40,9 @@ def compile_game(
         symmetry: Whether infosets that the payoffs cannot tell apart (suits renamed, say) are
             solved as one; the solution is one of the whole game in any case.
         memory_limit: Bytes that compiling may take; by default the machine's free memory.
+        cut: For games of private hands between two players, whether the public tree is cut into
+            chunks, which takes less memory: True for where the caches of this machine say, a number
+            of public steps, or the public labels of the nodes below which everything is a chunk.
         parameters: Parameters of a built-in game.
 
     Returns:
@@ -46,23 +52,30 @@ def compile_game(
         GameError: The game does not exist or its rules break their contract; the message names
             the history or infoset.
         FormatError: A file is not in its format; names file, line and column.
-        ImperfectRecallError: A player forgets what he did.
+        ImperfectRecallError: A player forgets an own action.
         MemoryLimitError: The game needs more than ``memory_limit``; says both figures.
         MissingExtraError: OpenSpiel is asked for and not installed; says what installs it.
         OSError: A file cannot be read.
     """
-    name, rules = find_rules(source, **parameters)
     limit = free_memory() if memory_limit is None else memory_limit
-    with _no_garbage_collection():
+    called = source if isinstance(source, str) else getattr(source, "name", type(source).__name__)
+    with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
+        name, rules = find_rules(source, **parameters)
+        own.what = f"compiling {name}"
+        if cut is not None and cut is not False:
+            if not isinstance(rules, PublicTreeGame):
+                raise ValueError(f"{name} is no game of private hands: it cannot be cut")
+            return cut_game.compile_rules(rules, name, own, cut=cut, symmetric=symmetry)
         if isinstance(rules, PublicTreeGame):
-            return public_game.compile_rules(rules, name, limit, symmetry=symmetry)
-        walked = histories.walk(rules, limit)
+            return public_game.compile_rules(rules, name, own, symmetry=symmetry)
+        walked = histories.walk(rules, own)
         return walked_game.compile_walked(walked, name, symmetry=symmetry)
 
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """A walk makes millions of objects and no cycles; looking for cycles doubles its time."""
+    """No garbage collection: a walk makes millions of objects and no cycles, and the search for
+    cycles would double its time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._util.limits import PAYOFF_HASH_STEPS
+from .._util.memory import reserve
 from ..model.arrays import CHANCE, PublicTree
 from ..model.levels import levels_below_root
+from .tables import BYTES_PER_DEAL
 
 HASH_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 """The increment of splitmix64: 2^64 divided by the golden ratio."""
@@ -105,10 +107,46 @@ def root_colours(tree: PublicTree) -> Colours | None:
     return Colours(colour, signatures)
 
 
+def tells_hands_apart(tables: PublicTree, ways: np.ndarray) -> bool:
+    """Whether the payoffs alone tell all hands of a game without public chance apart.
+
+    Args:
+        tables: Arrays over public states in place of those over nodes.
+        ways: int64 (states,): how many nodes each state is.
+    """
+    colour = [np.zeros(hands, dtype=np.int64) for hands in tables.prior.shape]
+    hashes = _PayoffHashes(tables)
+    while True:
+        before = [int(own.max()) for own in colour]
+        colour = [
+            _number(hash_pair(own.astype(np.uint64), new))
+            for own, new in zip(colour, hashes.bags_of_terminals(colour, ways), strict=True)
+        ]
+        after = [int(own.max()) for own in colour]
+        if all(top + 1 == len(own) for top, own in zip(after, colour, strict=True)):
+            return True
+        if after == before:
+            return False
+
+
 def _number(values: np.ndarray) -> np.ndarray:
     """Numbers from 0 for distinct values, in the order in which the values occur first."""
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
+
+
+def bytes_needed(tree: PublicTree) -> int:
+    """Bytes that looking for symmetries takes at least, by which it can be refused early."""
+    terminals = np.flatnonzero(tree.payoff >= 0)
+    pair = tree.weight[terminals].astype(np.int64) * len(tree.matrix_table)
+    pair += tree.matrix[tree.payoff[terminals]]
+    tables = BYTES_PER_DEAL * len(np.unique(pair)) * tree.prior.size
+    return max(tables, _bytes_of_signatures(tree))
+
+
+def _bytes_of_signatures(tree: PublicTree) -> int:
+    # Half of the nodes or more are of one depth, which takes five arrays of scratch.
+    return int(3.5 * 8 * tree.n_nodes * sum(tree.prior.shape))
 
 
 class _PayoffHashes:
@@ -122,6 +160,7 @@ class _PayoffHashes:
         distinct, self.table = np.unique(pair, return_inverse=True)
         self.coefficient = float_bits(tree.coefficient[payoff])
         weights, matrices = np.divmod(distinct, len(tree.matrix_table))
+        reserve(BYTES_PER_DEAL * len(distinct) * tree.prior.size)
         self.possible = tree.alive[weights]
         bits = float_bits(tree.expected_utility(weights, matrices))
         mass = np.where(self.possible, tree.prior * tree.weight_table[weights], 0.0)
@@ -138,12 +177,20 @@ class _PayoffHashes:
             found.append(hash_sum(np.where(possible, hashes, np.uint64(0)), axis=2))
         return found
 
-    def bags_of_terminals(self, colour: list[np.ndarray]) -> list[np.ndarray]:
+    def bags_of_terminals(
+        self, colour: list[np.ndarray], ways: np.ndarray | None = None
+    ) -> list[np.ndarray]:
         """The payoffs of each hand as a multiset over all terminals, uint64 (hands,), for each
-        player."""
-        kinds, count = np.unique(
-            np.stack([self.table.astype(np.uint64), self.coefficient]), axis=1, return_counts=True
+        player; ``ways``, int64 (nodes,), says how often each node counts."""
+        kinds, kind, count = np.unique(
+            np.stack([self.table.astype(np.uint64), self.coefficient]),
+            axis=1,
+            return_inverse=True,
+            return_counts=True,
         )
+        if ways is not None:
+            count = np.zeros(len(count), dtype=np.int64)
+            np.add.at(count, kind, ways[self.terminals])
         table = kinds[0].astype(np.int64)
         with np.errstate(over="ignore"):
             return [
@@ -163,6 +210,7 @@ def _signatures(
     Returns:
         uint64 (nodes, hands), for each player.
     """
+    reserve(_bytes_of_signatures(tree))
     found = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
     for own, row in zip(found, payoffs.rows(colour), strict=True):
         own[payoffs.terminals] = hash_pair(row[payoffs.table], payoffs.coefficient[:, None])

@@ -10,19 +10,23 @@ from typing import Any
 import numpy as np
 
 from .._util.limits import CHANCE_TOLERANCE
-from ..errors import GameError, MemoryLimitError
+from .._util.memory import Budget
+from ..errors import GameError
 from ..model.arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, tree_links
 from ..model.game import history_labels
 from ..rules import Chance, Decision, Game, Terminal
+from .too_large import Probe, check_depth
+from .units import check_range, unit_of
 
-BYTES_PER_HISTORY = 400
-"""What a compile is taken to need per history, walk and both views. The built-in games take 180 to
-270 at their peak; the states of other rules come on top."""
+BYTES_AFTER_WALK = 170
+"""What a compile takes per history once a game is walked, for both views of it."""
+LEAST_BYTES = 100
+"""What a compile takes per history at least."""
 
 
 @dataclass
 class Infosets:
-    """The infosets of a game in the order in which they were met."""
+    """The infosets of a game, in the order in which the walk found them."""
 
     labels: list[str] = field(default_factory=list)
     players: list[int] = field(default_factory=list)
@@ -38,12 +42,14 @@ class Infosets:
 
 @dataclass
 class WalkedGame:
-    """A history tree whose infosets are still numbered in the order in which they were met."""
+    """A history tree whose infosets are numbered in the order in which the walk found them."""
 
     tree: HistoryTree
     infosets: Infosets
     outcome_labels: list[str]
     n_players: int
+    unit: float = 1.0
+    """What the utilities of ``tree`` are multiples of; see :mod:`tensorcfr.compilers.units`."""
 
     def where(self, node: int) -> str:
         """The name of a history in error messages."""
@@ -57,31 +63,33 @@ def name_history(labels: Sequence[object]) -> str:
     return f"history [{', '.join(map(str, labels))}]" if labels else "the root"
 
 
-def walk(game: Game, memory_limit: int) -> WalkedGame:
-    """Visit every history of a game, depth first, so that only one path's states are alive.
+def walk(game: Game, budget: Budget) -> WalkedGame:
+    """Visit every history of a game, depth first: only the states of one path are in memory.
 
     Raises:
-        GameError: The rules break their contract; the message names the history.
-        MemoryLimitError: The tree would need more than ``memory_limit`` bytes.
+        GameError: The rules break their contract, or a history does not end; the message names the
+            history.
+        MemoryLimitError: The tree would need more than the budget.
     """
     n_players = game.n_players
     if not isinstance(n_players, int) or n_players < 1:
         raise GameError(f"{game.name}: n_players must be a positive integer, not {n_players!r}")
-    met = _Met()
-    infosets, index_of = met.infosets, met.index_of
-    kinds, children, depths = met.kinds, met.children, met.depths
-    limit = memory_limit // BYTES_PER_HISTORY
+    seen = _Walk()
+    infosets, index_of = seen.infosets, seen.index_of
+    kinds, children, depths = seen.kinds, seen.children, seen.depths
+    probe = Probe(game, _children, budget, LEAST_BYTES, "histories")
+    next_look = 0
 
     rules: Callable[[Any], Any] = game.node
     next_state = game.next
-    # Per step of the path, the children of that node that are still to be visited; lazy, so
-    # that only the states of one path are alive.
+    # For every node of the current path, an iterator over the children still to be visited.
     path: list[Iterator[Any]] = [iter([game.root()])]
     while path:
         depth = len(path)
-        if len(kinds) > limit:
-            needed = len(kinds) * BYTES_PER_HISTORY
-            raise MemoryLimitError(f"compiling {game.name}", needed, memory_limit)
+        if len(kinds) >= next_look:
+            next_look = budget.look(len(kinds), len(kinds) * BYTES_AFTER_WALK)
+            probe.look(len(kinds))
+            check_depth(depth, seen.here)
         for state in path[-1]:
             node = rules(state)
             kind = type(node)
@@ -89,25 +97,25 @@ def walk(game: Game, memory_limit: int) -> WalkedGame:
             if kind is Terminal:
                 kinds.append(TERMINAL)
                 children.append(0)
-                met.utilities.append(node[0])
+                seen.utilities.append(node[0])
             elif kind is Decision:
                 player, label, actions = node
                 infoset = index_of.get(label) if isinstance(label, str) else None
                 if infoset is None:
-                    _check_decision(node, n_players, met.here)
+                    _check_decision(node, n_players, seen.here)
                     infoset = index_of[label] = infosets.add(label, player, tuple(actions))
                 elif (
                     infosets.actions[infoset] is not actions or infosets.players[infoset] != player
                 ):
-                    _check_same(node, infoset, met)
+                    _check_same(node, infoset, seen)
                 kinds.append(infoset)
                 children.append(len(actions))
                 path.append(map(next_state, repeat(state), actions))
                 break
             elif kind is Chance:
                 chances = node[0]
-                _check_chance(chances, met.here)
-                met.chances[len(kinds)] = chances
+                _check_chance(chances, seen.here)
+                seen.chances[len(kinds)] = chances
                 kinds.append(CHANCE)
                 children.append(len(chances))
                 path.append(map(next_state, repeat(state), chances))
@@ -115,18 +123,33 @@ def walk(game: Game, memory_limit: int) -> WalkedGame:
             else:
                 raise GameError(
                     f"node() must return a Decision, a Chance or a Terminal, not {node!r}, "
-                    f"at {met.here()}"
+                    f"at {seen.here()}"
                 )
         else:
             path.pop()
-    return met.breadth_first(n_players)
+    budget.reserve(len(kinds) * BYTES_AFTER_WALK)
+    return seen.breadth_first(game.name, n_players)
+
+
+def _children(game: Game, state: Any) -> tuple[int, Callable[[int], Any]]:
+    """How many histories are one step longer, and what makes one of them."""
+    node = game.node(state)
+    if type(node) is Decision:
+        edges: Sequence[Any] = node.actions
+    elif type(node) is Chance:
+        edges = list(node.outcomes)
+    else:
+        return 0, lambda index: None
+    return len(edges), lambda index: game.next(state, edges[index])
 
 
 def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray) -> HistoryTree:
-    """A tree from what each node is and how many children it has, in breadth-first order.
+    """A history tree without chance probabilities, outcomes and utilities: the caller sets them.
 
-    ``kind`` is the infoset, ``CHANCE`` or ``TERMINAL``.  Chance probabilities are 1, outcomes
-    unset and utilities missing: the caller fills them in.
+    Args:
+        kind: int64 (nodes,): infoset, ``CHANCE`` or ``TERMINAL``, in breadth-first order.
+        children: int64 (nodes,): number of children.
+        infoset_player: int64 (infosets,): who acts.
     """
     parent, first_child = tree_links(children)
     player = np.where(kind >= 0, infoset_player[np.maximum(kind, 0)], kind).astype(np.int8)
@@ -143,7 +166,7 @@ def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray)
 
 
 def _outcome_labels(outcome_of: dict[Hashable, int]) -> list[str]:
-    """The labels of the chance outcomes, checked: two outcomes never look alike."""
+    """The labels of the chance outcomes, checked: they differ."""
     named: dict[str, Hashable] = {}
     for outcome in outcome_of:
         if (other := named.setdefault(str(outcome), outcome)) is not outcome:
@@ -154,7 +177,7 @@ def _outcome_labels(outcome_of: dict[Hashable, int]) -> list[str]:
 
 
 def _fill_chance(walked: WalkedGame, probabilities: list[float], outcomes: list[int]) -> None:
-    """Place the chance probabilities, and check that they are probabilities."""
+    """Write chance probabilities and outcomes into the tree; check that they are probabilities."""
     tree = walked.tree
     into = np.flatnonzero(tree.player[np.maximum(tree.parent, 0)] == CHANCE)
     into = into[into > 0]
@@ -230,8 +253,8 @@ def _is_utility(given: object, n_players: int) -> bool:
 
 
 @dataclass
-class _Met:
-    """What a walk has met so far, in the order in which it was met."""
+class _Walk:
+    """The histories that a walk has visited, in the order of the visits."""
 
     kinds: list[int] = field(default_factory=list)
     """Infoset, ``CHANCE`` or ``TERMINAL`` of each history."""
@@ -241,21 +264,22 @@ class _Met:
     chances: dict[int, Mapping[Hashable, Any]] = field(default_factory=dict)
     """Outcomes and their probabilities, by history."""
     utilities: list[Sequence[float]] = field(default_factory=list)
-    """What each terminal pays."""
+    """Utilities of each terminal."""
     infosets: Infosets = field(default_factory=Infosets)
     index_of: dict[str, int] = field(default_factory=dict)
     """Infoset by label."""
 
     def here(self) -> str:
-        """The history that is being visited."""
+        """The name of the current history."""
         return self.name(len(self.depths) - 1)
 
     def first(self, infoset: int) -> str:
-        """The history at which an infoset was met."""
+        """The name of the first history of an infoset."""
         return self.name(self.kinds.index(infoset))
 
     def name(self, node: int) -> str:
-        """A history that has been met: back over its elder siblings to its parent, and so on."""
+        """The name of a visited history."""
+        # Back over the earlier siblings to the parent, and so on up to the root.
         labels: list[object] = []
         depth, edge = self.depths[node], 0
         for before in range(node - 1, -1, -1):
@@ -268,13 +292,13 @@ class _Met:
                 depth, edge = self.depths[before], 0
         return name_history(labels[::-1])
 
-    def breadth_first(self, n_players: int) -> WalkedGame:
+    def breadth_first(self, game: str, n_players: int) -> WalkedGame:
         """The walked game, in breadth-first order."""
-        # The histories of one depth are met from left to right, so that order is a stable sort.
+        # A walk visits the histories of one depth from left to right: a stable sort suffices.
         order = np.argsort(np.array(self.depths, dtype=np.int32), kind="stable")
-        met_as = np.array(self.kinds, dtype=np.int64)
-        kind = met_as[order]
-        terminal = (np.cumsum(met_as == TERMINAL) - 1)[order[kind == TERMINAL]]
+        kind_by_visit = np.array(self.kinds, dtype=np.int64)
+        kind = kind_by_visit[order]
+        terminal = (np.cumsum(kind_by_visit == TERMINAL) - 1)[order[kind == TERMINAL]]
         tree = assemble(
             kind,
             np.array(self.children, dtype=np.int64)[order],
@@ -290,12 +314,16 @@ class _Met:
             [outcome_of[outcome] for outcomes in chances for outcome in outcomes],
         )
         utilities = _utilities(walked, [self.utilities[end] for end in terminal.tolist()])
+        check_range(game, utilities)
+        walked.unit = unit_of(float(np.abs(utilities).max(initial=0.0)))
+        if walked.unit != 1.0:
+            utilities /= walked.unit
         walked.tree = tree._replace(utility=utilities)
         return walked
 
 
 def _check_decision(node: Decision, n_players: int, here: Callable[[], str]) -> None:
-    """What can be wrong with the first history of an infoset."""
+    """Check the first history of an infoset: label, player, actions."""
     player, label, actions = node
     if not isinstance(label, str):
         raise GameError(f"infoset label {label!r} is not a string, at {here()}")
@@ -316,25 +344,25 @@ def _check_decision(node: Decision, n_players: int, here: Callable[[], str]) -> 
         )
 
 
-def _check_same(node: Decision, infoset: int, met: _Met) -> None:
-    """What can differ between two histories of one infoset."""
+def _check_same(node: Decision, infoset: int, seen: _Walk) -> None:
+    """Check that a history has the player and the actions of its infoset."""
     player, label, actions = node
-    known = met.infosets
+    known = seen.infosets
     if player != known.players[infoset]:
         raise GameError(
             f"infoset label {label!r} is used by player {known.players[infoset]} at "
-            f"{met.first(infoset)} and by player {player} at {met.here()}"
+            f"{seen.first(infoset)} and by player {player} at {seen.here()}"
         )
     if tuple(actions) != known.actions[infoset]:
         raise GameError(
             f"histories of infoset {label!r} disagree on its actions: "
-            f"{list(map(str, known.actions[infoset]))} at {met.first(infoset)}, "
-            f"{list(map(str, actions))} at {met.here()}"
+            f"{list(map(str, known.actions[infoset]))} at {seen.first(infoset)}, "
+            f"{list(map(str, actions))} at {seen.here()}"
         )
 
 
 def _check_chance(chances: object, here: Callable[[], str]) -> None:
-    """What can be wrong with a chance node, its probabilities apart."""
+    """Check a chance node, except its probabilities."""
     if not isinstance(chances, Mapping):
         raise GameError(f"chance must map outcomes to probabilities, not {chances!r}, at {here()}")
     if not chances:

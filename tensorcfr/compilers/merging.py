@@ -7,6 +7,7 @@ import numpy as np
 from ..model.arrays import PublicTree, SequenceForm
 from ..model.game import Merged
 from . import contraction, form_of_public_tree, symmetry
+from .symmetry import Quotient
 
 
 def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
@@ -19,14 +20,27 @@ def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
         tree: The public tree, with buckets and ranks.
         form: Its sequence form.
     """
-    contracted = contraction.contract(tree)
-    shorter, node = contracted or (tree, np.arange(tree.n_nodes))
-    quotient = symmetry.merge(shorter)
-    if quotient is None and contracted is None:
-        return None
+    quotient = quotient_of(tree)
     if quotient is None:
-        identity = tuple(np.arange(hands) for hands in tree.prior.shape)
-        quotient = symmetry.Quotient(shorter, np.arange(shorter.n_nodes), identity)
+        return None
     merged, smaller = form_of_public_tree.build(quotient.tree)
-    quotient = quotient._replace(tree=smaller, node=np.where(node < 0, -1, quotient.node[node]))
+    quotient = quotient._replace(tree=smaller)
     return Merged(merged, symmetry.merged_sequences(tree, form, quotient, merged))
+
+
+def quotient_of(tree: PublicTree) -> Quotient | None:
+    """The public tree of the smaller game, or None if there is none."""
+    short = contraction_of(tree)
+    quotient = symmetry.merge(tree if short is None else short.tree)
+    if short is None or quotient is None:
+        return quotient or short
+    return quotient._replace(node=np.where(short.node < 0, -1, quotient.node[short.node]))
+
+
+def contraction_of(tree: PublicTree) -> Quotient | None:
+    """The public tree without decisions that have one action, or None if there are none."""
+    contracted = contraction.contract(tree)
+    if contracted is None:
+        return None
+    identity = tuple(np.arange(hands) for hands in tree.prior.shape)
+    return Quotient(*contracted, identity)

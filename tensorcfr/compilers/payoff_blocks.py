@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .._util import limits
+from .._util.memory import reserve
 from ..model.arrays import PublicTree
 from ..payoff import PayoffBlocks, PayoffEntries, PayoffPart
 from ..payoff.blocks import COLUMNS
@@ -16,7 +18,7 @@ from .payoff_entries import payoff_entries
 from .payoff_programs import find_program
 
 NO_STEP = -1
-"""Last own step of a player who has not acted."""
+"""Last own step of a player who has not acted: the player's entry 0."""
 ENTRY_NS = 1.2
 """Nanoseconds per entry of the sparse part.  Rough, like the next two: only the comparison between
 a block and its entries matters."""
@@ -24,6 +26,29 @@ LOOP_NS = 6.0
 """Nanoseconds to start a loop over the terminals of a block."""
 LANE_NS = 0.1
 """Nanoseconds per terminal of such a loop."""
+BYTES_PER_ENTRY = 140
+"""What laying out the sparse part takes per entry, while it is put in order."""
+BYTES_PER_END = 200
+"""What laying out the terminals takes for each."""
+
+
+class Entries(NamedTuple):
+    """The sequences of each player that are there before anything happens.
+
+    A whole game is entered through one empty sequence per player.  A part of a game is entered
+    through the last sequences before it, those of one public step for each hand.  In place of a
+    last own step, ``-1 - e`` is entry ``e`` of the player.
+    """
+
+    first: np.ndarray
+    """int64 (players,): entry ``e`` of player ``i`` is ``[first[i] + e]`` of the other arrays."""
+    sequence: np.ndarray
+    """int64 (entries,): sequence of the first possible hand."""
+    stride: np.ndarray
+    """int64 (entries,): distance between the sequences of consecutive hands; 0 for an empty
+    sequence, which is the same for all hands."""
+    mask: np.ndarray
+    """int64 (entries,): row of ``hand_rank``: the hands that are possible."""
 
 
 @dataclass
@@ -31,7 +56,7 @@ class Ends:
     """The terminals of a game; terminals with equal last steps are one."""
 
     step: np.ndarray
-    """int64 (2, ends): last own step of each player; ``NO_STEP`` before the first."""
+    """int64 (2, ends): last own step of each player, or entry."""
     matrix: np.ndarray
     """int64 (ends,): row of ``tables``."""
     coefficient: np.ndarray
@@ -41,18 +66,23 @@ class Ends:
 
 
 def build(
-    tree: PublicTree, last: np.ndarray, reachable: np.ndarray, layout: dict[str, np.ndarray]
+    tree: PublicTree,
+    last: np.ndarray,
+    reachable: np.ndarray,
+    layout: dict[str, np.ndarray],
+    entered: Entries,
 ) -> tuple[PayoffPart, ...]:
-    """The parts of the payoff operator: single entries, then blocks, where there are any.
+    """The parts of the payoff operator: single entries, then blocks; each may be empty.
 
     Args:
         tree: The public tree of a two-player game, with buckets and ranks.
-        last: int32 (2, nodes): each player's last own step; ``NO_STEP`` before the first.
+        last: int32 (2, nodes): each player's last own step, or entry.
         reachable: bool (nodes,): whether some deal gets there.
         layout: The fields of :class:`SequenceForm` that describe the layout.
+        entered: The entries.
     """
     ends = _ends(tree, last, reachable)
-    places = [_places(tree, layout, player, ends.step[player]) for player in range(2)]
+    places = [_places(tree, layout, entered, player, ends.step[player]) for player in range(2)]
     programs = [
         (find_program(table[0]), find_program(np.ascontiguousarray(table[1].T)))
         for table in ends.tables
@@ -67,9 +97,7 @@ def build(
         order[in_block], order[first[blocked]], length[blocked], ends, places, programs
     )
     rest = order[~in_block]
-    entries = _entries(tree, layout, rest, ends, places)
-    parts: tuple[PayoffPart, ...] = (entries, blocks)
-    return tuple(part for part in parts if not part.is_empty)
+    return _entries(tree, layout, rest, ends, places), blocks
 
 
 @dataclass
@@ -77,7 +105,7 @@ class Places:
     """Where one player's last steps lie among the player's sequences; int64 (ends,) each."""
 
     group: np.ndarray
-    """Bucket and action, as one number; -1 for the empty sequence."""
+    """Bucket and action, as one number; the entry, as a negative one, before the first step."""
     sequence: np.ndarray
     """Sequence with the first possible hand."""
     stride: np.ndarray
@@ -87,43 +115,57 @@ class Places:
 
 
 def _places(
-    tree: PublicTree, layout: dict[str, np.ndarray], player: int, step: np.ndarray
+    tree: PublicTree,
+    layout: dict[str, np.ndarray],
+    entered: Entries,
+    player: int,
+    step: np.ndarray,
 ) -> Places:
     owner = np.full(len(step), player)
-    sequence, stride, mask = sequences_of(tree, layout, owner, step)
+    sequence, stride, mask = sequences_of(tree, layout, entered, owner, step)
     node = tree.parent[step]
     action = step - tree.first_child[node]
     most = int(layout["bucket_actions"].max(initial=1))
-    group = np.where(step < 0, -1, tree.bucket[node].astype(np.int64) * most + action)
+    group = np.where(step < 0, step, tree.bucket[node].astype(np.int64) * most + action)
     return Places(group, sequence, stride, mask)
 
 
 def sequences_of(
-    tree: PublicTree, layout: dict[str, np.ndarray], player: np.ndarray, step: np.ndarray
+    tree: PublicTree,
+    layout: dict[str, np.ndarray],
+    entered: Entries,
+    player: np.ndarray,
+    step: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The sequences of some steps.
 
     Args:
         tree: The public tree, with buckets and ranks.
         layout: The fields of :class:`SequenceForm` that describe the layout.
+        entered: The entries.
         player: int64: whose step it is.
-        step: int64: the node that it leads into, or ``NO_STEP``.
+        step: int64: the node that it leads into, or the entry.
 
     Returns:
         The sequence with the first possible hand, the distance between hands, and the mask of
         possible hands; all int64, of the shape of ``step``.
     """
-    empty = layout["player_sequences"][player]
+    before = step < 0
+    entry = entered.first[player] + np.where(before, -1 - step, 0)
+    found = entered.sequence[entry], entered.stride[entry], entered.mask[entry]
     if not len(layout["bucket_lanes"]):
-        return empty, np.zeros_like(empty), np.zeros_like(empty)
+        return found
     node = tree.parent[step]
     bucket = tree.bucket[node].astype(np.int64)
     action = step - tree.first_child[node]
     mask, stride = layout["bucket_mask"][bucket], layout["bucket_stride"][bucket]
     first = layout["bucket_sequence"][bucket] + action * layout["bucket_lanes"][bucket]
     first += tree.rank[node]
-    none = step == NO_STEP
-    return np.where(none, empty, first), np.where(none, 0, stride), np.where(none, 0, mask)
+    return (
+        np.where(before, found[0], first),
+        np.where(before, found[1], stride),
+        np.where(before, found[2], mask),
+    )
 
 
 def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
@@ -135,6 +177,8 @@ def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
     pair = weight * len(tree.matrix_table) + tree.matrix[payoff]
     distinct, matrix = np.unique(pair, return_inverse=True)
     # One by one: the tables of large games take gigabytes, and temporaries would double them.
+    # As many as six for one program.
+    reserve(8 * (2 * len(distinct) + 6) * tree.prior.size + BYTES_PER_END * len(terminals))
     tables = np.empty((len(distinct), 2, *tree.prior.shape))
     for table, number in zip(tables, distinct.tolist(), strict=True):
         table[:] = tree.expected_utility(*divmod(number, len(tree.matrix_table)))
@@ -165,6 +209,7 @@ def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
         rounded = np.round(share, limits.SHARE_DECIMALS)
         key = (tuple(ends.matrix[same].tolist()), tuple(rounded.tolist()))
         if key not in known:
+            reserve(4 * tables[0].nbytes * (len(same) + 1))
             known[key] = len(tables)
             summed = ends.tables[ends.matrix[same]] * share[:, None, None, None]
             total, size = summed.sum(axis=0), np.abs(summed).sum(axis=0)
@@ -173,6 +218,7 @@ def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
             tables.append(np.where(cancels, 0.0, total))
         matrix[at], coefficient[at] = known[key], scale
     used, matrix = np.unique(matrix, return_inverse=True)
+    reserve(tables[0].nbytes * (len(tables) + len(used)))
     return Ends(ends.step[:, keep], matrix, coefficient, np.array(tables)[used])
 
 
@@ -202,7 +248,7 @@ def _block_is_cheaper(
         tables: float64 (tables, 2, hands, hands).
     """
     loops = np.array([sum(part.n_terms for part in both) for both in programs], dtype=np.float64)
-    entries = np.count_nonzero(tables.any(axis=1).reshape(len(tables), -1), axis=1)
+    entries = np.count_nonzero(tables.any(axis=1), axis=(1, 2))
     as_block = loops[matrix] * (LOOP_NS + LANE_NS * length)
     as_entries = 2 * entries[matrix] * ENTRY_NS * length
     return as_block < as_entries
@@ -232,7 +278,8 @@ def _blocks(
     counts = [0]
     for own in places:
         by_group = np.argsort(own.group[first], kind="stable")
-        changes = np.flatnonzero(np.diff(own.group[first][by_group], prepend=-2))
+        sorted_groups = own.group[first][by_group]
+        changes = np.flatnonzero(np.diff(sorted_groups, prepend=sorted_groups[:1] - 1))
         offset.append(changes + len(order) * len(first))
         order.append(by_group)
         counts.append(counts[-1] + len(changes))
@@ -269,6 +316,8 @@ def _entries(
     last: list[list[np.ndarray]] = [[], []]
     payoff: list[np.ndarray] = []
     matrix = ends.matrix[rest]
+    deals_of = np.count_nonzero(ends.tables.any(axis=1), axis=(1, 2))
+    reserve(BYTES_PER_ENTRY * int(deals_of[matrix].sum()))
     for index in np.unique(matrix).tolist():
         here = rest[matrix == index]
         deals = np.argwhere(ends.tables[index].any(axis=0))

@@ -177,7 +177,8 @@ def check_deals(game: PublicTreeGame, states: States, tree: PublicTree, state: n
         node = states.nodes[index]
         if isinstance(node, Payoff):
             payoff = int(tree.payoff[int(np.argmax(state == index))])
-            table = node.coefficient * tree.matrix_table[tree.matrix[payoff]]
+            with np.errstate(over="ignore"):
+                table = node.coefficient * tree.matrix_table[tree.matrix[payoff]]
             wrong = possible[weight] & ~np.isfinite(table).all(axis=0)
             if wrong.any():
                 deal = tuple(np.argwhere(wrong)[0].tolist())

@@ -5,36 +5,41 @@ from __future__ import annotations
 import numpy as np
 
 from .._util import limits
-from ..errors import MemoryLimitError
+from .._util.memory import Budget
 from ..invariants import check
-from ..model.expansion import BYTES_PER_HISTORY, count_histories, expand
+from ..model.expansion import count_histories, expand
 from ..model.game import CompiledGame
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 from ..rules import PublicTreeGame
-from . import form_of_public_tree, merging, public_tree
+from . import colours, form_of_public_tree, merging, public_tree
 from .histories import Infosets, WalkedGame
 from .public_labels import Place, add_label, infoset_actions, infoset_labels, outcome_labels
 from .walked_game import compile_walked
 
+BYTES_EXPANDED = 240
+"""What a compile takes per history where the public tree is expanded."""
+
 
 def compile_rules(
-    rules: PublicTreeGame, name: str, memory_limit: int, *, symmetry: bool = True
+    rules: PublicTreeGame, name: str, budget: Budget, *, symmetry: bool = True
 ) -> CompiledGame:
     """Compile the rules of a game of private hands.
 
     Args:
         rules: The rules.
         name: How the game was asked for.
-        memory_limit: Bytes that compiling may take.
+        budget: What the compile may take.
         symmetry: Whether to merge what the payoffs cannot tell apart.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
-        MemoryLimitError: The game would need more than ``memory_limit`` bytes.
+        MemoryLimitError: The game would need more than the budget.
     """
-    public = public_tree.read(rules, memory_limit)
+    public, unit = public_tree.read(rules, budget)
     if public.tree.n_players != 2:
-        return compile_walked(_expanded(rules, public, memory_limit), name)
+        return compile_walked(_expanded(rules, public, unit, budget), name)
+    if symmetry:
+        budget.reserve(colours.bytes_needed(public.tree))
     form, tree = form_of_public_tree.build(public.tree)
     public = public._replace(tree=tree)
     places = InfosetPlaces(public, form)
@@ -50,20 +55,18 @@ def compile_rules(
         outcome_labels=outcome_labels(public),
         public=public,
         merged=merging.merge(tree, form) if symmetry else None,
+        unit=unit,
     )
     check(game)
     game.freeze()
     return game
 
 
-def _expanded(rules: PublicTreeGame, public: PublicGame, memory_limit: int) -> WalkedGame:
+def _expanded(rules: PublicTreeGame, public: PublicGame, unit: float, budget: Budget) -> WalkedGame:
     """The history tree of a game of three players or more: only two players have a public form."""
     tree = public.tree
     histories = count_histories(tree)
-    if (needed := histories * BYTES_PER_HISTORY) > memory_limit:
-        raise MemoryLimitError(
-            f"compiling {rules.name} ({histories:,} histories)", needed, memory_limit
-        )
+    budget.reserve(histories * BYTES_EXPANDED, f"{budget.what} ({histories:,} histories)")
     acts = tree.player >= 0
     width = np.where(acts, np.array(tree.prior.shape)[np.maximum(tree.player, 0)], 0)
     first = np.cumsum(width) - width
@@ -81,4 +84,4 @@ def _expanded(rules: PublicTreeGame, public: PublicGame, memory_limit: int) -> W
         label = rules.label(player, rules.hands[player][hand], public.node_label(node))
         add_label(public, label, (node, hand), place_of)
         infosets.add(label, player, public.actions(node))
-    return WalkedGame(expanded, infosets, list(outcomes), tree.n_players)
+    return WalkedGame(expanded, infosets, list(outcomes), tree.n_players, unit)

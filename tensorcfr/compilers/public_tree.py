@@ -6,14 +6,15 @@ tree with array operations, one level at a time.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from ..errors import GameError, MemoryLimitError
+from .._util.memory import Budget, reserve
+from ..errors import GameError
 from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, PublicTree
 from ..model.labels import PublicGame
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
@@ -27,33 +28,39 @@ from .public_checks import (
     checked_matrix,
     checked_prior,
 )
-from .tables import ChanceProducts, smallest_int
+from .tables import BYTES_PER_DEAL, ChanceProducts, fingerprint, smallest_int
+from .too_large import Probe, check_depth
+from .units import check_range, unit_of
 
-BYTES_PER_STATE = 1000
-"""Bytes that the walk is assumed to need per public state.  Measured: 280 in liar's dice, 500 in
-Leduc; the states of other rules may be larger."""
+BYTES_PER_STATE = 100
+"""What the arrays of the public states take; the walk itself is measured."""
 BYTES_PER_NODE = 100
 """Bytes per node of the public tree, while it is unfolded and laid out."""
 
 
-def read(game: PublicTreeGame, memory_limit: int) -> PublicGame:
+def read(game: PublicTreeGame, budget: Budget) -> tuple[PublicGame, float]:
     """The public tree of a game and its labels; buckets and ranks are not set yet.
+
+    The second is the unit of its payoffs; see :mod:`tensorcfr.compilers.units`.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
-        MemoryLimitError: The tree would need more than ``memory_limit`` bytes; raised before it
-            is allocated.
+        MemoryLimitError: The tree would need more than the budget; raised before it is allocated.
     """
     prior = checked_prior(game)
-    states = _walk(game, memory_limit)
+    states = _walk(game, budget)
+    if game.n_players == 2:
+        keys = {node.matrix for node in states.nodes if isinstance(node, Payoff)}
+        budget.reserve(BYTES_PER_DEAL * len(keys) * prior.size)
     tables = _read_tables(game, states, prior)
-    tree, state = _unfold(states, tables, prior, memory_limit)
+    tree, state = _unfold(states, tables, prior, budget)
     edges = list(dict.fromkeys(str(edge) for edge in chain.from_iterable(states.edges)))
     labels: list[str | None] = [
         node.infoset if isinstance(node, Decision) else None for node in states.nodes
     ]
     check_deals(game, states, tree, state)
-    return PublicGame(
+    tree, unit = in_unit(game.name, tree)
+    public = PublicGame(
         tree=tree,
         hands=tuple(tuple(map(str, own)) for own in game.hands),
         edges=tuple(edges),
@@ -63,9 +70,86 @@ def read(game: PublicTreeGame, memory_limit: int) -> PublicGame:
             else tuple(labels[i] for i in state.tolist())
         ),
     )
+    return public, unit
 
 
-def _walk(game: PublicTreeGame, memory_limit: int) -> States:
+def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
+    """The tree with its payoffs in a unit near their size, and the unit."""
+    over = tree.payoff >= 0
+    pairs = np.unique(np.stack([tree.payoff[over], tree.weight[over]]), axis=1)
+    alive, players = tree.alive, tree.n_players
+    bounds = np.zeros((2, players))
+    sums = np.inf
+    for payoff, weight in pairs.T.tolist():
+        paid = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]][:, alive[weight]]
+        if not paid.size:
+            continue
+        if not np.isfinite(sums):
+            bounds[:] = paid[:, :1].T
+        bounds[0] = np.minimum(bounds[0], paid.min(axis=1))
+        bounds[1] = np.maximum(bounds[1], paid.max(axis=1))
+        sums = min(sums, float(paid.sum(axis=0).min()))
+    check_range(name, bounds, sums)
+    unit = unit_of(float(np.abs(bounds).max()))
+    if unit == 1.0:
+        return tree, unit
+    # Coefficient and matrix may be extreme both, against each other or alike.
+    matrices = tree.matrix_table.reshape(len(tree.matrix_table), -1)
+    size = np.where(np.isfinite(matrices), np.abs(matrices), 0.0).max(axis=1, initial=0.0)
+    exponent = np.frexp(size)[1]
+    table = np.ldexp(matrices, -exponent[:, None]).reshape(tree.matrix_table.shape)
+    shift = exponent[tree.matrix] - (np.frexp(unit)[1] - 1)
+    return tree._replace(coefficient=np.ldexp(tree.coefficient, shift), matrix_table=table), unit
+
+
+def read_states(
+    game: PublicTreeGame, budget: Budget
+) -> tuple[PublicTree, np.ndarray, tuple[str, ...]] | None:
+    """The public states of a game without public chance, which are not unfolded to a tree.
+
+    Returns:
+        Arrays by state in place of arrays by node, but for ``parent``, which is empty, and for
+        ``first_child`` and ``edge``, which are over the steps; int64 (steps,): the state after
+        each step; the labels of the steps.  None where there is public chance.
+
+    Raises:
+        GameError: As for :func:`read`.
+        MemoryLimitError: Likewise.
+    """
+    prior = checked_prior(game)
+    states = _walk(game, budget)
+    if any(isinstance(node, Chance) for node in states.nodes):
+        return None
+    tables = _read_tables(game, states, prior)
+    edge_of: dict[str, int] = {}
+    edges = [edge_of.setdefault(str(e), len(edge_of)) for e in chain.from_iterable(states.edges)]
+    none = np.empty(0, dtype=np.int8)
+    tree = PublicTree(
+        prior=prior,
+        parent=none,
+        first_child=np.cumsum([0, *map(len, states.children)]),
+        player=np.array(
+            [node.player if isinstance(node, Decision) else TERMINAL for node in states.nodes],
+            dtype=np.int8,
+        ),
+        edge=smallest_int(edges),
+        chance=none,
+        chance_table=tables.chance_table,
+        weight=np.zeros(len(states.nodes), dtype=np.int8),
+        weight_table=np.ones((1, *prior.shape)),
+        payoff=smallest_int(tables.payoff),
+        coefficient=tables.coefficient,
+        matrix=tables.matrix,
+        matrix_table=tables.matrix_table,
+        bucket=none,
+        rank=none,
+    )
+    check_deals(game, states, tree, np.arange(len(states.nodes)))
+    after = np.array(list(chain.from_iterable(states.children)), dtype=np.int64)
+    return tree, after, tuple(edge_of)
+
+
+def _walk(game: PublicTreeGame, budget: Budget) -> States:
     """Ask the rules once for every public state.
 
     Every state is one node of the tree, unless the game declares that its states repeat.
@@ -77,13 +161,17 @@ def _walk(game: PublicTreeGame, memory_limit: int) -> States:
     states.reached_from.append((0, None))
     if game.states_repeat:
         known[level[0]] = 0
+    probe = Probe(game, _children, budget, BYTES_PER_NODE, "public nodes")
+    depth = next_look = 0
     while level:
-        count = len(states.nodes)
-        if (needed := (count + len(level)) * BYTES_PER_STATE) > memory_limit:
-            raise MemoryLimitError(f"walking the public tree of {game.name}", needed, memory_limit)
+        check_depth(depth, lambda: states.where(len(states.nodes) - 1))
+        depth += 1
         below: list[Any] = []
-        n_states = count + len(level)
+        n_states = len(states.nodes) + len(level)
         for state in level:
+            if n_states >= next_look:
+                next_look = budget.look(n_states, n_states * BYTES_PER_STATE)
+                probe.look(n_states)
             node, index = game.node(state), len(states.nodes)
             states.nodes.append(node)
             edges = _edges(game, states, labels, node, index)
@@ -99,7 +187,20 @@ def _walk(game: PublicTreeGame, memory_limit: int) -> States:
             states.edges.append(edges)
             states.children.append(children)
         level = below
+    budget.reserve(len(states.nodes) * BYTES_PER_STATE)
     return states
+
+
+def _children(game: PublicTreeGame, state: Any) -> tuple[int, Callable[[int], Any]]:
+    """How many public nodes are below a state, and what makes one of them."""
+    node = game.node(state)
+    if isinstance(node, Decision):
+        edges: Sequence[Any] = node.actions
+    elif isinstance(node, Chance):
+        edges = list(node.outcomes)
+    else:
+        return 0, lambda index: None
+    return len(edges), lambda index: game.next(state, edges[index])
 
 
 def _edges(
@@ -153,6 +254,7 @@ class Tables:
 def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tables:
     """Chance probabilities and payoffs of all states."""
     chances: dict[bytes, int] = {}
+    size = 8 * prior.size
     payoffs: dict[tuple[float, int], int] = {}
     keys: dict[Hashable, int] = {}
     chance_table: list[np.ndarray] = []
@@ -164,8 +266,10 @@ def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tab
         number = -1
         if isinstance(node, Chance):
             for outcome, given in node.outcomes.items():
+                # One more, and all of them again in one array.
+                reserve(size * (len(chance_table) + 2))
                 table = checked_chance(given, outcome, prior.shape, states.where(index))
-                row = chances.setdefault(table.tobytes(), len(chances))
+                row = chances.setdefault(fingerprint(table), len(chances))
                 if row == len(chance_table):
                     chance_table.append(np.array(table))
                 rows.append(row)
@@ -173,6 +277,7 @@ def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tab
             coefficient = checked_coefficient(node, states.where(index))
             key = keys.setdefault(node.matrix, len(keys))
             if key == len(matrix_table):
+                reserve(size * prior.ndim * (len(matrix_table) + 3))
                 matrix_table.append(checked_matrix(game, node, prior.shape, states.where(index)))
             number = payoffs.setdefault((coefficient, key), len(payoffs))
         chance.append(rows)
@@ -235,7 +340,7 @@ def _state_arrays(states: States, tables: Tables) -> StateArrays:
 
 
 def _unfold(
-    states: States, tables: Tables, prior: np.ndarray, memory_limit: int
+    states: States, tables: Tables, prior: np.ndarray, budget: Budget
 ) -> tuple[PublicTree, np.ndarray]:
     """The tree that the states unfold into, and the state of each of its nodes."""
     of = _state_arrays(states, tables)
@@ -254,13 +359,10 @@ def _unfold(
     while len(level):
         children = of.n_children[level]
         total = int(children.sum())
-        if (needed := (nodes + total) * BYTES_PER_NODE) > memory_limit:
-            raise MemoryLimitError(
-                f"unfolding the public tree of {states.name} ({nodes + total:,} public nodes or "
-                "more)",
-                needed,
-                memory_limit,
-            )
+        budget.reserve(
+            (nodes + total) * BYTES_PER_NODE,
+            f"{budget.what} ({nodes + total:,} public nodes or more)",
+        )
         parent = np.arange(first_of_level, first_of_level + len(level), dtype=np.int32)
         ends = np.cumsum(children)
         step = np.arange(total) + np.repeat(of.first_step[level] - (ends - children), children)

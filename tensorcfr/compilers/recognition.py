@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._util.limits import HAND_PAIRS_PER_DEAL, SHARE_DECIMALS
+from .._util.memory import reserve
 from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, HistoryTree, PublicTree
 from ..model.labels import PublicGame
 from ..model.levels import levels, levels_below_root
 from .histories import WalkedGame
-from .tables import ChanceProducts, smallest_int
+from .tables import ChanceProducts, fingerprint, smallest_int
 
 
 @dataclass
@@ -310,6 +311,7 @@ def _tables(
     place = np.full(cells.nodes, -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
     used = np.flatnonzero(place[cells.node] >= 0)
+    reserve(2 * 8 * len(wanted) * value.shape[1] * cells.hands[0] * cells.hands[1])
     tables = np.zeros((len(wanted), value.shape[1], *cells.hands))
     tables[place[cells.node[used]], :, cells.first[used], cells.second[used]] = value[used]
     known: dict[bytes, int] = {}
@@ -317,7 +319,7 @@ def _tables(
     number = np.full(cells.nodes, -1, dtype=np.int64)
     for index, table in enumerate(tables):
         rounded = table if decimals is None else np.round(table, decimals)
-        row = known.setdefault((rounded + 0.0).tobytes(), len(distinct))
+        row = known.setdefault(fingerprint(rounded + 0.0), len(distinct))
         if row == len(distinct):
             distinct.append(index)
         number[wanted[index]] = row

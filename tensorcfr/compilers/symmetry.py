@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.memory import reserve
 from ..model.arrays import CHANCE, PublicTree, SequenceForm
 from ..model.levels import levels_below_root
 from .colours import (
@@ -179,6 +180,7 @@ def _masses(
         here = members[:, first[one] : first[one + 1]]
         number = known.setdefault(here.tobytes(), len(masses))
         if number == len(masses):
+            reserve(8 * (2 * here.shape[1] + 1) * tree.prior.size)
             tables = tree.weight_table[here[0]] * here[1][:, None, None]
             masses.append(folded(tree.prior * tables.sum(axis=0)))
         weight[one] = number
@@ -232,6 +234,7 @@ def _payoffs(
         hash_pair(sums, as_uint64(weight[at])), return_index=True, return_inverse=True
     )
     ends = np.append(first, len(coefficients))
+    reserve(8 * (len(example) + 4) * 2 * mass[0].size)
     tables = np.empty((len(example), 2, *mass.shape[1:]))
     for table, group in zip(tables, example.tolist(), strict=True):
         members = slice(ends[group], ends[group + 1])

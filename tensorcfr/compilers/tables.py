@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
+
+from .._util.memory import reserve
+
+BYTES_PER_DEAL = 80
+"""What looking for symmetries takes per deal of each payoff table: ten arrays of numbers."""
 
 
 class ChanceProducts:
@@ -20,7 +26,7 @@ class ChanceProducts:
         self.chance_table = chance_table
         self.table = [np.ones(shape)]
         """The distinct products, float64 (hands of player 0, ...) each; row 0 is the root's."""
-        self._row_of = {self.table[0].tobytes(): 0}
+        self._row_of = {fingerprint(self.table[0]): 0}
         self._after: dict[tuple[int, int], int] = {}
 
     def after(self, weight: np.ndarray, chance: np.ndarray) -> np.ndarray:
@@ -47,13 +53,20 @@ class ChanceProducts:
         """The row of the product of a row and a chance step."""
         if (weight, chance) not in self._after:
             # Probabilities for deals that cannot get here may be anything, even nan.
+            reserve(self.table[0].nbytes * (len(self.table) + 2))
             given = np.where(self.table[weight] > 0, self.chance_table[chance], 0.0)
             product = self.table[weight] * given
-            row = self._row_of.setdefault(product.tobytes(), len(self.table))
+            row = self._row_of.setdefault(fingerprint(product), len(self.table))
             if row == len(self.table):
                 self.table.append(product)
             self._after[weight, chance] = row
         return self._after[weight, chance]
+
+
+def fingerprint(table: np.ndarray) -> bytes:
+    """A digest that tells a table from others, in place of its bytes, of which there may be
+    gigabytes."""
+    return hashlib.blake2b(np.ascontiguousarray(table).data, digest_size=32).digest()
 
 
 def smallest_int(values: Sequence[int] | np.ndarray) -> np.ndarray:

@@ -57,6 +57,7 @@ def _number_infosets(
         infoset_labels=tuple(labels[i] for i in order.tolist()),
         infoset_actions=tuple(named[actions[i]] for i in order.tolist()),
         outcome_labels=tuple(walked.outcome_labels),
+        unit=walked.unit,
         **views,
     )
     check(game)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .._util.arguments import Whole, checked
 from ..formats.policies import find_policy
 from ..kernels import evaluation as kernels
 from ..kernels.locks import impose
+from ..model.arguments import LOCKS, Compiled
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
@@ -57,8 +59,9 @@ class BestResponse:
     """The others' strategies, with the player's own replaced by a pure best response."""
 
 
+@checked()
 def evaluate(
-    game: CompiledGame, policy: PolicyLike, *, locks: LocksLike | None = None
+    game: Compiled, policy: PolicyLike, *, locks: Annotated[LocksLike | None, LOCKS] = None
 ) -> Evaluation:
     """Expected values and best-response values of a policy; costs about one iteration.
 
@@ -82,11 +85,16 @@ def evaluate_probabilities(
     """As :func:`evaluate`, from float64 (sequences,) behaviour probabilities."""
     reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
     kernels.realization_plan(game.form, probabilities, reach)
-    return evaluate_plan(game.form, reach, scratch, locks)
+    return evaluate_plan(game.form, reach, scratch, locks, unit=game.unit)
 
 
 def evaluate_plan(
-    form: SequenceForm, reach: np.ndarray, scratch: np.ndarray, locks: LockedLanes | None = None
+    form: SequenceForm,
+    reach: np.ndarray,
+    scratch: np.ndarray,
+    locks: LockedLanes | None = None,
+    *,
+    unit: float = 1.0,
 ) -> Evaluation:
     """As :func:`evaluate`, from own reaches.
 
@@ -95,11 +103,12 @@ def evaluate_plan(
         reach: float (sequences,): own reach of every player's sequences.
         scratch: float (sequences,): modified.
         locks: Locked infosets, which the reaches play already.
+        unit: That of the game.
     """
     players = form.n_players
     expected, best = np.empty(players), np.empty(players)
     kernels.evaluate(form, reach, scratch, expected, best, locks)
-    return Evaluation(tuple(expected.tolist()), tuple(best.tolist()))
+    return Evaluation(tuple((expected * unit).tolist()), tuple((best * unit).tolist()))
 
 
 def expected_values(
@@ -121,8 +130,13 @@ def exploitability(
     return evaluate(game, policy, locks=locks).exploitability
 
 
+@checked()
 def best_response(
-    game: CompiledGame, policy: PolicyLike, player: int, *, locks: LocksLike | None = None
+    game: Compiled,
+    policy: PolicyLike,
+    player: Annotated[int, Whole(0)],
+    *,
+    locks: Annotated[LocksLike | None, LOCKS] = None,
 ) -> BestResponse:
     """A pure best response of one player to the others' strategies.
 
@@ -133,14 +147,16 @@ def best_response(
     Raises:
         ValueError: There is no such player, or the policy is not one for this game.
     """
-    if isinstance(player, bool) or player not in range(game.n_players):
-        raise ValueError(f"{game.name} has players 0 to {game.n_players - 1}, not {player!r}")
+    if player >= game.n_players:
+        raise ValueError(
+            f"player must be one of {game.name}, 0 to {game.n_players - 1}, not {player}"
+        )
     strategy, lanes = _locked(game, policy, locks)
     reach, value = np.empty(game.n_sequences), np.empty(game.n_sequences)
     kernels.realization_plan(game.form, strategy, reach)
     kernels.best_response(game.form, player, reach, value, strategy, lanes)
     empty = int(game.form.player_sequences[player])
-    return BestResponse(float(value[empty]), Policy(game, strategy))
+    return BestResponse(float(value[empty]) * game.unit, Policy(game, strategy))
 
 
 def _locked(

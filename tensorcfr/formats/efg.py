@@ -323,7 +323,8 @@ def save_efg(game: CompiledGame, path: str | Path) -> Path:
     """Write a game as a ``.efg`` file, which Gambit reads, too.
 
     :func:`tensorcfr.compile_game` reads the same histories back, with the same labels and bits; of
-    a game that was compiled history by history, all arrays are the same.
+    a game that was compiled history by history, all arrays are the same, but for what is said
+    of probabilities below.
 
     Probabilities of chance are written as fractions that sum to exactly 1 and round to the game's
     own (where the game's own do not sum to 1 but for rounding, they are scaled); utilities with as
@@ -361,7 +362,7 @@ def efg_lines(game: CompiledGame, *, plain: bool = False) -> Iterator[str]:
     first_child, player_of, infoset_of = (
         array.tolist() for array in (tree.first_child, tree.player, tree.infoset)
     )
-    distinct_pay, outcome_of = np.unique(tree.utility, axis=0, return_inverse=True)
+    distinct_pay, outcome_of = np.unique(tree.utility * game.unit, axis=0, return_inverse=True)
     outcome_at = dict(zip(tree.terminal.tolist(), (outcome_of.ravel() + 1).tolist(), strict=True))
     offset = game.form.player_infosets.tolist()
     chance_number: dict[tuple[tuple[int, ...], tuple[float, ...]], int] = {}

@@ -226,7 +226,7 @@ def _payoffs(game: CompiledGame, plans: list[list[Plan]]) -> np.ndarray:
         for player, own in enumerate(plans)
     ]
     chance = follow(np.where(tree.player[parent] == CHANCE, tree.probability, 1.0))
-    table = chance * tree.utility.T
+    table = chance * (tree.utility.T * game.unit)
     for own in reach:
         # (players, plans so far, terminals) by (plans, terminals): terminals stay to the end.
         table = table[..., None, :] * own

@@ -81,6 +81,10 @@ class OpenSpielGame(Game):
         self._labels: set[str] = set()
         self._terminals: dict[tuple[float, ...], Terminal] = {}
 
+    def __copy__(self) -> OpenSpielGame:
+        """The same game, of which nothing has been met."""
+        return OpenSpielGame(self.game)
+
     @property
     def name(self) -> str:
         """``openspiel:`` and OpenSpiel's string; :func:`tensorcfr.compile_game` reads it back, if

@@ -15,8 +15,8 @@ from ..model.game import CompiledGame
 from ..model.policy import SUM_TOLERANCE, Policy, suggest_label
 from .tables import SequenceTable, chunks, find_format
 
-Row = tuple[str, str, str, Any]
-"""Place in the source, infoset label, action label, probability."""
+Row = tuple[int, Any, Any, Any]
+"""Number of the row in its source, infoset label, action label, probability."""
 
 PROBABILITY = "probability"
 """The column of a table that holds the policy."""
@@ -102,8 +102,15 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
     )
 
 
-def policy_of_rows(game: CompiledGame, rows: Iterable[Row]) -> Policy:
+def policy_of_rows(
+    game: CompiledGame, rows: Iterable[Row], name_row: Callable[[int], str]
+) -> Policy:
     """A policy from rows in any order.
+
+    Args:
+        game: The game.
+        rows: The rows.
+        name_row: What error messages call a row.
 
     Raises:
         ValueError: An infoset or action is unknown or given twice, or an infoset is missing or
@@ -127,22 +134,26 @@ def policy_of_rows(game: CompiledGame, rows: Iterable[Row]) -> Policy:
                 found = game.infoset_index.get(label) if isinstance(label, str) else None
                 if found is None:
                     hint = suggest_label(game, str(label))
-                    raise ValueError(f"{place}: {game.name} has no infoset {label!r}; {hint}")
+                    raise ValueError(
+                        f"{name_row(place)}: {game.name} has no infoset {label!r}; {hint}"
+                    )
                 last, infoset, actions = label, found, game.infoset_actions[found]
             if action not in actions:
                 raise ValueError(
-                    f"{place}: infoset {label!r} has no action {action!r}; "
+                    f"{name_row(place)}: infoset {label!r} has no action {action!r}; "
                     f"{suggest(str(action), actions)}"
                 )
             at = game.sequences(infoset)
             sequence = at.start + at.step * actions.index(action)
         if given[sequence]:
-            raise ValueError(f"{place}: action {action!r} of infoset {label!r} is given twice")
+            raise ValueError(
+                f"{name_row(place)}: action {action!r} of infoset {label!r} is given twice"
+            )
         given[sequence] = True
         try:
             probabilities[sequence] = float(number)
         except (TypeError, ValueError):
-            raise ValueError(f"{place}: {number!r} is not a probability") from None
+            raise ValueError(f"{name_row(place)}: {number!r} is not a probability") from None
     _check_distributions(game, probabilities, given)
     return Policy(game, probabilities)
 
@@ -186,14 +197,14 @@ def _read_csv(game: CompiledGame, path: Path) -> Policy:
         columns = next(reader, [])
         at = [_column(columns, name, str(path)) for name in ("infoset", "action", PROBABILITY)]
         for cells in reader:
-            place = f"{path}:{reader.line_num}"  # type: ignore[attr-defined]
+            line: int = reader.line_num  # type: ignore[attr-defined]
             if len(cells) != len(columns):
-                raise ValueError(f"{place}: {len(cells)} cells, but {len(columns)} columns")
-            yield place, *(cells[index] for index in at)  # type: ignore[misc]
+                raise ValueError(f"{path}:{line}: {len(cells)} cells, but {len(columns)} columns")
+            yield line, *(cells[index] for index in at)  # type: ignore[misc]
 
     with open(path, encoding="utf-8-sig", newline="") as file:
         try:
-            return policy_of_rows(game, rows(csv.reader(file)))
+            return policy_of_rows(game, rows(csv.reader(file)), lambda line: f"{path}:{line}")
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"cannot read {path}: {error}") from error
 
@@ -214,14 +225,9 @@ def _read_json(game: CompiledGame, path: Path) -> Policy:
                 raise ValueError(f"{path}: infoset {label!r} has {row!r}, not its actions")
             for action, cell in row.items():
                 # A table of values has more than the probability.
-                yield (
-                    str(path),
-                    label,
-                    action,
-                    (cell.get(PROBABILITY) if isinstance(cell, dict) else cell),
-                )
+                yield 0, label, action, cell.get(PROBABILITY) if isinstance(cell, dict) else cell
 
-    return policy_of_rows(game, rows())
+    return policy_of_rows(game, rows(), lambda _: str(path))
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -240,23 +246,32 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path) as file:
+        # Each label is made once per batch, and not once per row.
+        with parquet.ParquetFile(path, read_dictionary=["infoset", "action"]) as file:
             names = ["infoset", "action", PROBABILITY]
             for name in names:
                 _column(file.schema_arrow.names, name, str(path))
             batches = file.iter_batches(columns=names)
-            return policy_of_rows(game, _arrow_rows(batches, str(path)))
+            return policy_of_rows(game, _arrow_rows(batches), lambda row: f"{path}: row {row}")
     except pa.ArrowException as error:
         raise ValueError(f"cannot read {path}: {error}") from error
 
 
-def _arrow_rows(batches: Iterable[Any], source: str) -> Iterator[Row]:
+def _arrow_rows(batches: Iterable[Any]) -> Iterator[Row]:
     row = 0
     for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in ("infoset", "action", PROBABILITY)]
+        columns = [_values(batch.column(name)) for name in ("infoset", "action", PROBABILITY)]
         for label, action, number in zip(*columns, strict=True):
-            yield f"{source}: row {row}", label, action, number
+            yield row, label, action, number
             row += 1
+
+
+def _values(column: Any) -> list[Any]:
+    """A column of Arrow as Python objects, those of a dictionary made once."""
+    if not hasattr(column, "dictionary"):
+        return column.to_pylist()
+    labels = column.dictionary.to_pylist()
+    return [None if code is None else labels[code] for code in column.indices.to_pylist()]
 
 
 def _read_npz(game: CompiledGame, path: Path) -> Policy:
@@ -291,10 +306,11 @@ def _of_table(game: CompiledGame, table: Any) -> Policy:
     for name in ("infoset", "action", PROBABILITY):
         _column(columns, name, "the table")
     if hasattr(table, "to_batches"):
-        return policy_of_rows(game, _arrow_rows(table.to_batches(), "the table"))
-    parts = [table[name].tolist() for name in ("infoset", "action", PROBABILITY)]
-    rows = ((f"the table: row {row}", *cells) for row, cells in enumerate(zip(*parts, strict=True)))
-    return policy_of_rows(game, rows)
+        rows = _arrow_rows(table.to_batches())
+    else:
+        parts = [table[name].tolist() for name in ("infoset", "action", PROBABILITY)]
+        rows = ((row, *cells) for row, cells in enumerate(zip(*parts, strict=True)))
+    return policy_of_rows(game, rows, lambda row: f"the table: row {row}")
 
 
 def _of_openspiel(game: CompiledGame, policy: Any) -> Policy:

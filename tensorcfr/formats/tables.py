@@ -99,6 +99,9 @@ class SequenceTable:
     columns: Mapping[str, np.ndarray]
     """Name to float64 (sequences,); the entries of empty sequences are in no row."""
 
+    def __repr__(self) -> str:
+        return f"<SequenceTable of {self.game.name}: {', '.join(self.columns)}>"
+
     def __len__(self) -> int:
         return self.game.n_sequences - self.game.n_players
 

@@ -1,6 +1,6 @@
 """The built-in games, by name.
 
-A game file says rules and nothing else; this registry gives them names.
+A game's file has its rules and nothing else; this registry gives them names.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .._util.arguments import brief, checks_of
 from .._util.specs import parse_spec
 from ..errors import GameError, suggest
 from ..rules import Game, PublicTreeGame
@@ -34,8 +35,14 @@ class GameEntry:
 
     @property
     def description(self) -> str:
-        """The first line of what ``make`` says about itself."""
+        """The first line of the docstring of ``make``."""
         return (inspect.getdoc(self.make) or "").split("\n", 1)[0].rstrip(".")
+
+    @property
+    def ranges(self) -> dict[str, str]:
+        """What each parameter must be, in words, where that is declared."""
+        make = vars(self.make)["__init__"] if isinstance(self.make, type) else self.make
+        return {name: str(check) for name, (check, _) in checks_of(make).items()}
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -76,7 +83,7 @@ def make_game(spec: str, **parameters: Any) -> Rules:
 
     Args:
         spec: A name, ``"leduc"``, or a name with parameters, ``"leduc(ranks=4, suits=2)"``.
-        parameters: More parameters; they win over those in ``spec``.
+        parameters: More parameters; they take precedence over those in ``spec``.
 
     Raises:
         GameError: There is no such game, no such parameter, or no such value.
@@ -85,16 +92,17 @@ def make_game(spec: str, **parameters: Any) -> Rules:
         name, given = parse_spec(spec)
     except ValueError:
         raise GameError(
-            f"cannot read the game {spec!r}; write it as name(parameter=value, ...)"
+            f"cannot read the game {brief(spec)}; write it as name(parameter=value, ...)"
         ) from None
     entry = GAMES.get(name)
     if entry is None:
-        raise GameError(f"there is no game {name!r}; {suggest(name, GAMES)}")
+        raise GameError(f"there is no game {brief(name)}; {suggest(name, GAMES)}")
     given |= parameters
     for parameter in given:
         if parameter not in entry.parameters:
             raise GameError(
-                f"{name} has no parameter {parameter!r}; {suggest(parameter, entry.parameters)}"
+                f"{name} has no parameter {brief(parameter)}; "
+                f"{suggest(parameter, entry.parameters)}"
             )
     missing = [p for p, default in entry.parameters.items() if default is ... and p not in given]
     if missing:
@@ -106,4 +114,4 @@ def make_game(spec: str, **parameters: Any) -> Rules:
     except ValueError as error:
         raise GameError(str(error)) from error
     except TypeError as error:
-        raise GameError(f"{name} cannot take {given}: {error}") from error
+        raise GameError(f"{name} cannot take {brief(given)}: {error}") from error

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
+
 import numpy as np
 
+from .._util.memory import reserve
+
+MOST_CARDS = 10_000
+"""Cards in a deck, at most: the joint probability of two of them takes 0.8 GB."""
 RANKS = "A23456789TJQK"
 SUITS = "shdc"
 
@@ -20,22 +27,40 @@ def rank_names(count: int) -> list[str]:
 
 def deal_without_replacement(cards: int, players: int) -> np.ndarray:
     """Joint probability of one card to each player, shape ``(cards,) * players``."""
-    held = np.indices((cards,) * players).reshape(players, -1)
-    distinct = np.ones(held.shape[1], dtype=bool)
-    for player in range(1, players):
-        distinct &= (held[:player] != held[player]).all(axis=0)
-    return (distinct / distinct.sum()).reshape((cards,) * players)
+    reserve(2 * 8 * cards**players)
+    held = np.ogrid[(slice(cards),) * players]
+    distinct = np.ones((cards,) * players, dtype=bool)
+    for one, other in combinations(held, 2):
+        distinct &= one != other
+    return distinct / distinct.sum()
+
+
+def dealt_to_board(cards: int, players: int) -> Iterator[np.ndarray]:
+    """Probability of each board card, given one card in the hand of each player.
+
+    Yields:
+        float64 ``(cards,) * players``, one for each card; 0 for deals in which somebody holds it.
+    """
+    # Whoever asks keeps all of them.
+    reserve(8 * cards ** (players + 1) + 2 * cards**players)
+    held = np.ogrid[(slice(cards),) * players]
+    for card in range(cards):
+        free = np.ones((cards,) * players, dtype=bool)
+        for own in held:
+            free &= own != card
+        yield free / (cards - players)
 
 
 def share_pot(
     strength: np.ndarray, contributions: tuple[int, ...], folded: frozenset[int] | tuple[()] = ()
 ) -> np.ndarray:
-    """What each player wins or loses when the best hand takes the pot and ties share it.
+    """The chips that each player wins or loses if the best hand takes the pot and ties share it.
 
     ``strength`` holds, for each player and each deal, the rank of the player's hand (larger
-    wins), shape (n_players, ...); those who ``folded`` cannot win.  The result has the same
+    wins), shape (n_players, ...); players who ``folded`` cannot win.  The result has the same
     shape, in chips.
     """
+    reserve(5 * strength.size * 8)
     contesting = np.array(strength, dtype=np.float64)
     for player in folded:
         contesting[player] = -np.inf

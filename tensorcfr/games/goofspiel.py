@@ -5,48 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 from operator import getitem
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
+from .._util.arguments import Flag, OneOf, Whole, checked
 from ..rules import Chance, Decision, Game, Terminal
 
 PrizeOrder = Literal["descending", "ascending", "random"]
 Payment = Literal["win_loss", "point_difference", "total_points"]
 
 Cards = tuple[int, ...]
-"""Cards in a hand, prizes, or everybody's bids or points."""
+"""Cards in a hand, prizes, or the bids or points of all players."""
 State = tuple[Decision | Chance | Terminal, Any, tuple["Seat", ...]]
-"""What is at this history; what each action leads to; who else bids in this round, in turn."""
+"""The node of this history; the next states by action; the seats still to bid in this round."""
 
 NOBODY = -1
-"""Who wins a round in which the highest bid is tied."""
+"""The winner of a round in which the highest bid is tied."""
 
 
 class Goofspiel(Game):
     """Goofspiel, or the game of pure strategy: bid your cards for the prizes.
 
-    Everybody holds the cards 1 to ``cards``, and as many prizes, worth 1 to ``cards`` points,
-    are turned up one after the other.  For each, everybody lays down one card unseen; the
-    highest takes the prize, which goes to nobody if the highest are tied, and the cards laid
-    are gone.  The last cards play themselves.
+    Every player holds the cards 1 to ``cards``, and as many prizes, worth 1 to ``cards`` points,
+    are turned up one after the other.  For each prize, every player lays down one card face down;
+    the highest card takes the prize, nobody if the highest are tied, and the cards are discarded.
+    The last cards are played automatically.
 
     Written as a tree, the players bid in turn and do not see the bids of the round.
 
     Args:
         cards: Cards in a hand, and prizes, at least 2; 13 in the full game.
-        imperfect_information: Whether the players are told only who won each prize, and not
-            what the others bid.
+        imperfect_information: Whether the players see only the winner of each prize, and not the
+            bids of the others.
         prizes: The order in which the prizes come; ``"random"`` puts a chance node before
             every round but the last.
-        payoff: What the end pays: ``"win_loss"``, 1 shared by those with the most points and
-            -1 shared by the others (0 if all have the same); ``"point_difference"``, points
-            minus the mean of everybody's; ``"total_points"``, points.
+        payoff: Utilities: ``"win_loss"``, 1 shared by the players with the most points and -1
+            shared by the others (0 if all have the same); ``"point_difference"``, points minus
+            the mean of all players; ``"total_points"``, points.
         players: 2 or more.
 
     Actions are cards.  Infoset labels are the player, the rounds played and the prize at
     stake.  ``"P0 4:1- 3:2= 2?"`` lost the 4 with a bid of 1, tied for the 3 with a 2, and now
     bids for the 2; ``+`` is a prize won.  With three players or more, ``-`` is followed by the
-    winner: ``"P0 3:1-2 2?"``.  With perfect information, a round is everybody's bids, player
-    0's first: ``"P0 4:1,3 3:2,2 2?"``.
+    winner: ``"P0 3:1-2 2?"``.  With perfect information, a round is the bids of all
+    players, player 0's first: ``"P0 4:1,3 3:2,2 2?"``.
 
     The defaults equal OpenSpiel's ``turn_based_simultaneous_game(game=goofspiel(
     imp_info=True,num_cards=4,points_order=descending,returns_type=win_loss))``: 1,077
@@ -61,25 +62,22 @@ class Goofspiel(Game):
     games", PhD thesis, University of Alberta, 2013.
     """
 
+    @checked("goofspiel")
     def __init__(
         self,
         *,
-        cards: int = 4,
-        imperfect_information: bool = True,
-        prizes: PrizeOrder = "descending",
-        payoff: Payment = "win_loss",
-        players: int = 2,
+        cards: Annotated[int, Whole(2, 100)] = 4,
+        imperfect_information: Annotated[bool, Flag()] = True,
+        prizes: Annotated[PrizeOrder, OneOf(get_args(PrizeOrder))] = "descending",
+        payoff: Annotated[Payment, OneOf(get_args(Payment))] = "win_loss",
+        players: Annotated[int, Whole(2, 10)] = 2,
     ) -> None:
-        _check_count("cards", cards)
-        _check_count("players", players)
-        _check_choice("prizes", prizes, get_args(PrizeOrder))
-        _check_choice("payoff", payoff, get_args(Payment))
         self.n_players = players
         self.cards = cards
         self.imperfect_information = imperfect_information
         self.prizes = prizes
         self.payoff = payoff
-        # Every infoset, news and ending is made once: a million histories share few of them.
+        # Infosets, announcements and endings are made once: many histories share few of them.
         self._told = Memo(self._tell)
         self._news = Memo(Told)
         self._endings = Memo(self._last_bids)
@@ -121,7 +119,7 @@ class Goofspiel(Game):
         return chance, {prize: play(prize) for prize in prizes}, ()
 
     def _bidding(self, seats: tuple[Seat, ...]) -> State:
-        """Everybody is about to bid, player 0 first."""
+        """The state before the bids of a round, player 0 first."""
         first = seats[0]
         after: Any
         if len(first.to_come) > 1:
@@ -132,7 +130,7 @@ class Goofspiel(Game):
         return first.decision, after, seats[1:]
 
     def _after_round(self, seats: tuple[Seat, ...], bids: Cards) -> dict[int, State]:
-        """What each bid of the last player leads to, after the others' ``bids``."""
+        """The next state for each bid of the last player, after the others' ``bids``."""
         prizes = seats[0].to_come
         return {
             bid: self._turn_up(prizes, partial(self._move_on, seats, (*bids, bid)))
@@ -140,11 +138,11 @@ class Goofspiel(Game):
         }
 
     def _move_on(self, seats: tuple[Seat, ...], bids: Cards, prize: int) -> State:
-        """Everybody hears of the bids and of the next prize."""
+        """The next round, after the bids and the next prize are announced."""
         return self._bidding(tuple(map(getitem, seats, self._told[bids, prize])))
 
     def _tell(self, bids: Cards, prize: int) -> tuple[Told, ...]:
-        """What each player hears; what sounds the same is one object."""
+        """The announcement to each player; equal announcements are one object."""
         winner = _winner(bids)
         return tuple(
             self._news[self._words(player, bids), bid, winner, prize]
@@ -163,9 +161,9 @@ class Goofspiel(Game):
     def _last_bids(
         self, points: Cards, prize: int, last_prize: int, hands: tuple[Cards, ...]
     ) -> Any:
-        """Where the last choice ends, as ``result[bid of player 0][bid of player 1]...``.
+        """The ends by the last bids, as ``result[bid of player 0][bid of player 1]...``.
 
-        Many histories share it: points and hands matter, not how they came about.
+        Many histories share them: they depend on points and hands only.
         """
 
         def end(winners: Any) -> Any:
@@ -183,7 +181,7 @@ class Goofspiel(Game):
         return Terminal(self._utilities(total)), None, ()
 
     def _utilities(self, points: Cards) -> tuple[float, ...]:
-        """What the points pay."""
+        """Utilities of the final points."""
         if self.payoff == "total_points":
             return tuple(float(own) for own in points)
         if self.payoff == "point_difference":
@@ -229,7 +227,7 @@ class Round:
 
 
 class Told:
-    """What a player is told after a round, with the next prize."""
+    """The announcement to a player after a round, with the next prize."""
 
     __slots__ = ("bid", "prize", "winner", "words")
 
@@ -264,14 +262,14 @@ class Seat(dict[Told, "Seat"]):
 
 @cache
 def _winner(bids: Cards) -> int:
-    """Who laid the highest card, or ``NOBODY``."""
+    """The player with the highest card, or ``NOBODY``."""
     highest = max(bids)
     return bids.index(highest) if bids.count(highest) == 1 else NOBODY
 
 
 @cache
 def _last_winners(hands: tuple[Cards, ...], bids: Cards = ()) -> Any:
-    """Who wins the last two prizes, as ``result[bid of player 0][bid of player 1]...``."""
+    """The winners of the last two prizes, as ``result[bid of player 0][bid of player 1]...``."""
     if len(bids) < len(hands):
         return {bid: _last_winners(hands, (*bids, bid)) for bid in hands[len(bids)]}
     kept = tuple(sum(hand) - bid for hand, bid in zip(hands, bids, strict=True))
@@ -290,13 +288,3 @@ def _award(points: Cards, prize: int, winner: int) -> Cards:
 def _without(cards: Cards, played: int) -> Cards:
     """The cards that are left."""
     return tuple([card for card in cards if card != played])
-
-
-def _check_count(name: str, value: int) -> None:
-    if not isinstance(value, int) or value < 2:
-        raise ValueError(f"goofspiel: {name} must be a whole number, at least 2, not {value!r}")
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"goofspiel: {name} must be one of {', '.join(choices)}, not {value!r}")

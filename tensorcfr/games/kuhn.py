@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
+from .._util.arguments import OneOf, Whole, checked
 from ..rules import Decision, Payoff, PublicTreeGame
-from .cards import deal_without_replacement, rank_names, share_pot
+from .cards import MOST_CARDS, deal_without_replacement, rank_names, share_pot
 
 
 class KuhnPoker(PublicTreeGame):
-    """Kuhn poker: everybody antes 1 and holds one card; one bet of 1 may be made.
+    """Kuhn poker: every player antes 1 and holds one card; one bet of 1 may be made.
 
     In turn each player passes or bets.  After a bet the others, once each, match it ("bet")
     or fold ("pass"); if nobody bets, all show.  The highest card among those still in takes
@@ -30,9 +33,13 @@ class KuhnPoker(PublicTreeGame):
     poker agents", AAMAS 2010.
     """
 
-    def __init__(self, *, cards: int | None = None, players: int = 2) -> None:
-        if players not in (2, 3):
-            raise ValueError(f"kuhn: players must be 2 or 3, not {players!r}")
+    @checked("kuhn")
+    def __init__(
+        self,
+        *,
+        cards: Annotated[int | None, Whole(2, MOST_CARDS)] = None,
+        players: Annotated[int, OneOf((2, 3))] = 2,
+    ) -> None:
         cards = players + 1 if cards is None else cards
         if cards < players:
             raise ValueError(f"kuhn: cards must be at least players = {players}, not {cards!r}")
@@ -41,7 +48,7 @@ class KuhnPoker(PublicTreeGame):
         self.prior = deal_without_replacement(cards, players)
 
     def node(self, betting: tuple[str, ...]) -> Decision | Payoff:
-        """Everybody acts once before a bet, and everybody else once after it."""
+        """Every player acts once before a bet, and every other player once after it."""
         players = self.n_players
         first_bet = betting.index("bet") if "bet" in betting else None
         if len(betting) == (players if first_bet is None else first_bet + players):
@@ -53,7 +60,7 @@ class KuhnPoker(PublicTreeGame):
         return Decision(len(betting) % players, label, ("pass", "bet"))
 
     def matrix(self, key: tuple[tuple[bool, ...], int]) -> np.ndarray:
-        """A showdown among those who stay, each of whom has put in ``paid``."""
+        """A showdown among the players who stay, each of whom has put in ``paid``."""
         stays, paid = key
         contributions = tuple(paid if stay else 1 for stay in stays)
         folded = frozenset(player for player, stay in enumerate(stays) if not stay)
@@ -73,5 +80,6 @@ class OneCardPoker(KuhnPoker):
     problems", 1997, in which the deck size is the parameter.
     """
 
-    def __init__(self, *, cards: int = 13) -> None:
+    @checked("one_card_poker")
+    def __init__(self, *, cards: Annotated[int, Whole(2, MOST_CARDS)] = 13) -> None:
         super().__init__(cards=cards)

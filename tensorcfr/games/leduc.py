@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import Number, OneOf, Several, Whole, checked
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .cards import SUITS, deal_without_replacement, rank_names, share_pot
+from .cards import (
+    MOST_CARDS,
+    SUITS,
+    deal_without_replacement,
+    dealt_to_board,
+    rank_names,
+    share_pot,
+)
 
 FOLD, CALL, RAISE = "fold", "call", "raise"
 
@@ -33,7 +43,7 @@ class Betting(NamedTuple):
 class LeducPoker(PublicTreeGame):
     """Leduc hold'em, a poker with two rounds of limit betting.
 
-    Everybody antes 1 and gets one card; a round of betting; one board card; a second round.
+    Every player antes 1 and gets one card; a round of betting; one board card; a second round.
     A card that pairs the board beats any other, otherwise the higher rank wins, and equals
     share the pot.
 
@@ -53,26 +63,17 @@ class LeducPoker(PublicTreeGame):
     Source: F. Southey et al., "Bayes' bluff: opponent modelling in poker", UAI 2005.
     """
 
+    @checked("leduc")
     def __init__(
         self,
         *,
-        ranks: int | None = None,
-        suits: int = 2,
-        bets: tuple[int, int] = (2, 4),
-        raise_cap: int = 2,
-        players: int = 2,
+        ranks: Annotated[int | None, Whole(1, MOST_CARDS // len(SUITS))] = None,
+        suits: Annotated[int, Whole(1, len(SUITS))] = 2,
+        bets: Annotated[tuple[int, int], Several(Number(above=0, most=1e9), length=2)] = (2, 4),
+        raise_cap: Annotated[int, Whole(0, 100)] = 2,
+        players: Annotated[int, OneOf((2, 3))] = 2,
     ) -> None:
-        if players not in (2, 3):
-            raise ValueError(f"leduc: players must be 2 or 3, not {players!r}")
         ranks = players + 1 if ranks is None else ranks
-        if ranks < 1:
-            raise ValueError(f"leduc: ranks must be at least 1, not {ranks!r}")
-        if not 1 <= suits <= len(SUITS):
-            raise ValueError(f"leduc: suits must be 1 to {len(SUITS)}, not {suits!r}")
-        if len(bets) != 2 or min(bets) <= 0:
-            raise ValueError(f"leduc: bets must be two positive sizes, not {bets!r}")
-        if raise_cap < 0:
-            raise ValueError(f"leduc: raise_cap must not be negative, not {raise_cap!r}")
         cards = ranks * suits
         if cards <= players:
             raise ValueError(
@@ -89,13 +90,13 @@ class LeducPoker(PublicTreeGame):
 
     def root(self) -> Betting:
         """The ante is in, player 0 acts."""
-        everybody = self.n_players
-        return Betting("", None, False, 0, (1,) * everybody, frozenset(), 0, everybody)
+        players = self.n_players
+        return Betting("", None, False, 0, (1,) * players, frozenset(), 0, players)
 
     def node(self, state: Betting) -> Decision | Chance | Payoff:
         """Fold is possible when there is something to call; raise below the cap."""
         if state.to_deal:
-            return Chance({card: self._deal_probability(card) for card in self.cards})
+            return Chance(self._board)
         if state.player < 0:
             return self._payoff(state)
         actions = [CALL]
@@ -145,17 +146,17 @@ class LeducPoker(PublicTreeGame):
         )
 
     def matrix(self, key: tuple[int | None, tuple[int, ...], frozenset[int]]) -> np.ndarray:
-        """What each player wins, per unit of the coefficient, for every pair of cards."""
+        """The chips that each player wins, per unit of the coefficient, for every pair of cards."""
         board, paid, folded = key
         held = np.indices(self.prior.shape) // self.suits
         ranks = len(self.cards) // self.suits
         strength = held if board is None else held + ranks * (held == board // self.suits)
         return share_pot(strength, paid, folded)
 
-    def _deal_probability(self, card: str) -> np.ndarray:
+    @cached_property
+    def _board(self) -> dict[Hashable, Any]:
         """The board is one of the cards that nobody holds."""
-        free = (np.indices(self.prior.shape) != self.cards.index(card)).all(axis=0)
-        return free / (len(self.cards) - self.n_players)
+        return dict(zip(self.cards, dealt_to_board(len(self.cards), self.n_players), strict=True))
 
     def _payoff(self, state: Betting) -> Payoff:
         """With two players all pots of a kind are one matrix, scaled."""

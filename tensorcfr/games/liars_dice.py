@@ -1,38 +1,45 @@
-"""Liar's dice (Bluff): bid on everybody's dice, or call the last bid a lie."""
+"""Liar's dice (Bluff): bid on the dice of both players, or call the last bid a lie."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations_with_replacement
-from math import factorial, prod
-from typing import NamedTuple
+from math import comb, factorial, prod
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import Flag, Several, Whole, checked
+from .._util.memory import reserve
 from ..rules import Decision, Payoff, PublicTreeGame
 
 LIAR = "liar"
+MOST_ROLLS = 100_000
+"""Hands of a player, at most."""
+Dice = Annotated[int | Sequence[int], Several(Whole(1, 50), length=2, alone=True)]
+Faces = Annotated[int, Whole(2, 100)]
 
 
 class Claim(NamedTuple):
-    """The public state: what was bid before the last bid changes nothing any more."""
+    """The public state: bids before the last one have no effect."""
 
     player: int
-    """Who acts; once the last bid is called, who made it."""
+    """The player who acts; once the last bid is called, the player who made it."""
     last: int | None
     """The last bid."""
     called: bool
 
 
 class LiarsDice(PublicTreeGame):
-    """Liar's dice for two: everybody rolls in secret, then the bids go up until one is called.
+    """Liar's dice for two: both players roll in secret, then the bids go up until one is called.
 
     A bid "3x5" says that among all dice at least three show a five.  Each bid must be higher
-    than the last: more dice, or as many of a higher face.  Whoever calls ``liar`` wins 1 if
-    the last bid is false and loses 1 if it is true.
+    than the last: more dice, or as many of a higher face.  The player who calls ``liar``
+    wins 1 if the last bid is false and loses 1 if it is true.
 
     Args:
-        dice: Dice of player 0 and of player 1; one number stands for both.
+        dice: Dice of player 0 and of player 1; one number means both.
         faces: Faces of a die.
         wild: Whether the highest face counts as every face.
         bid_wild: Whether the wild face can itself be bid.
@@ -53,19 +60,22 @@ class LiarsDice(PublicTreeGame):
 
     states_repeat = True
 
+    @checked("liars_dice")
     def __init__(
         self,
         *,
-        dice: int | tuple[int, int] = 1,
-        faces: int = 6,
-        wild: bool = True,
-        bid_wild: bool = True,
+        dice: Dice = 1,
+        faces: Faces = 6,
+        wild: Annotated[bool, Flag()] = True,
+        bid_wild: Annotated[bool, Flag()] = True,
     ) -> None:
-        counts = (dice, dice) if isinstance(dice, int) else tuple(dice)
-        if len(counts) != 2 or min(counts) < 1:
-            raise ValueError(f"liars_dice: dice must be one or two positive numbers, not {dice!r}")
-        if faces < 2:
-            raise ValueError(f"liars_dice: faces must be at least 2, not {faces!r}")
+        counts = (dice, dice) if isinstance(dice, int) else tuple(dice) * (2 // len(dice))
+        for n in counts:
+            if (made := comb(faces + n - 1, n)) > MOST_ROLLS:
+                raise ValueError(
+                    f"liars_dice: dice = {n} with faces = {faces} make {made:,} hands, "
+                    f"more than {MOST_ROLLS:,}"
+                )
         if not wild and not bid_wild:
             raise ValueError("liars_dice: bid_wild=False needs wild=True: no face is wild")
         self.wild = faces if wild else None
@@ -75,11 +85,12 @@ class LiarsDice(PublicTreeGame):
             for quantity in range(1, sum(counts) + 1)
             for face in range(1, biddable + 1)
         ]
-        rolls = [list(combinations_with_replacement(range(1, faces + 1), n)) for n in counts]
-        self.rolls = rolls
+        self.rolls = [list(combinations_with_replacement(range(1, faces + 1), n)) for n in counts]
+        rolls = self.rolls
         separator = "" if faces < 10 else "."
         self.hands = [[separator.join(map(str, roll)) for roll in own] for own in rolls]
         probabilities = [[_probability(roll, faces) for roll in own] for own in rolls]
+        reserve(2 * 8 * len(rolls[0]) * len(rolls[1]))
         self.prior = np.multiply.outer(*map(np.array, probabilities))
         names = [f"{quantity}x{face}" for quantity, face in self.bids]
         self._index = {name: index for index, name in enumerate(names)}
@@ -113,6 +124,7 @@ class LiarsDice(PublicTreeGame):
             np.array([sum(die in (face, self.wild) for die in roll) for roll in own])
             for own in self.rolls
         ]
+        reserve(4 * 8 * self.prior.size)
         bidder_wins = np.where(np.add.outer(*showing) >= quantity, 1.0, -1.0)
         to_player_0 = bidder_wins if bidder == 0 else -bidder_wins
         return np.stack([to_player_0, -to_player_0])
@@ -128,7 +140,8 @@ class Bluff(LiarsDice):
         faces: Faces of a die, the highest of them wild.
     """
 
-    def __init__(self, *, dice: int | tuple[int, int] = (1, 1), faces: int = 6) -> None:
+    @checked("bluff")
+    def __init__(self, *, dice: Dice = (1, 1), faces: Faces = 6) -> None:
         super().__init__(dice=dice, faces=faces, bid_wild=False)
 
 

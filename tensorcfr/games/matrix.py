@@ -1,13 +1,14 @@
-"""Games in normal form: everybody chooses once, at the same time; and the classics."""
+"""Games in normal form: every player chooses once, at the same time; and the classic ones."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._util.arguments import Kind, Text, checked
 from ..rules import Decision, Game, Terminal
 
 
@@ -15,7 +16,7 @@ class MatrixGame(Game):
     """A game in normal form, of your own: any number of players, any payoffs.
 
     Written as a tree, the players choose one after the other, player 0 first, and do not see
-    what the others chose.
+    the choices of the others.
 
     >>> MatrixGame([[1, -1], [-1, 1]]).n_players
     2
@@ -23,24 +24,27 @@ class MatrixGame(Game):
     'BoS'
 
     Args:
-        payoffs: What everybody gets, shape ``(n_players, actions of player 0, actions of player
-            1, ...)``; or one matrix, what the row player gets and the column player pays; or one
-            list, what a single player gets.
+        payoffs: Utilities, shape ``(n_players, actions of player 0, actions of player 1, ...)``;
+            or one matrix, which the row player gets and the column player pays; or one list, the
+            utilities of a single player.
         actions: Per player, the labels of the actions; by default they are numbered from 0.
         title: The name of the game.
 
     Infoset labels are ``"P0"``, ``"P1"``, ...: each player has one infoset.
     """
 
+    @checked("matrix")
     def __init__(
         self,
         payoffs: ArrayLike,
         *,
-        actions: Sequence[Sequence[Hashable]] | None = None,
-        title: str = "matrix",
+        actions: Annotated[
+            Sequence[Sequence[Hashable]] | None, Kind((Sequence,), "labels for each player")
+        ] = None,
+        title: Annotated[str, Text()] = "matrix",
     ) -> None:
         self.payoffs = _check_payoffs(payoffs)
-        """What everybody gets, shape ``(n_players, actions of player 0, ...)``, read-only."""
+        """Utilities, shape ``(n_players, actions of player 0, ...)``, read-only."""
         self.n_players = len(self.payoffs)
         self.actions = _check_actions(actions, self.payoffs.shape[1:])
         """Per player, the labels of the actions."""
@@ -56,11 +60,11 @@ class MatrixGame(Game):
         return self.title
 
     def root(self) -> tuple[int, Any]:
-        """A state is who chooses, and the payoffs that are still possible, as nested lists."""
+        """A state is the player who chooses, and the payoffs still possible, as nested lists."""
         return 0, np.moveaxis(self.payoffs, 0, -1).tolist()
 
     def node(self, state: tuple[int, Any]) -> Decision | Terminal:
-        """Everybody chooses once."""
+        """Every player chooses once."""
         player, payoffs = state
         return self._decisions[player] if player < self.n_players else Terminal(tuple(payoffs))
 
@@ -209,9 +213,10 @@ def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
     """A read-only copy, shape ``(n_players, actions of player 0, ...)``."""
     try:
         table = np.array(payoffs, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"matrix: payoffs must be an array of numbers whose rows are equally long ({error})"
+            "matrix: payoffs must be an array of numbers whose rows are equally long "
+            f"({str(error)[:100]})"
         ) from None
     if table.ndim == 1:
         table = table[None]

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import Whole, checked
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .cards import SUITS, deal_without_replacement, rank_names, share_pot
+from .cards import (
+    MOST_CARDS,
+    SUITS,
+    deal_without_replacement,
+    dealt_to_board,
+    rank_names,
+    share_pot,
+)
 
 FOLD, CALL = "f", "c"
 
 
 class Table(NamedTuple):
-    """The public state: what was put in, not how."""
+    """The public state: the chips in the pot, however they got there."""
 
     board: int | None
     to_deal: bool
@@ -31,13 +39,13 @@ class Table(NamedTuple):
 class NoLimitLeduc(PublicTreeGame):
     """No-limit Leduc: two rounds, one private card each, one board card, any whole bet.
 
-    Everybody antes and gets one card; a round of betting; one board card; a second round.  In
-    each round player 0 acts first.  Who faces no bet checks or bets any whole number of chips up
-    to the stack; who faces one folds, calls, or raises: puts in at least twice the amount to
-    call, or all that is left.  The last action that the cap allows in a round can only fold or
-    call.  After a bet of the whole stack that is called in the first round the board is dealt
-    and the cards are shown.  A card that pairs the board beats any other, otherwise the higher
-    rank wins, and equals share the pot.
+    Every player antes and gets one card; a round of betting; one board card; a second round.  In
+    each round player 0 acts first.  A player who faces no bet checks or bets any whole number of
+    chips up to the stack; a player who faces one folds, calls, or raises: puts in at least twice
+    the amount to call, or the rest of the stack.  The last action that the cap allows in a round
+    can only be a fold or a call.  After a bet of the whole stack that is called in the first
+    round, the board is dealt and the cards are shown.  A card that pairs the board beats any
+    other, otherwise the higher rank wins, and equals share the pot.
 
     Args:
         ranks: Number of ranks in the deck.
@@ -46,7 +54,7 @@ class NoLimitLeduc(PublicTreeGame):
         ante: Chips that each player puts in before the deal.
         cap: Actions in a round, at most.
 
-    Infoset labels are the card and what was done, each step after a space: ``c`` for check or
+    Infoset labels are the card and the public steps, each after a space: ``c`` for check or
     call, ``f`` for fold, the number of chips put in for a bet or raise, the board card:
     ``"Js"``, ``"Js 3 9 c Qh c 4"``.
 
@@ -59,24 +67,23 @@ class NoLimitLeduc(PublicTreeGame):
 
     states_repeat = True
 
+    @checked("nl_leduc")
     def __init__(
-        self, *, ranks: int = 3, suits: int = 2, stack: int = 20, ante: int = 1, cap: int = 4
+        self,
+        *,
+        ranks: Annotated[int, Whole(1, MOST_CARDS // len(SUITS))] = 3,
+        suits: Annotated[int, Whole(1, len(SUITS))] = 2,
+        stack: Annotated[int, Whole(1, 10_000)] = 20,
+        ante: Annotated[int, Whole(1, 10_000)] = 1,
+        cap: Annotated[int, Whole(2, 100)] = 4,
     ) -> None:
-        if ranks < 1:
-            raise ValueError(f"nl_leduc: ranks must be at least 1, not {ranks!r}")
-        if not 1 <= suits <= len(SUITS):
-            raise ValueError(f"nl_leduc: suits must be 1 to {len(SUITS)}, not {suits!r}")
         if ranks * suits < 3:
             raise ValueError(
                 f"nl_leduc: {ranks} ranks x {suits} suits are {ranks * suits} cards, "
                 "too few for 2 players and a board card"
             )
-        if ante < 1:
-            raise ValueError(f"nl_leduc: ante must be at least 1, not {ante!r}")
         if stack < ante:
             raise ValueError(f"nl_leduc: stack must be at least the ante, {ante}, not {stack!r}")
-        if cap < 2:
-            raise ValueError(f"nl_leduc: cap must be at least 2, not {cap!r}")
         self.suits = suits
         self.stack = stack
         self.ante = ante
@@ -84,12 +91,9 @@ class NoLimitLeduc(PublicTreeGame):
         self.cards = [rank + suit for rank in rank_names(ranks) for suit in SUITS[:suits]]
         self.hands = [self.cards] * 2
         self.prior = deal_without_replacement(len(self.cards), 2)
-        free = [
-            (np.indices(self.prior.shape) != card).all(axis=0) for card in range(len(self.cards))
-        ]
-        self._board: dict[Hashable, Any] = {
-            name: mask / (len(self.cards) - 2) for name, mask in zip(self.cards, free, strict=True)
-        }
+        self._board: dict[Hashable, Any] = dict(
+            zip(self.cards, dealt_to_board(len(self.cards), 2), strict=True)
+        )
 
     def root(self) -> Table:
         """The ante is in, player 0 acts."""
@@ -138,7 +142,7 @@ class NoLimitLeduc(PublicTreeGame):
         return table._replace(player=-1, paid=settled, acted=acted)
 
     def matrix(self, key: tuple[int | None, int | None]) -> np.ndarray:
-        """What each player wins of each other's chips, for every pair of cards."""
+        """The chips that each player wins, for every pair of cards."""
         board, folded = key
         held = np.indices(self.prior.shape) // self.suits
         ranks = len(self.cards) // self.suits

@@ -1,8 +1,8 @@
-"""The invariants of a compiled game, checked; the list itself is ``docs/data-model.md``.
+"""Checks of a compiled game against the list of invariants in ``docs/data-model.md``.
 
-:data:`INVARIANTS` has one row per line of that list, in the same order, and one module per
-group.  A row's function looks at the arrays and says what is wrong, or nothing; it may rely on
-the rows above it, so that no function meets a game whose indices lead astray.
+:data:`INVARIANTS` has one row per line of that list, in the same order; there is one module per
+group.  The function of a row returns a description of the error, or None.  It may rely on the rows
+above it, so no function follows an index that has not been checked.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._util.limits import MERGED_CHECK_LIMIT
 from ..errors import InvariantError
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
@@ -25,15 +24,13 @@ __all__ = ["INVARIANTS", "Invariant", "check"]
 def check(game: CompiledGame, *, expand: bool = False) -> None:
     """Check every invariant of a compiled game, in the order of the list.
 
-    What is said of histories is checked of a game that came in as histories.  Of hands x public
-    tree it follows from the rest of the list, which is checked without laying out their product.
-    What is said of merged games is left out for the largest games, where it takes longer than
-    compiling.
+    Invariants of histories are checked if the game came in as histories.  For private hands x
+    public tree they follow from the rest of the list, which is checked without expanding the game.
 
     Args:
         game: The game.
-        expand: Whether to check all of the list: to expand hands x public tree, and to make labels
-            that are only made when they are asked for.
+        expand: Whether to check the whole list: expand private hands x public tree, and make the
+            labels that are otherwise made on demand.
 
     Raises:
         InvariantError: One is broken; the message begins with its number and name and goes on
@@ -44,14 +41,14 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         found.add("histories")
     if game.public is not None:
         found.add("public")
-    if game.merged is not None and (expand or game.n_sequences <= MERGED_CHECK_LIMIT):
+    if game.merged is not None:
         found.add("merged")
     if not isinstance(game.infoset_labels, InfosetLabels):
         found.add("labels")
     kind = Reader if game.public is None else PublicReader
     run(kind(game, game.form), [row for row in INVARIANTS if row.of in found])
     if expand:
-        # Only what is sound can be expanded.
+        # Only after the public tree has been checked can it be expanded.
         expanded = kind(game, game.form, expand=True)
         left = {"histories", "labels"} - found
         run(expanded, [row for row in INVARIANTS if row.number[0] == "A" or row.of in left])
@@ -92,14 +89,15 @@ class Invariant(NamedTuple):
     name: str
     """The same in a few words."""
     check: Callable[[Any], str | None]
-    """What is wrong, or nothing."""
+    """Returns a description of the error, or None."""
     of: str = "form"
-    """What a game must have for it to be checked: all have a ``form``."""
+    """The view that a game must have for the row to apply; all games have a ``form``."""
 
 
 INVARIANTS = (
     Invariant("A1", "dtypes and shapes", arrays.check_array),
     Invariant("A2", "contiguous arrays", arrays.check_contiguous),
+    Invariant("A3", "whole numbers are indices", arrays.check_size),
     Invariant("T1", "parents come first", tree.check_parent, "histories"),
     Invariant("T2", "children are ranges", tree.check_child_ranges, "histories"),
     Invariant("T3", "parent and first_child agree", tree.check_child, "histories"),
@@ -166,5 +164,6 @@ INVARIANTS = (
     Invariant("L3", "action labels", labels.check_actions, "labels"),
     Invariant("L4", "outcome labels", labels.check_outcome_label),
     Invariant("L5", "public labels", labels.check_public_label, "public"),
+    Invariant("L6", "hands are outcomes", labels.check_outcome, "public"),
 )
 """The list, in the order in which it is checked."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ PUBLIC: Declared = {
 
 
 def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
-    """What the names of a view begin with, what is declared, and the arrays."""
+    """For each view: the prefix of its array names, the declaration, and the arrays."""
     game = reader.game
     yield "", declared_form(game.form), dict(named(game.form))
     if reader.has_tree:
@@ -114,16 +115,26 @@ def check_array(reader: Reader) -> str | None:
 def array_error(
     array: Any, dtype: type, dimensions: tuple[str | int, ...], sizes: dict[str, int]
 ) -> str | None:
-    """What is wrong with one array; sizes that are not known yet are entered."""
+    """The error in one array, or None.
+
+    Args:
+        array: The array.
+        dtype: Its declared dtype.
+        dimensions: Its declared shape.
+        sizes: Sizes by name of a dimension; those of the array are added where unknown.
+    """
     if not isinstance(array, np.ndarray):
         return f"is of type {type(array).__name__}, not an array"
-    if not np.issubdtype(array.dtype, dtype):
-        declared = "a signed integer" if dtype is ANY_SIGNED else np.dtype(dtype)
-        return f"is {array.dtype}, not {declared}"
+    any_size = dtype is ANY_SIGNED
+    right = np.issubdtype(array.dtype, dtype) if any_size else array.dtype == dtype
+    if not (right and array.dtype.isnative):
+        declared = "a signed integer" if any_size else np.dtype(dtype)
+        order = "" if array.dtype.isnative else " in foreign byte order"
+        return f"is {np.dtype(array.dtype.type)}{order}, not {declared}"
     if array.ndim == len(dimensions):
         for dimension, size in zip(dimensions, array.shape, strict=True):
             base, offset = split_dimension(dimension)
-            sizes.setdefault(base, size - offset)
+            sizes.setdefault(base, max(0, size - offset))
     wanted = tuple(
         sizes.get(base, 0) + offset if base else offset
         for base, offset in map(split_dimension, dimensions)
@@ -134,6 +145,7 @@ def array_error(
     return None
 
 
+@cache
 def split_dimension(dimension: str | int) -> tuple[str, int]:
     """``"players - 1"`` as ``("players", -1)``, and 9 as ``("", 9)``."""
     if isinstance(dimension, int):
@@ -142,10 +154,28 @@ def split_dimension(dimension: str | int) -> tuple[str, int]:
     return base, int((offset or "0").replace(" ", ""))
 
 
+LEAST, MOST = -2, 1 << 32
+"""What whole numbers of a game may be: sentinels, and indices of 32 bits or the end of them."""
+
+
+def check_size(reader: Reader) -> str | None:
+    """Whole numbers are of the size of indices, so that nothing overflows that is made of them."""
+    for prefix, _, arrays in views(reader):
+        for name, array in arrays.items():
+            # What small types hold is in range.
+            if array.dtype == np.int64 and array.size:
+                least, most = int(array.min()), int(array.max())
+                if least < LEAST or most > MOST:
+                    return f"{prefix}{name} holds {least if least < LEAST else most}"
+    return None
+
+
 def check_contiguous(reader: Reader) -> str | None:
-    """Every array is contiguous."""
+    """Every array is contiguous and aligned, as kernels take it."""
     for prefix, _, arrays in views(reader):
         for name, array in arrays.items():
             if not array.flags.c_contiguous:
                 return f"{prefix}{name} is not contiguous in C order"
+            if not array.flags.aligned:
+                return f"{prefix}{name} is not aligned"
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..payoff.blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE
-from .reader import Reader, first_true, range_error
+from .reader import Reader, first_true, outside, range_error
 
 
 def check_terminal_tiles(reader: Reader) -> str | None:
@@ -14,7 +14,7 @@ def check_terminal_tiles(reader: Reader) -> str | None:
     if blocks.n_blocks and reader.form.n_players != 2:
         return f"there are {blocks.n_blocks} blocks for {reader.form.n_players} players"
     begin, count = blocks.block[:, FIRST], blocks.block[:, COUNT]
-    if (block := first_true(count < 1)) is not None:
+    if (block := outside(count, 1, len(blocks.coefficient) + 1)) is not None:
         return f"block {block} has {count[block]} terminals"
     ends = np.append(0, np.cumsum(count))
     if (block := first_true(begin != ends[:-1])) is not None:
@@ -123,7 +123,7 @@ def check_order(reader: Reader) -> str | None:
 
 
 def check_group(reader: Reader) -> str | None:
-    """The groups of a player follow one another over his blocks; none is empty."""
+    """The groups of a player follow one another over the player's blocks; none is empty."""
     blocks = reader.blocks
     offset, owners = blocks.group_offset, blocks.player_groups
     wrong = range_error("blocks.player_groups", owners, len(offset) - 1) or range_error(

@@ -1,4 +1,4 @@
-"""Invariants H: which hands the lanes of a bucket stand for."""
+"""Invariants H: the hands of the lanes of a bucket."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ def check_lanes(reader: Reader) -> str | None:
     """The lanes are hands x public nodes."""
     form = reader.form
     hands = form.hand_rank[form.bucket_mask, -1]
-    if (bucket := first_true(form.bucket_stride * hands != form.bucket_lanes)) is not None:
+    # A stride beyond the lanes could overflow in the product.
+    wrong = (form.bucket_stride * hands != form.bucket_lanes) | (
+        form.bucket_stride > form.bucket_lanes
+    )
+    if (bucket := first_true(wrong)) is not None:
         return (
             f"bucket {bucket} has {form.bucket_lanes[bucket]} lanes for {hands[bucket]} hands "
             f"with {form.bucket_stride[bucket]} public nodes each"

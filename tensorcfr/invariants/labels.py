@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def check_count(reader: Reader) -> str | None:
 
 
 def label_error(labels: Sequence[object]) -> str | None:
-    """What is no string, or is there twice."""
+    """The label that is not a string or occurs twice, as an error; or None."""
     if not set(map(type, labels)) <= {str}:
         bad = next(label for label in labels if type(label) is not str)
         return f"{bad!r} is of type {type(bad).__name__}, not str"
@@ -80,4 +81,18 @@ def check_public_label(reader: Reader) -> str | None:
             return wrong
     if isinstance(reader.game.infoset_labels, InfosetLabels) and (doubt := game.ambiguity()):
         return f"infoset labels may be alike: {doubt}"
+    return None
+
+
+def check_outcome(reader: Reader) -> str | None:
+    """What chance deals and draws are outcomes, for whoever expands the histories."""
+    public, game = reader.game.public, reader.game
+    assert public is not None
+    if game.histories is not None:
+        return None
+    known = set(game.outcome_labels)
+    drawn = np.unique(public.tree.edge[public.tree.chance >= 0]).tolist()
+    for label in (*chain(*public.hands), *(public.edges[edge] for edge in drawn)):
+        if label not in known:
+            return f"{label!r} is none of the outcome labels"
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reader import Reader, first_true, range_error
+from .reader import Reader, first_true, outside, range_error
 
 
 def check_player_ranges(reader: Reader) -> str | None:
@@ -20,9 +20,13 @@ def check_player_ranges(reader: Reader) -> str | None:
 def check_empty_bucket(reader: Reader) -> str | None:
     """No bucket is empty."""
     form = reader.form
-    for name, least in (("level", 0), ("actions", 1), ("lanes", 1)):
+    for name, least, most in (
+        ("level", 0, len(form.bucket_level)),
+        ("actions", 1, form.n_sequences),
+        ("lanes", 1, form.n_infosets),
+    ):
         column = getattr(form, f"bucket_{name}")
-        if (bucket := first_true(column < least)) is not None:
+        if (bucket := outside(column, least, most + 1)) is not None:
             return f"bucket_{name}[{bucket}] is {column[bucket]}"
     return None
 
@@ -99,19 +103,12 @@ def check_parent_owner(reader: Reader) -> str | None:
     return None
 
 
-def outside(values: np.ndarray, low: int, high: int) -> int | None:
-    """Index of the first value that is not in a range; quick where all of them are."""
-    if not len(values) or (low <= values.min() and values.max() < high):
-        return None
-    return first_true((values < low) | (values >= high))
-
-
 def check_parent_level(reader: Reader) -> str | None:
     """An infoset is at a level below that of its parent, if that is an action."""
     form = reader.form
     for bucket, player in enumerate(reader.bucket_player.tolist()):
         level, begin = int(form.bucket_level[bucket]), int(form.bucket_infoset[bucket])
-        # What lies above are the empty sequence and the buckets before those of this level.
+        # Valid parents: the empty sequence, and the buckets before those of this level.
         same = (form.bucket_level == level) & (reader.bucket_player == player)
         low, high = int(form.player_sequences[player]), int(form.bucket_sequence[same][0])
         parents = form.infoset_parent[begin : begin + form.bucket_lanes[bucket]]
@@ -126,7 +123,7 @@ def check_parent_level(reader: Reader) -> str | None:
 
 
 def check_owner(reader: Reader) -> str | None:
-    """Who acts at a history owns its infoset."""
+    """The player who acts at a history owns its infoset."""
     tree, deciding = reader.tree, reader.deciding
     owner = reader.game.infoset_player[tree.infoset[deciding]]
     if (at := first_true(tree.player[deciding] != owner)) is not None:
@@ -161,7 +158,7 @@ def check_child_count(reader: Reader) -> str | None:
 
 
 def check_recall(reader: Reader) -> str | None:
-    """Whoever acts came by the parent sequence of the infoset."""
+    """The last own sequence of the player who acts is the parent of the infoset."""
     tree, deciding = reader.tree, reader.deciding
     last, _ = reader.last_and_reach
     came = last[tree.player[deciding], deciding]

@@ -1,15 +1,23 @@
-"""Invariants M: the merged form, and which of its sequences stands for what."""
+"""Invariants M: the merged form, and which of its sequences stands for what.
+
+These are the only invariants that look at every single sequence of a large game, so they are
+worked out by kernels, bucket by bucket.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from .._util.limits import PAYOFF_TOLERANCE
+from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_TOLERANCE
+from ..kernels import checks
+from ..kernels.iteration import multiply_share
+from ..model.arrays import SequenceForm
 from ..model.game import Merged
 from ..payoff import magnitudes, product
-from .reader import Reader, first_true
+from .reader import Reader, first_true, outside
 
 
 def merged_of(reader: Reader) -> tuple[Merged, Reader]:
@@ -26,16 +34,44 @@ def omitted_buckets(reader: Reader) -> np.ndarray:
     return np.flatnonzero(merged.sequence[form.bucket_sequence] == empty)
 
 
-def merged_with_same_reach(reader: Reader) -> np.ndarray:
-    """For every sequence the merged one that has its reach, int64 (sequences,): that of the
-    sequence before where it is left out."""
-    merged, _ = merged_of(reader)
+def _omitted(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
+    """Each such bucket: its number, its sequences, and uint32 (lanes,): the sequences before."""
     form = reader.form
-    found = merged.sequence.astype(np.int64)
     for bucket in omitted_buckets(reader).tolist():
         begin, infoset = int(form.bucket_sequence[bucket]), int(form.bucket_infoset[bucket])
         lanes = int(form.bucket_lanes[bucket])
-        found[begin : begin + lanes] = found[form.infoset_parent[infoset : infoset + lanes]]
+        yield bucket, slice(begin, begin + lanes), form.infoset_parent[infoset : infoset + lanes]
+
+
+PIECE = 1 << 20
+"""Sequences that are looked up at a time: NumPy makes indices of 64 bits of them."""
+
+
+def carry(reader: Reader, array: np.ndarray, player: int, found: np.ndarray) -> None:
+    """Of a player's sequences what an array says of the merged ones that have their reach: those
+    of the sequences before where they are left out.
+
+    Args:
+        reader: The game.
+        array: (merged sequences,).
+        player: The player.
+        found: (sequences,): modified in place, at the player's sequences.
+    """
+    sequence, form = merged_of(reader)[0].sequence, reader.form
+    begin, end = form.player_sequences[player : player + 2].tolist()
+    for at in range(begin, end, PIECE):
+        piece = slice(at, min(at + PIECE, end))
+        np.take(array, sequence[piece], out=found[piece])
+    for bucket, own, above in _omitted(reader):
+        if reader.bucket_player[bucket] == player:
+            found[own] = found[above]
+
+
+def carriers(reader: Reader) -> np.ndarray:
+    """For every sequence the merged one that has its reach, uint32 (sequences,)."""
+    found = merged_of(reader)[0].sequence.copy()
+    for _, own, above in _omitted(reader):
+        found[own] = found[above]
     return found
 
 
@@ -46,45 +82,49 @@ def check_sequence_map(reader: Reader) -> str | None:
     sequence, form = merged.sequence, reader.form
     if len(sequence) != form.n_sequences:
         return f"there are {len(sequence)} for {form.n_sequences} sequences"
-    sure = np.zeros(form.n_sequences, dtype=bool)
-    sure[form.player_sequences[:-1]] = True
-    for bucket in np.flatnonzero(form.bucket_actions == 1).tolist():
-        begin = int(form.bucket_sequence[bucket])
-        sure[begin : begin + int(form.bucket_lanes[bucket])] = True
-    for player in range(form.n_players):
-        begin, end = form.player_sequences[player : player + 2].tolist()
+    if small.form.n_sequences > form.n_sequences:
+        return f"{form.n_sequences} sequences are merged into {small.form.n_sequences}"
+    empty = form.player_sequences[:-1].tolist()
+    parts = [(player, at, at + 1, True) for player, at in enumerate(empty)]
+    shapes = (form.bucket_sequence, form.bucket_lanes, form.bucket_actions, reader.bucket_player)
+    parts += [
+        (player, begin, begin + lanes * actions, actions == 1)
+        for begin, lanes, actions, player in zip(*(s.tolist() for s in shapes), strict=True)
+    ]
+    for player, begin, end, sure in sorted(parts):
         low, high = small.form.player_sequences[player : player + 2].tolist()
+        # Of the empty sequence only the empty one, and of actions without a choice too.
+        least = low if sure else low + 1
         own = sequence[begin:end]
-        wrong = (own < low) | (own >= high) | ((own == low) & ~sure[begin:end])
-        wrong[0] |= own[0] != low
-        if (at := first_true(wrong)) is not None:
+        if begin == empty[player]:
+            high = low + 1
+        if (at := outside(own, least, high)) is not None:
             return f"{own[at]} stands for {reader.sequence(begin + at)} of player {player}"
     return None
 
 
-def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Every bucket that is not left out: its number; int64 (actions, lanes): what stands for its
-    sequences; int64 (lanes,): the merged bucket of the first action."""
-    merged, small = merged_of(reader)
+def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
+    """Every bucket that is not left out: its number; uint32 (actions, lanes): what stands for its
+    sequences."""
+    merged, _ = merged_of(reader)
     form = reader.form
     kept = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
     for bucket in kept.tolist():
         begin = int(form.bucket_sequence[bucket])
         lanes, actions = int(form.bucket_lanes[bucket]), int(form.bucket_actions[bucket])
         to = merged.sequence[begin : begin + actions * lanes].reshape(actions, lanes)
-        yield bucket, to.astype(np.int64), small.sequence_bucket(to[0])
+        yield bucket, read_only(to)
 
 
 def check_action(reader: Reader) -> str | None:
     """The actions of an infoset become those of one infoset, in order."""
     small = merged_of(reader)[1].form
-    for bucket, to, of in _buckets(reader):
-        actions = len(to)
-        wrong = small.bucket_actions[of] != actions
-        wrong |= to[0] - small.bucket_sequence[of] >= small.bucket_lanes[of]
-        steps = np.arange(actions)[:, None] * small.bucket_lanes[of]
-        wrong |= (to != to[0] + steps).any(axis=0)
-        if (lane := first_true(wrong)) is not None:
+    shapes = tuple(
+        map(read_only, (small.bucket_sequence, small.bucket_lanes, small.bucket_actions))
+    )
+    for bucket, to in _buckets(reader):
+        lane = checks.wrong_actions(to, *shapes) if len(shapes[0]) else 0
+        if lane >= 0:
             infoset = int(reader.form.bucket_infoset[bucket]) + lane
             return f"{to[:, lane].tolist()} stand for the actions of {reader.infoset(infoset)}"
     return None
@@ -93,27 +133,41 @@ def check_action(reader: Reader) -> str | None:
 def check_parent(reader: Reader) -> str | None:
     """What stands for an infoset's parent is the parent of what stands for the infoset."""
     _, small = merged_of(reader)
-    carrier = merged_with_same_reach(reader)
-    for bucket, to, of in _buckets(reader):
+    carrier = read_only(carriers(reader))
+    shapes = tuple(
+        map(
+            read_only,
+            (small.form.bucket_sequence, small.form.bucket_infoset, small.form.infoset_parent),
+        )
+    )
+    for bucket, to in _buckets(reader):
         begin, lanes = int(reader.form.bucket_infoset[bucket]), to.shape[1]
-        infoset = small.form.bucket_infoset[of] + to[0] - small.form.bucket_sequence[of]
-        parent = carrier[reader.form.infoset_parent[begin : begin + lanes]]
-        wanted = small.form.infoset_parent[infoset]
-        if (lane := first_true(parent != wanted)) is not None:
+        parents = read_only(reader.form.infoset_parent[begin : begin + lanes])
+        if (lane := checks.wrong_parents(to[0], parents, carrier, *shapes)) >= 0:
+            of = int(small.sequence_bucket(to[0, lane : lane + 1])[0])
+            at = int(to[0, lane]) - int(small.form.bucket_sequence[of])
+            infoset = int(small.form.bucket_infoset[of]) + at
             return (
-                f"infoset {infoset[lane]}, of parent {wanted[lane]}, stands for "
-                f"{reader.infoset(begin + lane)}, and {parent[lane]} for its parent"
+                f"infoset {infoset}, of parent {small.form.infoset_parent[infoset]}, stands for "
+                f"{reader.infoset(begin + lane)}, and {carrier[parents[lane]]} for its parent"
             )
     return None
 
 
+def members_of(reader: Reader) -> np.ndarray:
+    """How many sequences that are not left out each merged one stands for, uint32."""
+    _, small = merged_of(reader)
+    members = np.zeros(small.form.n_sequences, dtype=np.uint32)
+    members[small.form.player_sequences[:-1]] = 1
+    for _, to in _buckets(reader):
+        checks.count_members(to.reshape(-1), members)
+    return members
+
+
 def check_merged_use(reader: Reader) -> str | None:
     """Every merged sequence stands for one."""
-    merged, small = merged_of(reader)
-    used = np.zeros(small.form.n_sequences, dtype=bool)
-    used[merged.sequence] = True
-    if (sequence := first_true(~used)) is not None:
-        return f"merged {small.sequence(sequence)} stands for none"
+    if (sequence := first_true(members_of(reader) == 0)) is not None:
+        return f"merged {merged_of(reader)[1].sequence(sequence)} stands for none"
     return None
 
 
@@ -123,43 +177,126 @@ def check_payoff(reader: Reader) -> str | None:
 
     Opponents play alike under a random weight per merged sequence, as in P7.
     """
-    merged, small = merged_of(reader)
+    _, small = merged_of(reader)
+    players = range(reader.form.n_players)
     small_weight = np.random.default_rng(0).uniform(0.5, 1.5, small.form.n_sequences)
-    weight = small_weight[merged_with_same_reach(reader)]
-    stood_for = np.ones(reader.form.n_sequences, dtype=bool)
-    for bucket in omitted_buckets(reader).tolist():
-        begin = int(reader.form.bucket_sequence[bucket])
-        stood_for[begin : begin + int(reader.form.bucket_lanes[bucket])] = False
-    members = np.bincount(merged.sequence[stood_for], minlength=small.form.n_sequences)
-    for player in range(reader.form.n_players):
-        begin, end = reader.form.player_sequences[player : player + 2].tolist()
-        low, high = small.form.player_sequences[player : player + 2].tolist()
-        given = _passed_up(reader, player, product(reader.form, player, weight))
-        share = product(small.form, player, small_weight) / members[low:high]
-        to = merged.sequence[begin:end].astype(np.int64)
-        off = np.where(stood_for[begin:end], np.abs(given - share[to - low]), 0.0)
-        if (off <= PAYOFF_TOLERANCE * np.abs(given)).all():
-            continue
-        # What is left of a sum that cancels is compared with what was summed.
-        scale = _passed_up(reader, player, product(magnitudes(reader.form), player, weight))
-        if (at := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
-            return (
-                f"the payoffs of {reader.sequence(begin + at)} and of merged sequence {to[at]} "
-                f"differ: under one and the same weights {given[at]:.12g} and "
-                f"{share[to[at] - low]:.12g}"
-            )
+    shares = np.empty(small.form.n_sequences)
+    for player in players:
+        multiply(small.form, player, small_weight, shares)
+    shares /= members_of(reader)
+    for player in players:
+        if wrong := _wrong_payoff(reader, player, small_weight, shares):
+            return wrong
     return None
 
 
-def _passed_up(reader: Reader, player: int, payoff: np.ndarray) -> np.ndarray:
-    """A player's payoffs, those of sequences that are left out added to the sequence before."""
-    form = reader.form
-    start = int(form.player_sequences[player])
-    for bucket in omitted_buckets(reader)[::-1].tolist():
-        if reader.bucket_player[bucket] != player:
-            continue
-        begin, infoset = int(form.bucket_sequence[bucket]), int(form.bucket_infoset[bucket])
-        lanes = int(form.bucket_lanes[bucket])
-        above = form.infoset_parent[infoset : infoset + lanes].astype(np.int64) - start
-        np.add.at(payoff, above, payoff[begin - start : begin - start + lanes])
-    return payoff
+def _wrong_payoff(
+    reader: Reader, player: int, small_weight: np.ndarray, shares: np.ndarray
+) -> str | None:
+    """What is wrong with the payoffs of one player; its arrays are gone when it returns.
+
+    Args:
+        reader: The game.
+        player: The player.
+        small_weight: float64 (merged sequences,): the weights of the merged sequences.
+        shares: float64 (merged sequences,): what each of those that are merged should get.
+    """
+    weight, given = np.empty((2, reader.form.n_sequences))
+    for other in range(reader.form.n_players):
+        if other != player:
+            carry(reader, small_weight, other, weight)
+    multiply(reader.form, player, weight, given)
+    _pass_up(reader, player, given)
+    if _wrong_share(reader, player, given, shares, given) is None:
+        return None
+    # What is left of a sum that cancels is compared with what was summed.
+    scale = np.empty(reader.form.n_sequences)
+    multiply(magnitudes(reader.form), player, weight, scale)
+    _pass_up(reader, player, scale)
+    if (at := _wrong_share(reader, player, given, shares, scale)) is None:
+        return None
+    to = int(merged_of(reader)[0].sequence[at])
+    return (
+        f"the payoffs of {reader.sequence(at)} and of merged sequence {to} "
+        f"differ: under one and the same weights {given[at]:.12g} and {shares[to]:.12g}"
+    )
+
+
+def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndarray) -> None:
+    """What the payoff operator gives a player's sequences.
+
+    Args:
+        form: The game.
+        player: Whose payoffs.
+        weight: float64 (sequences,): a weight for every sequence of the other players.
+        found: float64 (sequences,): modified in place, at the player's sequences.
+    """
+    own = slice(int(form.player_sequences[player]), int(form.player_sequences[player + 1]))
+    if form.n_sequences < COMPILED_CHECK_FROM:
+        found[own] = product(form, player, weight)
+        return
+    found[own] = 0.0
+    frozen = read_only_form(form)
+    multiply_share(frozen.operator, frozen, player, 0, 1, weight, found)
+
+
+def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:
+    """Add a player's payoffs of sequences that are left out to those of the sequences before.
+
+    Args:
+        reader: The game.
+        player: The player.
+        payoff: float64 (sequences,): modified in place.
+    """
+    for bucket, own, above in reversed(list(_omitted(reader))):
+        if reader.bucket_player[bucket] == player:
+            checks.pass_up(payoff[own], read_only(above), payoff)
+
+
+def _wrong_share(
+    reader: Reader,
+    player: int,
+    given: np.ndarray,
+    shares: np.ndarray,
+    scale: np.ndarray,
+) -> int | None:
+    """The first sequence of a player whose payoff is no equal share, or None.
+
+    Args:
+        reader: The game.
+        player: Whose sequences.
+        given: float64 (sequences,): what they get.
+        shares: float64 (merged sequences,): what each of those that are merged should get.
+        scale: float64 (sequences,): what the difference is measured against.
+    """
+    form, sequence = reader.form, merged_of(reader)[0].sequence
+    empty = int(form.player_sequences[player])
+    parts = [(empty, read_only(sequence[empty : empty + 1]))]
+    parts += [
+        (int(form.bucket_sequence[bucket]), to.reshape(-1))
+        for bucket, to in _buckets(reader)
+        if reader.bucket_player[bucket] == player
+    ]
+    for begin, to in parts:
+        own = slice(begin, begin + len(to))
+        at = checks.wrong_shares(to, given[own], shares, PAYOFF_TOLERANCE, scale[own])
+        if at >= 0:
+            return begin + at
+    return None
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to, as the arrays of all games are: a kernel is compiled for
+    each kind of array."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def read_only_form(form: SequenceForm) -> SequenceForm:
+    """The same of all arrays of a form."""
+    layout: dict[str, Any] = form._asdict()
+    parts = [type(part)(*map(read_only, part)) for part in layout.pop("operator")]
+    return SequenceForm(
+        **{name: read_only(array) for name, array in layout.items()}, operator=tuple(parts)
+    )

@@ -22,6 +22,12 @@ def check_slice_ranges(reader: Reader) -> str | None:
 def check_slice_tiles(reader: Reader) -> str | None:
     """The slices follow one another over the entries."""
     payoff = reader.entries
+    # Longer ones could overflow in the sum.
+    if (at := first_true(payoff.rows > len(payoff.value) // payoff.entries)) is not None:
+        return (
+            f"slice {at} has {payoff.rows[at]} rows of {payoff.entries[at]} entries, but there are "
+            f"{len(payoff.value)}"
+        )
     ends = np.cumsum(payoff.rows * payoff.entries)
     begins = np.append(0, ends)
     if (at := first_true(payoff.offset != begins[:-1])) is not None:
@@ -32,7 +38,7 @@ def check_slice_tiles(reader: Reader) -> str | None:
 
 
 def check_row_order(reader: Reader) -> str | None:
-    """The rows of a player are his sequences, each at most once, ascending."""
+    """The rows of a player are own sequences, each at most once, ascending."""
     form, payoff = reader.form, reader.entries
     owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
     begin, end = payoff.row, payoff.row + payoff.rows
@@ -40,7 +46,7 @@ def check_row_order(reader: Reader) -> str | None:
     if (at := first_true(~inside)) is not None:
         return (
             f"slice {at} of player {owner[at]} has rows {begin[at]} to {end[at] - 1}, "
-            "which are not all his sequences"
+            "which are not all sequences of that player"
         )
     if (at := first_true((begin[1:] < end[:-1]) & (owner[1:] == owner[:-1]))) is not None:
         return (
@@ -117,7 +123,7 @@ def check_payoff(reader: Reader) -> str | None:
         off = np.abs(in_tree - in_form)
         if (off <= PAYOFF_TOLERANCE * np.abs(in_tree)).all():
             continue
-        # What is left of a sum that cancels is compared with what was summed.
+        # Compare the residual with the sum of absolute terms, not with the cancelled sum.
         scale = np.bincount(row, np.abs(term), size)
         if (at := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
             return (

@@ -104,7 +104,7 @@ def check_parents_and_children(reader: PublicReader) -> str | None:
 
 
 def check_actor(reader: PublicReader) -> str | None:
-    """Who acts; terminals are the leaves, and have payoffs."""
+    """Players are 0 or 1; terminals are the leaves, and have payoffs."""
     tree = reader.public
     leaf = np.diff(tree.first_child) == 0
     over = tree.player == TERMINAL
@@ -136,7 +136,7 @@ def check_edge(reader: PublicReader) -> str | None:
         wanted = f"0 to {edges - 1}" if node else "-1"
         return f"public node {node} has edge {tree.edge[node]}, not {wanted}"
     key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
-    # Mostly they ascend, where no sorting is needed.
+    # In most games they ascend already, and no sort is needed.
     if (np.diff(key) > 0).all():
         return None
     order = np.argsort(key, kind="stable")
@@ -175,7 +175,7 @@ def check_weight(reader: PublicReader) -> str | None:
     steps = np.stack([above[drawn], tree.chance[1:][drawn], tree.weight[1:][drawn]])
     kinds, example = np.unique(steps, axis=1, return_index=True)
     for (before, chance, weight), at in zip(kinds.T.tolist(), example.tolist(), strict=True):
-        # A probability that cannot occur may be anything, even no number.
+        # Probabilities for deals that cannot get here may be anything, even nan.
         factor = np.where(tree.weight_table[before] > 0, tree.chance_table[chance], 0.0)
         wanted = tree.weight_table[before] * factor
         off = np.abs(tree.weight_table[weight] - wanted)
@@ -186,7 +186,7 @@ def check_weight(reader: PublicReader) -> str | None:
 
 
 def check_chance_sum(reader: PublicReader) -> str | None:
-    """Chance probabilities are some, and sum to 1, for every deal that gets there."""
+    """Chance probabilities are not negative and sum to 1, for every deal that gets there."""
     tree = reader.public
     chance = np.flatnonzero(tree.player == CHANCE)
     fans = (tree.first_child[chance + 1] - tree.first_child[chance]).astype(np.int64)
@@ -342,8 +342,8 @@ def check_payoff(reader: PublicReader) -> str | None:
 class _Probe:
     """Random weights of hands and of public steps, and both sides of the payoffs under them.
 
-    A public step is numbered by bucket, action and rank; before the first bucket of a player
-    comes his empty sequence, at which his hand plays no part.
+    A public step is numbered by bucket, action and rank; before the first bucket of a player is
+    the player's empty sequence, which is the same for all hands.
     """
 
     def __init__(self, reader: PublicReader) -> None:
@@ -394,7 +394,7 @@ class _Probe:
         return int(form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket] + rank)
 
     def of_tree(self, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """What the public tree gives a player's public steps, and the size of what was summed."""
+        """Payoffs of a player's public steps by the public tree, and the sums of absolute terms."""
         reader, tree = self.reader, self.reader.public
         kinds, kind = self._kinds
         value, size = np.zeros((2, len(kinds), 4))
@@ -450,7 +450,7 @@ class _Probe:
         return np.where(node == 0, self.empty[player], step)
 
     def of_form(self, player: int) -> np.ndarray:
-        """What entries and blocks give a player's public steps."""
+        """Payoffs of a player's public steps by the parts of the operator."""
         found = np.zeros(int(np.diff(self.empty)[player]))
         for part in self.form.operator:
             self._ADD[type(part)](self, part, player, found)

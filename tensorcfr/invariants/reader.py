@@ -1,4 +1,4 @@
-"""A game under check, as the invariants look at it."""
+"""A game under check, and what several invariants need of it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..payoff.program import Program
 
 
 class Reader:
-    """A game under check: names for what is at fault, and what several invariants need.
+    """A game under check: names for error messages, and derived arrays.
 
     Args:
         game: The game.
-        form: The sequence form that is looked at: the game's own, or the merged one.
-        expand: Whether the histories are looked at where they have to be expanded.
+        form: The sequence form to check: the game's own, or the merged one.
+        expand: Whether to expand the histories of a game that does not have them.
     """
 
     def __init__(self, game: CompiledGame, form: SequenceForm, *, expand: bool = False) -> None:
@@ -29,7 +29,7 @@ class Reader:
         self.form = form
         self.has_tree = expand or game.histories is not None
         own = form is game.form
-        # Labels that are made on demand rest on arrays that are not known to be sound yet.
+        # Labels made on demand are computed from arrays that may not have been checked yet.
         lazy = isinstance(game.infoset_labels, InfosetLabels)
         self.labels: Sequence[str] = game.infoset_labels if own and not lazy else ()
         self.actions = game.infoset_actions if own and not lazy else ()
@@ -46,7 +46,7 @@ class Reader:
         return self.game.public.tree
 
     def node(self, node: int) -> str:
-        """``node 4 (history [J, Q])``; only once parents are known to come before children."""
+        """``node 4 (history [J, Q])``; valid only after T1 has been checked."""
         try:
             labels = self.game.history(node)
         except (IndexError, TypeError):  # labels are checked last
@@ -61,7 +61,7 @@ class Reader:
             return f"infoset {infoset}"
 
     def sequence(self, sequence: int) -> str:
-        """``sequence 7 ('pass' at infoset 3 ('Jpb'))``; only once the layout is known sound."""
+        """``sequence 7 ('pass' at infoset 3 ('Jpb'))``; valid only after S1 to S5."""
         form = self.form
         if sequence in form.player_sequences[:-1]:
             player = int(np.searchsorted(form.player_sequences, sequence))
@@ -153,7 +153,7 @@ class Reader:
 
     @cached_property
     def programs(self) -> list[Program]:
-        """The programs of the blocks; only once they are known to be some."""
+        """The programs of the blocks; valid only after B2 and B3 have been checked."""
         return [self.blocks.program(index) for index in range(len(self.blocks.program_offset) - 1)]
 
     def sequence_bucket(self, sequence: np.ndarray) -> np.ndarray:
@@ -162,19 +162,26 @@ class Reader:
 
 
 def first_true(wrong: np.ndarray) -> int | None:
-    """Index of the first true value, if there is one."""
+    """Index of the first true value, or None."""
     if not wrong.any():
         return None
     return int(wrong.argmax())
 
 
+def outside(values: np.ndarray, low: int, high: int) -> int | None:
+    """Index of the first value that is not in a range; quick where all of them are."""
+    if not len(values) or (low <= values.min() and values.max() < high):
+        return None
+    return first_true((values < low) | (values >= high))
+
+
 def range_error(
     name: str, starts: np.ndarray, end: int | None, least: int = 0, what: str = "player"
 ) -> str | None:
-    """What is wrong with an array of ranges, which begin at 0 and end at ``end``."""
+    """The error in an array of ranges, or None; they begin at 0 and end at ``end``."""
     if starts[0] != 0:
         return f"{name} begins at {starts[0]}, not 0"
-    if (at := first_true(np.diff(starts) < least)) is not None:
+    if (at := first_true(starts[1:] < starts[:-1] + least)) is not None:
         return f"{name} gives {what} {at} the range {starts[at]} to {starts[at + 1]}"
     if end is not None and starts[-1] != end:
         return f"{name} ends at {starts[-1]}, not {end}"

@@ -10,7 +10,7 @@ from .reader import Reader, first_true
 
 
 def check_parent(reader: Reader) -> str | None:
-    """The root, and parents that come before their children."""
+    """The root has no parent; every parent comes before its children."""
     return parent_error(reader.tree.parent)
 
 
@@ -57,7 +57,7 @@ def child_error(parent: np.ndarray, children: np.ndarray) -> str | None:
 
 
 def check_player(reader: Reader) -> str | None:
-    """Who acts is somebody."""
+    """The player who acts exists."""
     player, players = reader.tree.player, reader.form.n_players
     if (node := first_true((player < TERMINAL) | (player >= players))) is not None:
         return (

@@ -21,12 +21,16 @@ rule computes.  The rules of this library come in by the same door as yours.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType, ModuleType
 from typing import Any
 
+import numba
 import numpy as np
 from numba.core import types
+from numba.core.errors import NumbaError
 from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
 
 from .._util.jit import inlined
@@ -52,6 +56,9 @@ class LocalRule:
         forecast: Whether the next strategy leans on forecast regrets, which are added to the
             preference: the regrets that each sequence would have against the same opponents if
             the player already played the new strategy further down (Farina et al. 2021).
+        matches_regret: Whether ``step`` always returns the new regret as the preference, too.  Then
+            the next strategy can be made from the regret by regret matching, and solvers of large
+            games need not keep it.
     """
 
     def __init__(
@@ -64,8 +71,15 @@ class LocalRule:
         memory: tuple[str, ...] = (),
         exponential: bool = False,
         forecast: bool = False,
+        matches_regret: bool = False,
     ) -> None:
+        if matches_regret and (exponential or forecast):
+            raise ValueError(
+                f"{name}: the strategies of a rule with exponents or a forecast are no matter of "
+                "regret matching alone; matches_regret must be False"
+            )
         self.name = name
+        self.matches_regret = matches_regret
         self.step = inlined(step)
         self.at = at
         self.parameter_names = parameter_names
@@ -78,6 +92,26 @@ class LocalRule:
         self._meaning = (self.digest, name, parameter_names, memory, _digest(at) if at else "")
         _steps[self.digest] = self.step
 
+    def problem(self) -> str | None:
+        """What keeps numba from compiling the step, with file and line; None if nothing does."""
+        n_kept = 2 + len(self.memory)
+        parameters = types.UniTuple(types.float64, self.n_parameters)
+        alone = numba.njit(self.step)
+        try:
+            alone.compile((*[types.float64] * n_kept, parameters))
+        except NumbaError as error:
+            return f"the rule {self.name!r} cannot be compiled: {_reason(error, self.step)}"
+        found = alone.nopython_signatures[0].return_type
+        numbers = getattr(found, "types", ())
+        if len(numbers) != n_kept or not all(isinstance(one, types.Number) for one in numbers):
+            kept = "".join(f", {name}" for name in self.memory)
+            code = self.step.__code__
+            return (
+                f"the rule {self.name!r} must return (regret, preference{kept}), numbers, and "
+                f"returns {found}, at {code.co_filename}:{code.co_firstlineno}"
+            )
+        return None
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LocalRule) and self._meaning == other._meaning
 
@@ -86,6 +120,32 @@ class LocalRule:
 
     def __repr__(self) -> str:
         return f"<LocalRule {self.name}>"
+
+
+@contextmanager
+def rule_errors(rule: LocalRule) -> Iterator[None]:
+    """Say what is wrong with a rule in one line, where numba shows the kernel around it.
+
+    Raises:
+        ValueError: The rule cannot be compiled; names file and line.
+    """
+    try:
+        yield
+    except NumbaError:
+        problem = rule.problem()
+        if problem is None:
+            raise
+        raise ValueError(problem) from None
+
+
+def _reason(error: NumbaError, step: Callable[..., Any]) -> str:
+    """The line of numba's message that says why, and the place in the source."""
+    text = re.sub(r"\x1b\[\d*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    places = re.findall(r'File "([^"]+)", line (\d+)', text)
+    file, line = places[-1] if places else (step.__code__.co_filename, step.__code__.co_firstlineno)
+    said = [line for line in lines if not line.startswith(("Failed in", "During", "File", ">>>"))]
+    return f"{said[0] if said else lines[0]}, at {file}:{line}"
 
 
 def _digest(function: Callable[..., Any]) -> str:

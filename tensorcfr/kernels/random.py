@@ -3,11 +3,10 @@
 The generator is that of D. Blackman, S. Vigna, 'Scrambled linear pseudorandom number
 generators', ACM Transactions on Mathematical Software 47, 2021: four words of state, period
 2^256 - 1.  Its state comes from :class:`numpy.random.SeedSequence`, so that different seeds, and
-the streams ``(seed, 0), (seed, 1), ...`` of one seed, have nothing to do with each other.
+the streams ``(seed, 0), (seed, 1), ...`` of one seed, are statistically independent.
 
-A kernel that draws takes the generator as an argument, and is compiled for its type: the state
-of xoshiro256++, or a :data:`Script` of numbers that were chosen beforehand, by which every sample
-can be had at will.
+A kernel that draws takes the generator as an argument, and is compiled for its type: the state of
+xoshiro256++, or a :data:`Script` of given numbers, with which tests produce every sample they want.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from numba.extending import overload
 from .._util.jit import inlined
 
 Seed = int | Sequence[int]
-"""A whole number from 0, or several: a seed and the number of a stream (and of one in it)."""
+"""A whole number from 0, or several: a seed, the number of a stream, of a stream within it, ..."""
 Script = tuple[np.ndarray, np.ndarray]
-"""float64 (draws,): what will be drawn, each in [0, 1); int64 (1,): how many were drawn."""
+"""float64 (draws,): the numbers to be drawn, each in [0, 1); int64 (1,): how many were drawn."""
 
 _TO_UNIT = 2.0**-53
 _17, _23, _45, _11 = np.uint64(17), np.uint64(23), np.uint64(45), np.uint64(11)
@@ -44,7 +43,7 @@ def seeded(seed: Seed) -> np.ndarray:
 
 
 def draw(generator: np.ndarray | Script) -> float:
-    """The next number, uniform in [0, 1) with 53 bits; from inside a kernel.
+    """The next number, uniform in [0, 1) with 53 bits; called from inside a kernel.
 
     Args:
         generator: uint64 (4,) or a script; modified in place.
@@ -60,7 +59,7 @@ def _draw(generator):  # type: ignore[no-untyped-def]
 
 
 def remember(generator: np.ndarray | Script, state: np.ndarray) -> None:
-    """Note where a generator is, to draw the same numbers again; from inside a kernel.
+    """Save the position of a generator, for :func:`rewind`; called from inside a kernel.
 
     Args:
         generator: uint64 (4,) or a script.
@@ -87,7 +86,12 @@ def _remember(generator, state):  # type: ignore[no-untyped-def]
 
 
 def rewind(generator: np.ndarray | Script, state: np.ndarray) -> None:
-    """Take a generator back to where :func:`remember` noted it was; from inside a kernel."""
+    """Restore the position of a generator from :func:`remember`; called from inside a kernel.
+
+    Args:
+        generator: uint64 (4,) or a script; modified in place.
+        state: uint64 (4,).
+    """
     if isinstance(generator, tuple):
         generator[1][0] = state[0]
     else:
@@ -121,7 +125,7 @@ def _xoshiro(state: np.ndarray) -> float:
     c ^= shifted
     d = (d << _45) | (d >> _19)
     state[0], state[1], state[2], state[3] = a, b, c, d
-    # Signed numbers become floats in one instruction, unsigned ones do not.
+    # Signed numbers become floats in one instruction; unsigned ones need more.
     return np.float64(np.int64(found >> _11)) * _TO_UNIT
 
 

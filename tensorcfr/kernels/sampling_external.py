@@ -4,10 +4,10 @@ player who is updated.
 M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret minimization in
 extensive games', NIPS 2009.
 
-What is sampled is sampled with its own probability, so reaches cancel: the value of an action is
-the value of what was sampled below it.  By perfect recall two histories of one infoset part at
-chance or at an opponent, where a traversal takes one way only; it therefore comes to an infoset
-of the player at most once, and may update it there and then.
+Chance and opponents are sampled with their own probabilities, which cancel with their reaches: the
+value of an action is the value of the sampled history below it.  By perfect recall, two histories
+of one infoset part at chance or at an opponent, where a traversal follows one branch only.  So it
+visits an infoset of the player at most once, and may update it immediately.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ import numpy as np
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .sampling import (
-    ACTOR,
-    BLOCK,
-    CHANCE_NODE,
-    COUNT,
-    FIRST,
-    NO_BLOCK,
-    ONE,
-    REGRET,
     SIMPLE,
     STOCHASTIC,
-    TERMINAL_NODE,
-    ZERO,
-    Tally,
-    U,
-    WalkedTree,
     add_to_average,
+    own_reach_weight,
     product_of_others,
     sample_action,
     update,
-    weight_at_own,
 )
-from .tree_access import deal_hands, find_block, pay, sample_step
+from .traversal import (
+    CHANCE_NODE,
+    NO_BLOCK,
+    ONE,
+    TERMINAL_NODE,
+    ZERO,
+    TraversalState,
+    TraversalTree,
+    U,
+    chance_arrays,
+    deal_arrays,
+    node_arrays,
+)
+from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
 
 
 @kernel
 def external_sampling(
-    tree: WalkedTree,
+    tree: TraversalTree,
     rule: LocalRule,
     schedule: np.ndarray,
     players: np.ndarray,
     averaging: int,
-    tally: Tally,
+    state: TraversalState,
     generator: np.ndarray,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
@@ -58,25 +58,26 @@ def external_sampling(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        players: uint64: for whom an iteration traverses, in this order.
+        players: uint64: the players for whom an iteration traverses, in order.
         averaging: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``.
-        tally: Modified in place.
+        state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
     """
-    node, utility, table = tree.node, tree.utility, tally.table
-    outcome, threshold, offset = tree.outcome, tree.threshold, tree.offset
-    chance, chance_table, coefficient = tree.chance, tree.chance_table, tree.coefficient
-    dealt, hands = U(tree.dealt), U(tree.hands)
+    node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
+    joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
+    deals, deal_threshold, dealt, hands = deal_arrays(tree)
+    table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
     width, n_players = U(tree.width), U(utility.shape[1])
-    # A frame for every decision of the player on the way to where the traversal is.
+    # A frame for every decision of the player on the current path: first child, block, number of
+    # actions, current action; the value so far, own reach, and the values of the actions.
     place = np.empty((tree.depth, 4), np.uint32)
     value, own = np.empty(tree.depth), np.empty(tree.depth)
     q = np.empty(tree.depth * tree.width)
-    # The opponents' reaches, where the average asks for them.
+    # The opponents' reaches, if the average needs them.
     tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > U(2))
     reach = np.ones((tree.depth + 1) * utility.shape[1])
-    clock = tally.clock[0]
+    clock = state.clock[0]
     histories, decisions = ZERO, ZERO
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
@@ -84,7 +85,7 @@ def external_sampling(
         clock += weight
         for player in players:
             at, depth, x = ZERO, ZERO, 1.0
-            deal = deal_hands(outcome, threshold, offset, hands, held, generator)
+            deal = deal_hands(deals, deal_threshold, hands, held, generator)
             histories += dealt
             if tracked:
                 for k in range(n_players):
@@ -93,22 +94,31 @@ def external_sampling(
                 # Down to a terminal.
                 while True:
                     histories += ONE
-                    actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
+                    actor = U(node[at]["actor"])
                     if actor == TERMINAL_NODE:
                         break
-                    count = U(node[at, COUNT])
                     if actor == CHANCE_NODE:
-                        histories += U(node[at, BLOCK])
+                        histories += joined_nodes(node, joined, at)
                         at = sample_step(
-                            outcome, threshold, chance, chance_table, deal, first, count, generator
+                            node,
+                            first_outcome,
+                            outcome,
+                            threshold,
+                            step,
+                            chance_table,
+                            deal,
+                            at,
+                            generator,
                         )
                         continue
                     decisions += ONE
-                    block = find_block(node, offset, held, at, actor)
+                    block = find_block(node, hand_offset, held, at, actor)
+                    first = U(node[at]["first_child"])
                     if block == NO_BLOCK:
                         at = first
                         continue
-                    strategy = block + REGRET + count
+                    count = U(node[at]["n_children"])
+                    strategy = block + count
                     if actor == player:
                         place[depth, 0] = first
                         place[depth, 1] = block
@@ -131,12 +141,12 @@ def external_sampling(
                         if tracked:
                             reach[depth * n_players + actor] *= table[strategy + action]
                         at = first + action
-                # Up to the next action that was not tried.
-                found = pay(node, utility, coefficient, at, deal, player)
+                # Up to the next action that has not been tried.
+                found = pay(node, utility, coefficient, matrix, at, deal, player)
                 while depth > ZERO:
                     d = depth - ONE
                     block, count, action = U(place[d, 1]), U(place[d, 2]), U(place[d, 3])
-                    strategy = block + REGRET + count
+                    strategy = block + count
                     q[d * width + action] = found
                     value[d] += table[strategy + action] * found
                     action += ONE
@@ -152,7 +162,7 @@ def external_sampling(
                         sampled = 1.0
                         if tracked:
                             sampled = product_of_others(reach, d, n_players, player, player)
-                        add = weight_at_own(averaging, table, block, weight, clock, sampled)
+                        add = own_reach_weight(averaging, table, block, weight, clock, sampled)
                         add_to_average(table, block, count, own[d] * add)
                     for a in range(count):
                         q[d * width + a] -= found
@@ -160,9 +170,9 @@ def external_sampling(
                     depth = d
                 if depth == ZERO:
                     break
-    tally.clock[0] = clock
-    tally.touched[0] += np.int64(histories)
-    tally.touched[1] += np.int64(decisions)
+    state.clock[0] = clock
+    state.touched[0] += np.int64(histories)
+    state.touched[1] += np.int64(decisions)
 
 
 @inlined

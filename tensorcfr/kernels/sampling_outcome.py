@@ -1,13 +1,13 @@
-"""Outcome sampling: a traversal plays the game once and learns from that play alone.
+"""Outcome sampling: a traversal plays the game once and learns from that play only.
 
 M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret minimization in
 extensive games', NIPS 2009; with baselines: M. Schmid, N. Burch, M. Lanctot, M. Moravcik,
 R. Kadlec, M. Bowling, 'Variance reduction in Monte Carlo counterfactual regret minimization
 (VR-MCCFR) for extensive form games using baselines', AAAI 2019.
 
-The player who is updated explores: with probability epsilon he takes any of his actions.  The
-others and chance play as they do.  The value of a history ``h`` where ``a`` was sampled with
-probability ``xi`` is estimated by
+The player who is updated explores: with probability epsilon the action is uniform.  The others
+follow their strategies.  The value of a history ``h`` where ``a`` was sampled with probability
+``xi`` is estimated by
 
     u(h, b) = baseline(h, b) + [b = a] (u(h a) - baseline(h, b)) / xi,    u(h) = sum_b sigma u(h, b)
 
@@ -23,39 +23,39 @@ from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw
 from .sampling import (
-    ACTOR,
-    BLOCK,
-    CHANCE_NODE,
-    COUNT,
-    FIRST,
-    NO_BLOCK,
-    ONE,
-    REGRET,
     SIMPLE,
-    TERMINAL_NODE,
-    ZERO,
-    Tally,
-    U,
-    WalkedTree,
     add_to_average,
+    own_reach_weight,
     product_of_others,
     sample_action,
     update,
-    weight_at_own,
 )
-from .tree_access import deal_hands, find_block, pay, sample_step
+from .traversal import (
+    CHANCE_NODE,
+    NO_BLOCK,
+    ONE,
+    TERMINAL_NODE,
+    ZERO,
+    TraversalState,
+    TraversalTree,
+    U,
+    chance_arrays,
+    deal_arrays,
+    node_arrays,
+)
+from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
 
 
 @kernel
 def outcome_sampling(
-    tree: WalkedTree,
+    tree: TraversalTree,
     rule: LocalRule,
     schedule: np.ndarray,
     players: np.ndarray,
     averaging: int,
     epsilon: float,
     baseline: float,
-    tally: Tally,
+    state: TraversalState,
     generator: np.ndarray,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
@@ -65,18 +65,18 @@ def outcome_sampling(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        players: uint64: for whom an iteration traverses, in this order.
+        players: uint64: the players for whom an iteration traverses, in order.
         averaging: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``.
         epsilon: Probability of exploring at a decision of the player who is updated.
-        baseline: How far a baseline moves to what was seen, 0 to 1; 0 for none.  Otherwise blocks
-            have room for the baselines of each player.
-        tally: Modified in place.
+        baseline: Step size of the baselines, 0 to 1: how far one moves towards the sampled value;
+            0 for no baselines.  Otherwise blocks have room for the baselines of each player.
+        state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
     """
-    node, utility, table = tree.node, tree.utility, tally.table
-    outcome, threshold, offset = tree.outcome, tree.threshold, tree.offset
-    chance, chance_table, coefficient = tree.chance, tree.chance_table, tree.coefficient
-    dealt, hands = U(tree.dealt), U(tree.hands)
+    node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
+    joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
+    deals, deal_threshold, dealt, hands = deal_arrays(tree)
+    table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
     n_players = U(utility.shape[1])
     has_baseline = baseline > 0.0
@@ -84,7 +84,7 @@ def outcome_sampling(
     xi, explored = np.empty(tree.depth), np.empty(tree.depth)
     instant = np.empty(tree.width)
     reach = np.empty(utility.shape[1])
-    clock = tally.clock[0]
+    clock = state.clock[0]
     histories, decisions = ZERO, ZERO
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
@@ -93,34 +93,43 @@ def outcome_sampling(
         for player in players:
             # Down: play the game, and add to the average.
             at, depth = ZERO, ZERO
-            deal = deal_hands(outcome, threshold, offset, hands, held, generator)
+            deal = deal_hands(deals, deal_threshold, hands, held, generator)
             histories += dealt
-            q = 1.0  # how likely the player's own choices so far were, exploring
+            q = 1.0  # probability of the player's own choices so far, exploration included
             for k in range(n_players):
                 reach[k] = 1.0
             while True:
                 histories += ONE
-                actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
+                actor = U(node[at]["actor"])
                 if actor == TERMINAL_NODE:
                     break
-                count = U(node[at, COUNT])
                 if actor == CHANCE_NODE:
-                    histories += U(node[at, BLOCK])
+                    histories += joined_nodes(node, joined, at)
                     at = sample_step(
-                        outcome, threshold, chance, chance_table, deal, first, count, generator
+                        node,
+                        first_outcome,
+                        outcome,
+                        threshold,
+                        step,
+                        chance_table,
+                        deal,
+                        at,
+                        generator,
                     )
                     continue
                 decisions += ONE
-                block = find_block(node, offset, held, at, actor)
+                block = find_block(node, hand_offset, held, at, actor)
+                first = U(node[at]["first_child"])
                 if block == NO_BLOCK:
                     at = first
                     continue
-                strategy = block + REGRET + count
+                count = U(node[at]["n_children"])
+                strategy = block + count
                 explored[depth] = q
                 if actor == player:
                     if averaging != SIMPLE:
                         sampled = q * product_of_others(reach, ZERO, n_players, player, player)
-                        add = weight_at_own(averaging, table, block, weight, clock, sampled)
+                        add = own_reach_weight(averaging, table, block, weight, clock, sampled)
                         add_to_average(table, block, count, reach[player] * add)
                     action = _explore(table, strategy, count, epsilon, generator)
                     xi[depth] = (
@@ -141,11 +150,11 @@ def outcome_sampling(
                 depth += ONE
                 at = first + action
             # Up: values, and regrets at the player's own infosets.
-            found = pay(node, utility, coefficient, at, deal, player)
+            found = pay(node, utility, coefficient, matrix, at, deal, player)
             while depth > ZERO:
                 depth -= ONE
                 block, count, action = U(place[depth, 1]), U(place[depth, 2]), U(place[depth, 3])
-                strategy = block + REGRET + count
+                strategy = block + count
                 b = strategy + (U(2) + player) * count
                 seen = found
                 if has_baseline:
@@ -164,16 +173,17 @@ def outcome_sampling(
                     update(rule, parameters, table, block, count, instant, ZERO)
                 if has_baseline:
                     table[b + action] += baseline * (seen - table[b + action])
-    tally.clock[0] = clock
-    tally.touched[0] += np.int64(histories)
-    tally.touched[1] += np.int64(decisions)
+    state.clock[0] = clock
+    state.touched[0] += np.int64(histories)
+    state.touched[1] += np.int64(decisions)
 
 
 @inlined
 def _explore(
     table: np.ndarray, strategy: int, count: int, epsilon: float, generator: np.ndarray
 ) -> np.uint64:
-    """An action of the player who is updated: any with probability epsilon, else by strategy."""
+    """Draw an action of the player who is updated: uniform with probability epsilon, else by the
+    strategy."""
     left = draw(generator)
     uniform = epsilon / np.int64(count)
     chosen = ZERO

@@ -1,17 +1,17 @@
-"""Public chance sampling: public chance alone is sampled, and all hands are played at once.
+"""Public chance sampling: only public chance is sampled, and all hands are played at once.
 
 M. Johanson, N. Bard, M. Lanctot, R. Gibson, M. Bowling, 'Efficient Nash equilibrium approximation
 through Monte Carlo counterfactual regret minimization', AAMAS 2012.
 
 A traversal goes through the public tree with one reach per hand of each player.  At a public chance
-node it goes one way; at every other it goes every way.  What chance does may depend on the hands
+node it follows one outcome; at a decision it tries every action.  Chance may depend on the hands
 (nobody holds the card on the board), so an outcome is drawn by its probability over all deals, and
-each deal counts in proportion to how much likelier it makes the outcome than that.  Multiplied
-along the way, and with the probability of the deal itself, these factors are the probability of
-the deal given all public outcomes: payoffs are weighted by that, once and for all.
+each deal is weighted by P(outcome given deal) / P(outcome).  Multiplied along the path, and with
+the probability of the deal, these weights are the probability of the deal given all public
+outcomes.  The payoffs are multiplied by it once, when the tree is made.
 
-A traversal comes to a public node at most once, and so to each of its infosets, whose strategies
-may be updated there and then.
+A traversal visits a public node at most once, and so each of its infosets, which may therefore be
+updated immediately.
 """
 
 from __future__ import annotations
@@ -23,53 +23,35 @@ import numpy as np
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw, remember, rewind
-from .sampling import (
-    ACTOR,
-    BLOCK,
-    BUCKET,
-    CHANCE_NODE,
-    COUNT,
-    FIRST,
-    NO_BLOCK,
-    ONE,
-    REGRET,
-    TERMINAL_NODE,
-    ZERO,
-    Tally,
-    U,
-    add_to_average,
-    settle,
-    update,
-    weight_at_own,
-)
+from .sampling import add_to_average, own_reach_weight, update, update_pending
+from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, TraversalState, U
 
-WEIGHT = 5
-"""Column of ``HandsTree.node``."""
 NO_HAND = U(2**32 - 1)
-"""In ``HandsTree.offset``: a hand that cannot be there."""
+"""``AllHandsTree.hand_offset`` of a hand that is not possible."""
 
 
-class HandsTree(NamedTuple):
-    """A public tree, and the hands of two players that are played on it."""
+class AllHandsTree(NamedTuple):
+    """A public tree of two players, traversed with all their hands at once."""
 
     node: np.ndarray
-    """uint32 (nodes, 6): who acts, ``CHANCE_NODE`` or ``TERMINAL_NODE``; the first child, for a
-    terminal which payoff it has; the block of the first of the node's infosets or ``NO_BLOCK``,
-    for a terminal the row of ``utility``; how many children; the bucket; and the row of
-    ``PublicTree.weight_table``, here called the weight."""
-    offset: np.ndarray
-    """uint32 (buckets, most hands): how far the block of each hand is from that of the first one;
-    ``NO_HAND`` for hands that cannot be there."""
+    """:data:`~tensorcfr.kernels.traversal.PUBLIC_NODE` (nodes,)."""
+    weight: np.ndarray
+    """uint32 (nodes,): row of ``PublicTree.weight_table``."""
+    table: np.ndarray
+    """uint32 (nodes,): row of ``utility`` of a terminal; 0 elsewhere."""
+    hand_offset: np.ndarray
+    """uint32 (buckets, most hands): distance from the block of the first possible hand to the block
+    of each hand; ``NO_HAND`` for hands that are not possible."""
     mass: np.ndarray
-    """float64 (weights,): probability of the public chance outcomes on the way, over all deals."""
+    """float64 (weights,): probability of the public chance outcomes so far, over all deals."""
     deals: np.ndarray
-    """int64 (weights,): the deals that these outcomes leave."""
+    """int64 (weights,): number of deals that are possible after these outcomes."""
     utility: np.ndarray
-    """float64 (terminals of a kind, players, most hands, most hands): probability of the deal given
-    the public outcomes, times what it pays to the player; by the other player's hand, then his own,
-    so that inner loops run along own hands."""
+    """float64 (tables, players, most hands, most hands): probability of the deal given the public
+    outcomes, times the matrix; by the other player's hand, then the player's own, so that inner
+    loops run along own hands."""
     coefficient: np.ndarray
-    """float64 (payoffs,): multiple of what ``utility`` has."""
+    """float64 (payoffs,): multiple of ``utility``."""
     hands: np.ndarray
     """uint64 (players,): hands of each player."""
     depth: int
@@ -84,14 +66,14 @@ class HandsTree(NamedTuple):
 
 @kernel
 def public_chance_sampling(
-    tree: HandsTree,
+    tree: AllHandsTree,
     rule: LocalRule,
     schedule: np.ndarray,
     players: np.ndarray,
     averaging: int,
     alternating: bool,
     prune: bool,
-    tally: Tally,
+    state: TraversalState,
     generator: np.ndarray,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
@@ -101,36 +83,37 @@ def public_chance_sampling(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        players: uint64: for whom an iteration traverses, in this order.
+        players: uint64: the players for whom an iteration traverses, in order.
         averaging: ``STOCHASTIC`` or ``OPTIMISTIC``.
-        alternating: Whether a traversal sees the strategies that those before it in the same
-            iteration made, and draws its own chance.  Otherwise all traversals of an iteration
-            meet the same chance and the same strategies.
-        prune: Whether to leave out public nodes that no hand of either player reaches.
-        tally: Modified in place; without ``alternating``, blocks have room for the instantaneous
+        alternating: Whether a traversal uses the strategies that earlier traversals of the same
+            iteration computed, and draws its own chance outcomes.  Otherwise all traversals of an
+            iteration have the same strategies and the same chance outcomes.
+        prune: Whether to omit public nodes that no hand of either player reaches.
+        state: Modified in place; without ``alternating``, blocks have room for the instantaneous
             regrets.
         generator: uint64 (4,), or a script; modified in place.
     """
-    node, offset, table = tree.node, tree.offset, tally.table
-    mass, deals, hands = tree.mass, tree.deals, tree.hands
+    node, weights, ends = tree.node, tree.weight, tree.table
+    mass, deals, hands, offset = tree.mass, tree.deals, tree.hands, tree.hand_offset
+    table = state.table
     utility, coefficient = tree.utility, tree.coefficient
     most = offset.shape[1]
-    # A frame for every decision on the way to where the traversal is: its node, and the action that
-    # is being tried; the strategies of its hands; the values of its actions so far; its own value.
-    # The value of what a frame's action leads to stands in the row below that of the frame.
+    # A frame for every decision on the current path: its node and the current action; the
+    # strategies of its hands; the values of its actions so far; its own value.  The value of a
+    # frame's current action is in the row of ``value`` after the frame's.
     place = np.empty((tree.depth, 2), np.uint32)
     sigma = np.empty((tree.depth, tree.width, most))
     q = np.empty((tree.depth, tree.width, most))
     value = np.empty((tree.depth + 1, most))
-    # How each player's hands reach the traversal's place, one row per own step; whether any does.
+    # The reach of each player's hands, one row per own step; and whether any hand has a reach.
     reach = np.ones((2, tree.depth + 1, most))
     reached = np.ones((2, tree.depth + 1), np.bool_)
     steps = np.zeros(2, np.uint64)
     instant = np.empty(tree.width)
-    met = np.empty((0 if alternating else tree.infosets, 2), np.uint32)
+    pending = np.empty((0 if alternating else tree.infosets, 2), np.uint32)
     before = np.empty(4, np.uint64)
-    n_met = ZERO
-    clock = tally.clock[0]
+    n_pending = ZERO
+    clock = state.clock[0]
     histories, decisions = 0, 0
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
@@ -145,28 +128,37 @@ def public_chance_sampling(
             at, depth = ZERO, ZERO
             histories += tree.dealing
             while True:
-                # Down to a terminal, or to what is left out.
+                # Down to a terminal, or to a pruned node.
                 while True:
-                    row = U(node[at, WEIGHT])
+                    row = U(weights[at])
                     histories += deals[row]
-                    actor, first = U(node[at, ACTOR]), U(node[at, FIRST])
+                    actor = U(node[at]["actor"])
                     if actor == TERMINAL_NODE:
-                        end, factor = U(node[at, BLOCK]), coefficient[first]
+                        end, factor = U(ends[at]), coefficient[U(node[at]["payoff"])]
                         step = steps[ONE - player]
                         _pay(utility, end, player, factor, reach, step, own, others, value, depth)
                         break
-                    count, block = U(node[at, COUNT]), U(node[at, BLOCK])
+                    first = U(node[at]["first_child"])
+                    count = U(node[at]["n_children"])
                     if actor == CHANCE_NODE:
-                        at = _sample(node, mass, row, first, count, generator)
+                        at = _sample(weights, mass, row, first, count, generator)
                         continue
                     decisions += deals[row]
+                    block = U(node[at]["block"])
                     if block == NO_BLOCK:
                         at = first
                         continue
                     place[depth, 0] = at
                     place[depth, 1] = 0
                     _read(
-                        table, offset, U(node[at, BUCKET]), block, count, hands[actor], sigma, depth
+                        table,
+                        offset,
+                        U(node[at]["bucket"]),
+                        block,
+                        count,
+                        hands[actor],
+                        sigma,
+                        depth,
                     )
                     value[depth, :own] = 0.0
                     depth += ONE
@@ -175,10 +167,11 @@ def public_chance_sampling(
                         value[depth, :own] = 0.0
                         break
                     at = first
-                # Up to the next action that was not tried.
+                # Up to the next action that has not been tried.
                 while depth > ZERO:
                     at, action = U(place[depth - ONE, 0]), U(place[depth - ONE, 1])
-                    actor, count = U(node[at, ACTOR]), U(node[at, COUNT])
+                    actor = U(node[at]["actor"])
+                    count = U(node[at]["n_children"])
                     d = depth - ONE
                     steps[actor] -= ONE
                     if actor == player:
@@ -195,18 +188,18 @@ def public_chance_sampling(
                         if cut and prune:
                             value[depth, :own] = 0.0
                             continue
-                        at = U(node[at, FIRST]) + action
+                        at = U(node[at]["first_child"]) + action
                         break
                     depth = d
                     if actor != player:
                         continue
-                    bucket, lowest = U(node[at, BUCKET]), U(node[at, BLOCK])
+                    bucket, lowest = U(node[at]["bucket"]), U(node[at]["block"])
                     learns = reached[ONE - player, steps[ONE - player]]
                     for h in range(own):
                         if offset[bucket, h] == NO_HAND:
                             continue
                         block = lowest + U(offset[bucket, h])
-                        add = weight_at_own(averaging, table, block, weight, clock, 1.0)
+                        add = own_reach_weight(averaging, table, block, weight, clock, 1.0)
                         add_to_average(table, block, count, reach[player, steps[player], h] * add)
                         if not learns:
                             continue
@@ -215,35 +208,35 @@ def public_chance_sampling(
                                 instant[a] = q[d, a, h] - value[d, h]
                             update(rule, parameters, table, block, count, instant, ZERO)
                             continue
-                        kept = block + REGRET + count + count + count
+                        kept = block + count + count + count
                         for a in range(count):
                             table[kept + a] = q[d, a, h] - value[d, h]
-                        met[n_met, 0] = block
-                        met[n_met, 1] = count
-                        n_met += ONE
+                        pending[n_pending, 0] = block
+                        pending[n_pending, 1] = count
+                        n_pending += ONE
                 if depth == ZERO:
                     break
-        n_met = settle(rule, parameters, table, met, n_met)
-    tally.clock[0] = clock
-    tally.touched[0] += histories
-    tally.touched[1] += decisions
+        n_pending = update_pending(rule, parameters, table, pending, n_pending)
+    state.clock[0] = clock
+    state.touched[0] += histories
+    state.touched[1] += decisions
 
 
 @inlined
 def _sample(
-    node: np.ndarray,
+    weights: np.ndarray,
     mass: np.ndarray,
     row: np.uint64,
     first: np.uint64,
     count: np.uint64,
     generator: np.ndarray,
 ) -> np.uint64:
-    """A child of a public chance node, by its probability over all deals; never one that no deal
-    gets to."""
+    """Draw a child of a public chance node by its probability over all deals; never one that no
+    deal gets to."""
     left = draw(generator) * mass[row]
     chosen = first
     for a in range(count):
-        probability = mass[U(node[first + a, WEIGHT])]
+        probability = mass[U(weights[first + a])]
         if probability > 0.0:
             chosen = first + a
             left -= probability
@@ -263,15 +256,15 @@ def _read(
     sigma: np.ndarray,
     depth: int,
 ) -> None:
-    """The strategies of all hands at a node, 0 for hands that cannot be there.
+    """Read the strategies of all hands at a node; 0 for hands that are not possible.
 
     Args:
         table: The infosets' blocks.
-        offset: See :class:`HandsTree`.
+        offset: See :class:`AllHandsTree`.
         bucket: The node's bucket.
         block: Its first block.
         count: Its actions.
-        hands: Hands of who acts.
+        hands: Hands of the player who acts.
         sigma: float64 (depth, actions, hands): modified in place.
         depth: The row of ``sigma``.
     """
@@ -280,7 +273,7 @@ def _read(
             for a in range(count):
                 sigma[depth, a, h] = 0.0
             continue
-        strategy = block + U(offset[bucket, h]) + REGRET + count
+        strategy = block + U(offset[bucket, h]) + count
         for a in range(count):
             sigma[depth, a, h] = table[strategy + a]
 
@@ -296,17 +289,20 @@ def _step(
     reached: np.ndarray,
     steps: np.ndarray,
 ) -> bool:
-    """Take an action with all hands; whether neither player reaches what comes after.
+    """Take an action with all hands.
 
     Args:
         sigma: The strategies; those of the node are in row ``depth - 1``.
-        depth: Decisions on the way, the node's included.
+        depth: Decisions on the path, including the node.
         action: The action.
         hands: Hands of each player.
         actor: Who acts.
         reach: float64 (players, steps, hands): modified in place.
         reached: bool (players, steps): modified in place.
         steps: uint64 (players,): the row of either, modified in place.
+
+    Returns:
+        Whether neither player reaches the node after the action.
     """
     above = steps[actor]
     below = above + ONE
@@ -333,10 +329,10 @@ def _pay(
     value: np.ndarray,
     depth: int,
 ) -> None:
-    """What a terminal is worth to every hand of a player, against the other player's reach.
+    """The value of a terminal for every hand of a player, against the other player's reach.
 
     Args:
-        utility: See :class:`HandsTree`.
+        utility: See :class:`AllHandsTree`.
         row: The terminal's row in it.
         player: The player.
         coefficient: The terminal's.

@@ -60,7 +60,8 @@ class HistoryTree(NamedTuple):
     terminal: np.ndarray
     """int64 (terminals,): the terminal nodes, ascending."""
     utility: np.ndarray
-    """float64 (terminals, players): what each terminal pays, in the game's own unit."""
+    """float64 (terminals, players): what each terminal pays, as multiples of
+    ``CompiledGame.unit``."""
 
     @property
     def n_nodes(self) -> int:

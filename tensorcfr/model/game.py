@@ -14,17 +14,21 @@ from typing import Any
 
 import numpy as np
 
+from .._util.arguments import Whole
 from .._util.memory import free_memory
 from ..errors import MemoryLimitError
 from .arrays import (
     CHANCE,
     NO_PARENT,
     HistoryTree,
+    PublicTree,
     SequenceForm,
     named_arrays,
 )
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
-from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+from .labels import EitherSpelling, InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+
+INFOSET = Whole(counts="the number of an infoset")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,11 @@ class CompiledGame:
     """The game as private hands x public tree, if it has that form."""
     merged: Merged | None = None
     """The smaller game that stands for this one, if it has symmetries."""
+
+    unit: float = 1.0
+    """What the payoffs in the arrays are multiples of, in the game's own unit: 1, or a power of two
+    where payoffs would be beyond what sums of floats can hold.  Whatever is shown is in the game's
+    own unit."""
 
     @property
     def n_players(self) -> int:
@@ -170,23 +179,17 @@ class CompiledGame:
 
     @cached_property
     def utilities(self) -> np.ndarray:
-        """float64 (some, players): all utilities that occur at terminals, in no order, some of
-        them more than once."""
+        """float64 (some, players): all utilities that occur at terminals, in the game's own unit,
+        in no order, some of them more than once."""
+        found = self._utilities()
+        return found if self.unit == 1.0 else found * self.unit
+
+    def _utilities(self) -> np.ndarray:
+        """The same as multiples of :attr:`unit`."""
         if self.histories is not None:
             return self.histories.utility
         assert self.public is not None
-        tree, players = self.public.tree, self.n_players
-        over = tree.payoff >= 0
-        pairs = np.unique(
-            tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
-        )
-        payoff, weight = np.divmod(pairs, len(tree.weight_table))
-        alive = tree.alive
-        found = [
-            tree.coefficient[p] * tree.matrix_table[tree.matrix[p]][:, alive[w]].T
-            for p, w in zip(payoff.tolist(), weight.tolist(), strict=True)
-        ]
-        return np.concatenate([np.empty((0, players)), *found])
+        return utilities_of(self.public.tree)
 
     @cached_property
     def utility_sums(self) -> tuple[float, float]:
@@ -199,10 +202,15 @@ class CompiledGame:
         """Whether the utilities sum to 0 at every terminal, to rounding."""
         return max(map(abs, self.utility_sums)) <= self.utility_tolerance
 
-    @property
+    @cached_property
     def utility_tolerance(self) -> float:
         """What is rounding in a sum of utilities: 1e-12 of the largest of them."""
         return 1e-12 * float(np.abs(self.utilities).max())
+
+    def settled(self, number: float) -> float:
+        """A value or a difference of values for print: 0 where it is a few roundings of the
+        largest utility."""
+        return 0.0 if abs(number) <= 1e-3 * self.utility_tolerance else number
 
     @cached_property
     def infoset_sequence(self) -> np.ndarray:
@@ -225,16 +233,17 @@ class CompiledGame:
     def infoset_index(self) -> Mapping[str, int]:
         """Infoset by label."""
         if isinstance(self.infoset_labels, InfosetLabels):
-            return InfosetIndex(self.infoset_labels)
-        return {label: index for index, label in enumerate(self.infoset_labels)}
+            return EitherSpelling(InfosetIndex(self.infoset_labels))
+        return EitherSpelling({label: i for i, label in enumerate(self.infoset_labels)})
 
     def sequences(self, infoset: int) -> slice:
         """The sequences of an infoset, in the order of its actions, as a slice.
 
         Raises:
             IndexError: There is no such infoset.
+            ValueError: It is no whole number.
         """
-        infoset = range(self.n_infosets)[infoset]
+        infoset = range(self.n_infosets)[INFOSET("infoset", infoset)]
         begin, sequence, lanes, actions = self._buckets
         bucket = bisect_right(begin, infoset) - 1
         first, stride = sequence[bucket] + infoset - begin[bucket], lanes[bucket]
@@ -249,13 +258,20 @@ class CompiledGame:
         return [array.tolist() for array in arrays]
 
     def history(self, node: int) -> tuple[str, ...]:
-        """The labels of the actions and chance outcomes that lead to a node."""
+        """The labels of the actions and chance outcomes that lead to a node.
+
+        Raises:
+            ValueError: There is no such node.
+        """
+        node = Whole(0, self.n_histories - 1, "a node")("node", node)
         return history_labels(self.tree, self.infoset_actions, self.outcome_labels, node)
 
     @cached_property
     def digest(self) -> str:
         """A fingerprint of arrays and labels; name and merging are not of the game itself."""
         digest = hashlib.sha256()
+        if self.unit != 1.0:
+            digest.update(f"unit {self.unit!r}".encode())
         for name, array in self.arrays().items():
             if name.startswith("merged/"):
                 continue
@@ -326,6 +342,21 @@ class CompiledGame:
             f"<CompiledGame {self.name}: {self.n_players} players, "
             f"{self.n_histories:,} histories, {self.n_infosets:,} infosets>"
         )
+
+
+def utilities_of(tree: PublicTree) -> np.ndarray:
+    """As :attr:`CompiledGame.utilities`, of a public tree, or of public states."""
+    over = tree.payoff >= 0
+    pairs = np.unique(
+        tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
+    )
+    payoff, weight = np.divmod(pairs, len(tree.weight_table))
+    alive = tree.alive
+    found = [
+        tree.coefficient[p] * tree.matrix_table[tree.matrix[p]][:, alive[w]].T
+        for p, w in zip(payoff.tolist(), weight.tolist(), strict=True)
+    ]
+    return np.concatenate([np.empty((0, tree.n_players)), *found])
 
 
 def history_labels(

@@ -1,6 +1,6 @@
-"""Labels of the infosets of hands x public tree, made when they are asked for.
+"""Labels of the infosets of private hands x public tree, made on demand.
 
-A game of this kind has one label per hand and public node; large ones have too many to keep.
+Such a game has one label per hand and public node; large games have too many to keep.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class PublicGame(NamedTuple):
     edges: tuple[str, ...]
     """Labels of the public actions and outcomes."""
     node_labels: tuple[str | None, ...] | None
-    """The public part of the infoset labels by node; without it, what was done, each step after
-    a space."""
+    """The public part of the infoset labels by node.  Without it, the public part is the steps that
+    lead to the node, each after a space."""
 
     def node_label(self, node: int) -> str:
         """The public part of the labels of a decision node."""
@@ -44,7 +44,7 @@ class PublicGame(NamedTuple):
         return edges[::-1]
 
     def outcome_codes(self, outcome_labels: Sequence[str]) -> tuple[list[np.ndarray], np.ndarray]:
-        """Which chance outcomes stand for hands and for public labels.
+        """The numbers of the chance outcomes that deal hands or are public steps.
 
         Args:
             outcome_labels: The labels of all chance outcomes.
@@ -58,17 +58,17 @@ class PublicGame(NamedTuple):
         return dealt, np.array([number.get(edge, NO_OUTCOME) for edge in self.edges])
 
     def ambiguity(self) -> str | None:
-        """What might give two infosets one label, hand and public label run together.
+        """Why two infosets might have one label, since hand and public label are joined.
 
         Returns:
-            None where every label can be taken apart in one way only, which is said without
-            making any; otherwise a step, public label or hand that may be in the way.
+            None if every label can be split into hand and public label in one way only, which is
+            decided without making any label; otherwise the step, public label or hand at fault.
         """
         labels = self.node_labels or (None,) * self.tree.n_nodes
         given = [label for label in labels if label is not None]
         acts = np.flatnonzero(self.tree.player >= 0).tolist()
         if any(labels[node] is None for node in acts):
-            # Where steps are labels, each begins with a space, and no other label does.
+            # Labels of steps begin with a space, and no other label does.
             for edge in self.edges:
                 if " " in edge:
                     return f"the public step {edge!r} has a space"
@@ -89,7 +89,7 @@ class PublicGame(NamedTuple):
 
 
 class InfosetPlaces:
-    """Which public node and hand an infoset stands for, and back.
+    """The public node and the hand of every infoset, and the reverse.
 
     Args:
         game: The game as hands x public tree.
@@ -115,12 +115,12 @@ class InfosetPlaces:
 
     @cached_property
     def named(self) -> dict[str, int]:
-        """The public nodes that have labels of their own, by label."""
+        """The public nodes with labels of their own, by label."""
         labels = self.game.node_labels or ()
         return {label: node for node, label in enumerate(labels) if label is not None}
 
     def infosets(self, node: np.ndarray, hand: np.ndarray) -> np.ndarray:
-        """Infosets, int64, of hands at public decision nodes."""
+        """The infosets of hands at public decision nodes, int64."""
         form, tree = self.form, self.game.tree
         bucket = tree.bucket[node].astype(np.int64)
         nth = form.hand_rank[form.bucket_mask[bucket], hand]
@@ -220,11 +220,31 @@ class InfosetIndex(Mapping[str, int]):
         return iter(self.labels)
 
     def __getitem__(self, label: str) -> int:
-        find = self.labels.places.find
-        infoset = find(label)
-        if infoset is None:
-            # Labels of Leduc ended in a blank after the board card; files of then still do.
-            infoset = find(label.rstrip(" ")) if label.endswith(" ") else find(f"{label} ")
+        infoset = self.labels.places.find(label)
         if infoset is None:
             raise KeyError(label)
         return infoset
+
+
+class EitherSpelling(Mapping[str, int]):
+    """An index that finds a label with and without a blank at its end.
+
+    Labels of Leduc ended in a blank after the board card, and those in older files still do.
+    """
+
+    def __init__(self, exact: Mapping[str, int]) -> None:
+        self.exact = exact
+
+    def __len__(self) -> int:
+        return len(self.exact)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.exact)
+
+    def __getitem__(self, label: str) -> int:
+        found = self.exact.get(label)
+        if found is None and isinstance(label, str):
+            found = self.exact.get(label[:-1] if label.endswith(" ") else f"{label} ")
+        if found is None:
+            raise KeyError(label)
+        return found

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Annotated
 
 import numpy as np
 
+from .._util.arguments import brief, checked
 from ..errors import suggest
+from .arguments import LOCKS, Compiled
 from .arrays import FREE, LockedLanes, SequenceForm
 from .game import CompiledGame
-from .policy import SUM_TOLERANCE, suggest_label
+from .policy import PROBABILITY, SUM_TOLERANCE, suggest_label
 
 LocksLike = Mapping[str, Mapping[str, float]]
 """Probabilities by infoset label and action label."""
@@ -35,7 +38,8 @@ class Locks(Mapping[str, dict[str, float]]):
             be part of a distribution; names the infoset.
     """
 
-    def __init__(self, game: CompiledGame, given: LocksLike) -> None:
+    @checked()
+    def __init__(self, game: Compiled, given: Annotated[LocksLike, LOCKS]) -> None:
         self.game = game
         self._rows: dict[str, np.ndarray] = {}
         for label in given:
@@ -43,10 +47,11 @@ class Locks(Mapping[str, dict[str, float]]):
                 raise ValueError(
                     f"{game.name} has no infoset {label!r} to lock; {suggest_label(game, label)}"
                 )
-            actions = game.infoset_actions[game.infoset_index[label]]
+            infoset = game.infoset_index[label]
+            actions = game.infoset_actions[infoset]
             row = _row(label, actions, given[label])
             if (row != FREE).any() and len(actions) > 1:
-                self._rows[label] = row
+                self._rows[game.infoset_labels[infoset]] = row
 
     def __getitem__(self, label: str) -> dict[str, float]:
         row = self._rows[label]
@@ -130,7 +135,7 @@ def locked_lanes(form: SequenceForm, probabilities: np.ndarray) -> LockedLanes:
 def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np.ndarray:
     """The locked probabilities of an infoset, ``FREE`` where an action is free."""
     if not isinstance(given, Mapping):
-        raise TypeError(f"a lock of {label!r} says action: probability, not {given!r}")
+        raise TypeError(f"locks: a lock of {label!r} says action: probability, not {brief(given)}")
     for action in given:
         if action not in actions:
             raise ValueError(
@@ -138,7 +143,16 @@ def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np
             )
     if len(given) < len(actions) == 1:
         return np.ones(1)
-    row = np.array([float(given.get(action, FREE)) for action in actions])
+    row = np.array(
+        [
+            float(
+                PROBABILITY(
+                    f"locks: the probability of {action!r} at {label!r}", given.get(action, FREE)
+                )
+            )
+            for action in actions
+        ]
+    )
     locked = np.array([action in given for action in actions])
     total = float(row[locked].sum())
     if not ((row[locked] >= 0).all() and total <= 1 + SUM_TOLERANCE):

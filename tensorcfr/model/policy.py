@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Annotated
 
 import numpy as np
 
+from .._util.arguments import Kind, Number, brief, checked
 from ..errors import suggest
+from .arguments import STRATEGIES, Compiled
 from .game import CompiledGame
 
+PROBABILITY = Number(counts="a number")
 SUM_TOLERANCE = 1e-9
 """How far the probabilities given for an infoset may be from summing to 1."""
 
@@ -28,10 +32,15 @@ class Policy(Mapping[str, dict[str, float]]):
         ValueError: The array has another shape or dtype, or holds what is no probability.
     """
 
-    def __init__(self, game: CompiledGame, probabilities: np.ndarray) -> None:
+    @checked()
+    def __init__(
+        self,
+        game: Compiled,
+        probabilities: Annotated[np.ndarray, Kind((np.ndarray,), "a NumPy array")],
+    ) -> None:
         if probabilities.shape != (game.n_sequences,) or probabilities.dtype != np.float64:
             raise ValueError(
-                f"{game.name} has {game.n_sequences:,} sequences, but the policy is "
+                f"{game.name} has {game.n_sequences:,} sequences, but the probabilities are "
                 f"{probabilities.dtype} {probabilities.shape}"
             )
         wrong = ~((probabilities >= 0.0) & (probabilities <= 1.0 + SUM_TOLERANCE))
@@ -42,7 +51,8 @@ class Policy(Mapping[str, dict[str, float]]):
         probabilities.flags.writeable = False
 
     @classmethod
-    def uniform(cls, game: CompiledGame) -> Policy:
+    @checked()
+    def uniform(cls, game: Compiled) -> Policy:
         """Every action of an infoset equally likely."""
         probabilities = np.ones(game.n_sequences)
         form = game.form
@@ -52,7 +62,10 @@ class Policy(Mapping[str, dict[str, float]]):
         return cls(game, probabilities)
 
     @classmethod
-    def from_mapping(cls, game: CompiledGame, given: Mapping[str, Mapping[str, float]]) -> Policy:
+    @checked()
+    def from_mapping(
+        cls, game: Compiled, given: Annotated[Mapping[str, Mapping[str, float]], STRATEGIES]
+    ) -> Policy:
         """A policy from probabilities by label.
 
         Args:
@@ -67,30 +80,29 @@ class Policy(Mapping[str, dict[str, float]]):
         for label in given:
             if label not in game.infoset_index:
                 raise ValueError(
-                    f"{game.name} has no infoset {label!r}; {suggest_label(game, label)}"
+                    f"{game.name} has no infoset {brief(label)}; {suggest_label(game, label)}"
                 )
         probabilities = np.ones(game.n_sequences)
         for infoset, label in enumerate(game.infoset_labels):
             if label not in given:
                 raise ValueError(f"the policy says nothing about infoset {label!r}")
             actions = game.infoset_actions[infoset]
-            if not isinstance(given[label], Mapping):
-                raise TypeError(
-                    f"the policy of infoset {label!r} says action: probability, not "
-                    f"{given[label]!r}"
-                )
+            STRATEGIES(f"the strategy at infoset {label!r}", given[label])
             for action in given[label]:
                 if action not in actions:
                     raise ValueError(
                         f"infoset {label!r} has no action {action!r}; "
                         f"{suggest(str(action), actions)}"
                     )
-            try:
-                row = np.array([float(given[label].get(action, 0.0)) for action in actions])
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"the probabilities of infoset {label!r} are no numbers: {dict(given[label])}"
-                ) from None
+            row = np.array(
+                [
+                    PROBABILITY(
+                        f"the probability of {action!r} at infoset {label!r}",
+                        given[label].get(action, 0.0),
+                    )
+                    for action in actions
+                ]
+            )
             if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE):
                 raise ValueError(
                     f"the probabilities of infoset {label!r} are no distribution: "
@@ -137,8 +149,8 @@ class Policy(Mapping[str, dict[str, float]]):
         return f"<Policy for {self.game.name}: {len(self):,} infosets>"
 
 
-def suggest_label(game: CompiledGame, label: str) -> str:
+def suggest_label(game: CompiledGame, label: object) -> str:
     """A near label, or an example of what labels look like here."""
-    if game.n_infosets <= 10_000:
+    if isinstance(label, str) and game.n_infosets <= 10_000:
         return suggest(label, game.infoset_labels[:1] if not label else game.infoset_labels)
     return f"labels look like {game.infoset_labels[0]!r}"

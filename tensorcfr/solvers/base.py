@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
+from .arguments import STEPS
 
 
 class IterativeSolver(ABC):
@@ -27,6 +27,8 @@ class IterativeSolver(ABC):
 
     records: ClassVar[type[Record]]
     """The algorithms that the solver runs."""
+    games: ClassVar[type[CompiledGame]] = CompiledGame
+    """The games that it runs them on."""
     game: CompiledGame
     """The game."""
     algorithm: Any
@@ -48,13 +50,11 @@ class IterativeSolver(ABC):
         """Run some iterations; each updates every player once.
 
         Raises:
-            TypeError: ``iterations`` is no whole number.
-            ValueError: It is negative.
+            ValueError: ``iterations`` is no whole number from 0.
         """
-        if index(iterations) < 0:
-            raise ValueError(f"iterations must not be negative, not {iterations!r}")
+        iterations = STEPS("iterations", iterations)
         started = time.perf_counter()
-        for restarts, count in self.algorithm.variant.runs(self.iteration + 1, index(iterations)):
+        for restarts, count in self.algorithm.variant.runs(self.iteration + 1, iterations):
             if restarts:
                 self._restart_average()
             self._run(count)
@@ -140,8 +140,6 @@ class IterativeSolver(ABC):
     @classmethod
     def _checked(cls, game: CompiledGame, algorithm: str | Record) -> Any:
         """The record of an algorithm that this solver runs on a compiled game."""
-        if not isinstance(game, CompiledGame):
-            raise TypeError(f"a solver takes a compiled game: compile_game({game!r}) makes one")
         record = find_algorithm(algorithm)
         if isinstance(record, cls.records):
             return record

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import cast
+from typing import Annotated, cast
 
+from .._util.arguments import Flag, Kind, Limit, Number, brief, checked
 from .._util.signals import interrupts
-from ..algorithms import Record
 from ..algorithms.records import is_whole
 from ..evaluation import Evaluation, evaluate
 from ..kernels.random import Seed
-from ..model.game import CompiledGame
+from ..model.arguments import LOCKS, Compiled
 from ..model.locks import LocksLike
 from ..model.policy import Policy
+from .arguments import (
+    CALLABLE,
+    CHECKPOINTS,
+    PRECISION,
+    THREADS,
+    Iterations,
+    Named,
+    Nodes,
+    Seconds,
+    Target,
+)
 from .base import IterativeSolver
 from .make import make_solver
 from .request import SolveRequest
 from .solution import BestIterate, Solution, Status, TracePoint
 from .warm_start import WarmStart
 
+WARM_START = Kind((Solution, Policy, Mapping), "a solution, a policy or a mapping")
 CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
 
@@ -49,31 +61,32 @@ class Progress:
     """Histories visited, those of the solution it went on from included."""
 
 
+@checked()
 def solve(
-    game: CompiledGame,
-    algorithm: str | Record | None = None,
+    game: Compiled,
+    algorithm: Named | None = None,
     *,
-    iters: int | None = None,
-    target: float | None = None,
-    time_limit: float | None = None,
-    nodes: int | None = None,
-    checkpoints: str | int | Iterable[int] = "geometric",
-    start: Solution | None = None,
-    warm_start: WarmStart | None = None,
-    warm_iterations: float = 1.0,
-    locks: LocksLike | None = None,
+    iters: Iterations | None = None,
+    target: Target | None = None,
+    time_limit: Seconds | None = None,
+    nodes: Nodes | None = None,
+    checkpoints: Annotated[str | int | Iterable[int], CHECKPOINTS] = "geometric",
+    start: Annotated[Solution | None, Kind((Solution,), "a solution")] = None,
+    warm_start: Annotated[WarmStart | None, WARM_START] = None,
+    warm_iterations: Annotated[float, Number(above=0, finite=True)] = 1.0,
+    locks: Annotated[LocksLike | None, LOCKS] = None,
     seed: Seed | None = None,
-    precision: str | None = None,
-    threads: int = 1,
-    keep_best: bool = False,
-    progress: Callable[[Progress], object] | None = None,
-    memory_limit: int | None = None,
+    precision: Annotated[str | None, PRECISION] = None,
+    threads: Annotated[int, THREADS] = 1,
+    keep_best: Annotated[bool, Flag()] = False,
+    progress: Annotated[Callable[[Progress], object] | None, CALLABLE] = None,
+    memory_limit: Limit = None,
 ) -> Solution:
     """Solve a game.
 
     Ends with the first of ``iters``, ``target``, ``time_limit`` and ``nodes`` that is met, or with
-    Ctrl-C, which loses nothing: the solution says which in its ``status``.  (SIGTERM ends the
-    process as always; the command line saves first.)
+    Ctrl-C, which loses nothing: the solution says which in its ``status``.  SIGTERM ends the
+    process as always; the command line saves first.
 
     Args:
         game: A compiled game.
@@ -334,16 +347,17 @@ def _marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: boo
         per_decade = PER_DECADE_TO_TARGET if to_target else PER_DECADE
         candidates = (round(10 ** (k / per_decade)) for k in count())
     elif isinstance(checkpoints, str):
-        raise ValueError(f"checkpoints must be 'geometric' or numbers, not {checkpoints!r}")
+        raise ValueError(f"checkpoints must be 'geometric' or numbers, not {brief(checkpoints)}")
     elif is_whole(checkpoints):
         if checkpoints < 1:
             raise ValueError(f"checkpoints must be at least 1 apart, not {checkpoints!r}")
         candidates = count(int(checkpoints), int(checkpoints))
     else:
-        candidates = sorted(cast(Iterable[int], checkpoints))
-        for candidate in candidates:
+        given = list(cast(Iterable[int], checkpoints))
+        for candidate in given:
             if not is_whole(candidate) or candidate < 1:
-                raise ValueError(f"checkpoints must be iterations from 1, not {candidate!r}")
+                raise ValueError(f"checkpoints must be iterations from 1, not {brief(candidate)}")
+        candidates = sorted(given)
     return _ascending(candidates, after)
 
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from ..algorithms import Record
+from ..model.game import CompiledGame
 from .base import IterativeSolver
+from .chunked_solver import ChunkedSolver
 from .sampled_solver import SampledSolver
 from .solver import Solver
 
-SOLVERS: tuple[type[IterativeSolver], ...] = (Solver, SampledSolver)
-"""The kinds; each record is run by at most one."""
+SOLVERS: tuple[type[IterativeSolver], ...] = (ChunkedSolver, Solver, SampledSolver)
+"""The kinds; the first that fits runs a record."""
 
 
-def solver_class(record: Record) -> type[IterativeSolver] | None:
-    """The kind of solver that runs an algorithm; None where it does not iterate."""
-    return next((kind for kind in SOLVERS if isinstance(record, kind.records)), None)
+def solver_class(record: Record, game: CompiledGame) -> type[IterativeSolver] | None:
+    """The kind of solver that runs an algorithm on a game; None where it does not iterate."""
+    return next(
+        (
+            kind
+            for kind in SOLVERS
+            if isinstance(record, kind.records) and isinstance(game, kind.games)
+        ),
+        None,
+    )

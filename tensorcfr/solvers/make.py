@@ -19,7 +19,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
         MemoryLimitError: The arrays would not fit.
     """
     record, start = request.record, request.start
-    kind = solver_class(record)
+    kind = solver_class(record, request.game)
     if kind is None:
         raise ValueError(f"{record.name} does not iterate")
     options: dict[str, Any] = {"memory_limit": request.memory_limit}

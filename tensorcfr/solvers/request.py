@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._util.arguments import brief, checked
 from ..algorithms import AUTOMATIC, Record, find_algorithm
-from ..algorithms.records import is_whole
 from ..kernels.random import Seed
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
+from .arguments import Iterations, Nodes, Seconds, Target
 from .base import form_for
 from .choose import choose
 
@@ -107,7 +108,9 @@ class SolveRequest:
             ValueError: An argument makes no sense, or the algorithm does not take it; names it.
         """
         if not isinstance(self.game, CompiledGame):
-            raise TypeError(f"solve takes a compiled game: compile_game({self.game!r}) makes one")
+            raise TypeError(
+                f"game must be a compiled game: compile_game makes one, not {brief(self.game)}"
+            )
         if self.start is not None:
             self._check_start(self.start)
         if self.is_automatic and self.seed is not None and self.start is None:
@@ -193,8 +196,12 @@ def _merged_alike(start: Solution, game: CompiledGame) -> bool:
     return np.array_equal(start.game.merged.sequence, game.merged.sequence)
 
 
+@checked()
 def check_stop_rules(
-    iters: int | None, target: float | None, time_limit: float | None, nodes: int | None
+    iters: Iterations | None,
+    target: Target | None,
+    time_limit: Seconds | None,
+    nodes: Nodes | None,
 ) -> None:
     """Check that there is a stop rule, and that each makes sense.
 
@@ -203,11 +210,3 @@ def check_stop_rules(
     """
     if iters is None and target is None and time_limit is None and nodes is None:
         raise ValueError("when should it end? give iters, target, time_limit or nodes")
-    if iters is not None and (not is_whole(iters) or iters < 0):
-        raise ValueError(f"iters must be a whole number >= 0, not {iters!r}")
-    if target is not None and not target >= 0:
-        raise ValueError(f"target must be an exploitability >= 0, not {target!r}")
-    if time_limit is not None and not time_limit >= 0:
-        raise ValueError(f"time_limit must be seconds >= 0, not {time_limit!r}")
-    if nodes is not None and (not is_whole(nodes) or nodes < 0):
-        raise ValueError(f"nodes must be a whole number >= 0, not {nodes!r}")

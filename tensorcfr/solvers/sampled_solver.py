@@ -1,56 +1,61 @@
-"""One Monte Carlo solver in memory: a game, an algorithm, and what it keeps between iterations."""
+"""One Monte Carlo solver in memory: a game, an algorithm, and the state between iterations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import Kind, Limit, brief, checked
 from .._util.memory import free_memory
 from ..algorithms import Sampling
 from ..algorithms.records import is_whole
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import evaluation
+from ..kernels.local_rule import rule_errors
 from ..kernels.random import Script, Seed, seeded
-from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC, Tally, WalkedTree
+from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..kernels.sampling_chance import chance_sampling
 from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
-from ..kernels.sampling_public import HandsTree, public_chance_sampling
+from ..kernels.sampling_public import AllHandsTree, public_chance_sampling
+from ..kernels.traversal import TraversalState, TraversalTree
+from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
+from .arguments import Deal, Iterations, Named
 from .base import IterativeSolver
-from .traversal_tree import (
+from .traversal import (
     BASELINE,
     CUMULATIVE,
     REGRETS,
     STRATEGY,
-    Layout,
+    TableLayout,
+    all_hands_traversal,
     bytes_of,
-    hands_tree,
-    walked_public_tree,
-    walked_tree,
+    history_traversal,
+    public_traversal,
 )
 
 KEPT_ARRAYS = 4
-"""Average strategy, and with it a state's regrets, strategy and sums: what a solution keeps, which
-is more than an evaluation allocates (average strategy, its reaches, values)."""
+"""Arrays over the sequences that a solution keeps: average strategy, and regrets, strategy and sums
+of a state.  An evaluation allocates fewer (average strategy, its reaches, values)."""
 AVERAGING_CODES = {"simple": SIMPLE, "stochastic": STOCHASTIC, "optimistic": OPTIMISTIC}
 
 
 class SampledState(NamedTuple):
-    """What a Monte Carlo solver carries from one iteration to the next."""
+    """The state of a Monte Carlo solver between iterations."""
 
     regret: np.ndarray
     """float64 (sequences,): cumulative regret, as the local rule keeps it."""
     strategy: np.ndarray
     """float64 (sequences,): behaviour strategy; 1 for the empty sequences."""
     cumulative: np.ndarray
-    """float64 (sequences,): what was added to the average; for the empty sequences the sum of
-    the averaging weights."""
+    """float64 (sequences,): cumulative strategy; for the empty sequences the sum of the averaging
+    weights."""
     last: np.ndarray
     """float64 (infosets,): sum of the averaging weights at the last visit (optimistic
     averaging)."""
@@ -76,8 +81,8 @@ class SampledSolver(IterativeSolver):
     Args:
         game: The game.
         algorithm: A name or a record; see :class:`tensorcfr.algorithms.Sampling`.
-        state: What to go on from, after ``iteration`` iterations; copied.
-        iteration: Iterations that ``state`` has behind it.
+        state: The state to continue from, after ``iteration`` iterations; copied.
+        iteration: Iterations that led to ``state``.
         seed: A whole number from 0; or several, ``(seed, 0), (seed, 1), ...`` for independent
             streams.  ``state`` brings its own generator.
         deal: Labels of chance outcomes that happen for certain, the first chance node's first;
@@ -88,21 +93,22 @@ class SampledSolver(IterativeSolver):
         ValueError: There is no such algorithm, or it does not sample; the seed is no seed; the
             deal cannot happen; the algorithm plays all hands, and the game has no public tree, or
             a deal is given.
-        MemoryLimitError: The arrays would not fit; said before they are allocated.
+        MemoryLimitError: The arrays would not fit; raised before they are allocated.
     """
 
     records = Sampling
 
+    @checked()
     def __init__(
         self,
-        game: CompiledGame,
-        algorithm: str | Sampling,
+        game: Compiled,
+        algorithm: Named,
         *,
-        state: SampledState | None = None,
-        iteration: int = 0,
+        state: Annotated[SampledState | None, Kind((SampledState,), "a solver's state")] = None,
+        iteration: Iterations = 0,
         seed: Seed | None = None,
-        deal: Sequence[str] | None = None,
-        memory_limit: int | None = None,
+        deal: Deal | None = None,
+        memory_limit: Limit = None,
     ) -> None:
         record = self._checked(game, algorithm)
         self.locks = Locks(game, {})
@@ -120,17 +126,19 @@ class SampledSolver(IterativeSolver):
         self.algorithm = record
         self.iteration = iteration
         self._layout = layout_of(game, record, public=public)
-        self._tree: WalkedTree | HandsTree
+        self._tree: TraversalTree | AllHandsTree
         if record.scheme == "public":
-            self._tree = hands_tree(game, self._layout)
+            self._tree = all_hands_traversal(game, self._layout)
         elif public:
-            self._tree = walked_public_tree(game, self._layout)
+            self._tree = public_traversal(game, self._layout)
         else:
             joined = record.scheme != "whole"
-            self._tree = walked_tree(game, self._layout, deal=deal, joined=joined)
+            self._tree = history_traversal(game, self._layout, deal=deal, joined=joined)
         self._players = np.arange(game.n_players, dtype=np.uint64)
         if state is None:
-            self._tally = Tally(np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64))
+            self._tally = TraversalState(
+                np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64)
+            )
             uniform = Policy.uniform(game).probabilities
             self._layout.set_group(self._tally.table, STRATEGY, uniform)
             self._generator = seeded(check_seed(0 if seed is None else seed))
@@ -153,8 +161,8 @@ class SampledSolver(IterativeSolver):
             AVERAGING_CODES[record.averaging_among(self.game.n_players)],
         )
         after = (self._tally, self._generator if generator is None else generator)
-        # The generator's sums are meant to wrap around, which numpy says aloud with the JIT off.
-        with np.errstate(over="ignore"):
+        # The generator's sums wrap around by design; numpy warns about that with the JIT off.
+        with np.errstate(over="ignore"), rule_errors(record.variant.rule):
             if record.scheme == "external":
                 external_sampling(*before, *after)
             elif record.scheme == "outcome":
@@ -253,7 +261,7 @@ class SampledSolver(IterativeSolver):
         layout.set_last(table, state.last)
         for player, baseline in enumerate(state.baseline):
             layout.set_group(table, BASELINE + player, baseline)
-        self._tally = Tally(table, state.cumulative[:1].copy(), state.touched.copy())
+        self._tally = TraversalState(table, state.cumulative[:1].copy(), state.touched.copy())
         self._generator = state.generator.copy()
 
     def _cumulative(self) -> np.ndarray:
@@ -272,8 +280,10 @@ class SampledSolver(IterativeSolver):
 
 
 def walks_public_tree(game: CompiledGame, record: Sampling) -> bool:
-    """Whether a traversal walks the public tree, with hands that it draws first, or with all of
-    them: it does where there are no histories to be walked, unless it goes through all of them."""
+    """Whether traversals go through the public tree, with hands drawn first or with all hands.
+
+    They do if the game has no histories, unless the scheme visits all histories.
+    """
     return record.scheme == "public" or (game.histories is None and record.scheme != "whole")
 
 
@@ -295,30 +305,30 @@ def check_public(game: CompiledGame, record: Sampling) -> None:
     )
 
 
-def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> Layout:
-    """What the table of a solver holds, and where.
+def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> TableLayout:
+    """The contents and the layout of a solver's table.
 
-    A traversal of a public tree under one deal comes to an infoset once.  Blocks have no more
-    than they need there: games that have nothing but a public tree are the large ones.
+    A traversal of a public tree under one deal visits an infoset once, so some fields of a block
+    are not needed.  They are omitted: games without histories are large, and memory matters.
     """
     extra = game.n_players if record.baseline > 0.0 else record.extra
     if not public:
-        return Layout(game, extra)
+        return TableLayout(game, extra)
     every_action = record.scheme in ("chance", "public")
     together = every_action and not record.variant.alternating
     if every_action:
         extra = int(together)
-    return Layout(game, extra, marked=together or record.averaging == "optimistic")
+    return TableLayout(game, extra, has_header=together or record.averaging == "optimistic")
 
 
 def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = None) -> int:
-    """Bytes that a solver takes beside the compiled game: its table and the tree that it walks,
-    and what a solution of it keeps.
+    """Bytes that a solver takes in addition to the compiled game: its table, the tree that it
+    traverses, and the arrays that a solution keeps.
 
     Args:
         game: The game.
         record: The algorithm.
-        public: Whether it walks the public tree; without it, as a solver would.
+        public: Whether it traverses the public tree; by default, as a solver would.
     """
     public = walks_public_tree(game, record) if public is None else public
     queue = record.scheme in ("whole", "chance")
@@ -331,15 +341,15 @@ def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = 
 
 
 def check_seed(seed: Any) -> Seed:
-    """A seed, or an error that says what is one.
+    """Validate and normalise a seed.
 
     Raises:
         ValueError: It is neither a whole number from 0 nor a sequence of such numbers.
     """
     parts = [seed] if is_whole(seed) else seed
     if not isinstance(parts, Sequence) or isinstance(parts, (str, bytes)) or not parts:
-        raise ValueError(f"a seed is a whole number from 0, or several, not {seed!r}")
+        raise ValueError(f"a seed is a whole number from 0, or several, not {brief(seed)}")
     if not all(is_whole(part) and part >= 0 for part in parts):
-        raise ValueError(f"a seed is a whole number from 0, or several, not {seed!r}")
+        raise ValueError(f"a seed is a whole number from 0, or several, not {brief(seed)}")
     numbers = [int(part) for part in parts]
     return numbers[0] if is_whole(seed) else numbers

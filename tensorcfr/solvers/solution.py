@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, BinaryIO
 
-import numpy as np
-
-from ..algorithms import Record, from_dict
+from .._util.arguments import Limit, Where, checked
+from ..algorithms import Record
 from ..evaluation import Evaluation
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
-from ..storage import npz as storage
 from .base import form_for
 from .kinds import solver_class
 
@@ -84,6 +80,9 @@ class BestIterate:
     def exploitability(self) -> float:
         """``nash_conv`` divided by the number of players."""
         return self.evaluation.exploitability
+
+    def __repr__(self) -> str:
+        return f"<BestIterate: {self}, exploitability {self.exploitability:.6g}>"
 
     def __str__(self) -> str:
         which = "average strategy" if self.kind == "average" else "last iterate"
@@ -155,19 +154,20 @@ class Solution:
 
     @cached_property
     def _nodes(self) -> tuple[int, int]:
-        kind = solver_class(self.algorithm)
+        kind = solver_class(self.algorithm, self.game)
         return (0, 0) if kind is None else kind.count_nodes(self.game, self.state, self.iterations)
 
     @cached_property
     def last_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration would use."""
-        kind = solver_class(self.algorithm)
+        kind = solver_class(self.algorithm, self.game)
         if kind is None:
             return self.policy
         last = kind.last_probabilities(self.game, self.algorithm, self.state, self.locks)
         return Policy(self.game, last)
 
-    def save(self, path: str | Path) -> Path:
+    @checked()
+    def save(self, path: Annotated[str | Path, Where()]) -> Path:
         """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).
 
         A file that was there is replaced at the very end, or not at all.
@@ -175,94 +175,53 @@ class Solution:
         Returns:
             The path of the file; ``.npz`` is added if it has no suffix.
         """
-        header = {
-            "kind": "solution",
-            "algorithm": self.algorithm.to_dict(),
-            "status": self.status.name,
-            "iterations": self.iterations,
-            "seconds": self.seconds,
-            "values": self.evaluation.values,
-            "best_responses": self.evaluation.best_responses,
-            "trace": [asdict(point) for point in self.trace],
-        }
-        if self.locks:
-            header["locks"] = {label: self.locks[label] for label in self.locks}
-        arrays = storage.pack_game(self.game)
-        arrays["solution/policy"] = self.policy.probabilities
-        if self.best is not None:
-            header["best"] = {
-                "kind": self.best.kind,
-                "iteration": self.best.iteration,
-                "values": self.best.evaluation.values,
-                "best_responses": self.best.evaluation.best_responses,
-            }
-            arrays["solution/best"] = self.best.policy.probabilities
-        if (kind := solver_class(self.algorithm)) is not None:
-            arrays |= {f"solution/{name}": array for name, array in kind.kept(self.state).items()}
-        return storage.write_arrays(path, header, arrays)
+        from .solution_file import write_solution
+
+        return write_solution(self, path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Solution:
+    @checked()
+    def load(
+        cls,
+        path: Annotated[str | Path | BinaryIO, Where(files=True)],
+        *,
+        memory_limit: Limit = None,
+    ) -> Solution:
         """Read a solution that :meth:`save` wrote; it can be gone on from, to the same bits.
 
-        Raises:
-            ValueError: The file is no solution, of a newer version, or damaged; says which.
-        """
-        header, arrays = storage.read_arrays(path, "solution")
-        try:
-            return cls._unpack(header, arrays)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"cannot read {storage.with_suffix(path)}: {error}") from error
+        Args:
+            path: The file; or a file that is open for reading bytes.
+            memory_limit: Bytes that reading and checking may take; by default the free memory.
 
-    @classmethod
-    def _unpack(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
-        game = storage.unpack_game(arrays, header["version"])
-        algorithm = from_dict(header["algorithm"])
-        locks = Locks(game, header.get("locks", {}))
-        best = None
-        if (of_best := header.get("best")) is not None:
-            best = BestIterate(
-                policy=Policy(game, arrays["solution/best"]),
-                evaluation=_evaluation(of_best),
-                iteration=index(of_best["iteration"]),
-                kind=KINDS[KINDS.index(of_best["kind"])],
-            )
-        state = None
-        if (kind := solver_class(algorithm)) is not None:
-            prefix = "solution/"
-            kept = {key.removeprefix(prefix): array for key, array in arrays.items()}
-            state = kind.restore(game, algorithm, kept, locks)
-        return cls(
-            game=game,
-            algorithm=algorithm,
-            status=Status[header["status"]],
-            policy=Policy(game, arrays["solution/policy"]),
-            evaluation=_evaluation(header),
-            iterations=index(header["iterations"]),
-            seconds=float(header["seconds"]),
-            trace=tuple(TracePoint(**point) for point in header["trace"]),
-            state=state,
-            locks=locks or None,
-            best=best,
-        )
+        Raises:
+            FileNotFoundError: There is no such file; other errors of the system likewise.
+            ValueError: The file is no solution, of a newer version, or damaged; says which.
+            FileSizeError: It takes more memory than there is; a ValueError, too.
+        """
+        from .solution_file import read_solution
+
+        return read_solution(path, memory_limit)
 
     def summary(self) -> str:
         """A short text: game, algorithm, why it ended, value, exploitability."""
-        values = ", ".join(f"{value:+.9g}" for value in self.value)
-        best = f"\n  best {self.best.exploitability:.6g}, {self.best}" if self.best else ""
+        settled = self.game.settled
+        values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
+        best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
         return (
             f"{self.game.name} by {self.algorithm}{locked}\n"
             f"  {self.status.value} ({self.iterations:,} iterations, "
             f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
             f"  value {values}\n"
-            f"  exploitability {self.exploitability:.6g} (nash_conv {self.nash_conv:.6g}){best}"
+            f"  exploitability {settled(self.exploitability):.6g} "
+            f"(nash_conv {settled(self.nash_conv):.6g}){best}"
         )
 
     def __str__(self) -> str:
         return self.summary()
 
-
-def _evaluation(header: Mapping[str, Any]) -> Evaluation:
-    """The one that a file's header has."""
-    return Evaluation(tuple(header["values"]), tuple(header["best_responses"]))
+    def __repr__(self) -> str:
+        return (
+            f"<Solution of {self.game.name} by {self.algorithm}: {self.iterations:,} iterations, "
+            f"exploitability {self.game.settled(self.exploitability):.6g}>"
+        )

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .._util.arguments import Kind, Limit, checked
 from .._util.memory import free_memory
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_plan
 from ..kernels import evaluation
 from ..kernels import iteration as kernels
-from ..kernels.local_rule import LocalRule
+from ..kernels.local_rule import LocalRule, rule_errors
 from ..kernels.locks import impose
+from ..model.arguments import LOCKS, Compiled
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
+from .arguments import PRECISION, THREADS, Iterations, Named
 from .base import IterativeSolver, form_for
 from .threads import ThreadPool
 
-PRECISIONS = ("float64", "float32")
-"""Floats in which a solver's arrays may be kept."""
 STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
 """The arrays of a state that are kept; the others are scratch."""
 STATE_ARRAYS = 5
@@ -61,23 +62,20 @@ class Solver(IterativeSolver):
 
     records = Algorithm
 
+    @checked()
     def __init__(
         self,
-        game: CompiledGame,
-        algorithm: str | Algorithm = "cfr+",
+        game: Compiled,
+        algorithm: Named = "cfr+",
         *,
-        precision: str = "float64",
-        locks: LocksLike | None = None,
-        threads: int = 1,
-        state: kernels.State | None = None,
-        iteration: int = 0,
-        memory_limit: int | None = None,
+        precision: Annotated[str, PRECISION] = "float64",
+        locks: Annotated[LocksLike | None, LOCKS] = None,
+        threads: Annotated[int, THREADS] = 1,
+        state: Annotated[kernels.State | None, Kind((kernels.State,), "a solver's state")] = None,
+        iteration: Iterations = 0,
+        memory_limit: Limit = None,
     ) -> None:
         record = self._checked(game, algorithm)
-        if precision not in PRECISIONS:
-            raise ValueError(f"precision must be one of {PRECISIONS}, not {precision!r}")
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise ValueError(f"threads must be a number from 1, not {threads!r}")
         self.locks = locks_for(game, locks)
         limit = free_memory() if memory_limit is None else memory_limit
         if (needed := bytes_needed(game, record, precision, self.locks)) > limit:
@@ -150,16 +148,17 @@ class Solver(IterativeSolver):
 
     def _run(self, iterations: int) -> None:
         record, first = self.algorithm, self.iteration + 1
-        self._iterate(
-            self.form,
-            record.rule,
-            record.schedule(first, iterations),
-            self._turns,
-            self._state,
-            record.floors(first, iterations),
-            self._averages(iterations),
-            self._lanes,
-        )
+        with rule_errors(record.rule):
+            self._iterate(
+                self.form,
+                record.rule,
+                record.schedule(first, iterations),
+                self._turns,
+                self._state,
+                record.floors(first, iterations),
+                self._averages(iterations),
+                self._lanes,
+            )
         self.iteration += iterations
 
     def _restart_average(self) -> None:
@@ -181,19 +180,20 @@ class Solver(IterativeSolver):
 
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average strategy; allocates nothing large."""
-        state = self._state
+        state, unit = self._state, self.game.unit
         # The values are scratch between iterations, and the reaches follow from the strategy.
         try:
             evaluation.normalise(self.form, state.cumulative, state.value)
             if self._lanes is not None:
                 impose(self.form, self._lanes, state.value)
             evaluation.realization_plan(self.form, state.value, state.reach)
-            return evaluate_plan(self.form, state.reach, state.value, self._lanes)
+            return evaluate_plan(self.form, state.reach, state.value, self._lanes, unit=unit)
         finally:
             evaluation.realization_plan(self.form, state.strategy, state.reach)
 
     def evaluate_current(self) -> Evaluation:  # noqa: D102
-        return evaluate_plan(self.form, self._state.reach, self._state.value, self._lanes)
+        state, unit = self._state, self.game.unit
+        return evaluate_plan(self.form, state.reach, state.value, self._lanes, unit=unit)
 
 
 def bytes_needed(

@@ -140,7 +140,8 @@ def _regrets_of(
     """Those that a solution ended with."""
     state, there = solution.state, solution.game
     assert state is not None
-    regret = state.regret.astype(np.float64)
+    # The games may pay very differently; where neither is extreme, this is 1.
+    regret = state.regret.astype(np.float64) * (there.unit / game.unit)
     strategy = solution.last_policy.probabilities
     if solution.form is not there.form:
         assert there.merged is not None

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from .._util.arguments import brief
 from .._util.specs import parse_spec
 from ..algorithms import (
     ALGORITHMS,
-    Algorithm,
     Record,
     find_algorithm,
 )
@@ -164,7 +164,7 @@ def _literal(value: Any) -> str:
 
 def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
     """At least one; a text alone would be taken apart into letters."""
-    listed = [given] if isinstance(given, (str, CompiledGame, Algorithm)) else list(given)
+    listed = [given] if isinstance(given, (str, CompiledGame, Record)) else list(given)
     if not listed:
         raise ValueError(f"there is no {kind} to run")
     return listed
@@ -175,17 +175,17 @@ def _check_game(source: str | CompiledGame) -> str:
     if isinstance(source, CompiledGame):
         return source.name
     if not isinstance(source, str):
-        raise TypeError(f"a game is a name or a compiled game, not {source!r}")
+        raise TypeError(f"games must be names or compiled games, not {brief(source)}")
     find_rules(source)
     return source.strip()
 
 
 def _check_seeds(seeds: Iterable[int]) -> list[int]:
     """Whole numbers from 0, each once, at least one."""
-    drawn = list(dict.fromkeys(seeds))
-    if not drawn:
+    given = list(seeds)
+    if not given:
         raise ValueError("there is no seed to run")
-    for seed in drawn:
+    for seed in given:
         if not is_whole(seed) or seed < 0:
-            raise ValueError(f"a seed must be a whole number >= 0, not {seed!r}")
-    return [int(seed) for seed in drawn]
+            raise ValueError(f"seeds: a seed must be a whole number >= 0, not {brief(seed)}")
+    return list(dict.fromkeys(map(int, given)))

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from .._util.arguments import Kind, Limit, Where, Whole, checked
 from .._util.machine import machine, versions
 from .._util.processes import end_with_parent
 from ..algorithms import Record
@@ -21,11 +22,13 @@ from ..algorithms.registry import PUBLISHED
 from ..compilers import compile_game
 from ..errors import SweepError
 from ..model.game import CompiledGame
+from ..solvers.arguments import CALLABLE, Iterations, Nodes, Seconds, Target
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution, Status, TracePoint
 from .cells import Budget, Cell, cells
 from .table import GOES_ON, Row, Table
 
+MOST_PROCESSES = 256
 POLL_SECONDS = 0.1
 """How long to wait for news of the processes before looking whether they are alive."""
 
@@ -46,19 +49,24 @@ class SweepProgress:
     """How much of the whole is done, between 0 and 1."""
 
 
+@checked()
 def sweep(
-    path: str | Path,
-    games: Iterable[str | CompiledGame],
-    algorithms: Iterable[str | Record],
+    path: Annotated[str | Path, Where()],
+    games: Annotated[
+        Iterable[str | CompiledGame], Kind((Iterable, CompiledGame), "names or compiled games")
+    ],
+    algorithms: Annotated[
+        Iterable[str | Record], Kind((Iterable, Record), "names of algorithms or Algorithms")
+    ],
     *,
-    seeds: Iterable[int] = (0,),
-    iters: int | None = None,
-    nodes: int | None = None,
-    time_limit: float | None = None,
-    target: float | None = None,
-    processes: int = 1,
-    memory_limit: int | None = None,
-    progress: Callable[[SweepProgress], object] | None = None,
+    seeds: Annotated[Iterable[int], Kind((Iterable,), "whole numbers")] = (0,),
+    iters: Iterations | None = None,
+    nodes: Nodes | None = None,
+    time_limit: Seconds | None = None,
+    target: Target | None = None,
+    processes: Annotated[int, Whole(1, MOST_PROCESSES)] = 1,
+    memory_limit: Limit = None,
+    progress: Annotated[Callable[[SweepProgress], object] | None, CALLABLE] = None,
 ) -> list[Row]:
     """Solve every game by every algorithm, from every seed, into one CSV table.
 
@@ -94,8 +102,6 @@ def sweep(
     """
     budget = Budget(iters=iters, nodes=nodes, time_limit=time_limit, target=target)
     wanted = cells(games, algorithms, seeds)
-    if processes < 1:
-        raise ValueError(f"processes must be at least 1, not {processes!r}")
     if processes > 1:
         _check_picklable(wanted)
     with Table(path, wanted, budget) as table:

@@ -6,8 +6,10 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from .table import Row, curves
+from .._util.arguments import Number, Several, checked
+from .table import ROWS, Row, curves
 
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
 """Exploitabilities to reach, unless told otherwise."""
@@ -39,7 +41,13 @@ class Reached:
     """Time spent iterating; evaluations are not charged."""
 
 
-def reached(rows: Iterable[Row], levels: Sequence[float] = LEVELS) -> list[Reached]:
+@checked()
+def reached(
+    rows: Annotated[Iterable[Row], ROWS],
+    levels: Annotated[
+        Sequence[float], Several(Number(above=0, counts="an exploitability", finite=True))
+    ] = LEVELS,
+) -> list[Reached]:
     """Iterations, nodes touched, decision nodes among them and seconds to each level, per game and
     algorithm.
 
@@ -48,9 +56,6 @@ def reached(rows: Iterable[Row], levels: Sequence[float] = LEVELS) -> list[Reach
     Raises:
         ValueError: A level is not a positive number.
     """
-    for level in levels:
-        if not 0 < level < math.inf:
-            raise ValueError(f"an exploitability to reach must be > 0, not {level!r}")
     return [
         _reached(game, algorithm, level, own)
         for (game, algorithm), own in curves(rows).items()

@@ -11,15 +11,20 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from datetime import date
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Annotated, Any
 
+from .._util.arguments import Kind, Several, Where, checked
 from .._util.files import replacing
+from ..solvers.solution import Status
 from .cells import Budget, Cell
 
 GOES_ON = ""
@@ -81,22 +86,82 @@ COLUMNS = tuple(field.name for field in fields(Row))
 ADDED = ("decision_nodes_touched",)
 """Columns that the tables of earlier versions lack; they are read as empty, and written anew."""
 
+
+def _whole(text: str) -> int:
+    """A whole number from 0, in the digits that Python writes."""
+    if not re.fullmatch(r"[0-9]{1,25}", text):
+        raise ValueError(f"{text[:40]!r} is no whole number")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    """A finite number, as Python writes it."""
+    if not re.fullmatch(r"-?[0-9]{1,310}(\.[0-9]{1,330})?(e[+-]?[0-9]{1,3})?", text):
+        raise ValueError(f"{text[:40]!r} is no number")
+    if not math.isfinite(found := float(text)):
+        raise ValueError(f"{text[:40]!r} is not finite")
+    return found
+
+
+def _seconds(text: str) -> float:
+    """A finite number from 0."""
+    if (found := _number(text)) < 0.0:
+        raise ValueError(f"{text!r} is negative")
+    return found
+
+
+def _players(text: str) -> int:
+    if not (found := _whole(text)):
+        raise ValueError("there are no players")
+    return found
+
+
+def _status(text: str) -> str:
+    if text != GOES_ON and text not in {status.name.lower() for status in Status}:
+        raise ValueError(f"{text[:40]!r} is no status")
+    return text
+
+
+def _date(text: str) -> str:
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        raise ValueError(f"{text[:40]!r} is no date")
+    date.fromisoformat(text)
+    return text
+
+
+def _maybe(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Nothing, or what another reader reads."""
+    return lambda text: read(text) if text else None
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
-    "int": int,
-    "float": float,
-    "str": str,
-    "int | None": lambda text: int(text) if text else None,
+    "seed": _maybe(_whole),
+    "iteration": _whole,
+    "nodes_touched": _whole,
+    "decision_nodes_touched": _maybe(_whole),
+    "seconds": _seconds,
+    "nash_conv": _number,
+    "exploitability": _number,
+    "players": _players,
+    "status": _status,
+    "date": _date,
 }
+"""How columns are read that are not any text."""
+ROUNDING = 1e-9
+"""How far the exploitability of a row may be from ``nash_conv / players``, relatively."""
+
+ROWS = Several(Kind((Row,), "a row of a sweep"))
 
 Key = tuple[str, str, int | None]
 
 
-def read_sweep(path: str | Path) -> list[Row]:
+@checked()
+def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
     """The rows of a sweep's table, attempts that were begun anew left out.
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: It is no sweep's table, or damaged; names the line.
+        ValueError: It is no sweep's table, or damaged; names line and column.
     """
     rows: dict[Key, list[Row]] = {}
     for row in _read_lines(Path(path)):
@@ -104,7 +169,10 @@ def read_sweep(path: str | Path) -> list[Row]:
     return [row for own in rows.values() for row in own]
 
 
-def curves(rows: Iterable[Row]) -> dict[tuple[str, str], list[list[Row]]]:
+@checked()
+def curves(
+    rows: Annotated[Iterable[Row], ROWS],
+) -> dict[tuple[str, str], list[list[Row]]]:
     """By game and algorithm, the rows of each seed."""
     by_cell: dict[Key, list[Row]] = {}
     for row in rows:
@@ -247,21 +315,89 @@ def _line(row: Row) -> str:
     return text.getvalue()
 
 
-def _read_lines(path: Path) -> Iterable[Row]:
+def _read_lines(path: Path) -> Iterator[Row]:
     """The rows of a file, as they were written."""
-    try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is no table of a sweep: it is not text") from None
+    yield from parse_table(path.read_bytes(), str(path))
+
+
+def parse_table(content: bytes, name: str) -> Iterator[Row]:
+    """The rows of a table.
+
+    Args:
+        content: The bytes of the file.
+        name: What errors call it.
+
+    Raises:
+        ValueError: It is no sweep's table, or damaged; names line and column.
+    """
     # What follows the last end of a line was being written when the machine stopped.
-    lines = text[: text.rfind("\n") + 1].splitlines()
-    found = tuple(lines[0].split(",")) if lines else ()
-    if found not in (COLUMNS, tuple(name for name in COLUMNS if name not in ADDED)):
-        raise ValueError(f"{path} is no table of a sweep: its columns are not {', '.join(COLUMNS)}")
-    readers = {field.name: _READERS[str(field.type)] for field in fields(Row)}
-    for number, values in enumerate(csv.reader(lines[1:]), start=2):
+    content = content[: content.rfind(b"\n") + 1]
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{name} is no table of a sweep: line {line} is not text") from None
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    columns = _next_line(lines, name) or []
+    if tuple(columns) not in (COLUMNS, tuple(one for one in COLUMNS if one not in ADDED)):
+        raise ValueError(f"{name} is no table of a sweep: its columns are not {', '.join(COLUMNS)}")
+    first: dict[Key, Row] = {}
+    latest: dict[Key, Row] = {}
+    # A line may end within a text between quotes: it is the line that a row begins on that counts.
+    line = lines.line_num + 1
+    while (values := _next_line(lines, name)) is not None:
+        row = _parse_row(columns, values, f"{name}, line {line}")
+        before = latest.get(row.key)
+        if before is None or before.status == INTERRUPTED:
+            first[row.key] = row
+        elif before.iteration >= row.iteration:
+            # A cell that begins anew begins as early as it did before.
+            if row.iteration > first[row.key].iteration:
+                raise ValueError(
+                    f"{name}, line {line}, column iteration: {row.iteration} comes after "
+                    f"{before.iteration}"
+                )
+            first[row.key] = row
+        elif before.nodes_touched > row.nodes_touched or before.seconds > row.seconds:
+            column = "seconds" if before.seconds > row.seconds else "nodes_touched"
+            raise ValueError(
+                f"{name}, line {line}, column {column}: {getattr(row, column)} comes after "
+                f"{getattr(before, column)}"
+            )
+        latest[row.key] = row
+        yield row
+        line = lines.line_num + 1
+
+
+def _next_line(lines: Any, name: str) -> list[str] | None:
+    """The next line of a CSV file in columns; None at the end.
+
+    Raises:
+        ValueError: Its quotes are wrong, or one of its texts is too long.
+    """
+    line = lines.line_num + 1
+    try:
+        return next(lines, None)
+    except csv.Error as error:
+        raise ValueError(f"{name}, line {line}: {error}") from None
+
+
+def _parse_row(columns: Sequence[str], values: Sequence[str], where: str) -> Row:
+    """The row of a line."""
+    if len(values) != len(columns):
+        raise ValueError(f"{where}: {len(values)} columns, not {len(columns)}")
+    said = dict(zip(columns, values, strict=True))
+    found: dict[str, Any] = {}
+    for column in COLUMNS:
         try:
-            said = dict(zip(found, values, strict=True))
-            yield Row(**{name: read(said.get(name, "")) for name, read in readers.items()})
+            found[column] = _READERS.get(column, str)(said.get(column, ""))
         except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from None
+            raise ValueError(f"{where}, column {column}: {error}") from None
+    row = Row(**found)
+    share = row.nash_conv / row.players
+    if abs(row.exploitability - share) > ROUNDING * abs(share):
+        raise ValueError(
+            f"{where}, column exploitability: {row.exploitability!r} is not nash_conv / players, "
+            f"{share!r}"
+        )
+    return row

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.equality import GAMES, Variant, check_last_iterate, check_random
-from support.reference import Matching, regret_matching
-from support.variants import VARIANTS, YOUNGER
+from support.equality import GAMES, check_last_iterate, check_random
+from support.variants import VARIANTS, YOUNGER, Floor, fading, floored
 from tensorcfr import ALGORITHMS, Algorithm, Solution, Solver, compile_game, register, solve
 from tensorcfr.algorithms import CFR, HEDGE, find_algorithm, from_dict
-
-Floor = float | Callable[[Any], Any]
-
-
-def fading(t: Any) -> Any:
-    return 1 / (1 + t)
-
-
-def mixed(matching: Matching, floor: Floor) -> Matching:
-    """The strategy of iteration t + 1 has the floor of that iteration."""
-
-    def matched(regrets: list[float], instant: list[float], t: int) -> list[float]:
-        share = floor(t + 1) if callable(floor) else floor
-        strategy = matching(regrets, instant, t)
-        return [(1 - share) * p + share / len(strategy) for p in strategy]
-
-    return matched
-
-
-def floored(variant: Variant, floor: Floor) -> Variant:
-    algorithm, options = variant
-    matching = options.get("matching", regret_matching)
-    return algorithm(floor=floor), options | {"matching": mixed(matching, floor)}
-
 
 SOME = ("cfr", "cfr+", *YOUNGER, "dcfr simultaneous", "pcfr+ simultaneous")
 
@@ -117,7 +91,7 @@ def test_round_trip(registry: None, tmp_path: Any) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="floor must be from 0 to 1, not 2"):
+    with pytest.raises(ValueError, match="floor must be a probability from 0 to 1, not 2"):
         CFR(floor=2)
     with pytest.raises(ValueError, match="floor is not always from 0 to 1"):
         solve(compile_game("kuhn"), CFR(floor=lambda t: t), iters=2)

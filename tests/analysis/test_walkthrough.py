@@ -123,7 +123,7 @@ def test_the_board_of_leduc_can_be_dealt() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "options", "message"),
     [
-        (TOGETHER, {"iters": 0}, "iters must be a whole number >= 1, not 0"),
+        (TOGETHER, {"iters": 0}, "iters must be a whole number from 1 to 1,000,000, not 0"),
         (TOGETHER, {"deal": ("Q", "Q")}, "chance outcome 2 cannot be 'Q'; there are: J, K"),
         (TOGETHER, {"deal": ("X",)}, "chance outcome 1 cannot be 'X'; there are: J, Q, K"),
         (TOGETHER, {"deal": ("Q", "K", "J")}, "3 chance outcomes are given, .* at most 2"),

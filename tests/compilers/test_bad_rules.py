@@ -471,13 +471,13 @@ def test_values_at_deals_that_cannot_occur_are_ignored() -> None:
     ("ask", "message"),
     [
         (
-            lambda: compile_game("kuhn", memory_limit=5000),
-            "walking the public tree of KuhnPoker needs at least 6.8 KiB, the limit is 4.9 KiB; "
+            lambda: compile_game("kuhn", memory_limit=500),
+            "compiling kuhn needs at least 900 bytes, the limit is 500 bytes; "
             "pass memory_limit= (bytes) to change it",
         ),
         (
             lambda: compile_game("goofspiel", memory_limit=50_000),
-            "compiling Goofspiel needs at least 49.2 KiB, the limit is 48.8 KiB; "
+            "compiling goofspiel needs at least 49.0 KiB, the limit is 48.8 KiB; "
             "pass memory_limit= (bytes) to change it",
         ),
     ],
@@ -500,9 +500,9 @@ def test_memory_limit_says_both_figures(ask: Callable[[], object], message: str)
             {"colour": 4},
             "leduc has no parameter 'colour'; there are: bets, players, raise_cap, ranks, suits",
         ),
-        ("leduc", {"suits": 9}, "leduc: suits must be 1 to 4, not 9"),
-        ("kuhn(players=4)", {}, "kuhn: players must be 2 or 3, not 4"),
-        ("kuhn", {"cards": 1}, "kuhn: cards must be at least players = 2, not 1"),
+        ("leduc", {"suits": 9}, "leduc: suits must be a whole number from 1 to 4, not 9"),
+        ("kuhn(players=4)", {}, "kuhn: players must be one of 2, 3, not 4"),
+        ("kuhn", {"cards": 1}, "kuhn: cards must be a whole number from 2 to 10,000, not 1"),
         ("matrix", {}, "matrix needs the parameter 'payoffs'"),
         (
             "leduc(4)",
@@ -528,5 +528,5 @@ def test_parameters_are_for_names() -> None:
 
 
 def test_what_cannot_be_compiled() -> None:
-    with pytest.raises(TypeError, match=r"^cannot compile 5: pass a name, a Game"):
+    with pytest.raises(TypeError, match=r"^source must be a name, a Game, .*, not 5"):
         compile_game(5)

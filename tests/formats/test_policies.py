@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,12 @@ def test_profiles_of_gambit(name: str, tmp_path: Path) -> None:
     theirs = pygambit.read_efg(save_efg(game, tmp_path / "game.efg"))
     again = from_gambit(compile_game(theirs), policy_to_gambit(policy, theirs))
     assert evaluate(again.game, again).values == pytest.approx(values, abs=1e-12)
+
+
+def test_the_page_on_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).parent.parent / "docs" / "formats.md"
+    monkeypatch.chdir(tmp_path)
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
 def test_best_responses_are_policies_too(tmp_path: Path) -> None:

@@ -6,14 +6,15 @@ written down on their own, ``histories = 1 + n + 9 n (n - 1)``).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from tensorcfr import GAMES, GameError, compile_game
+from tensorcfr import GAMES, Decision, GameError, Policy, compile_game, solve
 from tensorcfr._util.specs import parse_spec
 from tensorcfr.games import make_game
+from tensorcfr.games.leduc import LeducPoker
 from tensorcfr.model.arrays import CHANCE
 
 
@@ -142,3 +143,26 @@ def test_keywords_win_over_the_spec() -> None:
     game = compile_game("kuhn(cards=4)", cards=6)
     assert game.n_infosets == 24
     assert game.name == "kuhn(cards=6)"
+
+
+class OldLeduc(LeducPoker):
+    """Leduc as it was labelled before: a blank follows the board card."""
+
+    def node(self, state: Any) -> Any:
+        node = super().node(state)
+        blank = " " if state.label.endswith(" ") else ""
+        return node._replace(infoset=node.infoset + blank) if isinstance(node, Decision) else node
+
+
+def test_labels_of_leduc_do_not_end_in_a_blank() -> None:
+    new, old = compile_game("leduc"), compile_game(OldLeduc())
+    assert not any(label.endswith(" ") for label in new.infoset_labels)
+    assert [label.rstrip(" ") for label in old.infoset_labels] == list(new.infoset_labels)
+    assert "Jh cc/Js " in old.infoset_labels
+    for game in (new, old):
+        policy = Policy.uniform(game)
+        assert policy["Jh cc/Js"] == policy["Jh cc/Js "] == {"call": 0.5, "raise": 0.5}
+        assert game.infoset_index["Jh cc/Js"] == game.infoset_index["Jh cc/Js "]
+        assert "Jh  cc/Js" not in game.infoset_index
+    warm = solve(new, iters=2, warm_start=solve(old, iters=2))
+    assert warm.nash_conv == solve(new, iters=2, warm_start=solve(new, iters=2)).nash_conv

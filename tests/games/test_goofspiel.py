@@ -141,9 +141,9 @@ def test_a_walked_game_can_be_pickled():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"cards": 1}, "cards must be a whole number, at least 2, not 1"),
-        ({"cards": 2.5}, "cards must be a whole number, at least 2, not 2.5"),
-        ({"players": 1}, "players must be a whole number, at least 2, not 1"),
+        ({"cards": 1}, "cards must be a whole number from 2 to 100, not 1"),
+        ({"cards": 2.5}, "cards must be a whole number from 2 to 100, not 2.5"),
+        ({"players": 1}, "players must be a whole number from 2 to 10, not 1"),
         ({"prizes": "shuffled"}, "prizes must be one of .*random, not 'shuffled'"),
         ({"payoff": "points"}, "payoff must be one of .*total_points, not 'points'"),
     ],

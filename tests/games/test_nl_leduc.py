@@ -115,12 +115,12 @@ def test_solved() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"ranks": 0}, "nl_leduc: ranks must be at least 1, not 0"),
-        ({"suits": 5}, "nl_leduc: suits must be 1 to 4, not 5"),
+        ({"ranks": 0}, "nl_leduc: ranks must be a whole number from 1 to 2,500, not 0"),
+        ({"suits": 5}, "nl_leduc: suits must be a whole number from 1 to 4, not 5"),
         ({"ranks": 1}, "1 ranks x 2 suits are 2 cards, too few for 2 players and a board card"),
-        ({"ante": 0}, "nl_leduc: ante must be at least 1, not 0"),
-        ({"stack": 0}, "nl_leduc: stack must be at least the ante, 1, not 0"),
-        ({"cap": 1}, "nl_leduc: cap must be at least 2, not 1"),
+        ({"ante": 0}, "nl_leduc: ante must be a whole number from 1 to 10,000, not 0"),
+        ({"stack": 0}, "nl_leduc: stack must be a whole number from 1 to 10,000, not 0"),
+        ({"cap": 1}, "nl_leduc: cap must be a whole number from 2 to 100, not 1"),
     ],
 )
 def test_bad_parameters(parameters: dict[str, int], message: str) -> None:

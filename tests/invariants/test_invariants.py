@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,14 +16,25 @@ from support.random_games import random_game, random_public_tree_game
 from support.spoiling import Bad, both, cast, compiled, form, labels, swap, tree, unlabelled, whole
 from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.errors import GameError, InvariantError
-from tensorcfr.invariants import INVARIANTS, check
+from tensorcfr.invariants import INVARIANTS, check, merged
 from tensorcfr.model import game as compiled_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries, count_entries, product, triples
 from tensorcfr.rules import Chance, Decision, Game, Terminal
+from tensorcfr.storage import load_game
+from tensorcfr.storage.archive import write_arrays
+from tensorcfr.storage.game import pack_game
 
 LIST = DOCS / "data-model.md"
 EXAMPLES = DOCS / "data-model-examples.md"
+
+
+def misaligned(array: np.ndarray) -> np.ndarray:
+    """The same numbers at an odd address."""
+    numbers = np.zeros(array.nbytes + 1, dtype=np.uint8)[1:].view(array.dtype)
+    numbers[:] = array
+    return numbers
+
 
 ROWS = [
     Bad(
@@ -71,6 +83,36 @@ ROWS = [
         "A2",
         whole(payoff__value=lambda array: np.repeat(array, 2)[::2]),
         "payoff.value is not contiguous in C order",
+    ),
+    Bad(
+        "A1",
+        whole(payoff__row=lambda array: array.astype(">i8")),
+        "payoff.row is int64 in foreign byte order, not int64",
+    ),
+    Bad(
+        "A1",
+        whole("public", parent=lambda array: array.astype(">i4")),
+        "public.parent is int32 in foreign byte order, not a signed integer",
+        "kuhn",
+    ),
+    Bad(
+        "A1",
+        whole(blocks__program_offset=lambda array: array[:0]),
+        "blocks.program_offset has shape (0,), not (programs + 1,) = (1,)",
+        "blocks",
+    ),
+    Bad("A2", whole(payoff__value=misaligned), "payoff.value is not aligned"),
+    Bad("A3", form("bucket_stride", 0, to=2**62), f"bucket_stride holds {2**62}"),
+    Bad("A3", tree("first_child", 3, to=-(2**63)), f"first_child holds {-(2**63)}"),
+    Bad("A3", form("blocks.code", 0, to=2**32 + 1), f"blocks.code holds {2**32 + 1}", "blocks"),
+    # Counts whose product is that of 3 lanes and 2 actions once it has overflowed, or nearly so.
+    Bad("S2", form("bucket_actions", 0, to=2**31), f"bucket_actions[0] is {2**31}"),
+    Bad("S2", form("bucket_lanes", 0, to=2**32), f"bucket_lanes[0] is {2**32}"),
+    Bad("S2", form("bucket_level", 0, to=2**31), f"bucket_level[0] is {2**31}"),
+    Bad(
+        "P2",
+        both(form("payoff.rows", 0, to=2**32), form("payoff.entries", 0, to=2**32)),
+        f"slice 0 has {2**32} rows of {2**32} entries, but there are 60",
     ),
     Bad("T1", tree("parent", 0, to=0), "node 0 has the parent 0, not -1"),
     Bad("T1", tree("parent", 7, to=7), "node 7 has the parent 7, which does not come before it"),
@@ -286,7 +328,7 @@ ROWS = [
     Bad(
         "P3",
         form("payoff.row", 2, to=8),
-        "slice 2 of player 0 has rows 8 to 13, which are not all his sequences",
+        "slice 2 of player 0 has rows 8 to 13, which are not all sequences of that player",
     ),
     Bad(
         "P3",
@@ -398,6 +440,22 @@ ROWS = [
     *broken_public_games.ROWS,
 ]
 
+MERGED = [row for row in ROWS if row.number[0] == "M"]
+IN_FILES_SOUND = {
+    "is int64 in foreign byte order",
+    "is int32 in foreign byte order",
+    "is not contiguous in C order",
+    "is not aligned",
+}
+"""What saving mends."""
+NOT_IN_FILES = (
+    *("is of type list", "is of type int", "is of type NoneType", "are of type list"),
+    *(" labels for 12 infosets", " action tuples for 12 infosets", "labels for 9 public nodes"),
+    # The number of labels is what a list of texts in a file says; these are said otherwise.
+    *("there are [2, 3] hands", "labels for 511 public nodes"),
+)
+"""What no file can hold, by the error's text."""
+
 NAMES = {invariant.number: invariant.name for invariant in INVARIANTS}
 
 
@@ -408,6 +466,53 @@ def test_a_broken_invariant_is_named_with_what_breaks_it(row: Bad) -> None:
     # What P7 says after the sequence are figures of the weights.
     said = str(raised.value).partition(": under one and the same weights")[0]
     assert said == f"{row.number} ({NAMES[row.number]}): {row.message}"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.number)
+def test_the_same_through_files(row: Bad, tmp_path: Path) -> None:
+    """With a digest of its own, so that it is the invariant that refuses the file."""
+    spoiled = row.spoil(compiled(row.game))
+    try:
+        arrays = pack_game(spoiled)
+        path = write_arrays(tmp_path / "game", {"kind": "game", "name": spoiled.name}, arrays)
+    except (AttributeError, TypeError, ValueError):
+        assert any(part in row.message for part in NOT_IN_FILES), row.message
+        return
+    if any(part in row.message for part in IN_FILES_SOUND):
+        assert load_game(path).digest == compiled(row.game).digest
+        return
+    with pytest.raises(ValueError) as raised:  # noqa: PT011
+        load_game(path)
+    said = str(raised.value).partition(": under one and the same weights")[0]
+    expected = f"{path} is damaged: {row.number} ({NAMES[row.number]}): {row.message}"
+    assert said == expected or (
+        # Labels that are missing are missing in their array.
+        row.number[0] in "LT" and said.startswith(f"{path} is damaged: ")
+    )
+
+
+@pytest.mark.parametrize("row", MERGED, ids=lambda row: row.number)
+def test_merged_games_are_checked_alike_by_kernels(
+    row: Bad, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As large games are, whose payoffs are not multiplied in NumPy."""
+    monkeypatch.setattr(merged, "COMPILED_CHECK_FROM", 0)
+    test_a_broken_invariant_is_named_with_what_breaks_it(row)
+
+
+@pytest.mark.parametrize("name", ["suited", "blocks", "liars_dice(faces=4)", "leduc"])
+def test_merged_games_pass_by_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merged, "COMPILED_CHECK_FROM", 0)
+    game = compiled(name)
+    assert game.merged is not None
+    check(game)
+    weight = np.random.default_rng(2).uniform(size=game.n_sequences)
+    for player in range(2):
+        own = slice(*game.form.player_sequences[player : player + 2])
+        by_kernel = np.empty(game.n_sequences)
+        merged.multiply(game.form, player, weight, by_kernel)
+        expected = product(game.form, player, weight)
+        np.testing.assert_allclose(by_kernel[own], expected, rtol=1e-12, atol=1e-14)
 
 
 def test_every_line_of_the_list_is_checked_and_has_a_row() -> None:

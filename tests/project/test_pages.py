@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensorcfr
@@ -21,6 +22,7 @@ PACKAGES = (
     "tensorcfr.algorithms",
     "tensorcfr.analysis",
     "tensorcfr.evaluation",
+    "tensorcfr.formats",
     "tensorcfr.plots",
     "tensorcfr.solvers",
     "tensorcfr.storage",
@@ -203,3 +205,20 @@ def test_the_version_is_said_once() -> None:
         found = re.search(pattern, (ROOT / name).read_text("utf-8"), re.MULTILINE)
         assert found is not None
         assert found[1] == tensorcfr.__version__
+
+
+@pytest.mark.parametrize(
+    ("game", "algorithm"), [("leduc", "cfr+"), ("goofspiel(cards=3)", "external_sampling")]
+)
+def test_the_file_format_lists_every_array(tmp_path: Path, game: str, algorithm: str) -> None:
+    text = (DOCS / "file-format.md").read_text("utf-8")
+    solution = tensorcfr.solve(tensorcfr.compile_game(game), algorithm, iters=2, keep_best=True)
+    with np.load(solution.save(tmp_path / "solution")) as file:
+        keys = list(file.files)
+
+    def is_listed(key: str) -> bool:
+        group = key.rpartition("/")[0]
+        labels = key.endswith(("/text", "/text_offset")) and f"| `{group}` |" in text
+        return labels or f"`{key}`" in text or f"`{group}/NAME`" in text
+
+    assert [key for key in keys if not is_listed(key)] == []

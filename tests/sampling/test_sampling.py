@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from tensorcfr.algorithms import (
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.solvers import Status
-from tensorcfr.solvers.traversal_tree import Layout, walked_tree
+from tensorcfr.solvers.traversal import TableLayout, history_traversal
 
 LEDUC = compile_game("leduc")
 
@@ -101,7 +102,8 @@ def test_a_player_alone_learns_an_average(scheme: Sampling, averaging: str) -> N
 
 def test_the_games_above_cover_what_they_are_for() -> None:
     """An infoset that a chance-sampled traversal meets twice, infosets with one action."""
-    once = {name: walked_tree(small(name)[0], Layout(small(name)[0], 1)).once for name in SMALL}
+    layouts = {name: TableLayout(small(name)[0], 1) for name in SMALL}
+    once = {name: history_traversal(own.game, own).visits_once for name, own in layouts.items()}
     assert once["kuhn"]
     assert once["kuhn, 3 players"]
     assert not once["random, met several times"]
@@ -360,9 +362,10 @@ def test_the_generator_is_xoshiro256plusplus() -> None:
 
 def test_alias_tables_have_the_probabilities_of_chance() -> None:
     for game in (KUHN, LEDUC, small("random, met several times")[0]):
-        tree = walked_tree(game, Layout(game, 0))
-        for row in tree.node[game.tree.player == -1]:
-            first, count = int(row[1]), int(row[3])
+        tree = history_traversal(game, TableLayout(game, 0))
+        assert tree.outcome is not None
+        for first, end in pairwise(tree.first_outcome.tolist()):
+            count = end - first
             found: dict[int, float] = {}
             for k in range(first, first + count):
                 stay, alias = tree.outcome[k].tolist()

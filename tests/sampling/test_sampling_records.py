@@ -104,7 +104,7 @@ def test_what_cannot_be_sampled(variant: Any, reason: str) -> None:
         (OUTCOME_SAMPLING, {"epsilon": 0}, "epsilon must be above 0 and at most 1, not 0"),
         (OUTCOME_SAMPLING, {"epsilon": 1.5}, "epsilon must be above 0"),
         (OUTCOME_SAMPLING, {"epsilon": float("nan")}, "epsilon must be above 0"),
-        (OUTCOME_SAMPLING, {"baseline": -0.1}, "baseline must be from 0 to 1, not -0.1"),
+        (OUTCOME_SAMPLING, {"baseline": -0.1}, "baseline must be a number from 0 to 1, not -0.1"),
         (OUTCOME_SAMPLING, {"averaging": "linear"}, "averaging must be one of simple, stoch"),
         (CHANCE_SAMPLING, {"averaging": "simple"}, "one of stochastic, optimistic, not 'simple'"),
         (CHANCE_SAMPLING, {"prune": 1}, "prune must be True or False, not 1"),

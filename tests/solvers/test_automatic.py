@@ -110,8 +110,8 @@ def test_it_is_no_algorithm() -> None:
         ({"target": -1.0}, "target"),
         ({"seed": 1}, "no seed"),
         ({"precision": "single", "iters": 1}, "precision must be one of"),
-        ({"precision": "single"}, "when should it end"),
-        ({"threads": -3, "iters": 1}, "threads must be a number from 1"),
+        ({"precision": "float32"}, "when should it end"),
+        ({"threads": -3, "iters": 1}, "threads must be a whole number from 1 to 1,024"),
     ],
 )
 def test_what_makes_no_sense_is_refused(given: Any, message: str) -> None:

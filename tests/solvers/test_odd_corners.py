@@ -134,9 +134,9 @@ def test_small_money_is_money() -> None:
 class TestArguments:
     @pytest.mark.parametrize("game", ["kuhn", Choice()])
     def test_rules_are_compiled_first(self, game: Any) -> None:
-        with pytest.raises(TypeError, match="takes a compiled game: compile_game"):
+        with pytest.raises(TypeError, match="game must be a compiled game: compile_game makes one"):
             solve(game, iters=1)
-        with pytest.raises(TypeError, match="takes a compiled game: compile_game"):
+        with pytest.raises(TypeError, match="game must be a compiled game: compile_game makes one"):
             Solver(game)
 
     @pytest.mark.parametrize("name", ["CFR+", "cfrplus", "Cfr Plus"])
@@ -145,7 +145,9 @@ class TestArguments:
             solve(KUHN, name, iters=1)
 
     def test_what_is_no_algorithm(self) -> None:
-        with pytest.raises(TypeError, match="an algorithm is a name or an Algorithm"):
+        with pytest.raises(
+            TypeError, match="algorithm must be the name of an algorithm or an Algorithm"
+        ):
             solve(KUHN, CFR.rule, iters=1)  # type: ignore[arg-type]
 
     def test_numpy_integers_are_integers(self, tmp_path: Any) -> None:
@@ -157,24 +159,24 @@ class TestArguments:
     def test_other_numbers_are_not(self, iters: Any) -> None:
         with pytest.raises(ValueError, match="iters must be a whole number"):
             solve(KUHN, iters=iters)
-        with pytest.raises(TypeError):
+        with pytest.raises(ValueError, match="iterations must be a whole number"):
             Solver(KUHN).step(iters)
 
     def test_steps_forward_only(self) -> None:
-        with pytest.raises(ValueError, match="must not be negative, not -1"):
+        with pytest.raises(ValueError, match="iterations must be a whole number >= 0, not -1"):
             Solver(KUHN).step(-1)
         with pytest.raises(ValueError, match=r"checkpoints must be iterations from 1, not 1\.5"):
             solve(KUHN, iters=5, checkpoints=[1.5])  # type: ignore[list-item]
 
     @pytest.mark.parametrize("player", [True, -1, 2])
     def test_best_response_of_whom(self, player: int) -> None:
-        with pytest.raises(ValueError, match="players 0 to 1"):
+        with pytest.raises(ValueError, match="player must be"):
             best_response(KUHN, Policy.uniform(KUHN), player)
 
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"restart_base": -3}, "restart_base must be 0 or at least 2, not -3"),
+            ({"restart_base": -3}, "restart_base must be a whole number >= 0, not -3"),
             ({"alternating": "no"}, "alternating must be True or False, not 'no'"),
             ({"delay": None}, "delay must be a whole number >= 0, not None"),
         ],
@@ -285,3 +287,38 @@ def test_functions_are_not_lost_in_saving(tmp_path: Any) -> None:
     solution = solve(KUHN, DCFR(alpha=lambda t: 1 + 0 * t), iters=5)
     with pytest.raises(ValueError, match="parameter 'alpha' of dcfr is a function"):
         solution.save(tmp_path / "s")
+
+
+def undefined(regret: float, instant: float, parameters: tuple[float, ...]) -> tuple[float, float]:
+    return regret + nowhere, instant  # type: ignore[name-defined] # noqa: F821
+
+
+def without_preference(regret: float, instant: float, parameters: tuple[float, ...]) -> float:
+    return regret + instant
+
+
+def with_text(regret: float, instant: float, parameters: tuple[float, ...]) -> tuple[str, float]:
+    return "much", instant
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (
+            undefined,
+            r"rule 'bad' cannot be compiled: NameError: name 'nowhere' is not defined, at ",
+        ),
+        (
+            without_preference,
+            r"must return \(regret, preference\), numbers, and returns float64, at ",
+        ),
+        (with_text, r"must return \(regret, preference\), numbers, and returns Tuple"),
+    ],
+)
+def test_a_mistake_in_a_rule_is_told_in_one_line(step: Any, message: str) -> None:
+    rule = Algorithm("bad", LocalRule("bad", step), formula="", source="")
+    with pytest.raises(ValueError, match=message) as raised:
+        solve(compile_game("kuhn"), rule, iters=1)
+    assert len(str(raised.value).splitlines()) == 1
+    assert f"{__file__}:" in str(raised.value)

@@ -103,7 +103,7 @@ def test_threads_in_single_precision(name: str) -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.0, "2"])
 def test_threads_are_a_number_from_one(threads: Any) -> None:
-    with pytest.raises(ValueError, match="threads must be a number from 1"):
+    with pytest.raises(ValueError, match="threads must be a whole number from 1"):
         Solver(game("leduc"), threads=threads)
 
 

@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from support.spoiling import Bad, Spoil, both, cast, compiled, form, merged, public, whole, within
+from support.spoiling import (
+    Bad,
+    Spoil,
+    both,
+    cast,
+    compiled,
+    form,
+    labels,
+    merged,
+    public,
+    whole,
+    within,
+)
 from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.game import CompiledGame, Merged
 from tensorcfr.payoff import PayoffBlocks
@@ -564,5 +576,19 @@ ROWS = [
         "infoset labels may be alike: the hand '41' begins with the hand '4'",
         "lazy",
     ),
+    Bad(
+        "L6",
+        names(hands=(("J", "Q", "A"), ("J", "Q", "K"))),
+        "'A' is none of the outcome labels",
+        "kuhn",
+    ),
+    Bad("L6", labels("outcome_labels", 5, "x"), "'tails' is none of the outcome labels", "suited"),
+    Bad(
+        "H3",
+        form("bucket_stride", 0, to=2**32),
+        f"bucket 0 has 3 lanes for 3 hands with {2**32} public nodes each",
+        "kuhn",
+    ),
+    Bad("B1", form("blocks.block", 0, 1, to=2**32), f"block 0 has {2**32} terminals", "blocks"),
 ]
 """Their games are without a history tree, unless their names say so."""

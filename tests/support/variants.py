@@ -5,8 +5,12 @@ The twins are rules and matchings of :mod:`reference`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from support.equality import Variant
 from support.reference import (
+    Matching,
     cfr_plus_rule,
     cfr_rule,
     dcfr_plus_rule,
@@ -15,6 +19,7 @@ from support.reference import (
     lcfr_rule,
     pdcfr_plus_rule,
     predictive_matching,
+    regret_matching,
 )
 from tensorcfr.algorithms import (
     CFR,
@@ -111,3 +116,26 @@ VARIANTS: dict[str, Variant] = (
     | {name: alternating(variant) for name, variant in (YOUNGER | CHANGED).items()}
     | {f"{name} simultaneous": simultaneous(variant) for name, variant in YOUNGER.items()}
 )
+
+Floor = float | Callable[[Any], Any]
+
+
+def fading(t: Any) -> Any:
+    return 1 / (1 + t)
+
+
+def mixed(matching: Matching, floor: Floor) -> Matching:
+    """The strategy of iteration t + 1 has the floor of that iteration."""
+
+    def matched(regrets: list[float], instant: list[float], t: int) -> list[float]:
+        share = floor(t + 1) if callable(floor) else floor
+        strategy = matching(regrets, instant, t)
+        return [(1 - share) * p + share / len(strategy) for p in strategy]
+
+    return matched
+
+
+def floored(variant: Variant, floor: Floor) -> Variant:
+    algorithm, options = variant
+    matching = options.get("matching", regret_matching)
+    return algorithm(floor=floor), options | {"matching": mixed(matching, floor)}

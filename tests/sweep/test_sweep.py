@@ -45,7 +45,7 @@ from tensorcfr.sweep import (
     sweep,
 )
 from tensorcfr.sweep.cells import cells, spec_of
-from tensorcfr.sweep.table import COLUMNS
+from tensorcfr.sweep.table import COLUMNS, _line
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of Unix")
 
@@ -152,7 +152,7 @@ class TestBudgets:
             ({"nodes": 1.5}, "nodes must be a whole number >= 0, not 1.5"),
             ({"time_limit": -2.0}, "time_limit must be seconds >= 0, not -2"),
             ({"time_limit": math.nan}, "time_limit must be seconds"),
-            ({"iters": 1, "processes": 0}, "processes must be at least 1"),
+            ({"iters": 1, "processes": 0}, "processes must be a whole number from 1 to 256"),
             ({"iters": 1, "seeds": []}, "there is no seed"),
             ({"iters": 1, "seeds": [-1]}, "a seed must be a whole number >= 0, not -1"),
         ],
@@ -191,7 +191,7 @@ class TestNames:
         assert not solved
 
     def test_no_game_at_all(self, path: Path) -> None:
-        with pytest.raises(TypeError, match="a game is a name or a compiled game"):
+        with pytest.raises(TypeError, match="games must be names or compiled games, not 3"):
             sweep(path, [3], ["cfr"], iters=1)  # type: ignore[list-item]
 
     def test_a_text_alone_is_one_name(self, path: Path) -> None:
@@ -343,7 +343,7 @@ class TestAgain:
         ("content", "message"),
         [
             (b"a,b\n1,2\n", "is no table of a sweep: its columns"),
-            (b"\x89PNG\xff\xfe", "is no table of a sweep: it is not text"),
+            (b"PNG\n\xff\xfe\n", "is no table of a sweep: line 2 is not text"),
             (",".join(COLUMNS).encode() + b"\nkuhn,cfr\n", "line 2"),
             (",".join(COLUMNS).encode() + b"\n" + b"x," * 15 + b"x\n", "line 2"),
         ],
@@ -357,6 +357,68 @@ class TestAgain:
             with pytest.raises(ValueError, match=message):
                 call()
         assert path.read_bytes() == content
+
+    @pytest.mark.parametrize(
+        ("column", "value", "message"),
+        [
+            ("iteration", "-1", "line 3, column iteration: '-1' is no whole number"),
+            ("iteration", "1_0", "line 3, column iteration: '1_0' is no whole number"),
+            ("iteration", "9", "line 4, column iteration: 3 comes after 9"),
+            ("nodes_touched", "99999999", "line 4, column nodes_touched: 348 comes after 99999999"),
+            ("seconds", "nan", "line 3, column seconds: 'nan' is no number"),
+            ("seconds", "-0.5", "line 3, column seconds: '-0.5' is negative"),
+            ("seconds", "1e300", "line 4, column seconds: "),
+            ("nash_conv", "1e999", "line 3, column nash_conv: '1e999' is not finite"),
+            ("nash_conv", "0.25", "line 3, column exploitability: "),
+            ("exploitability", "0.25", "line 3, column exploitability: 0.25 is not nash_conv /"),
+            ("players", "0", "line 3, column players: there are no players"),
+            ("players", "3", "line 3, column exploitability: "),
+            ("status", "done", "line 3, column status: 'done' is no status"),
+            ("date", "2026-02-30", "line 3, column date: day is out of range"),
+            ("date", "yesterday", "line 3, column date: 'yesterday' is no date"),
+            ("seed", "x", "line 3, column seed: 'x' is no whole number"),
+            ("game", '"', "line 3: "),
+            ("game", "a,b", "line 3: 17 columns, not 16"),
+            ("game", "x" * 200_000, "line 3: field larger than field limit"),
+        ],
+    )
+    def test_a_damaged_table(self, path: Path, column: str, value: str, message: str) -> None:
+        """It is refused with line and column, and left as it is."""
+        sweep(path, ["kuhn"], ["cfr"], iters=5)
+        lines = path.read_text().splitlines()
+        row = next(csv.reader([lines[2]]))
+        row[COLUMNS.index("parameters")] = "cfr"
+        row[COLUMNS.index("machine")] = row[COLUMNS.index("versions")] = "x"
+        row[COLUMNS.index(column)] = value
+        lines[2] = ",".join(row)
+        path.write_text("".join(f"{line}\n" for line in lines))
+        before = path.read_bytes()
+        for call in (
+            lambda: read_sweep(path),
+            lambda: sweep(path, ["kuhn"], ["cfr"], iters=5),
+        ):
+            with pytest.raises(ValueError) as raised:  # noqa: PT011
+                call()
+            assert str(raised.value).startswith(f"{path}, {message}")
+        assert path.read_bytes() == before
+
+    def test_a_cell_that_began_anew(self, path: Path) -> None:
+        """After an interruption, or from the first checkpoint on, a row may go back."""
+        rows = sweep(path, ["kuhn"], ["cfr"], iters=5)
+        first, *_, last = lines = path.read_text().splitlines()[1:]
+        again = path.read_text() + first + "\n"
+        path.write_text(again)
+        assert read_sweep(path) == rows[:1]
+        stopped = last.replace(",iterations,", ",interrupted,")
+        path.write_text("\n".join([",".join(COLUMNS), *lines[:-1], stopped, lines[1]]) + "\n")
+        assert read_sweep(path) == rows[:2]
+
+    def test_names_with_ends_of_lines(self, path: Path) -> None:
+        rows = sweep(path, ["kuhn"], ["cfr"], iters=2)
+        odd = [replace(row, game='a\n\u2028\x0b"b"\r,c') for row in rows]
+        lines = [",".join(COLUMNS), *map(_line, odd)]
+        path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+        assert read_sweep(path) == odd
 
     def test_no_folder(self, tmp_path: Path, solved: list[str]) -> None:
         with pytest.raises(FileNotFoundError):
@@ -612,5 +674,5 @@ class TestSummary:
 
     @pytest.mark.parametrize("level", [0.0, -1.0, math.nan, math.inf])
     def test_bad_levels(self, level: float) -> None:
-        with pytest.raises(ValueError, match="an exploitability to reach must be > 0"):
+        with pytest.raises(ValueError, match="levels must be an exploitability above 0"):
             reached([ROW], [level])

@@ -1,0 +1,426 @@
+"""Bad calls of every public function, of every game and algorithm, and of the command line.
+
+``python -m scripts.bad_calls [--seed 0] [--most 100000]`` makes calls that are good but for one
+argument, which gets each of :data:`VALUES`.  A call must raise a ValueError or TypeError (or one of
+the library's own errors) that has the argument's name; a command must say so in one line and end
+with status 2.  What is accepted all the same is listed with the rule that allows it; anything else
+is a fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import inspect
+import itertools
+import signal
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import tensorcfr
+from tensorcfr import GAMES, Policy, SampledSolver, Solution, Solver, analysis, sweep
+from tensorcfr._util.arguments import Check, Where, Whole, checks_of
+from tensorcfr.algorithms import ALGORITHMS
+from tensorcfr.errors import MemoryLimitError, SweepError
+from tensorcfr.model.arguments import LOCKS
+from tensorcfr.solvers.arguments import STEPS
+
+SECONDS = 20
+"""A call that takes longer hangs."""
+
+VALUES: dict[str, Any] = {
+    "None": None,
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "-inf": float("-inf"),
+    "-1": -1,
+    "0": 0,
+    "2**63": 2**63,
+    "10**400": 10**400,
+    "1.5": 1.5,
+    "True": True,
+    "empty text": "",
+    "blank": " ",
+    "NUL": "\0",
+    "huge text": "x" * 10**6,
+    "surrogate": "\ud800",
+    "bytes": b"x",
+    "[]": [],
+    "()": (),
+    "{}": {},
+    "set": {1, 2},
+    "object": object(),
+    "type": int,
+    "function": lambda: None,
+    "range": range(0),
+    "[nan]": [float("nan")],
+    "[None]": [None],
+    "{'a': object}": {"a": object()},
+    "{1: 2}": {1: 2},
+    "array": np.array([1, 2]),
+    "0-d array": np.array(3),
+    "empty array": np.empty(0),
+    "object array": np.array(["a", None], dtype=object),
+    "float32 nan": np.float32("nan"),
+    "int64 -5": np.int64(-5),
+    "bool_": np.bool_(True),
+    "NaT": np.datetime64("NaT"),
+    "Decimal nan": Decimal("NaN"),
+    "Fraction": Fraction(1, 3),
+    "complex": 1j,
+    "Ellipsis": ...,
+}
+
+TEXTS = {
+    **{text: text for text in ("nan", "inf", "-1", "0", "1e999", "9223372036854775808", "1.5")},
+    **{text: text for text in ("", " ", "[]", "None", "x", "x=", "=x", "(", "\x00", "💥")},
+    "huge": "x" * 10**5,
+}
+"""What is written on the command line."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call that is bad in one argument."""
+
+    what: str
+    parameter: str
+    value: str
+    run: Callable[[], Any]
+    check: Check | None = None
+    """What the parameter declares, if it does."""
+    optional: bool = False
+
+
+def python_calls(folder: Path) -> Iterator[Call]:
+    """Those of public functions, from their signatures."""
+    covered = set()
+    for what, function, good in _targets(folder):
+        covered.add(what.partition(".")[0])
+        checks = {**declared(function), **CHECKED_BY_HAND.get(what, {})}
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+                continue
+            check, optional = checks.get(name, (None, parameter.default is None))
+            for label, value in VALUES.items():
+                arguments = {**good, name: value}
+                yield Call(what, name, label, _bound(function, arguments), check, optional)
+    public = {*tensorcfr.__all__, *sweep.__all__, *analysis.__all__}
+    if missing := {name for name in public if _is_function(name)} - covered:
+        raise AssertionError(f"no calls of {', '.join(sorted(missing))}")
+
+
+def declared(function: Callable[..., Any]) -> dict[str, tuple[Check, bool]]:
+    """The checks of a function, or of the class that it makes."""
+    return checks_of(vars(function)["__init__"] if isinstance(function, type) else function)
+
+
+CHECKED_BY_HAND: dict[str, dict[str, tuple[Check, bool]]] = {
+    "Solver.step": {"iterations": (STEPS, False)},
+    "SampledSolver.step": {"iterations": (STEPS, False)},
+    "nash_conv": {"locks": (LOCKS, True)},
+    "exploitability": {"locks": (LOCKS, True)},
+    "CompiledGame.history": {"node": (Whole(0, 57), False)},
+    "CompiledGame.sequences": {"infoset": (Whole(-12, 11), False)},
+}
+"""Where calls are too many for a decorator; Kuhn has 58 histories and 12 infosets."""
+
+
+def _bound(function: Callable[..., Any], arguments: dict[str, Any]) -> Callable[[], Any]:
+    return lambda: function(**arguments)
+
+
+def _is_function(name: str) -> bool:
+    """Whether a public name is called with arguments to be checked: not a record, not a class to
+    derive from."""
+    found = next(getattr(m, name) for m in (tensorcfr, sweep, analysis) if hasattr(m, name))
+    return inspect.isfunction(found) or found in (Solver, SampledSolver, Policy)
+
+
+def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
+    """Public functions, and arguments with which they work."""
+    kuhn = tensorcfr.compile_game("kuhn")
+    solution = tensorcfr.solve(kuhn, iters=2)
+    saved = solution.save(folder / "solution.npz")
+    game_file = tensorcfr.save_game(kuhn, folder / "game.npz")
+    table = folder / "sweep.csv"
+    rows = sweep.sweep(table, ["kuhn"], ["cfr"], iters=2)
+    policy = Policy.uniform(kuhn)
+    of_game = {"game": kuhn, "policy": policy}
+    counter = itertools.count()
+
+    def swept(path: Any = ..., **arguments: Any) -> Any:
+        """A table of its own for every call."""
+        return sweep.sweep(folder / f"{next(counter)}.csv" if path is ... else path, **arguments)
+
+    functools.update_wrapper(swept, sweep.sweep)
+    yield "compile_game", tensorcfr.compile_game, {"source": "kuhn"}
+    yield "solve", tensorcfr.solve, {"game": kuhn, "iters": 2}
+    yield "Solver", Solver, {"game": kuhn, "algorithm": "cfr"}
+    yield "Solver.step", Solver(kuhn).step, {}
+    yield "SampledSolver", SampledSolver, {"game": kuhn, "algorithm": "external_sampling"}
+    yield "SampledSolver.step", SampledSolver(kuhn, "external_sampling").step, {}
+    yield "evaluate", tensorcfr.evaluate, of_game
+    yield "exploitability", tensorcfr.exploitability, of_game
+    yield "nash_conv", tensorcfr.nash_conv, of_game
+    yield "best_response", tensorcfr.best_response, {**of_game, "player": 0}
+    yield "Policy", Policy, {"game": kuhn, "probabilities": np.ones(kuhn.n_sequences)}
+    yield "Policy.uniform", Policy.uniform, {"game": kuhn}
+    yield "Policy.from_mapping", Policy.from_mapping, {"game": kuhn, "given": dict(policy)}
+    yield "CompiledGame.history", kuhn.history, {"node": 0}
+    yield "CompiledGame.sequences", kuhn.sequences, {"infoset": 0}
+    yield "save_game", tensorcfr.save_game, {"game": kuhn, "path": folder / "saved.npz"}
+    yield "load_game", tensorcfr.load_game, {"path": game_file}
+    yield "Solution.save", solution.save, {"path": saved}
+    yield "Solution.load", Solution.load, {"path": saved}
+    yield "register", tensorcfr.register, {"algorithm": ALGORITHMS["cfr"]}
+    yield "sweep", swept, {"games": ["kuhn"], "algorithms": ["cfr"], "iters": 1}
+    yield "read_sweep", sweep.read_sweep, {"path": table}
+    yield "reached", sweep.reached, {"rows": rows}
+    yield "curves", sweep.curves, {"rows": rows}
+    yield "read_algorithm", sweep.read_algorithm, {"spec": "cfr"}
+    yield "regrets", analysis.regrets, {"game": kuhn, "checkpoints": [1]}
+    yield "walkthrough", analysis.walkthrough, {"game": kuhn, "algorithm": "cfr", "iters": 1}
+
+
+def game_calls() -> Iterator[Call]:
+    """Parameters of the built-in games; what they need beside is small."""
+    for name, entry in GAMES.items():
+        needed = {"payoffs": [[1]]} if name == "matrix" else {}
+        checks = declared(entry.make)
+        for parameter in entry.parameters:
+            check, optional = checks.get(parameter, (None, entry.parameters[parameter] is None))
+            for label, value in VALUES.items():
+                arguments = {**needed, parameter: value, "memory_limit": 1 << 26}
+                run = _bound(lambda n=name, **a: tensorcfr.compile_game(n, **a), arguments)
+                yield Call(f"the game {name}", parameter, label, run, check, optional)
+
+
+def algorithm_calls() -> Iterator[Call]:
+    """Options of the algorithms."""
+    for name, record in ALGORITHMS.items():
+        for option in record.options:
+            for label, value in VALUES.items():
+                run = _bound(record, {option: value})
+                yield Call(f"the algorithm {name}", option, label, run)
+
+
+def command_calls(folder: Path) -> Iterator[Call]:
+    """Options of the command line."""
+    import typer.main
+    from typer.testing import CliRunner
+
+    from tensorcfr.cli.app import app
+
+    kuhn = tensorcfr.compile_game("kuhn")
+    solution = tensorcfr.solve(kuhn, iters=2).save(folder / "solution.npz")
+    sweep.sweep(folder / "done.csv", ["kuhn"], ["cfr"], iters=2)
+    counter = itertools.count()
+    good: dict[str, list[str]] = {
+        "solve": ["kuhn", "--iters", "2"],
+        "show": [str(solution)],
+        "walkthrough": ["kuhn"],
+        "games": [],
+        "algorithms": [],
+        "sweep": ["TABLE", "-g", "kuhn", "-a", "cfr", "--iters", "2"],
+        "plot": [str(folder / "done.csv")],
+        "chart": ["kuhn", "--list"],
+    }
+    commands: Any = typer.main.get_command(app)
+    if set(good) != set(commands.commands):
+        raise AssertionError(f"no calls of some of {', '.join(commands.commands)}")
+
+    def run(words: list[str]) -> Any:
+        words = [str(folder / f"t{next(counter)}.csv") if w == "TABLE" else w for w in words]
+        return CliRunner().invoke(app, words)
+
+    for name, command in commands.commands.items():
+        for parameter in command.params:
+            if getattr(parameter, "is_flag", False) or parameter.name == "help":
+                continue
+            for label, text in TEXTS.items():
+                if parameter.param_type_name == "argument":
+                    words = [name, "--", text] if name != "sweep" else []
+                else:
+                    words = [name, *good[name], f"{parameter.opts[0]}={text}"]
+                if words:
+                    yield Call(
+                        f"tensorcfr {name}", parameter.name, label, lambda w=words: run(list(w))
+                    )
+
+
+ALLOWED: list[tuple[str, Callable[[Call], bool]]] = [
+    ("None where that is the default", lambda c: c.value == "None" and c.optional),
+    (
+        "a value that the declared check takes",
+        lambda c: c.check is not None and _takes(c.check, VALUES.get(c.value)),
+    ),
+    (
+        "a seed is any whole number from 0",
+        lambda c: c.parameter == "seed" and c.value in ("0", "2**63", "10**400", "None"),
+    ),
+    (
+        "numbers of an algorithm may be any that its formula takes",
+        lambda c: c.what.startswith("the algorithm") and _is_number(c.value),
+    ),
+    (
+        "flags of an algorithm",
+        lambda c: c.what.startswith("the algorithm") and c.value in ("True", "bool_"),
+    ),
+    (
+        "numbers of an algorithm may be functions of the iterations",
+        lambda c: c.what.startswith("the algorithm") and c.value in ("function", "type"),
+    ),
+    (
+        "the left-out path of a sweep",
+        lambda c: c.what == "sweep" and (c.parameter, c.value) == ("path", "Ellipsis"),
+    ),
+    ("any text names a matrix game", lambda c: c.parameter == "title" and _is_text(c.value)),
+    ("nothing to compare", lambda c: c.parameter == "rows" and c.what in ("curves", "reached")),
+    (
+        "a number is a matrix without choices",
+        lambda c: c.parameter == "payoffs" and c.value in ("array", "0-d array"),
+    ),
+]
+"""Rules by which a call may be accepted."""
+
+
+def _takes(check: Check, value: Any) -> bool:
+    try:
+        check("", value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_number(label: str) -> bool:
+    return isinstance(VALUES.get(label), (int, float, np.number, Fraction))
+
+
+def _is_text(label: str) -> bool:
+    return isinstance(VALUES.get(label), str)
+
+
+def judge(call: Call) -> str:
+    """What came of a call: ``"refused"``, ``"accepted: ..."`` with the rule, or a fault."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    timed = hasattr(signal, "SIGALRM")
+    if timed:
+        signal.signal(signal.SIGALRM, give_up)
+        signal.alarm(SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = call.run()
+    except TimeoutError:
+        return f"FAULT: no answer within {SECONDS} s"
+    except IndexError as error:
+        allowed = call.what == "CompiledGame.sequences"
+        return "refused" if allowed else f"FAULT: IndexError: {str(error)[:100]}"
+    except (ValueError, TypeError, MemoryLimitError, SweepError, OSError) as error:
+        if isinstance(error, OSError) and not isinstance(call.check, Where):
+            return f"FAULT: {type(error).__name__}: {str(error)[:100]}"
+        if len(str(error)) > 3000:
+            return f"FAULT: an error of {len(str(error)):,} characters"
+        if isinstance(error, (OSError, MemoryLimitError, SweepError)) or _names(call, str(error)):
+            return "refused"
+        return f"FAULT: {type(error).__name__} without the name: {str(error)[:100]}"
+    except Exception as error:
+        return f"FAULT: {type(error).__name__}: {str(error)[:100]}"
+    finally:
+        if timed:
+            signal.alarm(0)
+    if hasattr(result, "exit_code"):
+        return _judge_command(result)
+    for rule, holds in ALLOWED:
+        if holds(call):
+            return f"accepted: {rule}"
+    return "FAULT: accepted"
+
+
+INSIDE = {
+    "deal": "outcome",
+    "given": "infoset",
+    "locks": "infoset",
+    "path": "holds a",
+    "policy": "infoset",
+    "source": "game",
+    "progress": "argument",  # What the caller's own function says of itself.
+    "spec": "algorithm",
+    "warm_start": "infoset",
+}
+"""What an error about an item in an argument names instead of the argument."""
+
+
+def _names(call: Call, text: str) -> bool:
+    """Whether an error has the argument's name; or, of what is a collection or a label, the item
+    at fault and where it is."""
+    names = {call.parameter, call.parameter.removesuffix("s")}
+    return any(name in text for name in names | {INSIDE.get(call.parameter, call.parameter)})
+
+
+def _judge_command(result: Any) -> str:
+    """One line and status 2; the parser of options says how to ask for help, too."""
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        return f"FAULT: {type(result.exception).__name__}: {str(result.exception)[:100]}"
+    if result.exit_code == 0:
+        return "accepted: a good command"
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    by_parser = bool(lines) and lines[0].startswith("Usage:")
+    if result.exit_code == 2 and (len(lines) == 1 or by_parser):
+        return "refused by the parser of options" if by_parser else "refused"
+    if result.exit_code == 1 and len(lines) == 1:
+        return "accepted: could not be done"
+    return f"FAULT: status {result.exit_code}, {len(lines)} lines: {result.stderr[:100]}"
+
+
+def all_calls(folder: Path) -> list[Call]:
+    """Every call, in an order of its own."""
+    return [
+        *python_calls(folder),
+        *game_calls(),
+        *algorithm_calls(),
+        *command_calls(folder),
+    ]
+
+
+def main(words: list[str] | None = None) -> int:
+    """Make the calls, and say what came of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--most", type=int, default=10**6, help="calls to make at most")
+    asked = parser.parse_args(words)
+    found: Counter[str] = Counter()
+    faults = []
+    with tempfile.TemporaryDirectory() as name:
+        calls = all_calls(Path(name))
+        Random(asked.seed).shuffle(calls)
+        for call in calls[: asked.most]:
+            outcome = judge(call)
+            found["FAULT" if outcome.startswith("FAULT") else outcome] += 1
+            if outcome.startswith("FAULT"):
+                faults.append(f"{call.what}({call.parameter}={call.value}): {outcome}")
+    print(f"{min(asked.most, len(calls)):,} calls")
+    for outcome, count in found.most_common():
+        print(f"{count:8,}  {outcome}")
+    for fault in sorted(faults):
+        print(fault.encode("ascii", "backslashreplace").decode())
+    return int(bool(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,310 @@
+"""Arguments of public functions, checked where they are declared.
+
+A parameter says what it takes in its annotation, and :func:`checked` holds calls to it:
+
+>>> @checked()
+... def deal(cards: Annotated[int, Whole(1, 13)]) -> int:
+...     return cards
+>>> deal(14)
+Traceback (most recent call last):
+ValueError: cards must be a whole number from 1 to 13, not 14
+
+What a check says of itself is also what the help of the command line prints.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SHOWN = 60
+"""Characters of a wrong value that an error shows, at most."""
+LONGEST_PATH = 4096
+"""Characters of a path, at most, as Linux has it."""
+EXACT = 2**53
+"""Whole numbers up to here are floats without rounding; iterations are counted in those, too."""
+
+
+class Check:
+    """What a parameter takes.  ``str(check)`` says it: ``"a whole number >= 1"``."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """The value, as the function gets it.
+
+        Raises:
+            ValueError: It is another value; names the parameter.
+            TypeError: It is something else altogether.
+        """
+        raise NotImplementedError
+
+    def refuse(self, name: str, value: Any, kind: type[Exception] = ValueError) -> Exception:
+        """The error to raise."""
+        return kind(f"{name} must be {self}, not {brief(value)}")
+
+
+@dataclass(frozen=True)
+class Whole(Check):
+    """A whole number, of Python or NumPy; the function gets Python's."""
+
+    least: int | None = None
+    most: int | None = None
+    counts: str = "a whole number"
+
+    def __call__(self, name: str, value: Any) -> int:
+        """An int."""
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise self.refuse(name, value)
+        number = int(value)
+        if (self.least is not None and number < self.least) or (
+            self.most is not None and number > self.most
+        ):
+            raise self.refuse(name, value)
+        return number
+
+    def __str__(self) -> str:
+        if self.least is None or self.most is None:
+            return self.counts + _bounds(self.least, self.most)
+        # A bound that nobody meets says less than none.
+        most = None if self.most >= EXACT and self.least is not None else self.most
+        return self.counts + _bounds(self.least, most)
+
+
+@dataclass(frozen=True)
+class Number(Check):
+    """A real number, not NaN; the function gets what it was given."""
+
+    least: float | None = None
+    most: float | None = None
+    counts: str = "a number"
+    above: float | None = None
+    """What it must be more than."""
+    finite: bool = False
+    whole: bool = False
+    """Whether the function gets the whole part, as an int."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """A real number."""
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise self.refuse(name, value)
+        try:
+            number = float(value)
+        except (OverflowError, ValueError):
+            raise self.refuse(name, value) from None
+        low = number < self.least if self.least is not None else False
+        low = low or (self.above is not None and number <= self.above)
+        high = self.most is not None and number > self.most
+        if math.isnan(number) or low or high or (self.finite and math.isinf(number)):
+            raise self.refuse(name, value)
+        return int(number) if self.whole else value
+
+    def __str__(self) -> str:
+        if self.above is not None and self.most is not None:
+            return f"above {self.above:g} and at most {self.most:g}"
+        above = f" above {self.above:g}" if self.above is not None else ""
+        return self.counts + above + _bounds(self.least, self.most)
+
+
+@dataclass(frozen=True)
+class Flag(Check):
+    """True or False."""
+
+    def __call__(self, name: str, value: Any) -> bool:
+        """A bool."""
+        if not isinstance(value, bool) and type(value).__name__ != "bool":
+            raise self.refuse(name, value)
+        return bool(value)
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+@dataclass(frozen=True)
+class OneOf(Check):
+    """One of some texts or numbers."""
+
+    choices: tuple[Any, ...]
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """One of the choices."""
+        for choice in self.choices:
+            if type(value) is type(choice) and value == choice:
+                return choice
+        raise self.refuse(name, value)
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(map(str, self.choices))}"
+
+
+@dataclass(frozen=True)
+class Text(Check):
+    """A string."""
+
+    def __call__(self, name: str, value: Any) -> str:
+        """A str."""
+        if not isinstance(value, str):
+            raise self.refuse(name, value, TypeError)
+        return value
+
+    def __str__(self) -> str:
+        return "a text"
+
+
+@dataclass(frozen=True)
+class Where(Check):
+    """The path of a file."""
+
+    files: bool = False
+    """Whether a file that is open for reading does, too."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """A str or a path."""
+        if self.files and hasattr(value, "read"):
+            return value
+        if not isinstance(value, (str, os.PathLike)):
+            raise self.refuse(name, value, TypeError)
+        text = os.fspath(value)
+        if not isinstance(text, str):
+            raise self.refuse(name, value, TypeError)
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            raise self.refuse(name, value) from None
+        if not text or "\0" in text or len(text) > LONGEST_PATH:
+            raise self.refuse(name, value)
+        return value
+
+    def __str__(self) -> str:
+        return "the path of a file, or an open file" if self.files else "the path of a file"
+
+
+@dataclass(frozen=True)
+class Kind(Check):
+    """An object of some kinds."""
+
+    kinds: tuple[Any, ...]
+    words: str
+    """What that is: ``"a compiled game (compile_game makes one)"``."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """The object."""
+        flag = isinstance(value, bool) and bool not in self.kinds
+        if not isinstance(value, self.kinds) or flag or _is_number_in_array(value):
+            raise self.refuse(name, value, TypeError)
+        return value
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@dataclass(frozen=True)
+class Several(Check):
+    """A collection whose items are checked, each by its own check; the function gets a list."""
+
+    each: Check
+    length: int | None = None
+    """How many, if that is fixed."""
+    alone: bool = False
+    """Whether an item may stand for a list of it."""
+
+    def __call__(self, name: str, value: Any) -> list[Any]:
+        """A list."""
+        if self.alone and (isinstance(value, (str, Real)) or not isinstance(value, Iterable)):
+            return [self.each(name, value)]
+        texts = isinstance(value, (str, bytes, Mapping))
+        if texts or not isinstance(value, Iterable) or _is_number_in_array(value):
+            raise self.refuse(name, value, TypeError)
+        items = [self.each(name, item) for item in value]
+        lengths = (self.length, 1) if self.alone else (self.length,)
+        if self.length is not None and len(items) not in lengths:
+            raise self.refuse(name, value)
+        return items
+
+    def __str__(self) -> str:
+        count = f"{self.length} values" if self.length else "several values"
+        return f"{f'{self.each}, or ' if self.alone else ''}{count}, each {self.each}"
+
+
+Limit = Annotated[int | None, Number(0, counts="bytes", finite=True, whole=True)]
+"""A memory limit in bytes; None for the free memory."""
+
+
+def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Hold the calls of a function to the checks in its annotations.
+
+    Args:
+        of: Whose parameters they are, as errors say it: ``"leduc"``.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        before = f"{of}: " if of else ""
+
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError:
+                return function(*args, **kwargs)  # Which says it with the function's name.
+            for name, (check, optional) in checks_of(function).items():
+                if name in bound.arguments:
+                    value = bound.arguments[name]
+                    if not (optional and value is None):
+                        bound.arguments[name] = check(f"{before}{name}", value)
+            return function(*bound.args, **bound.kwargs)
+
+        return call
+
+    return decorate
+
+
+@functools.cache
+def checks_of(function: Callable[..., Any]) -> dict[str, tuple[Check, bool]]:
+    """The checks of a function's parameters, and whether None is allowed."""
+    found: dict[str, tuple[Check, bool]] = {}
+    function = inspect.unwrap(function)
+    for name, hint in get_type_hints(function, include_extras=True).items():
+        for one in _members(hint):
+            if get_origin(one) is Annotated:
+                inner, *about = get_args(one)
+                optional = any(kind is NoneType for kind in (*_members(hint), *_members(inner)))
+                for item in about:
+                    if isinstance(item, Check):
+                        found[name] = item, optional
+    return found
+
+
+def _members(hint: Any) -> Collection[Any]:
+    """The parts of a union; of anything else, itself."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _is_number_in_array(value: object) -> bool:
+    """Whether a value is an array of NumPy that holds one number and cannot be iterated over."""
+    return getattr(value, "shape", None) == () and hasattr(value, "__array_interface__")
+
+
+def brief(value: object) -> str:
+    """A wrong value in an error: its ``repr``, cut off where it is long."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def _bounds(least: float | None, most: float | None) -> str:
+    if least is not None and most is not None:
+        return f" from {least:,g} to {most:,g}"
+    if least is not None:
+        return f" >= {least:,g}"
+    return f" <= {most:,g}" if most is not None else ""

@@ -1,0 +1,108 @@
+"""The commands ``export`` and ``compare``: what is done with saved solutions."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..analysis import compare as compare_policies
+from ..analysis import values as values_of
+from ..errors import suggest
+from ..formats import policy_table, save_efg, save_nfg, save_policy
+from ..formats.policies import FORMATS
+from ..formats.tables import WRITERS
+from ..model.policy import Policy
+from ..solvers.solution import Solution
+from . import arguments, report
+from .console import errors_in_one_line, plain_console
+
+GAMES = {"efg": save_efg, "nfg": save_nfg}
+"""What writes the game of a solution, by format."""
+
+
+class Which(StrEnum):
+    """Which of a solution's strategies."""
+
+    AVERAGE = "average"
+    LAST = "last"
+    BEST = "best"
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where to; without it, text is printed."),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="'csv', 'json', 'parquet' or 'npz': the strategy; 'efg' or 'nfg': the game.  By "
+            "default the ending of --output, or csv."
+        ),
+    ] = None,
+    strategy: Annotated[
+        Which, typer.Option(help="The average, the last iterate, or the best that was kept.")
+    ] = Which.AVERAGE,
+    values: Annotated[
+        bool,
+        typer.Option(
+            "--values",
+            help="Add expected values, reaches, regrets and losses (csv, json, parquet).",
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a saved solution's strategy, or its game, in a format that others read."""
+    with errors_in_one_line():
+        name = format or (output.suffix.removeprefix(".").lower() if output else "csv")
+        known = [*FORMATS, *GAMES]
+        if name not in known:
+            raise ValueError(f"cannot export to {name!r}; {suggest(name, known)}")
+        if values and name not in WRITERS:
+            raise ValueError(f"--values is for {', '.join(WRITERS)}, not for {name}")
+        if output is None and name not in ("csv", "json"):
+            raise ValueError(f"where to? --output file.{name}")
+        if output:
+            arguments.check_target("--output", output, force=force)
+        solution = Solution.load(file)
+        policy = _strategy(solution, strategy)
+        table = values_of(solution.game, policy).table() if values else policy_table(policy)
+        if output is None:
+            sys.stdout.flush()
+            table.write(sys.stdout.buffer, name)
+        elif name in GAMES:
+            GAMES[name](solution.game, output)
+        elif values:
+            table.save(output, name)
+        else:
+            save_policy(policy, output, name)
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
+    second: Annotated[
+        Path,
+        typer.Argument(help="Another one, or a strategy (csv, json, parquet) for the same game."),
+    ],
+    rows: Annotated[int, typer.Option(min=0, help="Infosets to print; 0 prints them all.")] = 10,
+) -> None:
+    """Show where two strategies differ, and what that is worth."""
+    with errors_in_one_line():
+        one = Solution.load(first)
+        other = Solution.load(second) if second.suffix == ".npz" else second
+        report.print_comparison(plain_console(), compare_policies(one, other), rows)
+
+
+def _strategy(solution: Solution, which: Which) -> Policy:
+    if which is Which.LAST:
+        return solution.last_policy
+    if which is Which.BEST:
+        if solution.best is None:
+            raise ValueError("the solution kept no best strategy; solve with --keep-best")
+        return solution.best.policy
+    return solution.policy

@@ -1,0 +1,206 @@
+"""Compiled games in chunks, from the rules of a game of private hands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._util.caches import second_level_cache
+from .._util.memory import Budget
+from .._util.memory import budget as budget_for
+from ..errors import GameError
+from ..model.arrays import PublicTree
+from ..model.cut_game import Counts, CutGame
+from ..model.expansion import count_dealing
+from ..model.game import CompiledGame, utilities_of
+from ..model.labels import PublicGame
+from ..rules import PublicTreeGame
+from . import chunks, form_of_public_tree, merging, public_game, public_tree, symmetry
+from .chunks import CutTree, Graph
+from .colours import tells_hands_apart
+from .symmetry import Quotient
+
+CACHE_SHARE = 0.5
+"""Share of the second-level cache that the scratch of a chunk may take: a reach for every sequence
+of one player and a value for every sequence of the other.  Regrets and averages stream by.  On
+Bluff(2,2), with 2 MiB of cache, shares of 1/2 and 1 take the same time and shares of 1/4 and 2 some
+percent more: smaller chunks have more short loops over payoffs, larger ones leave the cache."""
+
+CutLike = bool | int | Sequence[str]
+"""Where to cut: True for where the cache says; the number of public steps before the cut; or the
+public labels of the nodes below which everything is a chunk."""
+
+
+def compile_rules(
+    rules: PublicTreeGame, name: str, budget: Budget, *, cut: CutLike, symmetric: bool
+) -> CutGame:
+    """Compile the rules of a game of private hands into chunks.
+
+    Args:
+        rules: The rules, for two players.
+        name: What the game is called.
+        budget: The bytes that compiling may take.
+        cut: Where to cut.
+        symmetric: Whether what the payoffs cannot tell apart is merged, and decisions with one
+            action are left out.
+
+    Raises:
+        GameError: The rules break their contract, or more than two play.
+        ValueError: There is no such place to cut.
+        MemoryLimitError: The game would need more than the budget.
+    """
+    if rules.n_players != 2:
+        raise GameError(f"{name} has {rules.n_players} players; games of two can be cut")
+    if isinstance(cut, int) and cut < 0:
+        raise ValueError(f"cut must be True, public steps from 0, or public labels, not {cut!r}")
+    if isinstance(cut, (bool, int)) and rules.states_repeat:
+        found = _from_states(rules, name, budget, cut, symmetric)
+        if found is not None:
+            return found
+    public, unit = public_tree.read(rules, budget)
+    _check_unit(unit, name)
+    tree = public.tree
+    quotient = (merging.quotient_of(tree) if symmetric else None) or _identity(tree)
+    where = cut if isinstance(cut, (bool, int)) else _nodes(cut, public, quotient, name)
+    cut_tree = _cut(chunks.graph_of_tree(quotient.tree), where)
+
+    def number(flat: CompiledGame) -> np.ndarray:
+        assert flat.public is not None
+        return chunks.numbers_of(flat.public.tree, flat.form, quotient, cut_tree)
+
+    return CutGame(
+        name,
+        cut_tree.form,
+        _counts(chunks.graph_of_tree(tree)),
+        hands=public.hands,
+        utilities=utilities_of(tree),
+        merges_hands=symmetric and symmetry.merge(tree) is not None,
+        flatten=lambda: _flat(rules, name, budget.limit, symmetric),
+        number=number,
+    )
+
+
+def _from_states(
+    rules: PublicTreeGame, name: str, budget: Budget, cut: bool | int, symmetric: bool
+) -> CutGame | None:
+    """As :func:`compile_rules`, without unfolding the public tree; None where that cannot be: there
+    is public chance, or hands may be alike."""
+    read = public_tree.read_states(rules, budget)
+    if read is None:
+        return None
+    tables, child, _ = read
+    _check_unit(public_tree.in_unit(name, tables)[1], name)
+    whole = Graph(tables, child, 0)
+    if symmetric and not tells_hands_apart(tables, chunks.count_ways(whole)):
+        return None
+    graph = chunks.contracted(whole) if symmetric else whole
+    cut_tree = _cut(graph, cut)
+
+    def number(flat: CompiledGame) -> np.ndarray:
+        assert flat.public is not None
+        tree = flat.public.tree
+        short = merging.contraction_of(tree) if symmetric else None
+        return chunks.numbers_of(tree, flat.form, short or _identity(tree), cut_tree)
+
+    return CutGame(
+        name,
+        cut_tree.form,
+        _counts(whole),
+        hands=tuple(tuple(map(str, own)) for own in rules.hands),
+        utilities=utilities_of(tables),
+        merges_hands=False,
+        flatten=lambda: _flat(rules, name, budget.limit, symmetric),
+        number=number,
+    )
+
+
+def _flat(rules: PublicTreeGame, name: str, memory_limit: int, symmetric: bool) -> CompiledGame:
+    """The same game as one flat form."""
+    with budget_for(f"laying out {name}", memory_limit) as own:
+        return public_game.compile_rules(rules, name, own, symmetry=symmetric)
+
+
+def _check_unit(unit: float, name: str) -> None:
+    """Refuse payoffs that a game in one form would scale: chunks hold them as they are.
+
+    Raises:
+        GameError: They are extremely large or small.
+    """
+    if unit != 1.0:
+        raise GameError(f"the payoffs of {name} are too large or too small for a game that is cut")
+
+
+def _identity(tree: PublicTree) -> Quotient:
+    """The game itself."""
+    hand = tuple(np.arange(hands) for hands in tree.prior.shape)
+    return Quotient(tree, np.arange(tree.n_nodes), hand)
+
+
+def _cut(graph: Graph, cut: bool | int | np.ndarray) -> CutTree:
+    """The game, cut.
+
+    Args:
+        graph: Its public states.
+        cut: See :data:`CutLike`; in place of labels, the states below which to cut.
+    """
+    limit = int(second_level_cache() * CACHE_SHARE) // np.dtype(np.float64).itemsize
+    if isinstance(cut, bool):
+        size = chunks.sequences_below(graph)
+        fits = size <= (limit if size[graph.root] > limit else -1)
+        return chunks.build(graph, lambda states, depth: fits[states], limit=limit)
+    if isinstance(cut, np.ndarray):
+        here = np.zeros(graph.n_states, dtype=bool)
+        here[cut] = True
+        return chunks.build(graph, lambda states, depth: here[states], limit=limit, alone=True)
+    return chunks.build(
+        graph,
+        lambda states, depth: np.full(len(states), depth == cut),
+        limit=limit,
+        alone=True,
+    )
+
+
+def _nodes(cut: Sequence[str], public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:
+    """The nodes of the public tree that is solved that have the given labels, int64."""
+    if isinstance(cut, str):
+        cut = [cut]
+    found = []
+    tree = public.tree
+    named = {label: node for node, label in enumerate(public.node_labels or ()) if label}
+    for label in cut:
+        if not isinstance(label, str):
+            raise TypeError(f"{name} cannot be cut at {label!r}: it takes public labels")
+        node = named.get(label, 0)
+        for step in label.split(" ")[1:] if label not in named else ():
+            children = range(int(tree.first_child[node]), int(tree.first_child[node + 1]))
+            node = next((c for c in children if public.edges[tree.edge[c]] == step), -1)
+            if node < 0:
+                break
+        if node < 0 or (not node and label.strip()):
+            raise ValueError(f"{name} has no public node {label!r} to cut at")
+        if quotient.node[node] < 0:
+            raise ValueError(
+                f"{name} cannot be cut at {label!r}: the decision there has one action and is left "
+                "out, or no deal gets there"
+            )
+        found.append(int(quotient.node[node]))
+    return np.array(found, dtype=np.int64)
+
+
+def _counts(graph: Graph) -> Counts:
+    """What there is of the game that unfolds from public states."""
+    tables = graph.tables
+    ways = chunks.count_ways(graph)
+    possible, masks = form_of_public_tree.possible_hands(tables)
+    acts = (tables.player >= 0) & tables.exists
+    hands = np.zeros(graph.n_states, dtype=np.int64)
+    hands[acts] = masks.sum(axis=1)[possible[tables.player[acts], tables.weight[acts]]]
+    deals = tables.alive.reshape(len(tables.weight_table), -1).sum(axis=1)[tables.weight] * ways
+    return Counts(
+        infosets=int(ways @ hands),
+        sequences=int(ways @ (hands * graph.fan)) + 2,
+        histories=count_dealing(tables) + int(deals.sum()),
+        decision_nodes=int(deals[tables.player >= 0].sum()),
+        public_nodes=int(ways.sum()),
+    )

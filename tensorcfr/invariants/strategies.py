@@ -1,0 +1,68 @@
+"""Strategies and solver states: what must hold of arrays over the sequences of a game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels import evaluation
+from ..model.arrays import SequenceForm
+from .reader import first_true
+
+SUM_TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
+"""How far the probabilities of an infoset may be from summing to 1, by dtype."""
+REACH_TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
+"""How far reaches may be from the products of the probabilities, by dtype."""
+
+
+def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
+    """What is wrong with a behaviour strategy, or nothing.
+
+    Args:
+        form: The game; its invariants are known to hold.
+        strategy: float64 or float32 (sequences,): probabilities, 1 for the empty sequences.
+    """
+    empty = form.player_sequences[:-1]
+    if not (strategy[empty] == 1.0).all():
+        return f"the empty sequences have the probabilities {strategy[empty].tolist()}, not 1"
+    tolerance = SUM_TOLERANCE[str(strategy.dtype)]
+    least, most = strategy.min(), strategy.max()
+    if not (least >= 0.0 and most <= 1.0 + tolerance):
+        return f"{float(least if not least >= 0.0 else most)!r} is no probability"
+    buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes, form.bucket_infoset)
+    for begin, actions, lanes, infoset in zip(*(b.tolist() for b in buckets), strict=True):
+        table = strategy[begin : begin + actions * lanes].reshape(actions, lanes)
+        sums = table.sum(axis=0, dtype=np.float64)
+        if (lane := first_true(~(np.abs(sums - 1.0) <= tolerance))) is not None:
+            return f"the probabilities of infoset {infoset + lane} sum to {float(sums[lane])!r}"
+    return None
+
+
+def wrong_state(form: SequenceForm, state: Any) -> str | None:
+    """What is wrong with what a solver keeps, or nothing; shapes and dtypes are known to be right.
+
+    Args:
+        form: The game that the arrays are over.
+        state: ``strategy`` and ``cumulative``; ``reach``, ``last`` and ``touched`` if they are
+            kept.
+    """
+    if wrong := wrong_strategy(form, state.strategy):
+        return f"strategy: {wrong}"
+    if (at := first_true(~(state.cumulative >= 0.0))) is not None:
+        return f"cumulative[{at}] is {state.cumulative[at]}"
+    for name in ("last", "touched"):
+        counted = getattr(state, name, None)
+        if counted is not None and counted.size and counted.min() < 0:
+            return f"{name} holds {counted.min()}, which counts something"
+    touched = getattr(state, "touched", None)
+    if touched is not None and touched[1] > touched[0]:
+        return f"touched is {touched.tolist()}: more decision nodes than nodes"
+    reach = getattr(state, "reach", None)
+    if reach is None:
+        return None
+    plan = np.empty_like(reach)
+    evaluation.realization_plan(form, state.strategy, plan)
+    if (at := first_true(~(np.abs(plan - reach) <= REACH_TOLERANCE[str(reach.dtype)]))) is not None:
+        return f"reach[{at}] is {reach[at]}, but the strategy reaches it with {plan[at]}"
+    return None

@@ -1,0 +1,75 @@
+"""Alias tables, by which a draw from many outcomes takes one random number (Walker's method)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._util.jit import inlined, kernel
+from .random import draw
+
+U = np.uint64
+
+
+@kernel
+def make_alias_tables(
+    first: np.ndarray, probability: np.ndarray, threshold: np.ndarray, alias: np.ndarray
+) -> None:
+    """Alias tables by the algorithm of M. Vose (IEEE Transactions on Software Engineering 17,
+    1991).
+
+    Args:
+        first: int64 (draws + 1,): the outcomes of draw ``k`` are ``[k]`` to ``[k + 1] - 1``.
+        probability: float64 (outcomes,): probability of each outcome, up to a factor per draw.
+        threshold: float64 (outcomes,): modified in place: probability with which a draw of the
+            outcome's column stays with it.
+        alias: uint32 (outcomes,): modified in place: the outcome to which it goes otherwise.
+    """
+    for k in range(len(first) - 1):
+        begin, end = first[k], first[k + 1]
+        total = probability[begin:end].sum()
+        small, large = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
+        n_small = n_large = 0
+        for i in range(begin, end):
+            threshold[i] = probability[i] / total * (end - begin)
+            alias[i] = i
+            if threshold[i] < 1.0:
+                small[n_small] = i
+                n_small += 1
+            else:
+                large[n_large] = i
+                n_large += 1
+        while n_small > 0 and n_large > 0:
+            n_small -= 1
+            little, big = small[n_small], large[n_large - 1]
+            alias[little] = big
+            threshold[big] -= 1.0 - threshold[little]
+            if threshold[big] < 1.0:
+                n_large -= 1
+                small[n_small] = big
+                n_small += 1
+        # The remaining thresholds are 1 up to rounding.
+        for i in large[:n_large]:
+            threshold[i] = 1.0
+        for i in small[:n_small]:
+            if probability[i] > 0.0:
+                threshold[i] = 1.0
+
+
+@inlined
+def draw_by_alias(
+    outcome: np.ndarray, threshold: np.ndarray, first: int, count: int, generator: np.ndarray
+) -> np.uint64:
+    """Draw an outcome by one random number, whatever the number of outcomes.
+
+    Args:
+        outcome: uint32 (outcomes, 2): outcome and alias.
+        threshold: float64 (outcomes,).
+        first: The first outcome of the draw.
+        count: How many it has.
+        generator: uint64 (4,), or a script; modified in place.
+    """
+    # Signed numbers become floats and come back in one instruction each.
+    point = draw(generator) * np.int64(count)
+    column = np.int64(point)
+    chosen = first + U(column)
+    return U(outcome[chosen, U(point - column >= threshold[chosen])])

@@ -1,0 +1,446 @@
+"""The kernels of a game in chunks: a pass goes down the trunk, through every chunk, and up again.
+
+Chunks depend on the trunk alone, so any of them may be worked on beside others.  What a chunk gives
+back to the trunk is written to a place of its own, and added up in the order of the chunks: the
+result has the same bits however the chunks are shared out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._util.jit import called, inlined, kernel
+from ..model.arrays import SequenceForm
+from ..model.chunks import ChunkedForm, Shapes
+from ..payoff import PayoffBlocks, PayoffEntries
+from .evaluation import maximise
+from .local_rule import LocalRule, has_forecast, parameters_of
+from .passes import TILE, TILE_ROWS, ascend, descend, payoffs, strategies
+
+DOWN = 0
+"""Stage of a pass: the way down the trunk."""
+CHUNKS = 1
+"""Stage of a pass: chunks, in any order and beside each other."""
+UP = 2
+"""Stage of a pass: the way up the trunk."""
+ALL = 3
+"""All stages of a pass, one after the other."""
+
+
+class Kept(NamedTuple):
+    """What a solver keeps from one iteration to the next, (numbers,) unless said; all of it
+    float64 or all float32."""
+
+    regret: np.ndarray
+    """Cumulative regret, as the local rule keeps it."""
+    cumulative: np.ndarray
+    """Sum over iterations of averaging weight times own reach; for the empty sequences of the
+    trunk the sum of the weights."""
+    strategy: np.ndarray | None
+    """The strategies that are played next, for rules that do not make them from the regret."""
+    memory: np.ndarray
+    """What the rule keeps beside the regret, (kept, numbers)."""
+
+
+class TrunkScratch(NamedTuple):
+    """Scratch over the sequences of the trunk, and over the entries of the chunks; in the floats
+    of the state."""
+
+    reach: np.ndarray
+    """(trunk sequences,): own reaches."""
+    faced: np.ndarray
+    """(trunk sequences,): the reaches that others face where they play against averages; otherwise
+    the same array as ``reach``."""
+    value: np.ndarray
+    """(trunk sequences,): counterfactual values."""
+    forecast: np.ndarray
+    """(trunk sequences,): forecast values; empty for rules without."""
+    entry_value: np.ndarray
+    """(entries,): values of the chunks' entries."""
+    entry_forecast: np.ndarray
+    """(entries,): forecast values likewise; empty for rules without."""
+
+
+class ChunkScratch(NamedTuple):
+    """Scratch over the sequences of one chunk; in the floats of the state."""
+
+    reach: np.ndarray
+    """(most sequences,): own reaches."""
+    value: np.ndarray
+    """(most sequences,): counterfactual values."""
+    forecast: np.ndarray
+    """(most sequences,): forecast values; empty for rules without."""
+
+
+class Turn(NamedTuple):
+    """One pass through the game: whose reaches are needed, and who is updated."""
+
+    descends: np.ndarray
+    """bool (players,): whose reaches are worked out."""
+    share: np.ndarray
+    """float64 (players,): with which weight they are added to the average."""
+    played_floor: np.ndarray
+    """float64 (players,): share of the strategies played that is uniform; 0 where strategies are
+    kept, which have it already."""
+    updates: np.ndarray
+    """bool (players,): whose values and regrets are worked out."""
+    floor: float
+    """Share of the next strategies that is uniform."""
+    against_average: bool
+    """Whether the players face averages instead of the strategies that are played."""
+    pending: np.ndarray
+    """float64 (players,): weight that the reaches have in the averages that others face beyond
+    what is in them already."""
+
+
+@inlined
+def _array(pool: np.ndarray, place: np.ndarray, field: int) -> np.ndarray:
+    """An array of a shape, flat."""
+    return pool[place[field, 0] : place[field, 0] + place[field, 1]]
+
+
+@inlined
+def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
+    """The sequence form of a shape, as views; the fields are those of
+    :data:`tensorcfr.model.chunks.FIELDS`."""
+    place, whole, index, real = (
+        shapes.place[shape],
+        shapes.integers,
+        shapes.indices,
+        shapes.reals,
+    )
+    payoff = PayoffEntries(
+        _array(whole, place, 12),
+        _array(whole, place, 13),
+        _array(whole, place, 14),
+        _array(whole, place, 15),
+        _array(whole, place, 16),
+        _array(index, place, 17).reshape(1, place[17, 1]),
+        _array(real, place, 18),
+    )
+    blocks = PayoffBlocks(
+        _array(whole, place, 19).reshape(place[19, 1] // 9, 9),
+        _array(real, place, 20),
+        _array(whole, place, 21).reshape(2, place[21, 1] // 2),
+        _array(whole, place, 22),
+        _array(whole, place, 23),
+        _array(whole, place, 24),
+        _array(whole, place, 25),
+        _array(real, place, 26),
+    )
+    return SequenceForm(
+        _array(whole, place, 0),
+        _array(whole, place, 1),
+        _array(whole, place, 2),
+        _array(whole, place, 3),
+        _array(whole, place, 4),
+        _array(whole, place, 5),
+        _array(whole, place, 6),
+        _array(whole, place, 7),
+        _array(whole, place, 8),
+        _array(whole, place, 9),
+        _array(whole, place, 10).reshape(place[10, 1] // place[10, 2], place[10, 2]),
+        _array(index, place, 11),
+        (payoff, blocks),
+    )
+
+
+@inlined
+def _played(regret: np.ndarray, strategy: np.ndarray | None) -> np.ndarray:
+    """What the strategies played are made from."""
+    if strategy is None:
+        return regret
+    return strategy
+
+
+@inlined
+def _part(array: np.ndarray | None, begin: int, end: int) -> np.ndarray | None:
+    """A part of an array, if there is one."""
+    if array is None:
+        return None
+    return array[begin:end]
+
+
+@inlined
+def _face(turn: Turn, player: int, total: float) -> tuple[float, float]:
+    """How the average of a player counts where others face it.
+
+    Args:
+        turn: The pass.
+        player: Whose average.
+        total: Sum of the weights in the average.
+
+    Returns:
+        The weight of the strategies that are played now, beyond what is in the average, and the
+        factor that makes it an average.
+    """
+    pending = turn.pending[player]
+    if total + pending == 0.0:  # No average yet.
+        return 1.0, 1.0
+    return pending, 1.0 / (total + pending)
+
+
+@inlined
+def _average(
+    first: int,
+    last: int,
+    average: np.ndarray,
+    pending: float,
+    share: float,
+    reach: np.ndarray,
+    faced: np.ndarray,
+) -> None:
+    """What averages reach, at some sequences; ``faced`` is modified in place."""
+    for s in range(first, last):
+        faced[s] = (average[s] + pending * reach[s]) * share
+
+
+@kernel
+def run_pass(
+    game: ChunkedForm,
+    stage: int,
+    part: int,
+    parts: int,
+    rule: LocalRule,
+    row: np.ndarray,
+    turn: Turn,
+    kept: Kept,
+    trunk: TrunkScratch,
+    scratch: ChunkScratch,
+) -> None:
+    """A pass through the game, or a stage of it: down the trunk, through chunks, up the trunk.
+
+    Args:
+        game: The game.
+        stage: :data:`DOWN`, :data:`CHUNKS`, :data:`UP`, or :data:`ALL` of them.
+        part: Which part of the chunks.
+        parts: Parts that the chunks are shared out to.
+        rule: The local rule, to which this kernel is specialised.
+        row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
+        turn: The pass.
+        kept: Modified in place.
+        trunk: Modified.
+        scratch: Modified.
+    """
+    # One long function: pieces that are inlined are compiled twice, by themselves and here.
+    tile, narrow = np.empty((TILE_ROWS, TILE)), np.empty((TILE_ROWS, TILE), kept.regret.dtype)
+    parameters = parameters_of(rule, row[1:])
+    form, end = game.trunk, game.trunk.player_sequences[2]
+    if stage in (DOWN, ALL):
+        weight = _played(kept.regret, kept.strategy)
+        for player in range(2):
+            if not turn.descends[player]:
+                continue
+            first, last = form.player_sequences[player], form.player_sequences[player + 1]
+            floor, share = turn.played_floor[player], turn.share[player]
+            trunk.reach[first] = 1.0
+            kept.cumulative[first] += share
+            descend(form, player, weight, floor, trunk.reach, kept.cumulative, share, narrow)
+            if turn.against_average:
+                pending, part_of = _face(turn, player, kept.cumulative[first])
+                _average(first, last, kept.cumulative, pending, part_of, trunk.reach, trunk.faced)
+    if stage in (CHUNKS, ALL):
+        for c in range(part, game.shape.shape[0], parts):
+            chunk = shape_form(game.shapes, game.shape[c])
+            begin, until = game.first[c], game.first[c + 1]
+            regret, average = kept.regret[begin:until], kept.cumulative[begin:until]
+            strategy, memory = _part(kept.strategy, begin, until), kept.memory[:, begin:until]
+            weight = _played(regret, strategy)
+            for player in range(2):
+                if not turn.descends[player]:
+                    continue
+                _enter(game, c, player, chunk, trunk.reach, scratch.reach)
+                floor, share = turn.played_floor[player], turn.share[player]
+                # What has no share is added to scratch, and the average not even read.
+                target = average if share != 0.0 else scratch.value[: until - begin]
+                descend(chunk, player, weight, floor, scratch.reach, target, share, narrow)
+                if turn.against_average:
+                    total = kept.cumulative[form.player_sequences[player]]
+                    pending, part_of = _face(turn, player, total)
+                    first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                    reach = scratch.reach
+                    _average(first, last, average, pending, part_of, reach, reach)
+                    _enter(game, c, player, chunk, trunk.faced, reach)
+            for player in range(2):
+                if not turn.updates[player]:
+                    continue
+                payoffs(chunk, player, scratch.reach, scratch.value)
+                if has_forecast(rule):
+                    first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                    for s in range(first, last):
+                        scratch.forecast[s] = scratch.value[s]
+                ascend(
+                    chunk,
+                    player,
+                    rule,
+                    parameters,
+                    turn.played_floor[player],
+                    turn.floor,
+                    regret,
+                    strategy,
+                    memory,
+                    scratch.value,
+                    scratch.forecast,
+                    tile,
+                )
+                _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
+                if has_forecast(rule):
+                    _leave(game, c, player, chunk, scratch.forecast, trunk.entry_forecast)
+    if stage in (UP, ALL):
+        for player in range(2):
+            if not turn.updates[player]:
+                continue
+            payoffs(form, player, trunk.faced, trunk.value)
+            first, last = form.player_sequences[player], form.player_sequences[player + 1]
+            if has_forecast(rule):
+                for s in range(first, last):
+                    trunk.forecast[s] = trunk.value[s]
+                _collect(game, player, trunk.entry_forecast, trunk.forecast)
+            _collect(game, player, trunk.entry_value, trunk.value)
+            ascend(
+                form,
+                player,
+                rule,
+                parameters,
+                turn.played_floor[player],
+                turn.floor,
+                kept.regret[:end],
+                _part(kept.strategy, 0, end),
+                kept.memory[:, :end],
+                trunk.value,
+                trunk.forecast,
+                tile,
+            )
+
+
+@inlined
+def _enter(
+    game: ChunkedForm,
+    c: int,
+    player: int,
+    form: SequenceForm,
+    trunk: np.ndarray,
+    chunk: np.ndarray,
+) -> None:
+    """Copy what the trunk says of a player's entries to the chunk's sequences for them."""
+    first = form.player_sequences[player]
+    begin = game.entry_offset[c, player]
+    for k in range(game.entry_offset[c, player + 1] - begin):
+        chunk[first + k] = trunk[game.entry[begin + k]]
+
+
+@inlined
+def _leave(
+    game: ChunkedForm,
+    c: int,
+    player: int,
+    form: SequenceForm,
+    chunk: np.ndarray,
+    entry: np.ndarray,
+) -> None:
+    """Copy the values of a player's entries to where the trunk finds them."""
+    first = form.player_sequences[player]
+    begin = game.entry_offset[c, player]
+    for k in range(game.entry_offset[c, player + 1] - begin):
+        entry[begin + k] = chunk[first + k]
+
+
+@inlined
+def _collect(game: ChunkedForm, player: int, entry: np.ndarray, value: np.ndarray) -> None:
+    """Add the values of a player's entries to the trunk's sequences, in the order of the chunks."""
+    for c in range(game.shape.shape[0]):
+        for k in range(game.entry_offset[c, player], game.entry_offset[c, player + 1]):
+            value[game.entry[k]] += entry[k]
+
+
+@kernel
+def judge(
+    game: ChunkedForm,
+    stage: int,
+    part: int,
+    parts: int,
+    weight: np.ndarray,
+    floor: float,
+    trunk: TrunkScratch,
+    scratch: ChunkScratch,
+    expected: np.ndarray,
+    best: np.ndarray,
+) -> None:
+    """Expected values, and what each player's best response to the other earns.
+
+    Args:
+        game: The game.
+        stage: As for :func:`run_pass`.
+        part: Likewise.
+        parts: Likewise.
+        weight: float (numbers,): what the strategies are made from by regret matching.
+        floor: Share of every strategy that is uniform.
+        trunk: Modified; values are those of best responses.
+        scratch: Modified.
+        expected: float64 (chunks + 1, players): expected values from the terminals of each chunk,
+            in the last row from those of the trunk; modified in place.
+        best: float64 (players,): modified in place.
+    """
+    tile = np.empty((TILE_ROWS, TILE), weight.dtype)
+    form = game.trunk
+    if stage in (DOWN, ALL):
+        for player in range(2):
+            trunk.reach[form.player_sequences[player]] = 1.0
+            # With a share of 0 the average stays as it is, so any array will do.
+            descend(form, player, weight, floor, trunk.reach, trunk.value, 0.0, tile)
+    if stage in (CHUNKS, ALL):
+        for c in range(part, game.shape.shape[0], parts):
+            chunk = shape_form(game.shapes, game.shape[c])
+            own = weight[game.first[c] : game.first[c + 1]]
+            for player in range(2):
+                _enter(game, c, player, chunk, trunk.reach, scratch.reach)
+                descend(chunk, player, own, floor, scratch.reach, scratch.value, 0.0, tile)
+            for player in range(2):
+                payoffs(chunk, player, scratch.reach, scratch.value)
+                first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                expected[c, player] = _dot(scratch.reach, scratch.value, first, last)
+                _best(chunk, player, scratch.value)
+                _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
+    if stage in (UP, ALL):
+        for player in range(2):
+            payoffs(form, player, trunk.reach, trunk.value)
+            first, last = form.player_sequences[player], form.player_sequences[player + 1]
+            expected[game.shape.shape[0], player] = _dot(trunk.reach, trunk.value, first, last)
+            _collect(game, player, trunk.entry_value, trunk.value)
+            _best(form, player, trunk.value)
+            best[player] = trunk.value[first]
+
+
+@called
+def _best(form: SequenceForm, player: int, value: np.ndarray) -> None:
+    """The backward pass of a best response."""
+    maximise(form, player, value, None)
+
+
+@inlined
+def _dot(reach: np.ndarray, value: np.ndarray, first: int, last: int) -> float:
+    """Sum of reach times value."""
+    total = 0.0
+    for s in range(first, last):
+        total += reach[s] * value[s]
+    return total
+
+
+@kernel
+def all_strategies(game: ChunkedForm, weight: np.ndarray, floor: float, found: np.ndarray) -> None:
+    """Everybody's behaviour strategies, by regret matching.
+
+    Args:
+        game: The game.
+        weight: float (numbers,): what they are made from.
+        floor: Share of every strategy that is uniform.
+        found: float64 (numbers,): modified in place.
+    """
+    tile = np.empty((TILE_ROWS, TILE))
+    strategies(game.trunk, weight, floor, found, tile)
+    for c in range(game.shape.shape[0]):
+        begin, end = game.first[c], game.first[c + 1]
+        form = shape_form(game.shapes, game.shape[c])
+        strategies(form, weight[begin:end], floor, found[begin:end], tile)

@@ -1,0 +1,157 @@
+"""The arrays that Monte Carlo traversals read and write.
+
+A traversal visits histories, one at a time, and reads and writes one *block* of numbers per
+infoset, so that the numbers it needs at a node are adjacent, mostly in one cache line.
+
+A block begins with the regrets; its offset in the table points there.  For ``n`` actions it holds
+``n`` regrets, ``n`` probabilities of the current strategy, ``n`` numbers of the cumulative
+strategy, and then further groups of ``n`` numbers that depend on the scheme: the instantaneous
+regrets of the traversal under way, or the baselines of each player.  If the table has headers, two
+numbers precede the regrets: the last visit and the mark of a pending update (:data:`LAST_VISIT`,
+:data:`PENDING`).
+
+There are two kinds of trees.  A tree of histories has every history of the game.  A public tree is
+traversed with hands that are drawn first: a history is a pair of hands and a public node.  The
+fields of :class:`TraversalTree` that only one kind has are None in the other.  None has a type of
+its own, so numba compiles each kernel for each kind, without branches.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._util.jit import inlined
+
+U = np.uint64
+ZERO, ONE = U(0), U(1)
+CHANCE_NODE, TERMINAL_NODE = U(2**32 - 2), U(2**32 - 1)
+"""``actor`` of a node where no player acts."""
+NO_BLOCK = U(2**32 - 1)
+"""``block`` of an infoset with one action."""
+LAST_VISIT, PENDING = U(2), U(1)
+"""How far before its regrets a block has the sum of the averaging weights at the last visit, and
+the mark of a pending update."""
+HEADER = 2
+"""Numbers in the header of a block, if the table has headers."""
+
+
+_NODE = [
+    ("actor", np.uint32),  # a player, CHANCE_NODE or TERMINAL_NODE
+    ("first_child", np.uint32),
+    ("n_children", np.uint32),
+    ("block", np.uint32),  # of the infoset, or NO_BLOCK; in public trees that of the first hand
+    ("payoff", np.uint32),  # of a terminal: row of utility; in public trees, number of the payoff
+]
+HISTORY_NODE = np.dtype([*_NODE, ("chance", np.uint32)])
+"""A node of a tree of histories.  ``chance`` is the number of a chance node.  Fields that a node
+does not have (the block of a terminal, say) are 0.  A record keeps what a traversal needs at a
+node in one cache line."""
+PUBLIC_NODE = np.dtype([*_NODE, ("bucket", np.uint32)])
+"""A node of a public tree.  ``bucket`` is that of a decision node."""
+
+
+class TraversalTree(NamedTuple):
+    """A game as a traversal sees it.
+
+    Infosets with a single action have no block, because there is nothing to learn.  In a tree of
+    histories, chance nodes that follow each other directly (one card is dealt after the other)
+    are one draw; all of them count as visited.
+    """
+
+    node: np.ndarray
+    """:data:`HISTORY_NODE` or :data:`PUBLIC_NODE` (nodes,), in breadth-first order."""
+    utility: np.ndarray
+    """float64 (terminals, players): what each terminal pays; in public trees, float64 (matrices,
+    players, hands of player 0 times hands of player 1)."""
+    depth: int
+    """The most decisions and chance nodes on the way to a terminal."""
+    width: int
+    """The most children of a decision node, or outcomes of a draw."""
+    blocks: int
+    """Infosets with a block that one traversal can visit."""
+    entries: int
+    """The most nodes that a traversal of the whole tree has in its queue."""
+    visits_once: bool
+    """Whether a traversal that samples chance visits every infoset at most once."""
+    dealt: int
+    """Public trees: the chance nodes by which the hands are dealt.  0 otherwise."""
+    hands: int
+    """Public trees: hands of player 1.  0 otherwise."""
+
+    probability: np.ndarray
+    """float64 (outcomes,): probability of each outcome; empty in public trees, where chance is
+    always sampled."""
+
+    # Trees of histories.
+    joined: np.ndarray | None = None
+    """uint32 (chance nodes,): chance nodes after this one that the same draw passes."""
+    first_outcome: np.ndarray | None = None
+    """uint32 (chance nodes + 1,): the outcomes of draw ``c`` are ``[c]`` to ``[c + 1] - 1``."""
+    outcome: np.ndarray | None = None
+    """uint32 (outcomes, 2): the node to which an outcome leads; and the node of the outcome's alias
+    (Walker's method)."""
+    threshold: np.ndarray | None = None
+    """float64 (outcomes,): probability with which a draw of an outcome's column stays with it and
+    does not go to its alias."""
+
+    # Public trees.
+    deal: np.ndarray | None = None
+    """uint32 (deals, 2): a deal, as the hand of player 0 times the hands of player 1 plus the hand
+    of player 1; and the deal's alias."""
+    deal_threshold: np.ndarray | None = None
+    """float64 (deals,): as ``threshold``."""
+    hand_offset: np.ndarray | None = None
+    """uint32 (buckets, most hands): distance from the block of the first possible hand to the block
+    of each hand."""
+    step: np.ndarray | None = None
+    """int32 (nodes,): row of ``chance_table`` for the step into the node; empty without chance
+    nodes."""
+    chance_table: np.ndarray | None = None
+    """float64 (tables, hands of player 0 times hands of player 1): probability of the step."""
+    coefficient: np.ndarray | None = None
+    """float64 (payoffs,): multiple of the matrix."""
+    matrix: np.ndarray | None = None
+    """uint32 (payoffs,): row of ``utility``."""
+
+
+@inlined
+def node_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
+    """``node, hand_offset, utility, coefficient, matrix`` of a tree.
+
+    Kernels take the arrays out of their records once, before their loops, and pass arrays to the
+    functions below them: a record or a slice that is passed within a loop counts references,
+    which costs more than the arithmetic at a node.
+    """
+    return tree.node, tree.hand_offset, tree.utility, tree.coefficient, tree.matrix
+
+
+@inlined
+def chance_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
+    """``joined, first_outcome, outcome, threshold, step, chance_table`` of a tree."""
+    return (
+        tree.joined,
+        tree.first_outcome,
+        tree.outcome,
+        tree.threshold,
+        tree.step,
+        tree.chance_table,
+    )
+
+
+@inlined
+def deal_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
+    """``deal, deal_threshold``, and uint64: the chance nodes of the deal, the hands of player 1."""
+    return tree.deal, tree.deal_threshold, U(tree.dealt), U(tree.hands)
+
+
+class TraversalState(NamedTuple):
+    """What a traversal keeps between iterations; modified in place."""
+
+    table: np.ndarray
+    """float64: the infosets' blocks, one after the other."""
+    clock: np.ndarray
+    """float64 (1,): the sum of the averaging weights so far."""
+    touched: np.ndarray
+    """int64 (2,): histories visited, and decision nodes among them."""

@@ -1,0 +1,13 @@
+"""What the arguments that are part of the model must be; see :mod:`tensorcfr._util.arguments`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from .._util.arguments import Kind
+from .game import CompiledGame
+
+Compiled = Annotated[CompiledGame, Kind((CompiledGame,), "a compiled game: compile_game makes one")]
+LOCKS = Kind((Mapping,), "a mapping of infoset labels to actions and probabilities")
+STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and action label")

@@ -1,0 +1,183 @@
+"""A compiled game in chunks, whose flat arrays are made when they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .arrays import HistoryTree, SequenceForm, named_arrays
+from .chunks import ChunkedForm
+from .game import CompiledGame, Merged
+from .labels import PublicGame
+
+
+class Counts(NamedTuple):
+    """What there is of a game, counted and not laid out."""
+
+    infosets: int
+    """Infosets of all players."""
+    sequences: int
+    """Sequences of all players, the empty ones included."""
+    histories: int
+    """Histories, the root, chance nodes and terminals included."""
+    decision_nodes: int
+    """Histories where a player acts."""
+    public_nodes: int
+    """Nodes of the public tree."""
+
+
+class CutGame(CompiledGame):
+    """A game of private hands in chunks; what is over all its sequences is compiled on demand.
+
+    Args:
+        name: How the game was asked for.
+        chunks: The game in chunks.
+        counts: What there is of it.
+        hands: Labels of each player's hands.
+        utilities: float64 (some, players): all utilities that occur.
+        merges_hands: Whether hands or outcomes that the payoffs cannot tell apart are one in it.
+        flatten: Makes the flat game.
+        number: From the flat game, the number of each of its sequences in a solver's arrays, int64.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        chunks: ChunkedForm,
+        counts: Counts,
+        *,
+        hands: tuple[tuple[str, ...], ...],
+        utilities: np.ndarray,
+        merges_hands: bool,
+        flatten: Callable[[], CompiledGame],
+        number: Callable[[CompiledGame], np.ndarray],
+    ) -> None:
+        self.__dict__.update(
+            name=name,
+            chunks=chunks,
+            counts=counts,
+            hands=hands,
+            utilities=utilities,
+            merges_hands=merges_hands,
+            histories=None,
+            _flatten=flatten,
+            _number=number,
+        )
+        self.freeze()
+
+    chunks: ChunkedForm
+    counts: Counts
+    hands: tuple[tuple[str, ...], ...]
+    merges_hands: bool
+    _flatten: Callable[[], CompiledGame]
+    _number: Callable[[CompiledGame], np.ndarray]
+
+    @cached_property
+    def flat(self) -> CompiledGame:
+        """The same game as one flat form."""
+        return self._flatten()
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """int64 (sequences,): where the sequences of :attr:`flat` lie in a solver's arrays."""
+        return self._number(self.flat)
+
+    @property
+    def form(self) -> SequenceForm:
+        """The flat sequence form."""
+        return self.flat.form
+
+    @property
+    def infoset_labels(self) -> Sequence[str]:
+        """Label of each infoset."""
+        return self.flat.infoset_labels
+
+    @property
+    def infoset_actions(self) -> Sequence[tuple[str, ...]]:
+        """Action labels of each infoset."""
+        return self.flat.infoset_actions
+
+    @property
+    def outcome_labels(self) -> Sequence[str]:
+        """Labels of the chance outcomes."""
+        return self.flat.outcome_labels
+
+    @property
+    def public(self) -> PublicGame | None:
+        """The game as private hands x public tree."""
+        return self.flat.public
+
+    @property
+    def merged(self) -> Merged | None:
+        """The smaller flat game that stands for this one, if it has symmetries."""
+        return self.flat.merged
+
+    @property
+    def tree(self) -> HistoryTree:
+        """The game as histories; see :attr:`CompiledGame.tree`."""
+        return self.flat.tree
+
+    @property
+    def n_players(self) -> int:
+        """Players."""
+        return self.chunks.n_players
+
+    @property
+    def n_histories(self) -> int:
+        """Histories, the root, chance nodes and terminals included."""
+        return self.counts.histories
+
+    @property
+    def n_decision_nodes(self) -> int:
+        """Histories where a player acts."""
+        return self.counts.decision_nodes
+
+    @property
+    def n_infosets(self) -> int:
+        """Infosets of all players."""
+        return self.counts.infosets
+
+    @property
+    def n_sequences(self) -> int:
+        """Sequences of all players, the empty ones included."""
+        return self.counts.sequences
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Every array of the game in chunks by name: ``"chunks/trunk/infoset_parent"``, ..."""
+        chunks = self.chunks
+        found = {f"chunks/trunk/{name}": array for name, array in named_arrays(chunks.trunk)}
+        found |= {f"chunks/{name}": array for name, array in named_arrays(chunks.shapes, "shapes/")}
+        own = ("shape", "first", "entry_offset", "entry")
+        return found | {f"chunks/{name}": getattr(chunks, name) for name in own}
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the arrays and of the hands' labels."""
+        digest = hashlib.sha256(repr(self.hands).encode())
+        for name, array in self.arrays().items():
+            digest.update(f"{name} {array.dtype} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    def summary(self) -> str:
+        """A short text: counts, the cut, bytes."""
+        counts, chunks = self.counts, self.chunks
+        hands = " x ".join(f"{len(own):,}" for own in self.hands)
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        sizes = chunks.shapes.sequences
+        largest = f", the largest of {int(sizes.max()):,} sequences" if len(sizes) else ""
+        return "\n".join(
+            [
+                f"{self.name}: {self.n_players} players, {kind}",
+                f"  {counts.histories:,} histories",
+                f"  {hands} private hands, {counts.public_nodes:,} nodes in the public tree",
+                f"  {counts.infosets:,} infosets, {counts.sequences:,} sequences",
+                f"  solved in {chunks.n_chunks:,} chunks of {len(sizes):,} shapes{largest}",
+                f"  a trunk of {chunks.trunk.n_sequences:,} sequences",
+                f"  {self.nbytes:,} bytes, {chunks.n_numbers:,} numbers in each array of a solver",
+            ]
+        )

@@ -1,0 +1,28 @@
+"""What the arguments that solvers share must be; see :mod:`tensorcfr._util.arguments`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated
+
+import numpy as np
+
+from .._util.arguments import EXACT, Kind, Number, OneOf, Whole
+from ..algorithms import Record
+
+MOST_THREADS = 1024
+PRECISIONS = ("float64", "float32")
+"""Floats that a solver's arrays may be kept in."""
+
+CALLABLE = Kind((Callable,), "a function")
+CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or iterations")
+PRECISION = OneOf(PRECISIONS)
+STEPS = Whole(0, EXACT)
+THREADS = Whole(1, MOST_THREADS)
+
+Named = Annotated[str | Record, Kind((str, Record), "the name of an algorithm or an Algorithm")]
+Deal = Annotated[Sequence[str], Kind((Sequence,), "a sequence of chance outcomes")]
+Iterations = Annotated[int, STEPS]
+Target = Annotated[float, Number(0, counts="an exploitability")]
+Seconds = Annotated[float, Number(0, counts="seconds")]
+Nodes = Annotated[int, Whole(0, 2**63 - 1)]

@@ -1,0 +1,444 @@
+"""A solver of a game in chunks: only regrets and averages are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+
+from .._util.memory import free_memory
+from ..algorithms import Algorithm
+from ..errors import MemoryLimitError
+from ..evaluation.metrics import Evaluation
+from ..kernels import chunks as kernels
+from ..kernels.chunks import ChunkScratch, Kept, TrunkScratch, Turn
+from ..kernels.local_rule import LocalRule
+from ..model.chunks import ALIGNMENT, ChunkedForm
+from ..model.cut_game import CutGame
+from ..model.game import CompiledGame
+from ..model.locks import Locks, LocksLike, locks_for
+from ..model.policy import Policy
+from .base import IterativeSolver
+
+PRECISIONS = ("float64", "float32")
+"""Floats that the arrays may be kept in."""
+PARTS_PER_THREAD = 4
+"""Parts that the chunks are shared out to: several, so that a thread that is held up hands work
+over; each costs a call of a kernel, some 50 microseconds."""
+
+
+class ChunkedState(NamedTuple):
+    """What a solver of a game in chunks keeps; (numbers,) unless said, all of it but ``floor`` in
+    the solver's precision."""
+
+    regret: np.ndarray
+    """Cumulative regret, as the local rule keeps it."""
+    cumulative: np.ndarray
+    """Sum over iterations of averaging weight times own reach; for the empty sequences of the
+    trunk the sum of the weights."""
+    strategy: np.ndarray
+    """The strategies that are played next; empty for rules that make them from the regret."""
+    memory: np.ndarray
+    """What the rule keeps beside the regret, (kept, numbers)."""
+    floor: np.ndarray
+    """float64 (1,): share of the strategies that are played next that is uniform."""
+
+
+class ChunkedSolver(IterativeSolver):
+    """A solver of a game in chunks, with the methods of :class:`tensorcfr.Solver`.
+
+    >>> from tensorcfr import compile_game
+    >>> solver = ChunkedSolver(compile_game("kuhn", cut=1), "cfr")
+    >>> solver.step(10)
+    >>> round(solver.evaluate().exploitability, 6)
+    0.068699
+
+    Args:
+        game: A game that was compiled with ``cut``.
+        algorithm: A name or a record; see :mod:`tensorcfr.algorithms`.
+        precision: In which floats the arrays are kept, ``"float64"`` or ``"float32"``.
+        locks: Must be empty; games in chunks take no locks.
+        threads: Threads that work on chunks; the result has the same bits for any number.
+        state: Arrays to go on from, after ``iteration`` iterations; copied.
+        iteration: Iterations that ``state`` has behind it.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+
+    Raises:
+        ValueError: There is no such algorithm or precision, or the algorithm cannot sweep a game
+            in chunks.
+        MemoryLimitError: The arrays would not fit; said before they are allocated.
+    """
+
+    records = Algorithm
+    games = CutGame
+    game: CutGame
+
+    def __init__(
+        self,
+        game: CutGame,
+        algorithm: str | Algorithm = "cfr+",
+        *,
+        precision: str = "float64",
+        locks: LocksLike | None = None,
+        threads: int = 1,
+        state: ChunkedState | None = None,
+        iteration: int = 0,
+        memory_limit: int | None = None,
+    ) -> None:
+        if not isinstance(game, CutGame):
+            raise TypeError(f"{game!r} is not cut: compile_game(..., cut=True) cuts a game")
+        record: Algorithm = self._checked(game, algorithm)
+        if locks:
+            raise ValueError(f"{game.name} is cut into chunks: only a whole game takes locks")
+        if record.rule.exponential and game.merges_hands:
+            raise ValueError(
+                f"{record.name} minds the size of regrets: compile {game.name} with symmetry=False"
+            )
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision must be one of {PRECISIONS}, not {precision!r}")
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+            raise ValueError(f"threads must be a number from 1, not {threads!r}")
+        limit = free_memory() if memory_limit is None else memory_limit
+        if (needed := bytes_needed(game.chunks, record, precision, threads)) > limit:
+            raise MemoryLimitError(f"solving {game.name}", needed, limit)
+        self.game = game
+        self.algorithm = record
+        self.iteration = iteration
+        dtype = np.dtype(precision)
+        if state is None:
+            self._state = _first_state(game.chunks, record.rule, dtype)
+        else:
+            self._state = self.restore(game, record, self.kept(state))
+            dtype = self._state.regret.dtype
+        self.precision = str(dtype)
+        state = self._state
+        strategy = None if record.rule.matches_regret else state.strategy
+        self._kept = Kept(state.regret, state.cumulative, strategy, state.memory)
+        self._lent: list[ref[_AveragePolicy]] = []
+        forecast, averaged = record.rule.forecast, record.against == "average"
+        self._trunk = _trunk_scratch(game.chunks, dtype, forecast=forecast, averaged=averaged)
+        self._scratch: SimpleQueue[ChunkScratch] = SimpleQueue()
+        for _ in range(threads):
+            self._scratch.put(_chunk_scratch(game.chunks, dtype, forecast=forecast))
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tensorcfr")
+        self._parts = min(
+            1 if threads == 1 else threads * PARTS_PER_THREAD, max(game.chunks.n_chunks, 1)
+        )
+        self._warm_up()
+
+    @cached_property
+    def locks(self) -> Locks:  # type: ignore[override]
+        """None; makes the flat game."""
+        return locks_for(self.game.flat, None)
+
+    @property
+    def state(self) -> ChunkedState:  # noqa: D102
+        return self._state
+
+    def _run(self, iterations: int) -> None:
+        if iterations:
+            self._settle()
+        for row, turn in self._turns(iterations):
+            self._pass(row, turn)
+        if iterations:
+            self.iteration += iterations
+            self._state.floor[0] = self.algorithm.floors(self.iteration, 1)[0]
+
+    def _restart_average(self) -> None:
+        self._settle()
+        self._state.cumulative[:] = 0.0
+
+    def _settle(self) -> None:
+        """Lay out the average strategies that were given away, before the average changes."""
+        for lent in self._lent:
+            if (policy := lent()) is not None:
+                policy.settle()
+        self._lent.clear()
+
+    def _turns(self, count: int) -> Iterator[tuple[np.ndarray, Turn]]:
+        """The passes of the next iterations, each with its row of the schedule.
+
+        Where the players are updated one after the other, the strategy that player 0 plays in an
+        iteration is made in the pass of player 1 before it, and enters the average there; in the
+        first of these iterations, in a way down of its own.
+        """
+        first, record = self.iteration + 1, self.algorithm
+        schedule, floors = record.schedule(first, count), record.floors(first, count)
+        following = record.weights(np.array([first + count], dtype=np.float64))[0]
+        weights = np.append(schedule[:, 0], following)
+        played = float(self._state.floor[0])
+        for t, row in enumerate(schedule):
+            now, later, floor = weights[t], weights[t + 1], floors[t]
+            before, after = (played, floor) if record.rule.matches_regret else (0.0, 0.0)
+            begins, ends = t == 0, t == count - 1
+            if record.alternating:
+                yield (
+                    row,
+                    self._turn(
+                        descends=(begins, True),
+                        share=(now if begins else 0.0, now),
+                        played_floor=(before, before),
+                        updates=(True, False),
+                        floor=floor,
+                    ),
+                )
+                yield (
+                    row,
+                    self._turn(
+                        descends=(True, False),
+                        share=(0.0 if ends else later, 0.0),
+                        played_floor=(after, before),
+                        updates=(False, True),
+                        floor=floor,
+                        pending=later if ends else 0.0,
+                    ),
+                )
+            else:
+                yield (
+                    row,
+                    self._turn(
+                        descends=(True, True),
+                        share=(now, now),
+                        played_floor=(before, before),
+                        updates=(True, True),
+                        floor=floor,
+                    ),
+                )
+            played = floor
+
+    def _turn(
+        self,
+        *,
+        descends: tuple[bool, bool],
+        share: tuple[float, float],
+        played_floor: tuple[float, float],
+        updates: tuple[bool, bool],
+        floor: float,
+        pending: float = 0.0,
+    ) -> Turn:
+        """A pass through the game; ``pending`` is that of player 0."""
+        return Turn(
+            descends=np.array(descends),
+            share=np.array(share),
+            played_floor=np.array(played_floor),
+            updates=np.array(updates),
+            floor=float(floor),
+            against_average=self.algorithm.against == "average",
+            pending=np.array([pending, 0.0]),
+        )
+
+    def _pass(self, row: np.ndarray, turn: Turn) -> None:
+        """One pass: down the trunk, through all chunks, up the trunk."""
+        game, rule, kept, trunk = self.game.chunks, self.algorithm.rule, self._kept, self._trunk
+        self._stages(
+            lambda stage, part, parts, scratch: kernels.run_pass(
+                game, stage, part, parts, rule, row, turn, kept, trunk, scratch
+            )
+        )
+
+    def _stages(self, run: Callable[[int, int, int, ChunkScratch], object]) -> None:
+        """All stages of a pass: those of the trunk once, that of the chunks in parts, each with a
+        scratch that no other has meanwhile."""
+
+        def one(stage: int, part: int) -> None:
+            scratch = self._scratch.get()
+            try:
+                run(stage, part, self._parts, scratch)
+            finally:
+                self._scratch.put(scratch)
+
+        if self._parts == 1:
+            one(kernels.ALL, 0)
+            return
+        one(kernels.DOWN, 0)
+        parts = range(self._parts)
+        for done in [self._pool.submit(one, kernels.CHUNKS, part) for part in parts]:
+            done.result()
+        one(kernels.UP, 0)
+
+    def _warm_up(self) -> None:
+        """Compile the kernels of an iteration, or load them."""
+        nobody = (False, False)
+        row = np.zeros(1 + self.algorithm.rule.n_parameters)
+        turn = self._turn(
+            descends=nobody, share=(0.0, 0.0), played_floor=(0.0, 0.0), updates=nobody, floor=0.0
+        )
+        self._pass(row, turn)
+
+    @classmethod
+    def kept(cls, state: ChunkedState) -> Mapping[str, np.ndarray]:  # noqa: D102
+        if not isinstance(state, ChunkedState):
+            raise ValueError("the state is that of a whole game; a game in chunks begins anew")
+        return state._asdict()
+
+    @classmethod
+    def restore(  # noqa: D102
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        kept: Mapping[str, np.ndarray],
+        locks: Locks | None = None,
+    ) -> ChunkedState:
+        assert isinstance(game, CutGame)
+        single = kept["regret"].dtype == np.float32
+        dtype = np.dtype(np.float32 if single else np.float64)
+        state = _first_state(game.chunks, algorithm.rule, dtype)
+        for name, own in state._asdict().items():
+            array = kept[name]
+            if array.shape != own.shape or array.dtype != own.dtype:
+                raise ValueError(
+                    f"{name} is {array.dtype} {array.shape}; for {game.name}, cut like this, and "
+                    f"the rule {algorithm.rule.name} it is {own.dtype} {own.shape}"
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} holds a value that is not finite")
+            own[:] = array
+        return state
+
+    @classmethod
+    def last_probabilities(  # noqa: D102
+        cls, game: CompiledGame, algorithm: Any, state: ChunkedState, locks: Locks | None = None
+    ) -> np.ndarray:
+        assert isinstance(game, CutGame)
+        return flat_strategies(game, *_current(algorithm.rule, state))
+
+    @classmethod
+    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
+        """Every player's update passes over the whole game once."""
+        updates = iterations * game.n_players
+        return updates * game.n_histories, updates * game.n_decision_nodes
+
+    def evaluate(self) -> Evaluation:
+        """Values and best-response values of the average strategy."""
+        return self._judge(self._state.cumulative, 0.0)
+
+    def evaluate_current(self) -> Evaluation:
+        """Values and best-response values of the last iterate."""
+        return self._judge(*_current(self.algorithm.rule, self._state))
+
+    def _judge(self, weight: np.ndarray, floor: float) -> Evaluation:
+        """Values and best-response values of the strategies that some weights make."""
+        game, trunk = self.game.chunks, self._trunk
+        expected, best = np.zeros((game.n_chunks + 1, 2)), np.empty(2)
+        self._stages(
+            lambda stage, part, parts, scratch: kernels.judge(
+                game, stage, part, parts, weight, floor, trunk, scratch, expected, best
+            )
+        )
+        values = tuple(sum(own) for own in expected.T.tolist())
+        return Evaluation(values, tuple(best.tolist()))
+
+    def average_probabilities(self) -> np.ndarray:
+        """The average strategy over the flat game, which is made; float64 (sequences,)."""
+        return flat_strategies(self.game, self._state.cumulative, 0.0)
+
+    def average_policy(self) -> Policy:
+        """The average strategy; the flat game is made when it is first looked at."""
+        policy = _AveragePolicy(self.game, self._state.cumulative)
+        self._lent.append(ref(policy))
+        return policy
+
+
+class _AveragePolicy(Policy):
+    """An average strategy, laid out over the flat game when it is first asked for.
+
+    A solver calls :meth:`settle` before it changes the array.
+    """
+
+    def __init__(self, game: CutGame, cumulative: np.ndarray) -> None:
+        self.game = game
+        self._cumulative: np.ndarray | None = cumulative
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:  # type: ignore[override]
+        """float64 (sequences,)."""
+        assert isinstance(self.game, CutGame)
+        assert self._cumulative is not None
+        found = flat_strategies(self.game, self._cumulative, 0.0)
+        found.flags.writeable = False
+        self._cumulative = None
+        return found
+
+    def settle(self) -> None:
+        """Lay it out."""
+        assert self.probabilities is not None
+
+
+def flat_strategies(game: CutGame, weight: np.ndarray, floor: float) -> np.ndarray:
+    """The strategies that some weights make over the flat game, which is made; float64
+    (sequences,)."""
+    found = np.empty(game.chunks.n_numbers)
+    kernels.all_strategies(game.chunks, weight, floor, found)
+    return found[game.numbers]
+
+
+def _current(rule: LocalRule, state: ChunkedState) -> tuple[np.ndarray, float]:
+    """What the strategies of the next iteration are made from, and their floor."""
+    if rule.matches_regret:
+        return state.regret, float(state.floor[0])
+    return state.strategy, 0.0
+
+
+def bytes_needed(
+    game: ChunkedForm, algorithm: Algorithm, precision: str = "float64", threads: int = 1
+) -> int:
+    """Bytes that a solver takes beside the compiled game; what an evaluation needs is among them,
+    a policy of the whole game is not."""
+    rule = algorithm.rule
+    kept = 2 + (not rule.matches_regret) + len(rule.memory)
+    scratch = 2 + rule.forecast
+    numbers = kept * game.n_numbers + threads * scratch * game.most_sequences
+    numbers += (scratch + (algorithm.against == "average")) * game.trunk.n_sequences
+    numbers += (1 + rule.forecast) * len(game.entry)
+    return numbers * np.dtype(precision).itemsize
+
+
+def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
+    """Zeros that begin at a multiple of :data:`ALIGNMENT` bytes."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    room = np.zeros(size + ALIGNMENT, dtype=np.uint8)
+    begin = -room.ctypes.data % ALIGNMENT
+    return room[begin : begin + size].view(dtype).reshape(shape)
+
+
+def _first_state(game: ChunkedForm, rule: LocalRule, dtype: np.dtype) -> ChunkedState:
+    """No regrets, no average, uniform strategies."""
+    numbers = game.n_numbers
+    regret = aligned(numbers, dtype)
+    strategy = aligned(0 if rule.matches_regret else numbers, dtype)
+    if not rule.matches_regret:
+        kernels.all_strategies(game, regret, 0.0, strategy)
+    return ChunkedState(
+        regret=regret,
+        cumulative=aligned(numbers, dtype),
+        strategy=strategy,
+        memory=aligned((len(rule.memory), numbers), dtype),
+        floor=np.zeros(1),
+    )
+
+
+def _trunk_scratch(
+    game: ChunkedForm, dtype: np.dtype, *, forecast: bool, averaged: bool
+) -> TrunkScratch:
+    sequences, entries = game.trunk.n_sequences, len(game.entry)
+    reach = aligned(sequences, dtype)
+    return TrunkScratch(
+        reach=reach,
+        faced=aligned(sequences, dtype) if averaged else reach,
+        value=aligned(sequences, dtype),
+        forecast=aligned(sequences if forecast else 0, dtype),
+        entry_value=aligned(entries, dtype),
+        entry_forecast=aligned(entries if forecast else 0, dtype),
+    )
+
+
+def _chunk_scratch(game: ChunkedForm, dtype: np.dtype, *, forecast: bool) -> ChunkScratch:
+    most = game.most_sequences
+    return ChunkScratch(
+        aligned(most, dtype), aligned(most, dtype), aligned(most if forecast else 0, dtype)
+    )

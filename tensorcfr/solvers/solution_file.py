@@ -1,0 +1,268 @@
+"""Solutions on disk: the game, the arrays of the solver, and a header that says how they came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import Record, from_dict
+from ..evaluation import Evaluation
+from ..invariants.strategies import wrong_state, wrong_strategy
+from ..model.game import CompiledGame
+from ..model.locks import Locks
+from ..model.policy import Policy
+from ..storage.archive import (
+    START,
+    Arrays,
+    Source,
+    Taken,
+    read_arrays,
+    refuse_others,
+    says_where,
+    write_arrays,
+)
+from ..storage.fields import (
+    Fields,
+    by_key,
+    maybe,
+    number,
+    plain,
+    read_fields,
+    record,
+    several,
+    whole,
+)
+from ..storage.fields import text as text_of
+from ..storage.game import pack_game, unpack_game
+from .base import form_for
+from .kinds import solver_class
+from .solution import KINDS, BestIterate, Solution, Status, TracePoint
+
+MOST_NODES = 1 << 80
+"""Histories that a solve may have touched: beyond what all machines together could visit."""
+
+TRACE_POINT = record(
+    {
+        "iteration": whole(),
+        "nodes_touched": whole(0, MOST_NODES),
+        "seconds": number(0.0),
+        "nash_conv": number(),
+        "exploitability": number(),
+    },
+    # Files of earlier versions lack them.
+    {
+        "decision_nodes_touched": whole(0, MOST_NODES),
+        "last_nash_conv": maybe(number()),
+        "last_exploitability": maybe(number()),
+    },
+)
+
+
+def write_solution(solution: Solution, path: str | Path) -> Path:
+    """What :meth:`Solution.save` does."""
+    return write_arrays(path, *pack_solution(solution))
+
+
+def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
+    """A solution as a header and arrays."""
+    header: dict[str, Any] = {
+        "kind": "solution",
+        "algorithm": solution.algorithm.to_dict(),
+        "status": solution.status.name,
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+        **_pack_evaluation(solution.evaluation),
+        "trace": [asdict(point) for point in solution.trace],
+    }
+    if solution.locks:
+        header["locks"] = {label: solution.locks[label] for label in solution.locks}
+    arrays = pack_game(solution.game)
+    arrays["solution/policy"] = solution.policy.probabilities
+    if solution.best is not None:
+        header["best"] = {
+            "kind": solution.best.kind,
+            "iteration": solution.best.iteration,
+            **_pack_evaluation(solution.best.evaluation),
+        }
+        arrays["solution/best"] = solution.best.policy.probabilities
+    if (kind := solver_class(solution.algorithm, solution.game)) is not None:
+        arrays |= {f"solution/{name}": a for name, a in kind.kept(solution.state).items()}
+    return header, arrays
+
+
+def read_solution(path: Source, memory_limit: int | None = None) -> Solution:
+    """What :meth:`Solution.load` does."""
+    header, arrays = read_arrays(path, "solution", memory_limit=memory_limit)
+    with says_where(path):
+        refuse_others(arrays, ("game/", "solution/"))
+        return unpack_solution(header, arrays)
+
+
+def solution_header(n_players: int) -> tuple[Fields, Fields]:
+    """What the header of a solution must have, and what it may have, too."""
+    evaluation: Fields = {
+        "values": several(number(), n_players),
+        "best_responses": several(number(), n_players),
+    }
+    required: Fields = {
+        **START,
+        "algorithm": plain,
+        "status": text_of([status.name for status in Status]),
+        "iterations": whole(),
+        "seconds": number(0.0),
+        **evaluation,
+        "trace": several(TRACE_POINT),
+    }
+    optional: Fields = {
+        "locks": by_key(by_key(number(0.0, 1.0))),
+        "best": record({"kind": text_of(KINDS), "iteration": whole(), **evaluation}),
+    }
+    return required, optional
+
+
+def unpack_solution(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Solution:
+    """The solution of a header and arrays.
+
+    Raises:
+        ValueError: Something is missing, unknown or wrong; says what.
+    """
+    game = unpack_game(arrays, header["version"])
+    said = read_header(header, game.n_players)
+    algorithm = said["algorithm"]
+    locks = Locks(game, said.get("locks", {}))
+    given = Taken(arrays, "solution/")
+    best = None
+    if (of_best := said.get("best")) is not None:
+        best = BestIterate(
+            policy=_policy(game, given, "solution/best"),
+            evaluation=_evaluation(of_best),
+            iteration=of_best["iteration"],
+            kind=of_best["kind"],
+        )
+    policy = _policy(game, given, "solution/policy")
+    state = _state(game, algorithm, locks, given)
+    given.refuse_rest()
+    return Solution(
+        game=game,
+        algorithm=algorithm,
+        status=Status[said["status"]],
+        policy=policy,
+        evaluation=_evaluation(said),
+        iterations=said["iterations"],
+        seconds=said["seconds"],
+        trace=said["trace"],
+        state=state,
+        locks=locks or None,
+        best=best,
+    )
+
+
+def read_header(header: dict[str, Any], n_players: int) -> dict[str, Any]:
+    """The values of a solution's header, checked; algorithm and trace as what they describe.
+
+    Raises:
+        ValueError: One is missing, unknown or wrong; names it.
+    """
+    said = read_fields(header, *solution_header(n_players))
+    said["algorithm"] = _algorithm(said["algorithm"])
+    said["trace"] = tuple(TracePoint(**point) for point in said["trace"])
+    _check_trace(said["trace"], said["iterations"])
+    if "best" in said and said["best"]["iteration"] > said["iterations"]:
+        raise ValueError(
+            f"header.best is of iteration {said['best']['iteration']}, beyond the last"
+        )
+    return said
+
+
+def _check_trace(trace: tuple[TracePoint, ...], iterations: int) -> None:
+    """Make sure that the record goes on and not back, up to the last iteration at most."""
+    for index, point in enumerate(trace):
+        above = trace[index - 1] if index else None
+        if above and not (above.iteration < point.iteration and above.seconds <= point.seconds):
+            raise ValueError(f"header.trace[{index}] does not come after the point before it")
+        if point.iteration > iterations:
+            raise ValueError(
+                f"header.trace[{index}] is of iteration {point.iteration}, beyond the last"
+            )
+
+
+def _algorithm(said: Any) -> Record:
+    """The algorithm that a header describes, in full."""
+    if not isinstance(said, dict):
+        raise ValueError("header.algorithm is no object")
+    try:
+        algorithm = from_dict(said)
+        described = algorithm.to_dict()
+    except KeyError as error:
+        raise ValueError(f"header.algorithm lacks the key {error}") from error
+    except (AssertionError, AttributeError, TypeError) as error:
+        raise ValueError(f"header.algorithm is none: {error}") from error
+    _check_described(said, described, "header.algorithm")
+    return algorithm
+
+
+def _check_described(said: Any, described: Any, where: str) -> None:
+    """Make sure that nothing is said beyond what the algorithm, as it was read, says of itself.
+
+    Earlier versions said less; and the digest of one and the same rule differs between versions of
+    Python, so that it was compared where it counts.
+    """
+    if isinstance(said, dict) and isinstance(described, dict):
+        for key, value in said.items():
+            if key not in described:
+                raise ValueError(f"{where} has the unknown key {key!r}")
+            if key != "digest":
+                _check_described(value, described[key], f"{where}.{key}")
+    elif type(said) is bool or type(described) is bool:
+        if said is not described:
+            raise ValueError(f"{where} is {said!r}, which was read as {described!r}")
+    elif said != described:
+        raise ValueError(f"{where} is {said!r}, which was read as {described!r}")
+
+
+def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
+    """The strategies of an array."""
+    policy = Policy(game, given.take(key))
+    if wrong := wrong_strategy(game.form, policy.probabilities):
+        raise ValueError(f"array {key!r}: {wrong}")
+    return policy
+
+
+def _state(game: CompiledGame, algorithm: Record, locks: Locks, given: Taken) -> Any:
+    """The arrays that a solver goes on from; None after the linear program."""
+    kind = solver_class(algorithm, game)
+    if kind is None:
+        return None
+    state = kind.restore(game, algorithm, _Kept(given), locks)
+    if wrong := wrong_state(form_for(game, algorithm, locks), state):
+        raise ValueError(f"the solver's {wrong}")
+    return state
+
+
+class _Kept(Mapping[str, np.ndarray]):
+    """The arrays of a state by name, as :meth:`Taken.take` gives them."""
+
+    def __init__(self, given: Taken) -> None:
+        self._given = given
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._given.take(f"solution/{name}")
+
+    def __iter__(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+
+def _pack_evaluation(evaluation: Evaluation) -> dict[str, Any]:
+    return {"values": evaluation.values, "best_responses": evaluation.best_responses}
+
+
+def _evaluation(header: Mapping[str, Any]) -> Evaluation:
+    """The one that a header has."""
+    return Evaluation(header["values"], header["best_responses"])

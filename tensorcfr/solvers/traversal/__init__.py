@@ -1,0 +1,19 @@
+"""A compiled game as the Monte Carlo traversals see it: table of infosets, trees, bytes."""
+
+from .history_tree import fixed_chance, history_traversal
+from .memory import bytes_of
+from .public_tree import all_hands_traversal, public_traversal
+from .table import BASELINE, CUMULATIVE, REGRETS, STRATEGY, TableLayout
+
+__all__ = [
+    "BASELINE",
+    "CUMULATIVE",
+    "REGRETS",
+    "STRATEGY",
+    "TableLayout",
+    "all_hands_traversal",
+    "bytes_of",
+    "fixed_chance",
+    "history_traversal",
+    "public_traversal",
+]

@@ -1,0 +1,183 @@
+"""The tree of histories as a traversal sees it, and chance with outcomes given in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..._util.arguments import brief
+from ..._util.limits import INDEX_LIMIT, ONE_VISIT_CHECK_LIMIT
+from ...errors import GameError
+from ...kernels.alias import make_alias_tables
+from ...kernels.traversal import HISTORY_NODE, NO_BLOCK, TraversalTree
+from ...model.arrays import CHANCE, NO_PARENT, HistoryTree
+from ...model.game import CompiledGame
+from ...model.levels import levels
+from .nodes import node_records, tree_depth
+from .table import TableLayout
+
+
+def history_traversal(
+    game: CompiledGame,
+    layout: TableLayout,
+    *,
+    deal: Sequence[str] | None = None,
+    joined: bool = True,
+) -> TraversalTree:
+    """A game's histories as a traversal sees them.
+
+    Args:
+        game: The game.
+        layout: Where the blocks of its infosets are.
+        deal: Labels of chance outcomes that happen for certain, the first chance node's first.
+        joined: Whether chance nodes that follow each other are one draw, as they should be where
+            chance is sampled.
+
+    Raises:
+        ValueError: ``deal`` cannot happen; the message lists the possible outcomes.
+        GameError: The tree or the table is too large for indices of 32 bits.
+    """
+    tree = game.tree
+    if max(tree.n_nodes, layout.size) > INDEX_LIMIT:
+        raise GameError(f"{game.name} is too large to be traversed: {tree.n_nodes:,} histories")
+    probability = tree.probability if deal is None else fixed_chance(game, deal)[0]
+    node = node_records(tree.player, tree.first_child, HISTORY_NODE)
+    decides, own_block = tree.player >= 0, layout.block
+    blocks = np.where(own_block >= 0, own_block, int(NO_BLOCK))
+    node["block"][decides] = blocks[tree.infoset[decides]]
+    node["payoff"][tree.terminal] = np.arange(len(tree.terminal))
+    chance_nodes = np.flatnonzero(tree.player == CHANCE)
+    node["chance"][chance_nodes] = np.arange(len(chance_nodes))
+    passed, first_outcome, target, weight = _outcomes(
+        tree, chance_nodes, probability, joined=joined
+    )
+    threshold, alias = np.empty(len(target)), np.empty(len(target), np.uint32)
+    make_alias_tables(first_outcome, weight, threshold, alias)
+    children = np.diff(tree.first_child).max(initial=1)
+    return TraversalTree(
+        node=node,
+        utility=np.ascontiguousarray(tree.utility),
+        depth=tree_depth(tree.first_child),
+        width=int(np.diff(first_outcome).max(initial=children)),
+        blocks=int((own_block >= 0).sum()),
+        entries=tree.n_nodes,
+        visits_once=_visits_once(game),
+        dealt=0,
+        hands=0,
+        probability=weight,
+        joined=passed,
+        first_outcome=first_outcome.astype(np.uint32),
+        outcome=np.stack([target, target[alias]], axis=1),
+        threshold=threshold,
+    )
+
+
+def _outcomes(
+    tree: HistoryTree, chance_nodes: np.ndarray, probability: np.ndarray, *, joined: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The outcomes of all chance nodes.
+
+    Args:
+        tree: The histories.
+        chance_nodes: int64: the chance nodes, ascending.
+        probability: float64 (nodes,): chance probability of the step into each node.
+        joined: Whether chance nodes that follow each other are one draw.
+
+    Returns:
+        uint32 (chance nodes,): chance nodes that each draw passes after the first; int64 (chance
+        nodes + 1,): first outcome; uint32 (outcomes,): the node of each; float64 (outcomes,): its
+        probability.
+    """
+    passed = np.zeros(len(chance_nodes), np.uint32)
+    first = np.zeros(len(chance_nodes) + 1, np.int64)
+    nodes: list[np.ndarray] = [np.empty(0, np.uint32)]
+    weights: list[np.ndarray] = [np.empty(0)]
+    for draw, at in enumerate(chance_nodes.tolist()):
+        weight = np.ones(1)
+        generations = levels(tree.first_child, slice(at, at + 1))
+        above = next(generations)
+        for generation in generations:
+            children = np.diff(tree.first_child[above.start : above.stop + 1])
+            weight = np.repeat(weight, children) * probability[generation]
+            above = generation
+            if not joined or not (tree.player[generation] == CHANCE).all():
+                break
+            passed[draw] += 1
+        nodes.append(np.arange(above.start, above.stop, dtype=np.uint32))
+        weights.append(weight)
+        first[draw + 1] = first[draw] + len(weight)
+    return passed, first, np.concatenate(nodes), np.concatenate(weights)
+
+
+def _visits_once(game: CompiledGame) -> bool:
+    """Whether a traversal that samples chance visits every infoset at most once.
+
+    It visits an infoset twice if two of its histories part at a decision (by perfect recall, a
+    decision of another player).  False for games above the limit, too.
+    """
+    tree = game.tree
+    if tree.n_nodes > ONE_VISIT_CHECK_LIMIT:
+        return False
+    infoset = tree.infoset[tree.player >= 0].astype(np.int64)
+    at = np.flatnonzero(tree.player >= 0)
+    while len(at):
+        above = tree.parent[at]
+        inside = above != NO_PARENT
+        at, above, infoset = at[inside], above[inside], infoset[inside]
+        # Are there histories of an infoset below one decision, by different actions?
+        decides = tree.player[above] >= 0
+        key = infoset[decides] * tree.n_nodes + above[decides]
+        order = np.argsort(key, kind="stable")
+        key, step = key[order], at[decides][order]
+        if ((key[1:] == key[:-1]) & (step[1:] != step[:-1])).any():
+            return False
+        at = above
+    return True
+
+
+def fixed_chance(game: CompiledGame, deal: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Chance, if its first outcomes are given.
+
+    Args:
+        game: The game.
+        deal: Labels of the outcomes, the first chance node's first.
+
+    Returns:
+        float64 (nodes,): probability of the step into each node, 1 where it is not chance's; bool
+        (nodes,): whether the node can be reached.
+
+    Raises:
+        ValueError: The outcomes cannot happen; the message lists the possible outcomes.
+    """
+    if isinstance(deal, str):
+        raise ValueError(f"a deal is a sequence of chance outcomes, not the text {brief(deal)}")
+    tree = game.tree
+    probability = tree.probability.copy()
+    reachable = np.ones(tree.n_nodes, bool)
+    rank = np.zeros(tree.n_nodes, np.int64)  # chance nodes before each node
+    longest = 0
+    for at in range(tree.n_nodes):
+        parent = int(tree.parent[at])
+        if parent != NO_PARENT:
+            rank[at] = rank[parent] + (tree.player[parent] == CHANCE)
+            reachable[at] = reachable[parent] and probability[at] > 0.0
+        if not reachable[at]:
+            continue
+        longest = max(longest, int(rank[at]))
+        if tree.player[at] != CHANCE or rank[at] >= len(deal):
+            continue
+        children = slice(tree.first_child[at], tree.first_child[at + 1])
+        labels = [game.outcome_labels[outcome] for outcome in tree.outcome[children]]
+        wanted = str(deal[rank[at]])
+        if wanted not in labels:
+            raise ValueError(
+                f"{game.name}: chance outcome {rank[at] + 1} cannot be {brief(wanted)}; there are: "
+                f"{', '.join(labels)}"
+            )
+        probability[children] = [float(label == wanted) for label in labels]
+    if len(deal) > longest:
+        raise ValueError(
+            f"{game.name}: {len(deal)} chance outcomes are given, but there are at most {longest}"
+        )
+    return probability, reachable

@@ -1,0 +1,149 @@
+"""The public tree of a game of private hands as a traversal sees it; nothing is expanded."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._util.limits import INDEX_LIMIT
+from ...errors import GameError
+from ...kernels.alias import make_alias_tables
+from ...kernels.sampling_public import NO_HAND, AllHandsTree
+from ...kernels.traversal import NO_BLOCK, PUBLIC_NODE, TraversalTree
+from ...model.arrays import CHANCE, TERMINAL, PublicTree
+from ...model.expansion import count_dealing
+from ...model.game import CompiledGame
+from .nodes import node_records, tree_depth
+from .table import TableLayout
+
+
+def public_traversal(game: CompiledGame, layout: TableLayout) -> TraversalTree:
+    """The public tree for a traversal that draws the hands first.
+
+    Args:
+        game: The game; it has two players.
+        layout: Where the blocks of its infosets are.
+
+    Raises:
+        GameError: The table is too large for indices of 32 bits.
+    """
+    assert game.public is not None
+    tree = game.public.tree
+    deals = np.flatnonzero(tree.prior)
+    probability = tree.prior.ravel()[deals] / tree.prior.sum()
+    threshold, alias = np.empty(len(deals)), np.empty(len(deals), np.uint32)
+    make_alias_tables(np.array([0, len(deals)]), probability, threshold, alias)
+    drawn = (tree.player == CHANCE).any()
+    return TraversalTree(
+        node=_nodes(game, layout),
+        utility=tree.matrix_table.reshape(-1, game.n_players, tree.prior.size),
+        depth=tree_depth(tree.first_child),
+        width=int(np.diff(tree.first_child).max(initial=1)),
+        blocks=int((layout.step[tree.bucket[tree.player >= 0]] > 0).sum()),
+        entries=tree.n_nodes,
+        visits_once=True,
+        dealt=game.n_players,
+        hands=tree.prior.shape[1],
+        probability=np.empty(0),
+        deal=np.stack([deals, deals[alias]], axis=1).astype(np.uint32),
+        deal_threshold=threshold,
+        hand_offset=_hand_offsets(layout),
+        step=tree.chance.astype(np.int32) if drawn else np.empty(0, np.int32),
+        chance_table=tree.chance_table.reshape(-1, tree.prior.size),
+        coefficient=tree.coefficient,
+        matrix=tree.matrix.astype(np.uint32),
+    )
+
+
+def all_hands_traversal(game: CompiledGame, layout: TableLayout) -> AllHandsTree:
+    """The public tree for a traversal that plays all hands at once.
+
+    Args:
+        game: The game; it has two players, private hands and a public tree.
+        layout: Where the blocks of its infosets are.
+
+    Raises:
+        GameError: The table is too large for indices of 32 bits.
+    """
+    assert game.public is not None
+    tree, form = game.public.tree, game.form
+    tables, row = np.unique(terminal_tables(tree), return_inverse=True)
+    table = np.zeros(tree.n_nodes, np.uint32)
+    table[tree.player == TERMINAL] = row
+    mass, utility = _deal_utilities(tree, tables)
+    possible = np.diff(form.hand_rank, axis=1)[form.bucket_mask] > 0
+    return AllHandsTree(
+        node=_nodes(game, layout),
+        weight=tree.weight.astype(np.uint32),
+        table=table,
+        hand_offset=np.where(possible, _hand_offsets(layout), NO_HAND).astype(np.uint32),
+        mass=mass,
+        deals=tree.alive.sum(axis=(1, 2)),
+        utility=utility,
+        coefficient=tree.coefficient,
+        hands=np.array(tree.prior.shape, np.uint64),
+        depth=tree_depth(tree.first_child),
+        width=int(np.diff(tree.first_child)[tree.player >= 0].max(initial=1)),
+        infosets=int(form.bucket_lanes[layout.step > 0].sum()),
+        dealing=count_dealing(tree),
+    )
+
+
+def terminal_tables(tree: PublicTree) -> np.ndarray:
+    """int64 (terminals,): weight and matrix of every public terminal, as one number."""
+    terminal = tree.player == TERMINAL
+    matrix = tree.matrix[tree.payoff[terminal]]
+    return tree.weight[terminal].astype(np.int64) * len(tree.matrix_table) + matrix
+
+
+def _deal_utilities(tree: PublicTree, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mass and utility of an :class:`AllHandsTree`.
+
+    Args:
+        tree: The public tree.
+        tables: int64 (tables,): the distinct numbers of :func:`terminal_tables`.
+    """
+    possible = tree.alive
+    probability = np.where(possible, tree.prior * tree.weight_table, 0.0)
+    mass = probability.sum(axis=(1, 2)) / tree.prior.sum()
+    most = max(tree.prior.shape)
+    utility = np.zeros((len(tables), 2, most, most))
+    first, second = tree.prior.shape
+    for own, number in zip(utility, tables.tolist(), strict=True):
+        weight, matrix = divmod(number, len(tree.matrix_table))
+        # The entries of a matrix for impossible deals may be anything, even nan.
+        pays = np.where(possible[weight], tree.matrix_table[matrix], 0.0)
+        given = probability[weight] / (mass[weight] if mass[weight] > 0.0 else 1.0)
+        own[0, :second, :first] = (given * pays[0]).T
+        own[1, :first, :second] = given * pays[1]
+    return mass, utility
+
+
+def _nodes(game: CompiledGame, layout: TableLayout) -> np.ndarray:
+    """The public nodes, :data:`PUBLIC_NODE` (nodes,).
+
+    Raises:
+        GameError: The table is too large for indices of 32 bits.
+    """
+    assert game.public is not None
+    tree = game.public.tree
+    if max(tree.n_nodes, layout.size) > INDEX_LIMIT:
+        raise GameError(
+            f"{game.name} is too large to be traversed: its table has {layout.size:,} numbers"
+        )
+    node = node_records(tree.player, tree.first_child, PUBLIC_NODE)
+    decides, terminal = tree.player >= 0, tree.player == TERMINAL
+    # A decision that no deal gets to has bucket -1; no traversal gets there either.
+    bucket = tree.bucket[decides]
+    block = layout.first[bucket] + tree.rank[decides] * layout.step[bucket]
+    node["block"][decides] = np.where(layout.step[bucket] > 0, block, int(NO_BLOCK))
+    node["bucket"][decides] = bucket
+    node["payoff"][terminal] = tree.payoff[terminal]
+    return node
+
+
+def _hand_offsets(layout: TableLayout) -> np.ndarray:
+    """uint32 (buckets, most hands): distance from the block of the first possible hand to that of
+    each hand."""
+    form = layout.game.form
+    rank = form.hand_rank[form.bucket_mask, :-1]
+    return (rank * (form.bucket_stride * layout.step)[:, None]).astype(np.uint32)

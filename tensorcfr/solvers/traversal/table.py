@@ -1,0 +1,126 @@
+"""Where the numbers of each infoset lie in the table of a traversal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...kernels.traversal import HEADER, LAST_VISIT
+from ...model.game import CompiledGame
+
+REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
+"""Groups of numbers in a block of the table: one number per action each."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableLayout:
+    """Where the blocks of a table lie; see :mod:`tensorcfr.kernels.traversal` for a block.
+
+    The blocks of a bucket are equally large and lie one after the other, and so do the buckets.
+    """
+
+    game: CompiledGame
+    extra: int
+    """Groups of numbers after the first three."""
+    has_header: bool = True
+    """Whether blocks have a header (last visit and mark).  Without it, no kernel may use either."""
+
+    @property
+    def header(self) -> int:
+        """Numbers before the regrets of a block."""
+        return HEADER if self.has_header else 0
+
+    @cached_property
+    def step(self) -> np.ndarray:
+        """int64 (buckets,): numbers per block of each bucket; 0 if its infosets have one action,
+        and so no block."""
+        actions = self.game.form.bucket_actions
+        return np.where(actions > 1, self.header + (3 + self.extra) * actions, 0)
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """int64 (buckets,): the first block of each bucket, that is, its regrets."""
+        sizes = self.step * self.game.form.bucket_lanes
+        return self.header + np.cumsum(sizes) - sizes
+
+    @property
+    def block(self) -> np.ndarray:
+        """int64 (infosets,): the infoset's block, that is, its regrets; -1 if it has one action."""
+        form = self.game.form
+        lane = np.arange(form.n_infosets) - np.repeat(form.bucket_infoset, form.bucket_lanes)
+        first, step = (np.repeat(array, form.bucket_lanes) for array in (self.first, self.step))
+        return np.where(step > 0, first + lane * step, -1)
+
+    @property
+    def size(self) -> int:
+        """Numbers in the table."""
+        return int(self.step @ self.game.form.bucket_lanes)
+
+    @property
+    def sequence(self) -> np.ndarray:
+        """int64 (k,): the sequences whose infoset has a block, ascending."""
+        return np.flatnonzero(self.group(np.ones(self.size), 0))
+
+    def group(self, table: np.ndarray, index: int, values: np.ndarray | None = None) -> np.ndarray:
+        """A copy of one group of numbers by sequence, float64 (sequences,).
+
+        Args:
+            table: float64: the traversal's table.
+            index: The group: ``REGRETS``, ``STRATEGY``, ``CUMULATIVE``, or one after these.
+            values: float64 (sequences,): modified in place and returned; sequences whose infoset
+                has no block keep their values.  Zeros by default.
+        """
+        values = np.zeros(self.game.n_sequences) if values is None else values
+        for sequences, here in self._groups(table, index):
+            values[sequences].reshape(here.shape)[:] = here
+        return values
+
+    def set_group(self, table: np.ndarray, index: int, values: np.ndarray) -> None:
+        """The reverse of :meth:`group`: ``table`` is modified in place."""
+        for sequences, here in self._groups(table, index):
+            here[:] = values[sequences].reshape(here.shape)
+
+    def last(self, table: np.ndarray) -> np.ndarray:
+        """float64 (infosets,): a copy of the last visits; 0 where the table has none."""
+        values = np.zeros(self.game.n_infosets)
+        for infosets, here in self._last_visits(table):
+            values[infosets] = here
+        return values
+
+    def set_last(self, table: np.ndarray, values: np.ndarray) -> None:
+        """The reverse of :meth:`last`: ``table`` is modified in place."""
+        for infosets, here in self._last_visits(table):
+            here[:] = values[infosets]
+
+    def forget_average(self, table: np.ndarray) -> None:
+        """Set cumulative strategies and last visits to 0: ``table`` is modified in place."""
+        for _, here in (*self._groups(table, CUMULATIVE), *self._last_visits(table)):
+            here[:] = 0.0
+
+    def _groups(self, table: np.ndarray, index: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """For every bucket that has blocks: its sequences, and one group of their numbers, a view
+        of the table, (actions, lanes)."""
+        form = self.game.form
+        for bucket, blocks in self._blocks(table):
+            actions = int(form.bucket_actions[bucket])
+            at = self.header + index * actions
+            first = int(form.bucket_sequence[bucket])
+            yield slice(first, first + actions * len(blocks)), blocks[:, at : at + actions].T
+
+    def _last_visits(self, table: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """For every bucket that has headers: its infosets, and their last visits, a view of the
+        table, (lanes,)."""
+        for bucket, blocks in self._blocks(table) if self.has_header else ():
+            first = int(self.game.form.bucket_infoset[bucket])
+            yield slice(first, first + len(blocks)), blocks[:, self.header - int(LAST_VISIT)]
+
+    def _blocks(self, table: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Every bucket that has blocks, and its blocks with their headers, a view of the table,
+        (lanes, numbers per block)."""
+        for bucket in np.flatnonzero(self.step).tolist():
+            begin = int(self.first[bucket]) - self.header
+            step, lanes = int(self.step[bucket]), int(self.game.form.bucket_lanes[bucket])
+            yield bucket, table[begin : begin + lanes * step].reshape(lanes, step)

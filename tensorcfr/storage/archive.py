@@ -1,0 +1,498 @@
+"""Arrays and a header in one file: plain ``.npz``, which any NumPy reads, without pickle.
+
+A file holds a JSON header under the key ``header`` (format, version, kind of content), plain
+arrays, whose keys are grouped by the part before a slash, and under the key ``digest`` a
+fingerprint of header and arrays.  Nothing in this module knows of games.
+
+Reading trusts nothing.  The sizes of all arrays are added up from the headers and compared with
+the memory before an array is read.  Members are stored, not compressed, as ``numpy.savez`` writes
+them: what is read is never larger than the file.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import math
+import re
+import struct
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from .._util.files import replacing
+from .._util.memory import free_memory
+from ..errors import FileSizeError
+from .fields import Fields, read_fields, text, whole
+
+FORMAT = "tensorcfr"
+"""``format`` in the header of every file."""
+VERSION = 3
+"""``version`` in the header: the newest layout of files that this code reads, and the one that
+it writes.  Version 1 knew no hands, blocks or merged games; version 2 had no digest."""
+FIRST_WITH_DIGEST = 3
+"""The first version whose files have a digest."""
+SUFFIX = ".npz"
+"""What a path without a suffix gets."""
+HEADER, DIGEST = "header", "digest"
+"""Keys of the header, the bytes of a JSON object, and of the digest, the bytes of a SHA-256."""
+MEMORY_FACTOR = 4.0
+"""Memory that loading takes at its peak, in sizes of the arrays: the arrays, and what their checks
+take for a while.  Measured by ``python -m benchmarks.loading``."""
+LABEL_BYTES = 100
+"""Memory of a label as a text of Python, beside the letters."""
+MOST_MEMBERS = 1000
+"""Members that an archive may have; a solution has about a hundred."""
+LONGEST_DIRECTORY = 1 << 20
+"""Bytes that the list of the members may take."""
+
+Arrays = dict[str, np.ndarray]
+Source = str | Path | BinaryIO
+"""A path, or a file that is open for reading and can seek."""
+
+
+def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> Path:
+    """Write arrays and a header to one ``.npz`` file, all or nothing.
+
+    A full disk, a crash or Ctrl-C leaves the file that was there as it was.
+
+    Args:
+        path: Where to; ``.npz`` is added if it has no suffix.
+        header: What JSON can hold; ``kind`` says what the file is.
+        arrays: Plain arrays by key; arrays of objects are refused.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        OSError: The file cannot be written; names the path.
+        ValueError: The header holds a number that is not finite.
+        TypeError: An array holds objects.
+    """
+    path = with_suffix(path)
+    for key, array in arrays.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"array {key!r} holds objects, which need pickle")
+    members = {HEADER: pack_header({"format": FORMAT, "version": VERSION, **header})}
+    # In the order of bytes that every machine of today has, and the order of axes of C.
+    members |= {
+        key: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        for key, array in arrays.items()
+    }
+    members[DIGEST] = digest_of(members)
+    with replacing(path) as file:
+        np.savez(file, **members)  # type: ignore[arg-type]
+    return path
+
+
+def read_arrays(
+    source: Source, kind: str, *, memory_limit: int | None = None
+) -> tuple[dict[str, Any], Arrays]:
+    """Read what :func:`write_arrays` wrote.
+
+    Args:
+        source: The file; ``.npz`` is added to a path without suffix, as in writing.
+        kind: What it must be, ``"game"`` for instance.
+        memory_limit: Bytes that reading and checking may take; by default the free memory.
+
+    Returns:
+        The header, its ``format``, ``version`` and ``kind`` checked, and the arrays.
+
+    Raises:
+        FileNotFoundError: There is no such file; other errors of the system likewise.
+        ValueError: It is no ``.npz`` file, damaged, not of this library, of a newer version or
+            of another kind; says which, and where.
+        FileSizeError: It takes more memory than there is; a ValueError, too.
+    """
+    name = name_of(source)
+    with _opened(source) as file:
+        members = _list_members(file, name)
+        if HEADER not in members:
+            raise ValueError(f"{name} was not written by {FORMAT}")
+        _check_memory(members, name, memory_limit)
+        header = parse_header(_read_member(file, members[HEADER], name), name)
+        version = header["version"]
+        if header["kind"] != kind:
+            raise ValueError(f"{name} holds a {header['kind']}, not a {kind}")
+        arrays = {key: _read_member(file, member, name) for key, member in members.items()}
+    digest = arrays.pop(DIGEST, None)
+    if digest is None and version >= FIRST_WITH_DIGEST:
+        raise ValueError(f"{name} is damaged: array {DIGEST!r} is missing")
+    if digest is not None and not np.array_equal(digest, digest_of(arrays)):
+        raise ValueError(f"{name} is damaged: its digest is of other arrays or another header")
+    del arrays[HEADER]
+    return header, arrays
+
+
+def with_suffix(path: str | Path) -> Path:
+    """The path, with ``.npz`` if it has no suffix of its own."""
+    path = Path(path)
+    return path if path.suffix else path.with_name(path.name + SUFFIX)
+
+
+def name_of(source: Source) -> str:
+    """What errors call a file."""
+    if isinstance(source, (str, Path)):
+        return str(with_suffix(source))
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "the file"
+
+
+@contextmanager
+def says_where(source: Source) -> Iterator[None]:
+    """Begin the text of a ValueError, and of what its checks raise, with the file."""
+    try:
+        yield
+    except FileSizeError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"{name_of(source)} is damaged: {error}") from error
+
+
+def pack_header(header: Mapping[str, Any]) -> np.ndarray:
+    """A header as the bytes of a JSON object, uint8.
+
+    Raises:
+        ValueError: A number in it is not finite, which JSON has no words for.
+    """
+    return pack_text(json.dumps(header, allow_nan=False))
+
+
+def digest_of(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The SHA-256 of keys, dtypes, shapes and contents, uint8 (32,); their order plays no part."""
+    digest = hashlib.sha256()
+    for key in sorted(arrays):
+        array = arrays[key]
+        digest.update(f"{key!r} {array.dtype.str} {array.shape}\n".encode("utf-8", "surrogatepass"))
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return np.frombuffer(digest.digest(), dtype=np.uint8)
+
+
+def pack_text(text: str) -> np.ndarray:
+    """The bytes of a text, uint8."""
+    # A label may hold half a surrogate pair, as undecodable file names do.
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+class Taken:
+    """Arrays by key, which are taken one by one, so that none is left that nobody knows.
+
+    Args:
+        arrays: The arrays.
+        prefix: What the keys begin with that may be taken; the others are of others.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
+        self._arrays = arrays
+        self._left = {key for key in arrays if key.startswith(prefix)}
+
+    def take(self, key: str, dtype: type[np.generic] | None = None) -> np.ndarray:
+        """The array of a key.
+
+        Args:
+            key: The key.
+            dtype: If given, the array must be one-dimensional and of this type.
+
+        Raises:
+            ValueError: There is no such array, or it is of another type.
+        """
+        array = self._arrays.get(key)
+        if not isinstance(array, np.ndarray):
+            raise ValueError(
+                f"array {key!r} is missing" if array is None else f"{key!r} is no array"
+            )
+        if dtype is not None and (array.dtype != dtype or array.ndim != 1):
+            raise ValueError(
+                f"array {key!r} is {array.dtype} {array.shape}, not a row of {np.dtype(dtype)}"
+            )
+        self._left.discard(key)
+        return array
+
+    def has(self, prefix: str) -> bool:
+        """Whether any key begins with a prefix."""
+        return any(key.startswith(prefix) for key in self._left)
+
+    def refuse_rest(self) -> None:
+        """Make sure that all were taken.
+
+        Raises:
+            ValueError: One was not; names it.
+        """
+        for key in sorted(self._left):
+            raise ValueError(f"array {key!r} is unknown")
+
+
+def refuse_others(arrays: Mapping[str, np.ndarray], prefixes: tuple[str, ...]) -> None:
+    """Make sure that every key begins with one of some prefixes.
+
+    Raises:
+        ValueError: One does not; names it.
+    """
+    for key in arrays:
+        if not key.startswith(prefixes):
+            raise ValueError(f"array {key!r} is unknown")
+
+
+class _Member(NamedTuple):
+    """One array of an archive, from its headers alone."""
+
+    key: str
+    start: int
+    """Offset of the numbers in the file."""
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    crc: int
+    """Checksum of the member."""
+    head: bytes
+    """What the member has before the numbers."""
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[BinaryIO]:
+    """A file to read; one that is open already stays open."""
+    if isinstance(source, (str, Path)):
+        with open(with_suffix(source), "rb") as file:
+            yield file
+    else:
+        yield source
+
+
+def _list_members(file: BinaryIO, name: str) -> dict[str, _Member]:
+    """The arrays of an archive by key; reads headers only.
+
+    Raises:
+        ValueError: It is no archive of arrays; says what is wrong.
+    """
+    size = file.seek(0, io.SEEK_END)
+    try:
+        with zipfile.ZipFile(_Directory(file)) as archive:
+            listed = archive.infolist()
+    except OSError as error:
+        # The system says so with a number; an offset that leads nowhere is damage.
+        if error.errno is not None and not _leads_nowhere(error):
+            raise
+        raise _no_archive(name) from error
+    except Exception as error:  # The library has a dozen ways to say that an archive is damaged.
+        raise _no_archive(name) from error
+    if len(listed) > MOST_MEMBERS:
+        raise ValueError(f"{name} is damaged: it has {len(listed):,} members")
+    members: dict[str, _Member] = {}
+    for info in listed:
+        try:
+            member = _find_member(file, info, size)
+        except (ValueError, struct.error) as error:
+            raise ValueError(f"{name} is damaged: member {info.filename!r} {error}") from error
+        if member.key in members:
+            raise ValueError(f"{name} is damaged: there are two members {info.filename!r}")
+        members[member.key] = member
+    if (total := sum(len(member.head) + member.nbytes for member in members.values())) > size:
+        raise ValueError(f"{name} is damaged: {total:,} bytes of arrays in a file of {size:,}")
+    return members
+
+
+class _Directory:
+    """A file of which only so much is read: the list of an archive's members is short.
+
+    Args:
+        file: The file; stays open.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._left = LONGEST_DIRECTORY
+        self.seek, self.tell, self._read = file.seek, file.tell, file.read
+
+    def read(self, count: int = -1) -> bytes:
+        """Read some bytes.
+
+        Raises:
+            ValueError: It would be more than a list of members has.
+        """
+        found = self._read(self._left + 1 if count < 0 else min(count, self._left + 1))
+        if len(found) > self._left:
+            raise ValueError("the list of members is too long")
+        self._left -= len(found)
+        return found
+
+
+def _leads_nowhere(error: OSError) -> bool:
+    """Whether the system refused to go to an offset."""
+    return error.errno in (errno.EINVAL, errno.EOVERFLOW)
+
+
+def _no_archive(name: str) -> ValueError:
+    return ValueError(f"{name} is not an .npz file, or it is damaged")
+
+
+LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+"""Before each member of a zip archive; the last two numbers are the lengths of what follows it."""
+ENCRYPTED = 0x1
+
+
+def _find_member(file: BinaryIO, info: zipfile.ZipInfo, size: int) -> _Member:
+    """A member from its headers.
+
+    Raises:
+        ValueError: It is no stored array; the text goes on after the member's name.
+    """
+    if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+        raise ValueError("is compressed; arrays are stored as they are, as numpy.savez does it")
+    if info.flag_bits & ENCRYPTED:
+        raise ValueError("is encrypted")
+    begin = info.header_offset
+    if not 0 <= begin <= begin + LOCAL_HEADER.size + info.file_size <= size:
+        raise ValueError("lies beyond the end of the file")
+    file.seek(begin)
+    signature, *_, name_length, extra_length = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
+    if signature != b"PK\x03\x04":
+        raise ValueError("has no header of its own")
+    begin += LOCAL_HEADER.size + name_length + extra_length
+    if begin + info.file_size > size:
+        raise ValueError("lies beyond the end of the file")
+    file.seek(begin)
+    head = file.read(min(info.file_size, LONGEST_HEAD))
+    length, dtype, shape = _parse_head(head)
+    member = _Member(
+        key=info.filename.removesuffix(".npy"),
+        start=begin + length,
+        dtype=dtype,
+        shape=shape,
+        crc=info.CRC,
+        head=head[:length],
+    )
+    if length + member.nbytes != info.file_size:
+        raise ValueError(
+            f"is {info.file_size - length:,} bytes long, not the {member.nbytes:,} of "
+            f"{dtype} {shape}"
+        )
+    return member
+
+
+LONGEST_HEAD = 512
+"""Bytes that the description of an array may take; numpy pads it to a multiple of 64."""
+MOST_DIMENSIONS = 8
+HEAD = re.compile(
+    rb"\{'descr': '([<>|=])([biuf][0-9]{1,2})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:[0-9]{1,18}, ?)*(?:[0-9]{1,18})?)\), \} *\n"
+)
+"""The description of an array as numpy writes it."""
+
+
+def _parse_head(head: bytes) -> tuple[int, np.dtype, tuple[int, ...]]:
+    """Length of an array's description, dtype and shape.
+
+    Raises:
+        ValueError: It is no plain array.
+    """
+    if head[:6] != b"\x93NUMPY" or head[6:8] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
+        raise ValueError("is no array")
+    begin = 10 if head[6] == 1 else 12
+    length = begin + int.from_bytes(head[8:begin], "little")
+    found = HEAD.fullmatch(head[begin:length]) if length <= len(head) else None
+    if found is None:
+        raise ValueError("is no plain array")
+    order, kind, fortran = found[1].decode(), found[2].decode(), found[3] == b"True"
+    sizes = tuple(int(part) for part in found[4].decode().split(",") if part.strip())
+    if kind not in PLAIN or len(sizes) > MOST_DIMENSIONS:
+        raise ValueError(f"is of dtype {kind} with {len(sizes)} dimensions")
+    if fortran and len(sizes) > 1:
+        raise ValueError("is not in C order")
+    dtype = np.dtype(kind)
+    if dtype.itemsize > 1 and (order == ">") != (sys.byteorder == "big"):
+        raise ValueError(f"is in foreign byte order ({order}{kind})")
+    return length, dtype, sizes
+
+
+PLAIN = frozenset(
+    ["b1"] + [f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)] + ["f2", "f4", "f8"]
+)
+"""Dtypes of plain arrays."""
+
+
+def _check_memory(members: Mapping[str, _Member], name: str, memory_limit: int | None) -> None:
+    """Refuse a file that would take too much memory, before an array is read."""
+    labels = sum(
+        math.prod(member.shape) for key, member in members.items() if key.endswith("/text_offset")
+    )
+    arrays = sum(member.nbytes for member in members.values())
+    needed = int(MEMORY_FACTOR * arrays) + LABEL_BYTES * labels
+    limit = free_memory() if memory_limit is None else memory_limit
+    if needed > limit:
+        raise FileSizeError(f"reading {name}", needed, limit)
+
+
+def _read_member(file: BinaryIO, member: _Member, name: str) -> np.ndarray:
+    """The array of a member, its checksum checked."""
+    array = np.empty(member.shape, member.dtype)
+    numbers = array.reshape(-1).view(np.uint8).data
+    file.seek(member.start)
+    at = 0
+    while at < len(numbers):
+        count = file.readinto(numbers[at:])  # type: ignore[attr-defined]
+        if not count:
+            raise ValueError(f"{name} is damaged: array {member.key!r} is cut off")
+        at += count
+    if zlib.crc32(numbers, zlib.crc32(member.head)) != member.crc:
+        raise ValueError(f"{name} is damaged: the checksum of array {member.key!r} is another")
+    return array
+
+
+START: Fields = {
+    "format": text((FORMAT,)),
+    "version": whole(1, VERSION),
+    "kind": text(),
+}
+"""What the header of every file begins with."""
+
+
+def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
+    """The header of a file, a JSON object; format, version and kind are checked.
+
+    Raises:
+        ValueError: It is none, or of another library or a newer version.
+    """
+    header: Any = None
+    if array.dtype == np.uint8 and array.ndim == 1:
+        try:
+            header = json.loads(
+                array.tobytes(), parse_constant=_no_number, object_pairs_hook=_no_key_twice
+            )
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"{name} was not written by {FORMAT}: its header is no JSON"
+            ) from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError(f"{name} was not written by {FORMAT}")
+    version = header.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise ValueError(
+            f"{name} was written by a newer {FORMAT}: its format has version {version}, "
+            f"this one reads up to {VERSION}"
+        )
+    try:
+        read_fields({key: header[key] for key in START if key in header}, START)
+    except ValueError as error:
+        raise ValueError(f"{name} is damaged: {error}") from error
+    return header
+
+
+def _no_number(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number")
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found

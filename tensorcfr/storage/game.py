@@ -1,0 +1,306 @@
+"""A compiled game as plain arrays, and such arrays as a game again.
+
+A file of a game has nothing else; files of solutions have more arrays beside these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from .._util.arguments import Limit, Where, checked
+from ..invariants import check
+from ..model.arguments import Compiled
+from ..model.arrays import (
+    HistoryTree,
+    PublicTree,
+    SequenceForm,
+)
+from ..model.cut_game import CutGame
+from ..model.game import CompiledGame, Merged
+from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
+from ..payoff import KINDS
+from .archive import (
+    START,
+    VERSION,
+    Arrays,
+    Source,
+    Taken,
+    pack_text,
+    read_arrays,
+    refuse_others,
+    says_where,
+    write_arrays,
+)
+from .fields import Fields, read_fields, text
+
+GAME_HEADER: Fields = {**START, "name": text()}
+"""The header of a game's file."""
+VIEWS = ("form", "tree", "merged", "public", "labels")
+"""What ``game/views`` may list."""
+
+
+@checked()
+def save_game(game: Compiled, path: Annotated[str | Path, Where()]) -> Path:
+    """Write a compiled game; a file that was there is replaced at the very end, or not at all.
+
+    Args:
+        game: The game.
+        path: Where to; ``.npz`` is added if it has no suffix.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        OSError: The file cannot be written; names the path.
+    """
+    return write_arrays(path, {"kind": "game", "name": game.name}, pack_game(game))
+
+
+@checked()
+def load_game(
+    path: Annotated[Source, Where(files=True)], *, memory_limit: Limit = None
+) -> CompiledGame:
+    """Read what :func:`save_game` wrote; every invariant is checked, as after compiling.
+
+    Args:
+        path: The file; or a file that is open for reading bytes.
+        memory_limit: Bytes that reading and checking may take; by default the free memory.
+
+    Raises:
+        FileNotFoundError: There is no such file; other errors of the system likewise.
+        ValueError: The file is no compiled game, or of a newer version, or damaged; says which.
+        FileSizeError: It takes more memory than there is; a ValueError, too.
+    """
+    header, arrays = read_arrays(path, "game", memory_limit=memory_limit)
+    with says_where(path):
+        read_fields(header, GAME_HEADER)
+        refuse_others(arrays, ("game/",))
+        game = unpack_game(arrays, header["version"])
+        if game.name != header["name"]:
+            raise ValueError(f"header.name is {header['name']!r}, but the game is {game.name!r}")
+        return game
+
+
+def pack_game(game: CompiledGame) -> Arrays:
+    """A game as plain arrays, whose keys begin with ``game/``.
+
+    The arrays of all views keep their names and contents, and ``game/views`` says which views there
+    are; labels become text and offsets, and each distinct tuple of actions is kept once.
+    Labels that are made when they are asked for are not kept.
+    """
+    if isinstance(game, CutGame):
+        raise ValueError(f"{game.name} is cut into chunks, which no file holds yet")
+    arrays = {f"game/{name}": array for name, array in game.arrays().items()}
+    if game.unit != 1.0:
+        arrays["game/unit"] = np.array([game.unit])
+    views = ["form"]
+    if game.histories is not None:
+        views.append("tree")
+    if game.merged is not None:
+        views.append("merged")
+    if game.public is not None:
+        views.append("public")
+        arrays |= _pack_public(game.public)
+    labels: dict[str, Sequence[str]] = {"name": [game.name], "outcomes": game.outcome_labels}
+    if not isinstance(game.infoset_labels, InfosetLabels):
+        views.append("labels")
+        kinds = {actions: kind for kind, actions in enumerate(dict.fromkeys(game.infoset_actions))}
+        arrays["game/actions/kind"] = np.array(
+            [kinds[actions] for actions in game.infoset_actions], dtype=np.int64
+        )
+        arrays["game/actions/offset"] = _offsets(list(map(len, kinds)))
+        labels["infosets"] = game.infoset_labels
+        labels["actions"] = list(chain.from_iterable(kinds))
+    for key, given in (labels | {"views": views}).items():
+        arrays |= pack_labels(f"game/{key}", given)
+    return arrays
+
+
+def unpack_game(arrays: Mapping[str, np.ndarray], version: int = VERSION) -> CompiledGame:
+    """The game that :func:`pack_game` packed, checked, its arrays read-only.
+
+    Args:
+        arrays: The arrays, among others maybe; those of the game are made read-only.
+        version: ``version`` in the header of their file.
+
+    Raises:
+        ValueError: An array is missing or unknown, or breaks an invariant; the message names it.
+    """
+    given = Taken(_from_version_1(arrays) if version == 1 else arrays, "game/")
+    views = _unpack_views(given)
+    form = _unpack_form(given, "game/form")
+    public = _unpack_public(given) if "public" in views else None
+    labels: Sequence[str]
+    actions: Sequence[tuple[str, ...]]
+    if "labels" in views:
+        labels, actions = _unpack_infosets(given)
+    elif public is not None:
+        places = InfosetPlaces(public, form)
+        labels, actions = InfosetLabels(places), InfosetActions(places)
+    else:
+        raise ValueError("array 'game/views/text' lists neither labels nor a public tree")
+    game = CompiledGame(
+        name=_unpack_name(given),
+        form=form,
+        infoset_labels=labels,
+        infoset_actions=actions,
+        outcome_labels=_unpack_labels(given, "game/outcomes"),
+        histories=HistoryTree(*_fields(given, "game/tree", HistoryTree))
+        if "tree" in views
+        else None,
+        public=public,
+        merged=(
+            Merged(_unpack_form(given, "game/merged"), given.take("game/merged/sequence"))
+            if "merged" in views
+            else None
+        ),
+        unit=_unpack_unit(given),
+    )
+    if game.histories is None and public is None:
+        raise ValueError("array 'game/views/text' lists neither a history tree nor a public one")
+    given.refuse_rest()
+    # Frozen first: compiled checks tell arrays that may be written from those that may not.
+    game.freeze()
+    check(game)
+    return game
+
+
+def pack_labels(key: str, labels: Sequence[str]) -> Arrays:
+    """Labels as one text in UTF-8 and the offset of each, counted in characters."""
+    return {
+        f"{key}/text": pack_text("".join(labels)),
+        f"{key}/text_offset": _offsets(list(map(len, labels))),
+    }
+
+
+def _unpack_views(given: Taken) -> tuple[str, ...]:
+    """Which views a game has."""
+    views = _unpack_labels(given, "game/views")
+    for view in views:
+        if view not in VIEWS or views.count(view) > 1:
+            raise ValueError(f"array 'game/views/text' lists {view[:60]!r}, unknown or twice")
+    if "form" not in views:
+        raise ValueError("array 'game/views/text' lists no sequence form")
+    return views
+
+
+def _unpack_name(given: Taken) -> str:
+    """The name of a game."""
+    names = _unpack_labels(given, "game/name")
+    if len(names) != 1:
+        raise ValueError(f"array 'game/name/text' holds {len(names)} names, not one")
+    return names[0]
+
+
+def _unpack_unit(given: Taken) -> float:
+    """The unit of a game's payoffs; only games with extreme payoffs have one in their file."""
+    if not given.has("game/unit"):
+        return 1.0
+    array = given.take("game/unit", np.float64)
+    unit = float(array[0]) if array.shape == (1,) else 0.0
+    if not 0.0 < unit < np.inf or np.frexp(unit)[0] != 0.5:
+        raise ValueError(f"array 'game/unit' is no power of two: {array[:9].tolist()}")
+    return unit
+
+
+def _fields(given: Taken, key: str, view: Any) -> list[np.ndarray]:
+    """The arrays of a view, in order."""
+    return [given.take(f"{key}/{name}") for name in view._fields]
+
+
+def _unpack_form(given: Taken, key: str) -> SequenceForm:
+    layout = [name for name in SequenceForm._fields if name != "operator"]
+    kinds = {name: kind for name, kind in KINDS.items() if given.has(f"{key}/{name}/")}
+    parts = [kind(*_fields(given, f"{key}/{name}", kind)) for name, kind in kinds.items()]
+    return SequenceForm(
+        **{name: given.take(f"{key}/{name}") for name in layout},
+        # Before version 3 empty parts were kept.
+        operator=tuple(part for part in parts if not _is_empty(part)),
+    )
+
+
+def _is_empty(part: Any) -> bool:
+    """Whether a part of the payoff operator is empty; its arrays are not known to be sound."""
+    return all(array.ndim for array in part) and bool(part.is_empty)
+
+
+def _from_version_1(arrays: Mapping[str, np.ndarray]) -> Arrays:
+    """Games of version 1 had a history tree, one hand, and single payoff entries."""
+    given = Taken(arrays, "game/")
+    lanes = given.take("game/form/bucket_lanes", np.int64)
+    renamed = {key.replace("form/payoff_", "form/payoff/"): array for key, array in arrays.items()}
+    return {
+        **renamed,
+        "game/form/bucket_stride": lanes,
+        "game/form/bucket_mask": np.zeros_like(lanes),
+        "game/form/hand_rank": np.array([[0, 1]]),
+        **pack_labels("game/views", ["form", "tree", "labels"]),
+    }
+
+
+def _pack_public(public: PublicGame) -> Arrays:
+    """The labels of a public tree."""
+    nodes = public.node_labels or ()
+    return {
+        "game/hands/offset": _offsets(list(map(len, public.hands))),
+        **pack_labels("game/hands", list(chain.from_iterable(public.hands))),
+        **pack_labels("game/edges", public.edges),
+        # Which public nodes have labels; no entry at all where none can have one.
+        "game/nodes/given": np.array([label is not None for label in nodes], dtype=np.uint8),
+        **pack_labels("game/nodes", [label for label in nodes if label is not None]),
+    }
+
+
+def _unpack_public(given: Taken) -> PublicGame:
+    hands = _unpack_labels(given, "game/hands")
+    labelled = given.take("game/nodes/given", np.uint8)
+    labels = _unpack_labels(given, "game/nodes")
+    if np.count_nonzero(labelled == 1) != len(labels) or labelled.max(initial=0) > 1:
+        raise ValueError(f"array 'game/nodes/given' does not give {len(labels)} labels")
+    following = iter(labels)
+    nodes = tuple(next(following) if one else None for one in labelled.tolist())
+    return PublicGame(
+        tree=PublicTree(*_fields(given, "game/public", PublicTree)),
+        hands=tuple(hands[a:b] for a, b in _ranges(given, "game/hands/offset", len(hands))),
+        edges=_unpack_labels(given, "game/edges"),
+        node_labels=nodes if len(nodes) else None,
+    )
+
+
+def _unpack_infosets(given: Taken) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Labels and actions of the infosets."""
+    labels = _unpack_labels(given, "game/actions")
+    kinds = [tuple(labels[a:b]) for a, b in _ranges(given, "game/actions/offset", len(labels))]
+    kind = given.take("game/actions/kind", np.int64)
+    if len(kind) and not 0 <= kind.min() <= kind.max() < len(kinds):
+        raise ValueError("array 'game/actions/kind' points beyond the tuples of actions")
+    return _unpack_labels(given, "game/infosets"), tuple(map(kinds.__getitem__, kind.tolist()))
+
+
+def _offsets(lengths: Sequence[int]) -> np.ndarray:
+    """Where each of a row of pieces begins, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def _ranges(given: Taken, key: str, end: int) -> pairwise[tuple[int, int]]:
+    """Begin and end of each piece."""
+    offsets = given.take(key, np.int64)
+    falls = len(offsets) and (offsets[1:] < offsets[:-1]).any()
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or falls:
+        raise ValueError(f"array {key!r} does not go from 0 to {end} without falling")
+    return pairwise(offsets.tolist())
+
+
+def _unpack_labels(given: Taken, key: str) -> tuple[str, ...]:
+    """The labels that :func:`pack_labels` packed."""
+    blob = given.take(f"{key}/text", np.uint8)
+    try:
+        text = blob.tobytes().decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise ValueError(f"array '{key}/text' is not UTF-8") from None
+    return tuple(text[a:b] for a, b in _ranges(given, f"{key}/text_offset", len(text)))

@@ -1,0 +1,26 @@
+"""Bad calls of all that is public are refused by name; ``scripts/bad_calls.py`` makes them all."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+
+def test_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """400 of them, another sample in no two versions of the list of calls."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    from scripts import bad_calls
+
+    calls = bad_calls.all_calls(tmp_path)
+    assert len(calls) > 2000  # The number that was asked for.
+    faults = [
+        f"{call.what}({call.parameter}={call.value}): {outcome}"
+        for call in Random(7).sample(calls, 400)
+        if (outcome := bad_calls.judge(call)).startswith("FAULT")
+    ]
+    assert faults == []

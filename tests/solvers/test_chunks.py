@@ -1,0 +1,361 @@
+"""A game in chunks equals the flat game and the slow recursive reference, wherever it is cut."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.equality import (
+    EARLY_MARKS,
+    MARKS,
+    TOLERANCE,
+    PerturbedHands,
+    as_game,
+    difference,
+    rounding,
+)
+from support.payoff_paths import forced
+from support.random_games import (
+    games_with_copies,
+    public_tree_games,
+    random_public_tree_game,
+    repeated,
+)
+from support.reference import ReferenceCFR
+from support.rule_twins import REMEMBERING
+from support.variants import VARIANTS, fading, floored
+from tensorcfr import LocalRule, PublicTreeGame, Solver, compile_game, solve
+from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, DCFR, HEDGE, Algorithm
+from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT
+from tensorcfr.compilers import cut_game
+from tensorcfr.games import make_game
+from tensorcfr.kernels import chunks as kernels
+from tensorcfr.model.cut_game import CutGame
+from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_needed
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels run as Python."""
+    interpret(monkeypatch)
+
+
+def interpret(patched: pytest.MonkeyPatch) -> None:
+    """Run kernels as Python: on small games that takes less time than compiling a rule."""
+    for name in ("run_pass", "judge", "all_strategies"):
+        kernel = getattr(kernels, name)
+        patched.setattr(kernels, name, getattr(kernel, "py_func", kernel))
+
+
+def same_strategies(chunked: ChunkedSolver, flat: Solver) -> float:
+    """The largest difference between the averages, and between the last iterates."""
+    return max(
+        np.abs(chunked.average_probabilities() - flat.average_probabilities()).max(),
+        np.abs(chunked.current_policy().probabilities - flat.current_policy().probabilities).max(),
+    )
+
+
+# ------------------------------------------------------------------------ the recursive reference
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    game=public_tree_games(n_players=2),
+    variant=st.sampled_from(sorted(VARIANTS)),
+    cut=st.sampled_from((1, 2, 3)),
+    floor=st.sampled_from((0.0, 0.0, 0.05, fading)),
+    symmetry=st.booleans(),
+)
+def test_random_games(
+    game: PublicTreeGame, variant: str, cut: int, floor: Any, symmetry: bool
+) -> None:
+    """Every variant, alternating and simultaneous; uneven chance, dead hands, early ends."""
+    with pytest.MonkeyPatch.context() as patched:
+        interpret(patched)
+        algorithm, options = floored(VARIANTS[variant], floor)
+        rules = as_game(game)
+        solver = ChunkedSolver(compile_game(game, cut=cut, symmetry=symmetry), algorithm)
+        reference = ReferenceCFR(rules, **options)
+        for mark in EARLY_MARKS:
+            solver.step(mark - solver.iteration)
+            while reference.t < mark:
+                reference.step()
+            worst, where = difference(solver.average_policy(), reference.average_policy())
+            assert worst <= TOLERANCE or worst <= 100 * rounding(rules, options, mark), (
+                f"iteration {mark}, infoset {where!r}: off by {worst}"
+            )
+
+
+@pytest.mark.parametrize("variant", ["cfr", "cfr simultaneous", "cfr+", "dcfr"])
+@pytest.mark.parametrize(
+    ("spec", "seed", "cut"), [("liars_dice(faces=3)", 357, 2), ("leduc", 5, 3)]
+)
+def test_built_in_games(spec: str, seed: int, cut: int, variant: str) -> None:
+    rules = PerturbedHands(make_game(spec), seed)  # type: ignore[arg-type]
+    algorithm, options = VARIANTS[variant]
+    solver = ChunkedSolver(compile_game(rules, cut=cut), algorithm)
+    reference = ReferenceCFR(as_game(rules), **options)
+    for mark in (*EARLY_MARKS, MARKS[-1]) if spec != "leduc" else EARLY_MARKS:
+        solver.step(mark - solver.iteration)
+        while reference.t < mark:
+            reference.step()
+        worst, where = difference(solver.average_policy(), reference.average_policy())
+        assert worst <= TOLERANCE, f"iteration {mark}, infoset {where!r}: off by {worst}"
+
+
+# --------------------------------------------------------------------------------- the flat game
+
+
+KEPT: dict[str, Algorithm] = {
+    "memory": REMEMBERING,
+    "hedge": HEDGE(eta=3),
+    "gradient": PCFR_PLUS_GRADIENT,
+    "gradient simultaneous": PCFR_PLUS_GRADIENT(alternating=False),
+    "averages": CFR_AVG,
+    "averages simultaneous, delayed": CFR_AVG(alternating=False, delay=2),
+    "restarts": CFR_PLUS(restart_base=2),
+    "floor": DCFR(floor=0.1),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_rules_of_every_kind(name: str, interpreted: None) -> None:
+    """Rules that keep their strategy, look ahead, remember, or face averages, step by step."""
+    rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
+    symmetry = not KEPT[name].rule.exponential
+    chunked = ChunkedSolver(compile_game(rules, cut=2, symmetry=symmetry), KEPT[name])
+    flat = Solver(compile_game(rules, symmetry=symmetry), KEPT[name])
+    for count in (1, 1, 3, 5):
+        chunked.step(count)
+        flat.step(count)
+        assert same_strategies(chunked, flat) <= TOLERANCE
+        for found, expected in (
+            (chunked.evaluate(), flat.evaluate()),
+            (chunked.evaluate_current(), flat.evaluate_current()),
+        ):
+            np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=TOLERANCE)
+            assert found.nash_conv == pytest.approx(expected.nash_conv, abs=TOLERANCE)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    game=games_with_copies(),
+    cut=st.sampled_from((1, 2)),
+    path=st.sampled_from(("blocks", "chained blocks", "entries")),
+)
+def test_shapes_of_many_chunks(game: PublicTreeGame, cut: int, path: str) -> None:
+    """Payoffs in blocks and entry by entry, chunks that share a shape, symmetries merged."""
+    with forced(path), pytest.MonkeyPatch.context() as patched:
+        interpret(patched)
+        chunked = ChunkedSolver(compile_game(game, cut=cut), CFR)
+        flat = Solver(compile_game(game), CFR)
+        for _ in range(3):
+            chunked.step()
+            flat.step()
+            assert same_strategies(chunked, flat) <= TOLERANCE
+        assert chunked.evaluate().nash_conv == pytest.approx(flat.evaluate().nash_conv, abs=1e-12)
+
+
+@pytest.mark.parametrize("limit", [60, 200, 800, 3000])
+@pytest.mark.parametrize("spec", ["bluff(dice=(2, 1), faces=3)", "leduc", "nl_leduc(stack=5)"])
+def test_cut_for_the_cache(spec: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of several subtrees, with entries at different depths; without states that repeat,
+    too."""
+    monkeypatch.setattr(cut_game, "second_level_cache", lambda: 8 * limit)
+    monkeypatch.setattr(cut_game, "CACHE_SHARE", 1.0)
+    rules = PerturbedHands(make_game(spec), 4)  # type: ignore[arg-type]
+    flat = Solver(compile_game(rules), CFR)
+    chunked = ChunkedSolver(compile_game(rules, cut=True), CFR)
+    for count in (1, 3):
+        chunked.step(count)
+        flat.step(count)
+        assert same_strategies(chunked, flat) <= TOLERANCE
+    sizes = chunked.game.chunks.shapes.sequences  # type: ignore[attr-defined]
+    assert sizes.max(initial=0) <= 2 * limit + 400  # The limit is one of sequences without entries.
+
+
+def test_graph_and_tree_give_the_same_game() -> None:
+    """States that repeat are read as a graph, which is not unfolded; the same arrays come out."""
+    rules = make_game("bluff(dice=(2, 1), faces=4)")
+    assert isinstance(rules, PublicTreeGame)
+    graph = compile_game(rules, cut=3)
+    labels = type(rules)(dice=(2, 1), faces=4)
+    labels.states_repeat = False
+    tree = compile_game(labels, cut=3)
+    assert isinstance(graph, CutGame)
+    assert isinstance(tree, CutGame)
+    assert graph.counts == tree.counts
+    assert graph.chunks.shapes.n_shapes < graph.chunks.n_chunks
+    for name, array in graph.arrays().items():
+        np.testing.assert_array_equal(array, tree.arrays()[name], err_msg=name)
+    flat = compile_game(rules)
+    assert (graph.n_infosets, graph.n_sequences) == (flat.n_infosets, flat.n_sequences)
+    assert graph.n_histories == flat.n_histories
+    assert graph.n_decision_nodes == flat.n_decision_nodes
+    np.testing.assert_array_equal(np.unique(graph.utilities), np.unique(flat.utilities))
+
+
+# ----------------------------------------------------------------------- threads, precision, state
+
+
+@cache
+def wide() -> CutGame:
+    """Many chunks of few shapes."""
+    game = repeated(repeated(random_public_tree_game(7, max_hands=5), 40, 1), 5, 0)
+    found = compile_game(game, cut=2)
+    assert isinstance(found, CutGame)
+    assert found.chunks.n_chunks == 200
+    return found
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("algorithm", [CFR, CFR_PLUS(alternating=False)], ids=str)
+def test_threads_change_no_bit(algorithm: Algorithm, precision: str) -> None:
+    expected = ChunkedSolver(wide(), algorithm, precision=precision)
+    expected.step(12)
+    for threads in (2, 3, 8):
+        solver = ChunkedSolver(wide(), algorithm, precision=precision, threads=threads)
+        solver.step(12)
+        assert solver.state.regret.tobytes() == expected.state.regret.tobytes()
+        assert solver.state.cumulative.tobytes() == expected.state.cumulative.tobytes()
+        assert solver.evaluate() == expected.evaluate()
+
+
+@pytest.mark.parametrize("algorithm", [CFR, CFR_PLUS(alternating=False)], ids=str)
+def test_single_precision(algorithm: Algorithm) -> None:
+    """As for the flat game: the averages agree to what float32 holds."""
+    single = ChunkedSolver(wide(), algorithm, precision="float32")
+    double = ChunkedSolver(wide(), algorithm)
+    for solver in (single, double):
+        solver.step(50)
+    assert single.state.regret.dtype == np.float32
+    found, expected = single.evaluate(), double.evaluate()
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=2e-5)
+    assert found.exploitability == pytest.approx(expected.exploitability, abs=2e-5)
+
+
+def test_going_on() -> None:
+    """Seven iterations and six more, judged in between, are thirteen, bit for bit."""
+    whole, first = ChunkedSolver(wide(), CFR), ChunkedSolver(wide(), CFR)
+    whole.step(13)
+    first.step(7)
+    first.evaluate()
+    second = ChunkedSolver(wide(), CFR, state=first.state, iteration=first.iteration)
+    for solver in (first, second):
+        solver.step(6)
+        assert solver.iteration == 13
+        assert solver.state.regret.tobytes() == whole.state.regret.tobytes()
+        assert solver.state.cumulative.tobytes() == whole.state.cumulative.tobytes()
+
+
+def test_arrays_are_aligned_and_counted() -> None:
+    solver = ChunkedSolver(wide(), CFR)
+    chunks = wide().chunks
+    assert (chunks.first * 4 % 64 == 0).all()
+    for array in (solver.state.regret, solver.state.cumulative):
+        assert array.ctypes.data % 64 == 0
+        assert array.shape == (chunks.n_numbers,)
+    assert solver.state.strategy.size == 0
+    kept = 2 * 8 * chunks.n_numbers
+    assert kept < bytes_needed(chunks, CFR) < 1.2 * kept
+    assert bytes_needed(chunks, HEDGE) - bytes_needed(chunks, CFR) == 8 * chunks.n_numbers
+
+
+# ------------------------------------------------------------------------------------- what is said
+
+
+@pytest.mark.parametrize(
+    "rule", sorted({a.rule for a in ALGORITHMS.values() if isinstance(a, Algorithm)}, key=repr)
+)
+def test_rules_say_truly_what_strategies_are_made_from(rule: LocalRule) -> None:
+    """Where ``matches_regret`` is set, the preference is the regret, always."""
+    if rule.memory or not rule.matches_regret:
+        return
+    draw = np.random.default_rng(0)
+    for _ in range(200):
+        regret, instant = draw.normal(size=2) * draw.choice([0.0, 1.0, 1e-9, 1e9], size=2)
+        new, preference = rule.step(regret, instant, tuple(draw.random(rule.n_parameters)))
+        assert new == preference
+
+
+def test_a_rule_with_exponents_matches_no_regret() -> None:
+    with pytest.raises(ValueError, match="matches_regret must be False"):
+        LocalRule("wrong", lambda r, i, p: (r, r), exponential=True, matches_regret=True)
+
+
+def test_where_to_cut_must_exist() -> None:
+    with pytest.raises(ValueError, match="kuhn has no public node ' raise' to cut at"):
+        compile_game("kuhn", cut=[" raise"])
+    with pytest.raises(ValueError, match=r"goofspiel.* is no game of private hands"):
+        compile_game("goofspiel(cards=3)", cut=1)
+    with pytest.raises(ValueError, match="cut must be"):
+        compile_game("kuhn", cut=-1)
+
+
+def test_cut_at_labels() -> None:
+    """One chunk for each label, whatever the cache."""
+    game = compile_game("kuhn", cut=[" pass"])
+    assert isinstance(game, CutGame)
+    assert game.chunks.n_chunks == 1
+    assert "solved in 1 chunks of 1 shapes" in game.summary()
+    flat, chunked = Solver(compile_game("kuhn"), CFR), ChunkedSolver(game, CFR)
+    for solver in (flat, chunked):
+        solver.step(10)
+    assert same_strategies(chunked, flat) <= TOLERANCE
+
+
+def test_hedge_minds_merged_hands() -> None:
+    with pytest.raises(ValueError, match="compile leduc with symmetry=False"):
+        ChunkedSolver(compile_game("leduc", cut=2), HEDGE)  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------- solve
+
+
+def test_solve_runs_games_in_chunks() -> None:
+    """The same driver, stop rules, trace and policy as for a whole game."""
+    whole = solve(compile_game("leduc"), CFR, iters=40, checkpoints=10)
+    chunked = solve(compile_game("leduc", cut=3), CFR, iters=40, checkpoints=10, threads=2)
+    assert [point.iteration for point in chunked.trace] == [10, 20, 30, 40]
+    for found, expected in zip(chunked.trace, whole.trace, strict=True):
+        assert found.nash_conv == pytest.approx(expected.nash_conv, abs=1e-12)
+        assert found.nodes_touched == expected.nodes_touched
+    assert chunked.policy["Js"] == pytest.approx(whole.policy["Js"], abs=1e-12)
+    assert chunked.last_policy["Qs"] == pytest.approx(whole.last_policy["Qs"], abs=1e-12)
+
+
+def test_a_solve_goes_on() -> None:
+    game = compile_game("leduc", cut=3)
+    whole = solve(game, CFR, iters=13)
+    first = solve(game, CFR, iters=7)
+    second = solve(game, start=first, iters=6)
+    assert second.iterations == 13
+    assert second.state.regret.tobytes() == whole.state.regret.tobytes()
+    assert second.state.cumulative.tobytes() == whole.state.cumulative.tobytes()
+
+
+def test_a_policy_stays_as_it_was() -> None:
+    """It is laid out when it is looked at, or when the solver goes on."""
+    solver = ChunkedSolver(wide(), CFR)
+    solver.step(5)
+    expected = solver.average_probabilities()
+    policy = solver.average_policy()
+    solver.step(5)
+    np.testing.assert_array_equal(policy.probabilities, expected)
+
+
+def test_what_chunks_do_not_have_is_refused(tmp_path: Path) -> None:
+    game = compile_game("kuhn", cut=1)
+    with pytest.raises(ValueError, match="only a whole game takes locks"):
+        solve(game, CFR, iters=1, locks={"K": {"bet": 1}})
+    with pytest.raises(ValueError, match="a game in chunks begins anew"):
+        solve(game, CFR, iters=1, warm_start=solve(compile_game("kuhn"), CFR, iters=1).policy)
+    solution = solve(game, CFR, iters=1)
+    with pytest.raises(ValueError, match="cut into chunks, which no file holds yet"):
+        solution.save(tmp_path / "solution.npz")

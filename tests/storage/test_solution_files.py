@@ -1,0 +1,223 @@
+"""Solutions on disk: what a damaged header or state says is refused, with the place."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorcfr import Solution, compile_game, solve
+from tensorcfr.algorithms import CFR_PLUS, DCFR, EXTERNAL_SAMPLING, HEDGE, OUTCOME_SAMPLING
+from tensorcfr.storage.archive import DIGEST, HEADER, digest_of
+from tensorcfr.storage.fields import (
+    by_key,
+    maybe,
+    number,
+    plain,
+    read_fields,
+    record,
+    several,
+    text,
+    whole,
+)
+
+Spoil = Callable[[dict[str, Any], dict[str, np.ndarray]], Any]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("solutions")
+    kuhn = compile_game("kuhn")
+    solve(kuhn, CFR_PLUS, iters=20, keep_best=True, locks={"K": {"bet": 0.5}}).save(
+        folder / "swept"
+    )
+    solve(kuhn, OUTCOME_SAMPLING(baseline=0.5), iters=20).save(folder / "sampled")
+    return folder
+
+
+def spoiled(source: Path, path: Path, spoil: Spoil) -> Path:
+    """A solution with something else in it, and a digest that says so."""
+    with np.load(source) as archive:
+        arrays = {key: archive[key] for key in archive.files if key != DIGEST}
+    header = json.loads(arrays.pop(HEADER).tobytes())
+    spoil(header, arrays)
+    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, **arrays, **{DIGEST: digest_of(arrays)})
+    return path
+
+
+def put(*keys: Any) -> Spoil:
+    """Put the last of the arguments into the header, at the place that the others name."""
+
+    def spoil(header: Any, arrays: dict[str, np.ndarray]) -> None:
+        for key in keys[:-2]:
+            header = header[key]
+        header[keys[-2]] = keys[-1]
+
+    return spoil
+
+
+def drop(*keys: Any) -> Spoil:
+    def spoil(header: Any, arrays: dict[str, np.ndarray]) -> None:
+        for key in keys[:-1]:
+            header = header[key]
+        del header[keys[-1]]
+
+    return spoil
+
+
+def change(key: str, at: Any, to: Any) -> Spoil:
+    def spoil(header: Any, arrays: dict[str, np.ndarray]) -> None:
+        arrays[key] = arrays[key].copy()
+        arrays[key][at] = to
+
+    return spoil
+
+
+HEADERS: list[tuple[Spoil, str]] = [
+    (put("iterations", -1), "header.iterations is -1, not a whole number from 0 to 9.0072e+15"),
+    (put("iterations", 10**30), "header.iterations is a number of 100 bits, not a whole number"),
+    (put("iterations", 20.0), "header.iterations is 20.0, not a whole number"),
+    (put("iterations", True), "header.iterations is True, not a whole number"),
+    (put("seconds", -0.5), "header.seconds is -0.5, not a finite number from 0"),
+    (put("seconds", math.nan), "was not written by tensorcfr: its header is no JSON"),
+    (put("seconds", "1"), "header.seconds is '1', not a finite number from 0"),
+    (put("values", [0.0]), "header.values is a list of 1, not a list of 2"),
+    (put("values", 1, None), "header.values[1] is None, not a finite number"),
+    (put("values", 1, 1e308), "header.values[1] is 1e+308, not a finite number"),
+    (put("best_responses", {}), "header.best_responses is an object of 0, not a list of 2"),
+    (put("status", "DONE"), "header.status is 'DONE', not one of ITERATIONS, "),
+    (put("trace", 1, "iteration", 1), "header.trace[1] does not come after the point before it"),
+    (put("trace", -1, "iteration", 21), "] is of iteration 21, beyond the last"),
+    (put("trace", 0, "colour", "red"), "header.trace[0] has the unknown key 'colour'"),
+    (drop("trace", 0, "seconds"), "header.trace[0] lacks the key 'seconds'"),
+    (put("trace", 0, "nash_conv", "low"), "header.trace[0].nash_conv is 'low', not a finite"),
+    (put("best", "kind", "first"), "header.best.kind is 'first', not one of average, last"),
+    (put("best", "iteration", 21), "header.best is of iteration 21, beyond the last"),
+    (drop("status"), "header lacks the key 'status'"),
+    (put("locks", "K", "bet", 1.5), "header.locks['K'].bet is 1.5, not"),
+    (put("locks", {"X": {"bet": 1.0}}), "kuhn has no infoset 'X' to lock"),
+    (put("algorithm", "cfr"), "header.algorithm is no object"),
+    (put("algorithm", "name", "cfr99"), "there is no algorithm 'cfr99'"),
+    (put("algorithm", "name", 5), "header.algorithm is none: an algorithm is a name"),
+    (drop("algorithm", "rule"), "header.algorithm lacks the key 'rule'"),
+    (put("algorithm", "colour", "red"), "header.algorithm has the unknown key 'colour'"),
+    (put("algorithm", "alternating", 1), "cfr+: alternating must be True or False, not 1"),
+    (put("algorithm", "average_power", "x"), "header.algorithm is none: "),
+    (put("algorithm", "delay", 10**400), "header.algorithm['delay'] is a number of 1329 bits"),
+    (put("algorithm", [[[[[[[[[[1]]]]]]]]]]), "goes deeper than 8 levels"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "message"), HEADERS, ids=[row[1][:30] for row in HEADERS])
+def test_a_spoiled_header_is_refused(
+    spoil: Spoil, message: str, folder: Path, tmp_path: Path
+) -> None:
+    path = spoiled(folder / "swept.npz", tmp_path / "s.npz", spoil)
+    with pytest.raises(ValueError) as raised:  # noqa: PT011
+        Solution.load(path)
+    assert str(raised.value).startswith(str(path))
+    assert message in str(raised.value).replace("locks['K']['bet']", "locks['K'].bet")
+
+
+SWEPT: list[tuple[Spoil, str]] = [
+    (change("solution/policy", 1, 0.75), "array 'solution/policy': the probabilities of infoset"),
+    (change("solution/policy", 0, 0.5), "array 'solution/policy': the empty sequences have"),
+    (change("solution/policy", 1, np.nan), "nan in a policy is no probability"),
+    (change("solution/best", 3, -0.25), "-0.25 in a policy is no probability"),
+    (change("solution/strategy", 2, 0.9), "the solver's strategy: the probabilities of infoset"),
+    (change("solution/strategy", 2, -1.0), "the solver's strategy: -1.0 is no probability"),
+    (change("solution/reach", 2, 7e103), "the solver's reach[2] is 7e+103, but the strategy"),
+    (change("solution/cumulative", 2, -1.0), "the solver's cumulative[2] is -1.0"),
+    (change("solution/regret", 2, np.inf), "regret holds a value that is not finite"),
+    (
+        lambda header, arrays: arrays.update({"solution/reach": arrays["solution/reach"][:-1]}),
+        "reach is float64 (25,); for kuhn and the rule",
+    ),
+    (
+        lambda header, arrays: arrays.update({"solution/touched": np.zeros(2)}),
+        "array 'solution/touched' is unknown",
+    ),
+    (lambda header, arrays: arrays.pop("solution/regret"), "array 'solution/regret' is missing"),
+    (lambda header, arrays: header.pop("best"), "array 'solution/best' is unknown"),
+    (lambda header, arrays: arrays.pop("solution/best"), "array 'solution/best' is missing"),
+]
+SAMPLED: list[tuple[Spoil, str]] = [
+    (change("solution/strategy", 2, 0.9), "the solver's strategy: the probabilities of infoset"),
+    (change("solution/last", 2, -1.0), "the solver's last holds -1.0, which counts something"),
+    (change("solution/touched", 1, 10**9), "more decision nodes than nodes"),
+    (change("solution/generator", slice(None), 0), "generator holds zeros only"),
+    (change("solution/baseline", (0, 3), np.nan), "baseline holds a value that is not finite"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "message"),
+    [("swept", *row) for row in SWEPT] + [("sampled", *row) for row in SAMPLED],
+    ids=[row[1][:40] for row in SWEPT + SAMPLED],
+)
+def test_a_spoiled_array_is_refused(
+    name: str, spoil: Spoil, message: str, folder: Path, tmp_path: Path
+) -> None:
+    path = spoiled(folder / f"{name}.npz", tmp_path / "s.npz", spoil)
+    with pytest.raises(ValueError) as raised:  # noqa: PT011
+        Solution.load(path)
+    assert str(raised.value).startswith(str(path))
+    assert message in str(raised.value)
+
+
+def test_without_a_new_digest_nothing_is_taken(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "s.npz"
+    with np.load(folder / "swept.npz") as archive:
+        arrays = dict(archive)
+    header = json.loads(arrays[HEADER].tobytes())
+    header["seconds"] += 1.0
+    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match=r"its digest is of other arrays or another header$"):
+        Solution.load(path)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("algorithm", [CFR_PLUS, DCFR(floor=0.1), HEDGE, EXTERNAL_SAMPLING])
+@pytest.mark.parametrize("game", ["leduc", "kuhn(players=3)"])
+def test_what_solvers_end_with_passes(
+    game: str, algorithm: Any, precision: str, tmp_path: Path
+) -> None:
+    if algorithm is EXTERNAL_SAMPLING and precision == "float32":
+        pytest.skip("samples in float64")
+    solution = solve(compile_game(game), algorithm, iters=300, precision=precision)
+    again = Solution.load(solution.save(tmp_path / "s"))
+    assert again.trace == solution.trace
+    assert again.algorithm == solution.algorithm
+    for one, other in zip(again.state or (), solution.state or (), strict=True):
+        if one.size:
+            assert one.dtype == other.dtype
+
+
+def test_the_checks_of_fields() -> None:
+    fields = {
+        "a": whole(1, 3),
+        "b": several(number(0.0), 2),
+        "c": maybe(text(("x", "y"))),
+        "d": by_key(record({"e": plain})),
+    }
+    sound = {"a": 2, "b": [0, 1.5], "c": None, "d": {"k": {"e": [{"f": True}]}}}
+    assert read_fields(sound, fields) == {**sound, "b": (0.0, 1.5)}
+    for key, bad, message in (
+        ("a", 4, r"^header\.a is 4, not a whole number from 1 to 3$"),
+        ("b", [0, -1], r"^header\.b\[1\] is -1, not a finite number from 0$"),
+        ("c", "z", r"^header\.c is 'z', not one of x, y$"),
+        ("d", {"k": {}}, r"^header\.d\['k'\] lacks the key 'e'$"),
+        ("d", {"k": {"e": 10**20}}, r"^header\.d\['k'\]\.e is 1000+, not a finite number from"),
+        ("f", 1, r"^header has the unknown key 'f'$"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_fields({**sound, key: bad}, fields)
+    with pytest.raises(ValueError, match=r"^header is a list of 0, not an object$"):
+        read_fields([], fields)
