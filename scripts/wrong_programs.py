@@ -235,10 +235,10 @@ class Bench:
             ("beside", beside, ["-m", "fast"]),
             ("suite", [], ["-n", workers, "-m", SUITE]),
         ]
+        if quick:
+            del runs[-1]
         if program.jit:
             del runs[0]
-        if quick:
-            del runs[1:]
         for stage, tests, options in runs:
             if by := self.run(tests, *options, jit=stage != JIT_OFF, cache=cache):
                 return stage, by

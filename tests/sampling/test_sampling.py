@@ -167,12 +167,21 @@ def test_baselines_move_to_what_was_seen() -> None:
     """Kuhn, queen against king, bet and call: player 0 sees -2 after his bet and after the call."""
     solver = SampledSolver(KUHN, OUTCOME_SAMPLING(baseline=0.25))
     deal = ("JQ", "JK", "QJ", "QK", "KJ", "KQ").index("QK")
-    script = (np.array([(deal + 0.5) / 6, 0.9, 0.9]), np.zeros(1, np.int64))
-    solver._run(1, script, np.array([0], np.uint64))
+
+    def play() -> None:
+        script = (np.array([(deal + 0.5) / 6, 0.9, 0.9]), np.zeros(1, np.int64))
+        solver._run(1, script, np.array([0], np.uint64))
+
+    play()
     bet = {label: KUHN.sequences(KUHN.infoset_index[label]) for label in ("Q", "Kb")}
     assert solver.state.baseline[0][bet["Kb"]].tolist() == [0.0, -0.5]
     # What arrives at Q is the estimate of what follows: -2 corrected by nothing yet.
     assert solver.state.baseline[0][bet["Q"]].tolist() == [0.0, -0.5]
+    play()
+    # Once more: -2 is seen after the call; what arrives at Q is that less what the other baseline
+    # says, 1/2 (0) + 1/2 (-0.5) + 1/2 (-2 + 0.5) / (1/2) = -1.75, not what is seen below.
+    assert solver.state.baseline[0][bet["Kb"]].tolist() == [0.0, -0.5 + 0.25 * (-2 + 0.5)]
+    assert solver.state.baseline[0][bet["Q"]].tolist() == [0.0, -0.5 + 0.25 * (-1.75 + 0.5)]
     assert not solver.state.baseline[1].any()
 
 
