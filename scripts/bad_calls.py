@@ -192,6 +192,11 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "read_algorithm", sweep.read_algorithm, {"spec": "cfr"}
     yield "regrets", analysis.regrets, {"game": kuhn, "checkpoints": [1]}
     yield "walkthrough", analysis.walkthrough, {"game": kuhn, "algorithm": "cfr", "iters": 1}
+    yield "values", analysis.values, of_game
+    yield "best_responses", analysis.best_responses, of_game
+    yield "compare", analysis.compare, {"first": solution, "second": solution}
+    yield "head_to_head", analysis.head_to_head, {"game": kuhn, "policies": [policy]}
+    yield "simulate", analysis.simulate, {**of_game, "n": 2}
 
 
 def game_calls() -> Iterator[Call]:

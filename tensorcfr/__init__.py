@@ -54,7 +54,7 @@ __all__ = [
     "save_game",
     "solve",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _deprecated.install()
 

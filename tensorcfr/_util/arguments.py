@@ -24,6 +24,8 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -290,7 +292,7 @@ def _members(hint: Any) -> Collection[Any]:
 
 def _is_number_in_array(value: object) -> bool:
     """Whether a value is an array of NumPy that holds one number and cannot be iterated over."""
-    return getattr(value, "shape", None) == () and hasattr(value, "__array_interface__")
+    return isinstance(value, np.ndarray) and value.ndim == 0
 
 
 def brief(value: object) -> str:
@@ -304,7 +306,11 @@ def brief(value: object) -> str:
 
 def _bounds(least: float | None, most: float | None) -> str:
     if least is not None and most is not None:
-        return f" from {least:,g} to {most:,g}"
+        return f" from {_plain(least)} to {_plain(most)}"
     if least is not None:
-        return f" >= {least:,g}"
-    return f" <= {most:,g}" if most is not None else ""
+        return f" >= {_plain(least)}"
+    return f" <= {_plain(most)}" if most is not None else ""
+
+
+def _plain(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"

@@ -23,7 +23,7 @@ AGAINST = ("current", "average")
 """Which strategies of the others a player may face."""
 FINITE = Number(finite=True)
 OPTIONS: Mapping[str, Check] = {
-    "average_power": Number(0, 100, "a number"),
+    "average_power": Number(0, finite=True),
     "delay": Whole(0, EXACT),
     "restart_base": Whole(0, EXACT),
     "floor": Number(0, 1, "a probability"),

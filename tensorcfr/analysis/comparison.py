@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import Kind, brief, checked
 from ..evaluation import Evaluation
 from ..evaluation.metrics import PolicyLike, evaluate_plan
 from ..formats.policies import find_policy
 from ..kernels.evaluation import realization_plan
+from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from ..solvers.solution import Solution
 from .policy_values import Values, values
@@ -56,8 +58,12 @@ class HeadToHead:
         return "\n".join(lines)
 
 
+@checked()
 def head_to_head(
-    game: CompiledGame, policies: Mapping[str, PolicyLike] | Sequence[PolicyLike]
+    game: Compiled,
+    policies: Annotated[
+        Mapping[str, PolicyLike] | Sequence[PolicyLike], Kind((Mapping, Sequence), "policies")
+    ],
 ) -> HeadToHead:
     """What policies earn in every seating, exactly; nothing is sampled.
 
@@ -71,7 +77,7 @@ def head_to_head(
     if not isinstance(policies, Mapping):
         policies = {str(index): policy for index, policy in enumerate(policies)}
     if not policies:
-        raise ValueError("there is no policy to play")
+        raise ValueError("policies: there is no policy to play")
     form, n = game.form, game.n_players
     plans = np.empty((len(policies), game.n_sequences))
     for plan, policy in zip(plans, policies.values(), strict=True):
@@ -208,5 +214,5 @@ def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comp
     one = first.policy if isinstance(first, Solution) else first
     other = second.policy if isinstance(second, Solution) else second
     if not hasattr(one, "game") or not isinstance(one.game, CompiledGame):
-        raise TypeError(f"compare a Solution or a Policy, not {first!r}")
+        raise TypeError(f"first must be a Solution or a Policy, not {brief(first)}")
     return Comparison(values(one.game, one), values(one.game, find_policy(one.game, other)))

@@ -8,12 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from .._util.arguments import checked
 from ..evaluation import BestResponse, Evaluation, best_response
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
 from ..formats.tables import SequenceTable
 from ..kernels import evaluation as kernels
 from ..kernels.regrets import add_regrets
+from ..model.arguments import Compiled
 from ..model.arrays import HistoryTree
 from ..model.game import CompiledGame
 from ..model.labels import InfosetPlaces
@@ -126,7 +128,8 @@ class Values:
         )
 
 
-def values(game: CompiledGame, policy: PolicyLike) -> Values:
+@checked()
+def values(game: Compiled, policy: PolicyLike) -> Values:
     """What every action is worth when everybody plays a policy; costs some iterations.
 
     >>> from tensorcfr import Policy, compile_game
@@ -162,7 +165,8 @@ def values(game: CompiledGame, policy: PolicyLike) -> Values:
     )
 
 
-def best_responses(game: CompiledGame, policy: PolicyLike) -> tuple[BestResponse, ...]:
+@checked()
+def best_responses(game: Compiled, policy: PolicyLike) -> tuple[BestResponse, ...]:
     """Each player's best response to the others' strategies, a policy with its value."""
     policy = find_policy(game, policy)
     return tuple(best_response(game, policy, player) for player in range(game.n_players))

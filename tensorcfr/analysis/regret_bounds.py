@@ -75,7 +75,7 @@ def regrets(
     game: Compiled,
     algorithm: Named = "cfr",
     *,
-    checkpoints: Annotated[Iterable[int], Several(Whole(1, EXACT, "iterations from 1"))],
+    checkpoints: Annotated[Iterable[int], Several(Whole(1, EXACT))],
     seed: Seed | None = None,
     locks: Annotated[LocksLike | None, LOCKS] = None,
 ) -> tuple[RegretPoint, ...]:

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 
+from .._util.arguments import EXACT, Whole, checked
 from ..algorithms.records import is_whole
 from ..errors import GameError
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
+from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL, HistoryTree
 from ..model.game import CompiledGame
 from ..model.labels import InfosetPlaces, PublicGame
@@ -87,7 +89,13 @@ class Plays:
             yield f"{'; '.join(self.steps(play))} -> {paid}"
 
 
-def simulate(game: CompiledGame, policy: PolicyLike, n: int, seed: int = 0) -> Plays:
+@checked()
+def simulate(
+    game: Compiled,
+    policy: PolicyLike,
+    n: Annotated[int, Whole(1, EXACT)],
+    seed: Annotated[int, Whole(0)] = 0,
+) -> Plays:
     """Draw plays of a game.
 
     >>> from tensorcfr import Policy, compile_game

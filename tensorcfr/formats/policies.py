@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.arguments import brief
 from ..errors import suggest
 from ..model.game import CompiledGame
 from ..model.policy import SUM_TOLERANCE, Policy, suggest_label
@@ -98,7 +99,7 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
             return read(game, source)
     raise TypeError(
         f"a policy is a Policy, a mapping of infosets to actions to probabilities, a file, a "
-        f"table, or a policy of OpenSpiel or pygambit, not {source!r}"
+        f"table, or a policy of OpenSpiel or pygambit, not {brief(source)}"
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .._util.arguments import brief
 from .._util.specs import parse_spec
 from ..errors import GameError
 from ..games import make_game
@@ -81,8 +82,8 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
             rules = read(source)
             return FoundRules(rules.name or library, rules)
     raise TypeError(
-        f"cannot compile {source!r}: pass a name, a Game, a PublicTreeGame, a file (.efg, .nfg), "
-        "or a game of OpenSpiel or pygambit"
+        "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg), or a game of "
+        f"OpenSpiel or pygambit, not {brief(source)}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Annotated, cast
@@ -33,7 +33,6 @@ from .request import SolveRequest
 from .solution import BestIterate, Solution, Status, TracePoint
 from .warm_start import WarmStart
 
-WARM_START = Kind((Solution, Policy, Mapping), "a solution, a policy or a mapping")
 CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
 
@@ -72,7 +71,7 @@ def solve(
     nodes: Nodes | None = None,
     checkpoints: Annotated[str | int | Iterable[int], CHECKPOINTS] = "geometric",
     start: Annotated[Solution | None, Kind((Solution,), "a solution")] = None,
-    warm_start: Annotated[WarmStart | None, WARM_START] = None,
+    warm_start: WarmStart | None = None,
     warm_iterations: Annotated[float, Number(above=0, finite=True)] = 1.0,
     locks: Annotated[LocksLike | None, LOCKS] = None,
     seed: Seed | None = None,

@@ -43,6 +43,8 @@ from .traversal import (
 KEPT_ARRAYS = 4
 """Arrays over the sequences that a solution keeps: average strategy, and regrets, strategy and sums
 of a state.  An evaluation allocates fewer (average strategy, its reaches, values)."""
+FLAGS = 3
+"""Bytes per sequence while a policy is checked."""
 AVERAGING_CODES = {"simple": SIMPLE, "stochastic": STOCHASTIC, "optimistic": OPTIMISTIC}
 
 
@@ -335,9 +337,10 @@ def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = 
     all_hands = record.scheme == "public"
     layout = layout_of(game, record, public=public)
     walked = bytes_of(layout, queue=queue, public=public, all_hands=all_hands)
-    baselines = game.n_players if record.baseline > 0.0 else 0
+    # Baselines are put together from one array for each player.
+    baselines = 2 * game.n_players if record.baseline > 0.0 else 0
     kept = (KEPT_ARRAYS + baselines) * game.n_sequences + game.n_infosets
-    return walked + 8 * kept
+    return walked + 8 * kept + FLAGS * game.n_sequences
 
 
 def check_seed(seed: Any) -> Seed:

@@ -26,6 +26,8 @@ from .threads import ThreadPool
 
 STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
 """The arrays of a state that are kept; the others are scratch."""
+BYTES_OF_POLICY = 11
+"""Per sequence: a probability, and three flags while it is checked."""
 STATE_ARRAYS = 5
 """Regret, strategy, reach, cumulative strategy, values: the arrays that every rule needs."""
 
@@ -202,11 +204,16 @@ def bytes_needed(
     precision: str = "float64",
     locks: Locks | None = None,
 ) -> int:
-    """Bytes that a solver takes beside the compiled game; what an evaluation needs is among
-    them, a policy of the whole game is not."""
+    """Bytes that a solve takes beside the compiled game: those of the solver, which an evaluation
+    uses, too, and of a solution's policy.  ``keep_best`` adds two policies."""
     arrays = STATE_ARRAYS + len(algorithm.rule.memory) + algorithm.rule.forecast
     arrays += algorithm.against == "average"
-    return arrays * np.dtype(precision).itemsize * form_for(game, algorithm, locks).n_sequences
+    form = form_for(game, algorithm, locks)
+    state = arrays * np.dtype(precision).itemsize * form.n_sequences
+    if form is game.form:
+        return state + BYTES_OF_POLICY * game.n_sequences
+    # The policy of the merged game, that of the whole one, and which sequence is which.
+    return state + 8 * form.n_sequences + 16 * game.n_sequences
 
 
 def _first_state(

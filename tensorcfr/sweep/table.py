@@ -350,7 +350,7 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
         before = latest.get(row.key)
         if before is None or before.status == INTERRUPTED:
             first[row.key] = row
-        elif before.iteration >= row.iteration:
+        elif before.iteration >= row.iteration and not _ends(before, row):
             # A cell that begins anew begins as early as it did before.
             if row.iteration > first[row.key].iteration:
                 raise ValueError(
@@ -367,6 +367,11 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
         latest[row.key] = row
         yield row
         line = lines.line_num + 1
+
+
+def _ends(before: Row, row: Row) -> bool:
+    """Whether a row ends a cell at the checkpoint that the row before it is of."""
+    return before.iteration == row.iteration and row.ends_cell and not before.ends_cell
 
 
 def _next_line(lines: Any, name: str) -> list[str] | None:

@@ -81,7 +81,7 @@ def test_schedule() -> None:
         ({"alfa": 1}, TypeError, "dcfr has no option 'alfa'; did you mean 'alpha'"),
         ({"delay": -1}, ValueError, "delay must be a whole number >= 0, not -1"),
         ({"delay": 0.5}, ValueError, "delay must be a whole number >= 0, not 0.5"),
-        ({"average_power": -1}, ValueError, "average_power must be a number from 0 to 100, not -1"),
+        ({"average_power": -1}, ValueError, "average_power must be a number >= 0, not -1"),
         ({"alpha": float("nan")}, ValueError, "alpha must be a number, not nan"),
         ({"against": "last"}, ValueError, "against must be one of current, average, not 'last'"),
     ],

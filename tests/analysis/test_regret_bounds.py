@@ -203,8 +203,8 @@ def test_the_same_seed_gives_the_same_regrets() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "options", "message"),
     [
-        ("cfr", {"checkpoints": [0]}, "checkpoints must be iterations from 1, not 0"),
-        ("cfr", {"checkpoints": [1.5]}, "checkpoints must be iterations from 1, not 1.5"),
+        ("cfr", {"checkpoints": [0]}, "checkpoints must be a whole number >= 1, not 0"),
+        ("cfr", {"checkpoints": [1.5]}, "checkpoints must be a whole number >= 1, not 1.5"),
         ("cfr", {"checkpoints": [1], "seed": 1}, "cfr draws no random numbers"),
         ("lp", {"checkpoints": [1]}, "lp does not iterate: it has no regrets"),
         ("cfrr", {"checkpoints": [1]}, "no algorithm 'cfrr'"),

@@ -252,7 +252,7 @@ def test_compare_takes_solutions() -> None:
     game = compile_game("kuhn")
     compared = compare(solve(game, iters=10), solve(game, iters=1000))
     assert compared.evaluations[1].nash_conv < compared.evaluations[0].nash_conv
-    with pytest.raises(TypeError, match="compare a Solution or a Policy"):
+    with pytest.raises(TypeError, match="first must be a Solution or a Policy"):
         compare({}, {})
 
 

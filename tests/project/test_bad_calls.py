@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 def test_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """400 of them, another sample in no two versions of the list of calls."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
     from scripts import bad_calls
 
     calls = bad_calls.all_calls(tmp_path)
@@ -23,4 +23,4 @@ def test_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for call in Random(7).sample(calls, 400)
         if (outcome := bad_calls.judge(call)).startswith("FAULT")
     ]
-    assert faults == []
+    assert faults == [], "\n".join(faults)

@@ -29,13 +29,13 @@ def command_that_is_sent(name: str, *words: str) -> subprocess.CompletedProcess[
         import os, signal, sys
         from tensorcfr.cli import app, main
         run = app.run
-        def told(*args, progress, **options):
+        def told(request, progress):
             def hook(news):
                 if news.iteration > 100:
                     os.kill(os.getpid(), signal.{name})
                     os.kill(os.getpid(), signal.{name})
                 progress(news)
-            return run(*args, progress=hook, **options)
+            return run(request, hook)
         app.run = told
         sys.argv = {["tensorcfr", *words]!r}
         main()
@@ -66,8 +66,8 @@ def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
         os.dup2(full, 1)
         from tensorcfr.cli import app, main
         run = app.run
-        def told(*args, progress, **options):
-            return run(*args, progress=lambda _: os.kill(os.getpid(), signal.SIGHUP), **options)
+        def told(request, progress):
+            return run(request, lambda _: os.kill(os.getpid(), signal.SIGHUP))
         app.run = told
         sys.argv = {["tensorcfr", *words]!r}
         main()

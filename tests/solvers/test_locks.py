@@ -358,7 +358,7 @@ def test_what_is_meant() -> None:
         ({"K": {"beet": 1}}, "infoset 'K' has no action 'beet'; did you mean 'bet'"),
         ({"K": {"bet": 1.5}}, "infoset 'K' cannot be locked to .* no distribution"),
         ({"K": {"bet": -0.5}}, "no distribution"),
-        ({"K": {"bet": float("nan")}}, "no distribution"),
+        ({"K": {"bet": float("nan")}}, "must be a number, not nan"),
         ({"K": {"bet": 0.5, "pass": 0.6}}, "no distribution"),
         (
             {"K": {"bet": 0.5, "pass": 0.4}},

@@ -23,6 +23,7 @@ from tensorcfr.algorithms import CFR, CFR_PLUS
 from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT
 from tensorcfr.games import make_game
 from tensorcfr.kernels.iteration import State
+from tensorcfr.solvers.arguments import PRECISIONS
 from tensorcfr.solvers.solver import STATE_KEPT, bytes_needed
 
 pytestmark = pytest.mark.compiled
@@ -191,8 +192,13 @@ def test_single_precision_keeps_its_own_solution() -> None:
 
 def test_single_precision_halves_the_bytes() -> None:
     record = CFR_PLUS
-    double = bytes_needed(game("leduc"), record)
-    assert 2 * bytes_needed(game("leduc"), record, "float32") == double
+    states = []
+    for precision in ("float64", "float32"):
+        state = Solver(game("leduc"), record, precision=precision).state
+        states.append(sum(array.nbytes for array in state))
+    assert states[0] == 2 * states[1]
+    told = [bytes_needed(game("leduc"), record, precision) for precision in PRECISIONS]
+    assert told[0] - told[1] == states[0] - states[1]  # The rest is float64 in any case.
 
 
 @pytest.mark.parametrize("precision", ["float16", "double", None, np.float32])

@@ -108,7 +108,7 @@ HEADERS: list[tuple[Spoil, str]] = [
     (drop("algorithm", "rule"), "header.algorithm lacks the key 'rule'"),
     (put("algorithm", "colour", "red"), "header.algorithm has the unknown key 'colour'"),
     (put("algorithm", "alternating", 1), "cfr+: alternating must be True or False, not 1"),
-    (put("algorithm", "average_power", "x"), "header.algorithm is none: "),
+    (put("algorithm", "average_power", "x"), "average_power must be a number >= 0"),
     (put("algorithm", "delay", 10**400), "header.algorithm['delay'] is a number of 1329 bits"),
     (put("algorithm", [[[[[[[[[[1]]]]]]]]]]), "goes deeper than 8 levels"),
 ]

@@ -8,13 +8,13 @@ import json
 from pathlib import Path
 
 import pytest
-from test_cli import FAILURE, USAGE, printed, refused
 
+from support.command_line import FAILURE, USAGE, printed, refused
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import values
 from tensorcfr.formats import read_policy
 
-DATA = Path(__file__).parent / "data" / "gambit"
+DATA = Path(__file__).parents[1] / "data" / "gambit"
 
 
 @pytest.fixture(scope="module")

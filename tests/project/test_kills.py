@@ -1,0 +1,20 @@
+"""A few kills at random moments; ``scripts/kill_tests.py`` makes a thousand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ten_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    from scripts import kill_tests
+
+    status = kill_tests.main(["--kills", "10", "--seed", "1"])
+    said = capsys.readouterr().out
+    assert status == 0, said
+    assert "10 kills" in said
