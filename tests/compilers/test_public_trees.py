@@ -60,7 +60,7 @@ from tensorcfr.games.liars_dice import LiarsDice
 from tensorcfr.model import game as compiled
 from tensorcfr.model.arrays import CHANCE, TERMINAL, SequenceForm
 from tensorcfr.model.expansion import BYTES_PER_HISTORY
-from tensorcfr.model.labels import InfosetActions, InfosetLabels
+from tensorcfr.model.labels import InfosetActions, InfosetIndex, InfosetLabels
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries
 from tensorcfr.payoff.blocks import COUNT
 from tensorcfr.payoff.multiply import BLOCK_TILE
