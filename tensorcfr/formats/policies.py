@@ -56,6 +56,10 @@ def save_policy(policy: Policy, path: str | Path, format: str | None = None) -> 
     return policy_table(policy).save(path, format)
 
 
+LONGEST_PATH = 4096
+"""Characters; a longer text is no path on any system."""
+
+
 def read_policy(game: CompiledGame, path: str | Path, format: str | None = None) -> Policy:
     """Read a policy that :func:`save_policy` or any other program wrote.
 
@@ -92,6 +96,8 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
     if isinstance(source, Mapping):
         return Policy.from_mapping(game, source)
     if isinstance(source, (str, Path)):
+        if len(str(source)) > LONGEST_PATH:
+            raise ValueError(f"the policy must be the path of a file, not {brief(source)}")
         return read_policy(game, source)
     modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     for library, read in LIBRARIES.items():

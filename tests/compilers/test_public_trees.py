@@ -60,7 +60,7 @@ from tensorcfr.games.liars_dice import LiarsDice
 from tensorcfr.model import game as compiled
 from tensorcfr.model.arrays import CHANCE, TERMINAL, SequenceForm
 from tensorcfr.model.expansion import BYTES_PER_HISTORY
-from tensorcfr.model.labels import InfosetActions, InfosetIndex, InfosetLabels
+from tensorcfr.model.labels import EitherSpelling, InfosetActions, InfosetIndex, InfosetLabels
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries
 from tensorcfr.payoff.blocks import COUNT
 from tensorcfr.payoff.multiply import BLOCK_TILE
@@ -490,7 +490,9 @@ def test_lazy_labels(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(eager.infoset_labels, tuple)
     assert isinstance(lazy.infoset_labels, InfosetLabels)
     assert isinstance(lazy.infoset_actions, InfosetActions)
-    assert isinstance(lazy.infoset_index, InfosetIndex)
+    index = lazy.infoset_index
+    assert isinstance(index, EitherSpelling)
+    assert isinstance(index.exact, InfosetIndex)
     labels = list(eager.infoset_labels)
     assert list(lazy.infoset_labels) == labels == list(lazy.infoset_index)
     assert list(lazy.infoset_actions) == list(eager.infoset_actions)
