@@ -25,6 +25,7 @@ from support.random_games import (
     public_tree_games,
 )
 from support.reference import DealtGame, ReferenceCFR, forgetful_infosets
+from support.tiers import tiered
 from support.variants import PLAIN
 from tensorcfr import (
     Chance,
@@ -86,7 +87,7 @@ def assert_same_solutions(one: CompiledGame, other: CompiledGame, algorithm: str
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("spec", BUILT_IN)
+@pytest.mark.parametrize("spec", tiered(BUILT_IN, BUILT_IN[:4]))
 def test_built_in_games_are_recognised(spec: str, path: str) -> None:
     rules = make_game(spec)
     with forced(path):

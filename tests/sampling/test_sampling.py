@@ -17,6 +17,7 @@ from support.reference import Tree, build_tree, regret_matching
 from support.sampled_choices import Traversal, chance, external, outcome, samples
 from support.sampled_increments import expect_increments, increments, prepared, some_regrets
 from support.sampled_solves import EVERYTHING, KUHN, SAMPLED, same
+from support.tiers import tiered
 from tensorcfr import (
     Algorithm,
     CompiledGame,
@@ -55,6 +56,7 @@ RANDOM_GAMES: dict[str, dict[str, Any]] = {
     "random, 1 player": {"seed": 5, "n_players": 1, "max_histories": 40, "max_actions": 3},
 }
 SMALL: tuple[str, ...] = ("kuhn", "kuhn, 3 players", *RANDOM_GAMES)
+SMALLEST = ("kuhn", "random, met several times", "random, 3 players")
 
 
 @cache
@@ -80,7 +82,7 @@ CASES: dict[str, tuple[Sampling, Traversal]] = {
 
 
 @pytest.mark.parametrize("negative", [False, True], ids=["all played", "some not played"])
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", tiered(SMALL, SMALLEST))
 @pytest.mark.parametrize("case", CASES)
 def test_expected_increments(case: str, name: str, negative: bool) -> None:
     """The mean over all samples is what CFR adds, for regrets; for averages, up to a constant
