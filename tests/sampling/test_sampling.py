@@ -139,9 +139,9 @@ def test_linear_weighting(name: str) -> None:
     regrets = some_regrets(tree, 8, negative=False)
     once, thrice = (prepared(game, EXTERNAL_SAMPLING(variant=v), regrets) for v in (CFR, LCFR))
     thrice.iteration = 2
-    before = once.state
+    before, player = once.state, min(1, game.n_players - 1)
     for solver in (once, thrice):
-        solver._run(1, random.seeded(4), np.array([1], np.uint64))
+        solver._run(1, random.seeded(4), np.array([player], np.uint64))
     for array in ("regret", "cumulative"):
         one, three = (getattr(s.state, array) - getattr(before, array) for s in (once, thrice))
         np.testing.assert_allclose(three, 3 * one, rtol=0, atol=1e-12)
