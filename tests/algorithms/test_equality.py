@@ -26,6 +26,7 @@ from support.equality import (
 from support.properties import examples
 from support.random_games import games, public_tree_games
 from support.reference import ReferenceCFR
+from support.tiers import tiered
 from support.variants import CHANGED, PLAIN, VARIANTS, YOUNGER
 from tensorcfr import Game, PublicTreeGame, Solver, compile_game
 from tensorcfr.games import make_game
@@ -65,7 +66,10 @@ def test_the_cases_cover_games_and_variants() -> None:
     assert min(count for variant, count in variants.items() if variant not in CHANGED) == 4
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+FIRST_OF_EACH = list({variant: (name, variant) for name, variant in reversed(CASES)}.values())
+
+
+@pytest.mark.parametrize(("name", "variant"), tiered(CASES, FIRST_OF_EACH))
 def test_built_in_games(name: str, variant: str) -> None:
     check_built_in(name, VARIANTS[variant])
 

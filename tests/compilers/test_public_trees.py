@@ -282,6 +282,14 @@ def test_programs_say_their_matrix(seed: int, kind: str, long: int) -> None:
     assert part.n_terms <= np.count_nonzero(table) + own + other
 
 
+def test_rows_that_nearly_agree_are_two() -> None:
+    """They agree to nine digits, and differ by far more than rounding."""
+    table = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0 * (1 + 1e-10)]])
+    for one in (table, table.T):
+        part = find_program(np.ascontiguousarray(one))
+        np.testing.assert_allclose(multiplied_out(part, one.shape), one, rtol=1e-15)
+
+
 def random_table(rng: np.random.Generator, kind: str, own: int, other: int) -> np.ndarray:
     """One player's part of a payoff matrix; kinds as in ``random_games``."""
     if kind == "nothing":

@@ -21,9 +21,11 @@ from support.random_games import (
     RandomPublicTreeGame,
     Veiled,
     games_with_copies,
+    keyed,
     public_tree_games,
 )
 from support.reference import DealtGame, ReferenceCFR, forgetful_infosets
+from support.tiers import tiered
 from support.variants import PLAIN
 from tensorcfr import (
     Chance,
@@ -85,7 +87,7 @@ def assert_same_solutions(one: CompiledGame, other: CompiledGame, algorithm: str
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("spec", BUILT_IN)
+@pytest.mark.parametrize("spec", tiered(BUILT_IN, BUILT_IN[:4]))
 def test_built_in_games_are_recognised(spec: str, path: str) -> None:
     rules = make_game(spec)
     with forced(path):
@@ -201,6 +203,28 @@ class TwoRounds(PublicTreeGame):
         return np.array([own, 0.2 - own])
 
 
+class Written(Game):
+    """A game from a function of its histories."""
+
+    def __init__(self, node: Callable[[tuple[str, ...]], Any]) -> None:
+        self._node = node
+
+    def node(self, state: tuple[str, ...]) -> Any:
+        return self._node(state)
+
+
+def late(history: tuple[str, ...]) -> Any:
+    """Player 0 acts before learning the deal, and once more afterwards."""
+    if not history:
+        return Chance({"1": 0.4, "2": 0.6})
+    deal, *acts = history
+    if len(acts) == 3:
+        return Terminal([own := keyed(8, history).uniform(-1, 1), -own])
+    if len(acts) == 1:
+        return Decision(1, f"{deal}{acts}", ["l", "r"])
+    return Decision(0, f"late {deal}{acts}" if acts else "blind", ["l", "r"])
+
+
 REFUSED: dict[str, Game] = {
     "a hidden action": Relabelled(
         TwoRounds(), lambda player, label: label[:1] + label[3:] if player == 1 else label
@@ -215,12 +239,14 @@ REFUSED: dict[str, Game] = {
     "player 0 has no hand": Relabelled(
         TwoRounds(), lambda player, label: f"0{label[1:]}" if player == 0 else label
     ),
+    "player 0 learns the deal late": Written(late),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
-    """One infoset over two public nodes; one hand for two deals of a player."""
+    """One infoset over two public nodes; one hand for two deals of a player; two infosets of one
+    hand at one public node."""
     for path in PATHS:
         with forced(path):
             game = compile_game(REFUSED[name])
@@ -234,16 +260,6 @@ def test_refused(name: str) -> None:
 
 def test_the_same_game_unmasked_is_recognised() -> None:
     assert compile_game(Relabelled(TwoRounds(), lambda player, label: label)).public is not None
-
-
-class Written(Game):
-    """A game from a function of its histories."""
-
-    def __init__(self, node: Callable[[tuple[str, ...]], Any]) -> None:
-        self._node = node
-
-    def node(self, state: tuple[str, ...]) -> Any:
-        return self._node(state)
 
 
 def deeper(history: tuple[str, ...]) -> Any:

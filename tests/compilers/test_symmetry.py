@@ -6,6 +6,7 @@ of the payoffs play the same in the merged game and in the whole one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -265,6 +266,11 @@ def test_as_many_sequences_in_another_order(precision: str) -> None:
         solve(game.without_merging(), start=solution, iters=1)
     with pytest.raises(ValueError, match=r"other infosets .* merged"):
         solve(game, start=solve(game.without_merging(), iters=3), iters=1)
+    other = game.merged.sequence.copy()
+    other[[-1, -2]] = other[[-2, -1]]
+    assert not np.array_equal(other, game.merged.sequence)
+    with pytest.raises(ValueError, match=r"other infosets .* merged"):
+        solve(replace(game, merged=replace(game.merged, sequence=other)), start=solution, iters=1)
 
 
 @examples(25)

@@ -15,6 +15,7 @@ from support.reference import DealtGame, Tree, build_tree, regret_matching
 from support.sampled_choices import all_hands, samples
 from support.sampled_games import BUILT_IN, RANDOM, SHAPE, rules_of, small
 from support.sampled_increments import expect_increments, some_regrets
+from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, SampledSolver, Solver, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS, LCFR, PUBLIC_CHANCE_SAMPLING, Sampling
 from tensorcfr.analysis import regrets, walkthrough
@@ -57,7 +58,7 @@ def strategies(tree: Tree, seed: int) -> dict[str, list[float]]:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("negative", [False, True], ids=["all played", "some not played"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", tiered(NAMES, ("kuhn", "random, chance first")))
 @pytest.mark.parametrize("case", CASES)
 def test_expected_increments(case: str, name: str, negative: bool) -> None:
     """The mean over all public outcomes is what CFR adds, and each sample touches the histories

@@ -17,6 +17,7 @@ from support.reference import Tree, build_tree, regret_matching
 from support.sampled_choices import Traversal, chance, external, outcome, samples
 from support.sampled_increments import expect_increments, increments, prepared, some_regrets
 from support.sampled_solves import EVERYTHING, KUHN, SAMPLED, same
+from support.tiers import tiered
 from tensorcfr import (
     Algorithm,
     CompiledGame,
@@ -55,6 +56,7 @@ RANDOM_GAMES: dict[str, dict[str, Any]] = {
     "random, 1 player": {"seed": 5, "n_players": 1, "max_histories": 40, "max_actions": 3},
 }
 SMALL: tuple[str, ...] = ("kuhn", "kuhn, 3 players", *RANDOM_GAMES)
+SMALLEST = ("kuhn", "random, met several times", "random, 3 players")
 
 
 @cache
@@ -80,7 +82,7 @@ CASES: dict[str, tuple[Sampling, Traversal]] = {
 
 
 @pytest.mark.parametrize("negative", [False, True], ids=["all played", "some not played"])
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", tiered(SMALL, SMALLEST))
 @pytest.mark.parametrize("case", CASES)
 def test_expected_increments(case: str, name: str, negative: bool) -> None:
     """The mean over all samples is what CFR adds, for regrets; for averages, up to a constant
@@ -137,9 +139,9 @@ def test_linear_weighting(name: str) -> None:
     regrets = some_regrets(tree, 8, negative=False)
     once, thrice = (prepared(game, EXTERNAL_SAMPLING(variant=v), regrets) for v in (CFR, LCFR))
     thrice.iteration = 2
-    before = once.state
+    before, player = once.state, min(1, game.n_players - 1)
     for solver in (once, thrice):
-        solver._run(1, random.seeded(4), np.array([1], np.uint64))
+        solver._run(1, random.seeded(4), np.array([player], np.uint64))
     for array in ("regret", "cumulative"):
         one, three = (getattr(s.state, array) - getattr(before, array) for s in (once, thrice))
         np.testing.assert_allclose(three, 3 * one, rtol=0, atol=1e-12)
@@ -167,12 +169,21 @@ def test_baselines_move_to_what_was_seen() -> None:
     """Kuhn, queen against king, bet and call: player 0 sees -2 after his bet and after the call."""
     solver = SampledSolver(KUHN, OUTCOME_SAMPLING(baseline=0.25))
     deal = ("JQ", "JK", "QJ", "QK", "KJ", "KQ").index("QK")
-    script = (np.array([(deal + 0.5) / 6, 0.9, 0.9]), np.zeros(1, np.int64))
-    solver._run(1, script, np.array([0], np.uint64))
+
+    def play() -> None:
+        script = (np.array([(deal + 0.5) / 6, 0.9, 0.9]), np.zeros(1, np.int64))
+        solver._run(1, script, np.array([0], np.uint64))
+
+    play()
     bet = {label: KUHN.sequences(KUHN.infoset_index[label]) for label in ("Q", "Kb")}
     assert solver.state.baseline[0][bet["Kb"]].tolist() == [0.0, -0.5]
     # What arrives at Q is the estimate of what follows: -2 corrected by nothing yet.
     assert solver.state.baseline[0][bet["Q"]].tolist() == [0.0, -0.5]
+    play()
+    # Once more: -2 is seen after the call; what arrives at Q is that less what the other baseline
+    # says, 1/2 (0) + 1/2 (-0.5) + 1/2 (-2 + 0.5) / (1/2) = -1.75, not what is seen below.
+    assert solver.state.baseline[0][bet["Kb"]].tolist() == [0.0, -0.5 + 0.25 * (-2 + 0.5)]
+    assert solver.state.baseline[0][bet["Q"]].tolist() == [0.0, -0.5 + 0.25 * (-1.75 + 0.5)]
     assert not solver.state.baseline[1].any()
 
 

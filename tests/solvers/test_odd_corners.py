@@ -31,6 +31,7 @@ from tensorcfr import (
 )
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR
 from tensorcfr.errors import MissingExtraError
+from tensorcfr.rules import Payoff, PublicTreeGame
 
 KUHN = compile_game("kuhn")
 
@@ -84,6 +85,24 @@ class Cancelling(Game):
         return Terminal((won, -won))
 
 
+class CancellingHands(PublicTreeGame):
+    """The same with private hands, which change nothing: chance comes last."""
+
+    hands = [("a", "b"), ("c", "d")]
+    prior = np.full((2, 2), 0.25)
+
+    def node(self, state: tuple[str, ...]) -> Any:
+        if not state:
+            return Decision(0, None, ["x", "y"])
+        if len(state) == 1:
+            return Chance({str(i): 1 / 7 for i in range(7)})
+        return Payoff(Cancelling.pays[state[0]][int(state[1])], "k")
+
+    def matrix(self, key: str) -> np.ndarray:
+        own = np.array([[1.0, 0.3], [0.7, 2.0]])
+        return np.stack([own, -own])
+
+
 class Tiny(Game):
     """A coordination game in very small money."""
 
@@ -122,6 +141,9 @@ def test_payoffs_that_cancel_are_a_tie() -> None:
     solver = Solver(compile_game(Cancelling()), CFR)
     solver.step(3)
     assert solver.current_policy()["blind"] == {"x": 0.5, "y": 0.5}
+    solver = Solver(compile_game(CancellingHands()), CFR)
+    solver.step(3)
+    assert all(row == {"x": 0.5, "y": 0.5} for row in solver.current_policy().values())
 
 
 def test_small_money_is_money() -> None:

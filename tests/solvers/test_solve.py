@@ -172,6 +172,7 @@ class TestGoesOn:
         rest = solve(LEDUC, start=part, iters=13)
         assert rest.iterations == 20
         assert_same_bits(whole, rest)
+        assert rest.trace[: len(part.trace)] == part.trace
         assert [p.iteration for p in rest.trace][-1] == 20
         assert rest.seconds > part.seconds
 

@@ -129,6 +129,9 @@ def test_merged_or_not() -> None:
         np.testing.assert_allclose(state.strategy, straight.strategy, rtol=0, atol=1e-9)
         if second is merged:
             np.testing.assert_allclose(state.regret, straight.regret, rtol=0, atol=1e-9)
+        else:
+            total = np.bincount(merged.merged.sequence, weights=state.regret)
+            np.testing.assert_allclose(total, begun.state.regret, rtol=0, atol=1e-9)
 
 
 @pytest.mark.compiled
