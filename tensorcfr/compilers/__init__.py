@@ -12,13 +12,13 @@ from .._util.arguments import Flag, Limit, checked
 from .._util.memory import budget, free_memory
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
-from ..rules import Game, PublicTreeGame
-from . import cut_game, histories, public_game, walked_game
+from ..rules import CardGame, Game, PublicTreeGame
+from . import card_game, cut_game, histories, public_game, walked_game
 
 
 @checked()
 def compile_game(
-    source: str | Path | Game | PublicTreeGame | Any,
+    source: str | Path | Game | PublicTreeGame | CardGame | Any,
     *,
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
@@ -62,6 +62,10 @@ def compile_game(
     with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
         name, rules = find_rules(source, **parameters)
         own.what = f"compiling {name}"
+        if isinstance(rules, CardGame):
+            if cut is False:
+                return card_game.flatten(rules, name, limit)
+            return card_game.compile_rules(rules, name, own)
         if cut is not None and cut is not False:
             if not isinstance(rules, PublicTreeGame):
                 raise ValueError(f"{name} is no game of private hands: it cannot be cut")
