@@ -392,7 +392,7 @@ class _Compiler:
         walks = [self._walks(r) for r in range(final + 1)]
         deal: list[dict[Last, int]] = [{None: 0}, {None: 0}]
         trunk = self._form(in_trunk, deal, self.prefix, rooted=True)
-        trunk_form = trunk.form(self._cards(trunk, in_trunk, walks))
+        trunk_form = trunk.form(self._cards(trunk, in_trunk, walks[:-1] if lines else walks))
         place = np.full((betting.n_nodes, 2), -1, dtype=np.int64)
         stride = np.zeros(betting.n_nodes, dtype=np.int64)
         self._note(trunk, -1, place, stride)
