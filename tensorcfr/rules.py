@@ -214,18 +214,17 @@ class CardGame:
         """The public state after an action; after a card was dealt, ``action`` is None."""
         return (*state, action)
 
-    def strength(self, board: tuple[int, ...], player: int) -> np.ndarray:
-        """The strength of every hand of a player at a showdown.
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """The strength of hands at a showdown.
 
         Args:
             board: The cards of the board.
-            player: The player.
+            hands: int64 (hands, 1 or 2): hands without a card of the board.
 
         Returns:
-            int64 (hands,): larger wins, equal ties, compared across the players; numbers of hands
-            that have a card of the board are ignored.
+            int64 (hands,): larger wins, equal ties.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define strength(board, player)")
+        raise NotImplementedError(f"{type(self).__name__} must define strength(board, hands)")
 
     def hand_label(self, player: int, hand: int) -> str:
         """The label of a hand: those of its cards."""

@@ -93,7 +93,7 @@ def check(rules: CardGame, name: str) -> None:
         raise GameError(f"{name}: every hand of one player shares a card with every other hand")
 
 
-def sums_by_card(rules: CardGame, player: int, weight: np.ndarray) -> np.ndarray:
+def sums_by_card(rules: CardGame | _Weighted, player: int, weight: np.ndarray) -> np.ndarray:
     """The sum of weights of the hands with each card, float64 (cards,)."""
     found = np.zeros(len(rules.cards))
     for column in rules.hands[player].T:
@@ -101,7 +101,7 @@ def sums_by_card(rules: CardGame, player: int, weight: np.ndarray) -> np.ndarray
     return found
 
 
-def same_hands(rules: CardGame) -> list[np.ndarray]:
+def same_hands(rules: CardGame | _Weighted) -> list[np.ndarray]:
     """For each player, the hand of the other player with the same cards, or the number of the other
     player's hands; int64 (hands,)."""
     found = []
@@ -115,7 +115,7 @@ def same_hands(rules: CardGame) -> list[np.ndarray]:
     return found
 
 
-def weight_met(rules: CardGame, player: int) -> np.ndarray:
+def weight_met(rules: CardGame | _Weighted, player: int) -> np.ndarray:
     """For every hand of a player, the weights of the other player's hands without a common card,
     summed; float64 (hands,)."""
     other = 1 - player
@@ -225,6 +225,12 @@ def deal_boards(rules: CardGame, betting: BettingTree) -> tuple[Boards, ...]:
 # ------------------------------------------------------------------------------------- the layout
 
 
+def _without(hands: np.ndarray, cards: np.ndarray) -> np.ndarray:
+    """Whether hands have none of some cards, bool (hands,)."""
+    free: np.ndarray = np.logical_not(np.any(np.isin(hands, cards), axis=1))
+    return free
+
+
 class Row(NamedTuple):
     """What a player has done last: an action of a decision of the betting."""
 
@@ -329,13 +335,14 @@ class _Form:
                 first = self.sequence(player, row)
                 buckets.append((player, depth + int(self.rooted), actions, width * hands, first))
         table = np.array(buckets, dtype=np.int64).reshape(-1, 5)
-        owner, level, actions_of, lanes, sequence = (np.ascontiguousarray(c) for c in table.T)
-        infosets = [int(lanes[owner == player].sum()) for player in range(2)]
+        columns = [np.ascontiguousarray(column) for column in table.T]
+        of_player, level, actions_of, lanes, sequence = columns
+        infosets = [int(lanes[of_player == player].sum()) for player in range(2)]
         one = np.ones(len(table), dtype=np.int64)
         return SequenceForm(
             player_infosets=np.array([0, infosets[0], sum(infosets)]),
             player_sequences=np.array(self.ends),
-            player_buckets=np.array([0, int((owner == 0).sum()), len(table)]),
+            player_buckets=np.array([0, int((of_player == 0).sum()), len(table)]),
             bucket_level=level,
             bucket_actions=actions_of,
             bucket_lanes=lanes,
@@ -438,9 +445,7 @@ class _Compiler:
         rooted: bool,
     ) -> _Form:
         nodes = np.flatnonzero(inside & (self.betting.kind == DECISION)).tolist()
-        return _Form(
-            self.betting, self.last, self.hands, entry_row, prefix, nodes, rooted=rooted
-        )
+        return _Form(self.betting, self.last, self.hands, entry_row, prefix, nodes, rooted=rooted)
 
     def _last_rows(self) -> list[list[Last]]:
         """For each player and node, what the player has done last."""
@@ -596,10 +601,10 @@ class _Compiler:
         board = (*rules.board, *dealt.tolist())
         codes, levels = [], []
         for player in range(2):
-            live = np.flatnonzero(~np.isin(rules.hands[player], dealt).any(axis=1))
+            live = np.flatnonzero(_without(rules.hands[player], dealt))
             strength = np.zeros(len(live), dtype=np.int64)
-            if self.shows[r]:
-                strength = np.asarray(rules.strength(board, player))[live]
+            if self.shows[r] and len(live):
+                strength = np.asarray(rules.strength(board, rules.hands[player][live]))
             order = np.argsort(strength, kind="stable")
             hand = live[order]
             cards = rules.hands[player][hand]
@@ -614,14 +619,11 @@ class _Compiler:
             levels.append(strength[order])
         _, place = np.unique(np.concatenate(levels), return_inverse=True)
         count = int(place.max()) + 1 if len(place) else 0
-        per_level = [
-            np.bincount(own, minlength=count)
-            for own in np.split(place, [len(levels[0])])
-        ]
+        per_level = [np.bincount(own, minlength=count) for own in np.split(place, [len(levels[0])])]
         found = []
         for player in range(2):
             other = 1 - player
-            head = [count, len(levels[player]), len(levels[other])]
+            head = np.array([count, len(levels[player]), len(levels[other])])
             pairs = np.stack([per_level[player], per_level[other]], axis=1).ravel()
             parts = [head, pairs, codes[player][0], codes[other][1]]
             found.append(np.concatenate(parts).astype(np.uint32))
@@ -679,9 +681,9 @@ class _Compiler:
         for board in range(boards):
             for number, both in enumerate(sequences):
                 for p, of_row in enumerate(both):
-                    own = of_row[:, board, None] + np.arange(self.hands[p])
-                    listed.append(own.astype(np.uint32).ravel())
-                    counts[board * len(bases) + number, p] = own.size
+                    entered = of_row[:, board, None] + np.arange(self.hands[p])
+                    listed.append(entered.astype(np.uint32).ravel())
+                    counts[board * len(bases) + number, p] = entered.size
         offset = np.zeros((len(place), 3), dtype=np.int64)
         np.cumsum(counts, axis=1, out=offset[:, 1:])
         offset += (np.cumsum(counts.sum(axis=1)) - counts.sum(axis=1))[:, None]
@@ -695,12 +697,30 @@ class _Compiler:
             entry=np.concatenate([np.empty(0, dtype=np.uint32), *listed]),
         )
 
+    def _possible(self, player: int, r: int) -> int:
+        """How many pairs of a board of a round and a hand of a player there are, where the other
+        player has a hand that goes with them."""
+        rules = self.rules
+        hands = rules.hands
+        met = weight_met(_Weighted(rules, [np.ones(own) for own in self.hands]), player)
+        ones = np.ones(self.hands[1 - player])
+        if met.min(initial=np.inf) > r * sums_by_card(rules, 1 - player, ones).max():
+            # Cards on the board cannot take all hands from the other player.
+            free = len(rules.cards) - len(rules.board) - hands[0].shape[1]
+            return len(met) * int(np.prod([free - k for k in range(r)], dtype=np.int64))
+        found = 0
+        for dealt in self.boards[r].cards:
+            live = [_without(own, dealt).astype(np.float64) for own in hands]
+            found += int(
+                ((weight_met(_Weighted(rules, live), player) > 0) & (live[player] > 0)).sum()
+            )
+        return found
+
     def _counts(self) -> Counts:
         """What there is of the game."""
         betting, rules = self.betting, self.rules
-        ones = [np.ones(hands) for hands in self.hands]
-        met = _Unweighted(rules, ones)
-        first = met.met(0)
+        ones: list[np.ndarray] = [np.ones(hands) for hands in self.hands]
+        first = weight_met(_Weighted(rules, ones), 0)
         pairs = int(first.sum())
         free = len(rules.cards) - len(rules.board)
         taken = rules.hands[0].shape[1]
@@ -710,18 +730,16 @@ class _Compiler:
         for r in range(betting.rounds + 1):
             here = betting.round == r
             acts = here & (betting.kind == DECISION)
-            boards = len(self.boards[r].cards)
-            public += int(here.sum()) * boards
+            public += int(here.sum()) * len(self.boards[r].cards)
             dealt = int(np.prod([free - 2 * taken - k for k in range(r)], dtype=np.int64))
             histories += int(here.sum()) * pairs * dealt
             decisions += int(acts.sum()) * pairs * dealt
-            # Each hand is possible on the boards that have none of its cards.
-            own = int(np.prod([free - taken - k for k in range(r)], dtype=np.int64))
             for player in range(2):
                 mine = acts & (betting.player == player)
-                hands = int((met.met(player) > 0).sum()) * own
-                infosets += int(mine.sum()) * hands
-                sequences += int(betting.children[mine].sum()) * hands
+                if mine.any():
+                    hands = self._possible(player, r)
+                    infosets += int(mine.sum()) * hands
+                    sequences += int(betting.children[mine].sum()) * hands
         return Counts(
             infosets=infosets,
             sequences=sequences + 2,
@@ -731,8 +749,8 @@ class _Compiler:
         )
 
 
-class _Unweighted(NamedTuple):
-    """The rules, with weights of 1."""
+class _Weighted(NamedTuple):
+    """The rules, with other weights."""
 
     rules: CardGame
     weights: list[np.ndarray]
@@ -747,14 +765,10 @@ class _Unweighted(NamedTuple):
         """Those of the rules."""
         return self.rules.hands
 
-    def met(self, player: int) -> np.ndarray:
-        """How many hands of the other player each hand can meet."""
-        return weight_met(self, player)  # type: ignore[arg-type]
-
 
 def _stacked(items: list[np.ndarray], kind: type, *shape: int) -> np.ndarray:
     """Items (2, ...) as an array (2, items, ...)."""
-    stacked = np.array(items, dtype=kind).reshape(len(items), 2, *shape)
+    stacked: np.ndarray = np.array(items, dtype=kind).reshape(len(items), 2, *shape)
     return np.ascontiguousarray(stacked.swapaxes(0, 1))
 
 
@@ -828,9 +842,7 @@ class HandByHand(PublicTreeGame):
             found[label] = np.outer(*out) / free
         return found
 
-    def next(
-        self, state: tuple[Any, tuple[int, ...]], action: Any
-    ) -> tuple[Any, tuple[int, ...]]:
+    def next(self, state: tuple[Any, tuple[int, ...]], action: Any) -> tuple[Any, tuple[int, ...]]:
         """As the game of cards."""
         betting, dealt = state
         if isinstance(self.rules.node(betting), Deal):
@@ -844,13 +856,13 @@ class HandByHand(PublicTreeGame):
         if not board:
             return np.array([np.full(self.prior.shape, win[player]) for player in range(2)])
         cards = (*self.rules.board, *board[0])
-        own, other = (self.rules.strength(cards, player) for player in range(2))
+        own, other = (np.zeros(len(hands), dtype=np.int64) for hands in self.rules.hands)
+        for strength, hands in zip((own, other), self.rules.hands, strict=True):
+            live = _without(hands, np.array(cards))
+            strength[live] = self.rules.strength(cards, hands[live])
         ahead = np.sign(own[:, None] - other)
         return np.array(
-            [
-                np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p]))
-                for p in range(2)
-            ]
+            [np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p])) for p in range(2)]
         )
 
 

@@ -179,7 +179,9 @@ class CompiledCardGame(CutGame):
     def possible(self, node: int, board: int, player: int) -> np.ndarray:
         """Whether a player can hold each hand at a public node, bool (hands,)."""
         cards = self.board_cards(node, board)
-        return ~np.isin(self.rules.hands[player], cards).any(axis=1)
+        taken: np.ndarray = np.isin(self.rules.hands[player], cards)
+        free: np.ndarray = np.logical_not(np.any(taken, axis=1))
+        return free
 
     def place(self, node: int, board: int) -> Place:
         """Where the infosets of a decision lie.

@@ -82,7 +82,7 @@ def _add_cards(part, hand_rank, player, share, shares, reach, g, scratch):  # ty
         kept = sums + (cards + 3) * LANES * 8
         met = kept + own_hands * LANES * 8
         given = met + (other_hands + 1) * bytes_per_row
-        _clear(met + other_hands * bytes_per_row, bytes_per_row)
+        _clear(met + other_hands * bytes_per_row, bytes_per_row)  # type: ignore[call-arg]
         last_board = -1
         for k in range(groups.shape[0] if share == 0 else 0):
             count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
@@ -230,9 +230,10 @@ class _Code:
         builder = self.builder
         several = ir.Constant(_I64, LANES)
         whole = builder.sub(hands, builder.urem(hands, several))
-        with cgutils.for_range_slice(
-            builder, ir.Constant(_I64, 0), whole, several, _I64
-        ) as (first, _):
+        with cgutils.for_range_slice(builder, ir.Constant(_I64, 0), whole, several, _I64) as (
+            first,
+            _,
+        ):
             body(first, None, several)
         with cgutils.for_range_slice(builder, whole, hands, several, _I64) as (first, _):
             left = builder.sub(hands, first)
@@ -271,7 +272,9 @@ class _Code:
         return self.splat(found)
 
 
-def _piece(write: Callable[[_Code], None], context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _piece(
+    write: Callable[[_Code], None], context: Any, builder: Any, signature: Any, args: Any
+) -> Any:
     write(_Code(context, builder, signature, args))
     return context.get_dummy_value()
 
@@ -317,9 +320,7 @@ def _read_rows(typingctx: Any, x: Any, rows: Any, hands: Any, weight: Any, tile:
                 if mask is None:
                     put()
                 else:
-                    with builder.if_then(
-                        builder.icmp_signed("<", ir.Constant(_I64, k), left)
-                    ):
+                    with builder.if_then(builder.icmp_signed("<", ir.Constant(_I64, k), left)):
                         put()
 
         code.blocks(code.arguments[2], block)

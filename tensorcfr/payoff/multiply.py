@@ -13,9 +13,9 @@ import numpy as np
 from numba.extending import overload
 
 from .._util.jit import inlined
+from .blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE, PayoffBlocks
 from .card_lanes import add_cards, cards_scratch
 from .cards import PayoffCards
-from .blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE, PayoffBlocks
 from .entries import PayoffEntries
 from .lanes import spread, weighted_sum
 

@@ -133,8 +133,8 @@ class ChunkedSolver(IterativeSolver):
 
     @cached_property
     def locks(self) -> Locks:  # type: ignore[override]
-        """None; makes the flat game."""
-        return locks_for(self.game.flat, None)
+        """None."""
+        return locks_for(self.game, None)
 
     @property
     def state(self) -> ChunkedState:  # noqa: D102

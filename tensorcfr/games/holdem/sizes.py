@@ -60,14 +60,13 @@ def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
 
 
 def _size(text: str, place: str) -> Size:
-    for kind, form in _FORMS.items():
-        if match := form.fullmatch(text):
-            numbers = [float(group) if group else None for group in match.groups()]
-            break
-    else:
+    found = ((kind, match) for kind, form in _FORMS.items() if (match := form.fullmatch(text)))
+    kind, match = next(found, (None, None))
+    if kind is None or match is None:
         raise ValueError(
             f"{place} is no size; sizes are written like 60%, 2.5x, 100c, 20c3r, e, 2e, 3e200%, a"
         )
+    numbers = [float(group) if group else None for group in match.groups()]
     if any(number == 0.0 for number in numbers):
         raise ValueError(f"{place}: a size must be above 0")
     if kind == "pot":

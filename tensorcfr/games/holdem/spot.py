@@ -57,7 +57,7 @@ class Holdem(CardGame):
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
     """
 
-    @checked()
+    @checked("holdem")
     def __init__(
         self,
         *,
@@ -144,9 +144,9 @@ class Holdem(CardGame):
         """The table after an action, or after a card."""
         return self.betting.next(state, betting.DEAL if action is None else action)
 
-    def strength(self, board: tuple[int, ...], player: int) -> np.ndarray:
-        """As numbers of :func:`~tensorcfr.games.holdem.strength.strengths`."""
-        return strengths(np.array(board, dtype=np.int64), self.hands[player])
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """As :func:`~tensorcfr.games.holdem.strength.strengths` has it."""
+        return strengths(np.array(board, dtype=np.int64), hands)
 
     def hand_label(self, player: int, hand: int) -> str:
         """``"AsKd"``."""
