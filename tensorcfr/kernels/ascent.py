@@ -60,6 +60,8 @@ def ascend(
         locks: Locked infosets, or None.
     """
     rounding = ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING
+    # Taken apart once: a view costs an atomic count, and there are as many tiles as lanes / TILE.
+    v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
@@ -97,7 +99,11 @@ def ascend(
                     memory,
                     value,
                     forecast,
-                    tile,
+                    v,
+                    scale,
+                    total,
+                    expected,
+                    constant,
                 )
             if locks is not None and end < last_lane:
                 at = form.bucket_sequence[b] + end
@@ -150,14 +156,17 @@ def _ascend_tile(
     memory: np.ndarray,
     value: np.ndarray,
     forecast: np.ndarray,
-    tile: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+    total: np.ndarray,
+    expected: np.ndarray,
+    constant: np.ndarray,
 ) -> None:
     """What :func:`ascend` does at ``length`` lanes of a bucket that are not locked.
 
     Action ``a`` of the first of them is sequence ``at + a * lanes``; ``parent`` has the last
-    sequence before each of their infosets.
+    sequence before each of their infosets.  The last five are scratch, float64 (TILE,) each.
     """
-    v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
     if strategy is None and actions == 2:
         _value_two(
             rule,
@@ -213,9 +222,9 @@ def _ascend_tile(
                 scale[lane] = max(scale[lane], abs(q[lane]))
     else:
         for a in range(actions):
-            sigma, q = strategy[at + a * lanes :], value[at + a * lanes :]
+            kept, q = strategy[at + a * lanes :], value[at + a * lanes :]
             for lane in range(length):
-                v[lane] += sigma[lane] * q[lane]
+                v[lane] += kept[lane] * q[lane]
                 scale[lane] = max(scale[lane], abs(q[lane]))
         if has_forecast(rule):
             _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
@@ -223,7 +232,7 @@ def _ascend_tile(
     # The local rule: new regrets; preferences in place of strategies that are kept.
     for a in range(actions):
         first = at + a * lanes
-        q, cumulative = value[first:], regret[first:]
+        q, cumulative, sigma = value[first:], regret[first:], _from(strategy, first)
         for lane in range(length):
             instant = q[lane] - v[lane]
             if abs(instant) <= rounding * scale[lane]:
@@ -246,7 +255,7 @@ def _ascend_tile(
                 if not is_exponential(rule):
                     preference = max(preference, 0.0)
                     total[lane] += preference
-                strategy[first + lane] = preference
+                sigma[lane] = preference
     if strategy is not None:
         if is_exponential(rule):
             _exponentiate(strategy[at:], actions, lanes, length, total)
@@ -256,15 +265,23 @@ def _ascend_tile(
             constant[lane] = uniform if idle else floor * uniform
             total[lane] = 0.0 if idle else (1.0 - floor) / total[lane]
         for a in range(actions):
-            sigma = strategy[at + a * lanes :]
+            kept = strategy[at + a * lanes :]
             for lane in range(length):
-                sigma[lane] = sigma[lane] * total[lane] + constant[lane]
+                kept[lane] = kept[lane] * total[lane] + constant[lane]
         if has_forecast(rule):
             _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
             for lane in range(length):
                 forecast[parent[lane]] += expected[lane]
     for lane in range(length):
         value[parent[lane]] += v[lane]
+
+
+@inlined
+def _from(array: np.ndarray | None, begin: int) -> np.ndarray | None:
+    """The rest of an array, if there is one: loops over the lanes of a view are vectorised."""
+    if array is None:
+        return None
+    return array[begin:]
 
 
 @inlined

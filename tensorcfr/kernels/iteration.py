@@ -102,6 +102,9 @@ def iterate(
     hands = form.hand_rank.shape[1] - 1
     tile = np.empty((TILE_ROWS, TILE))
     scratch = payoff_scratch(form)
+    regret, strategy, memory = state.regret, state.strategy, state.memory
+    reach, average = state.reach, state.cumulative
+    value, forecast = state.value, state.forecast
     for t in range(schedule.shape[0]):
         weight, floor = schedule[t, 0], floors[t]
         parameters = parameters_of(rule, schedule[t, 1:])
@@ -117,8 +120,6 @@ def iterate(
             else:
                 if has_forecast(rule):
                     begin_forecast(form, player, state)
-                regret, strategy, memory = state.regret, state.strategy, state.memory
-                value, forecast = state.value, state.forecast
                 ascend(
                     form,
                     player,
@@ -136,7 +137,6 @@ def iterate(
                     hands,
                     locks,
                 )
-                reach, average = state.reach, state.cumulative
                 forward(form, player, 0, hands, weight, strategy, reach, average, tile)
 
 
