@@ -65,7 +65,10 @@ def compile_game(
         if cut is not None and cut is not False:
             if not isinstance(rules, PublicTreeGame):
                 raise ValueError(f"{name} is no game of private hands: it cannot be cut")
-            return cut_game.compile_rules(rules, name, own, cut=cut, symmetric=symmetry)
+            found_by = name if isinstance(source, str) else None
+            return cut_game.compile_rules(
+                rules, name, own, cut=cut, symmetric=symmetry, source=found_by
+            )
         if isinstance(rules, PublicTreeGame):
             return public_game.compile_rules(rules, name, own, symmetry=symmetry)
         walked = histories.walk(rules, own)

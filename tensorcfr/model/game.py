@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from .arrays import (
     SequenceForm,
     named_arrays,
 )
+from .chunks import ChunkedForm
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
 from .labels import EitherSpelling, InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
 
@@ -73,6 +74,9 @@ class CompiledGame:
     """What the payoffs in the arrays are multiples of, in the game's own unit: 1, or a power of two
     where payoffs would be beyond what sums of floats can hold.  Whatever is shown is in the game's
     own unit."""
+
+    chunks: ClassVar[ChunkedForm | None] = None
+    """The game in chunks, if it was cut; then flat arrays are made when they are asked for."""
 
     @property
     def n_players(self) -> int:

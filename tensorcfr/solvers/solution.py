@@ -11,6 +11,7 @@ from typing import Annotated, Any, BinaryIO
 from .._util.arguments import Limit, Where, checked
 from ..algorithms import Record
 from ..evaluation import Evaluation
+from ..model.arguments import Compiled
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
@@ -185,22 +186,27 @@ class Solution:
         cls,
         path: Annotated[str | Path | BinaryIO, Where(files=True)],
         *,
+        game: Compiled | None = None,
         memory_limit: Limit = None,
     ) -> Solution:
         """Read a solution that :meth:`save` wrote; it can be gone on from, to the same bits.
 
         Args:
             path: The file; or a file that is open for reading bytes.
+            game: The game that the file must be of, which the solution then has; needed for games
+                in chunks that are not built in.
             memory_limit: Bytes that reading and checking may take; by default the free memory.
 
         Raises:
             FileNotFoundError: There is no such file; other errors of the system likewise.
             ValueError: The file is no solution, of a newer version, or damaged; says which.
             FileSizeError: It takes more memory than there is; a ValueError, too.
+            UnknownGameError: The file is of a game in chunks that is not built in, and ``game`` is
+                not given; a ValueError, too.
         """
         from .solution_file import read_solution
 
-        return read_solution(path, memory_limit)
+        return read_solution(path, game, memory_limit)
 
     def summary(self) -> str:
         """A short text: game, algorithm, why it ended, value, exploitability."""

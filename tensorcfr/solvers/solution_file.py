@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algorithms import Record, from_dict
 from ..evaluation import Evaluation
-from ..invariants.strategies import wrong_state, wrong_strategy
+from ..invariants.strategies import wrong_strategy
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
@@ -38,7 +38,6 @@ from ..storage.fields import (
 )
 from ..storage.fields import text as text_of
 from ..storage.game import pack_game, unpack_game
-from .base import form_for
 from .kinds import solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
@@ -81,7 +80,9 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
     if solution.locks:
         header["locks"] = {label: solution.locks[label] for label in solution.locks}
     arrays = pack_game(solution.game)
-    arrays["solution/policy"] = solution.policy.probabilities
+    kind = solver_class(solution.algorithm, solution.game)
+    if kind is None or not kind.policy_is_in_state:
+        arrays["solution/policy"] = solution.policy.probabilities
     if solution.best is not None:
         header["best"] = {
             "kind": solution.best.kind,
@@ -89,17 +90,19 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
             **_pack_evaluation(solution.best.evaluation),
         }
         arrays["solution/best"] = solution.best.policy.probabilities
-    if (kind := solver_class(solution.algorithm, solution.game)) is not None:
+    if kind is not None:
         arrays |= {f"solution/{name}": a for name, a in kind.kept(solution.state).items()}
     return header, arrays
 
 
-def read_solution(path: Source, memory_limit: int | None = None) -> Solution:
+def read_solution(
+    path: Source, game: CompiledGame | None = None, memory_limit: int | None = None
+) -> Solution:
     """What :meth:`Solution.load` does."""
     header, arrays = read_arrays(path, "solution", memory_limit=memory_limit)
     with says_where(path):
         refuse_others(arrays, ("game/", "solution/"))
-        return unpack_solution(header, arrays)
+        return unpack_solution(header, arrays, known=game, memory_limit=memory_limit)
 
 
 def solution_header(n_players: int) -> tuple[Fields, Fields]:
@@ -124,13 +127,20 @@ def solution_header(n_players: int) -> tuple[Fields, Fields]:
     return required, optional
 
 
-def unpack_solution(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Solution:
-    """The solution of a header and arrays.
+def unpack_solution(
+    header: dict[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    *,
+    known: CompiledGame | None = None,
+    memory_limit: int | None = None,
+) -> Solution:
+    """The solution of a header and arrays; for the others see
+    :func:`tensorcfr.storage.game.unpack_game`.
 
     Raises:
         ValueError: Something is missing, unknown or wrong; says what.
     """
-    game = unpack_game(arrays, header["version"])
+    game = unpack_game(arrays, header["version"], known=known, memory_limit=memory_limit)
     said = read_header(header, game.n_players)
     algorithm = said["algorithm"]
     locks = Locks(game, said.get("locks", {}))
@@ -143,8 +153,16 @@ def unpack_solution(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) ->
             iteration=of_best["iteration"],
             kind=of_best["kind"],
         )
-    policy = _policy(game, given, "solution/policy")
-    state = _state(game, algorithm, locks, given)
+    kind = solver_class(algorithm, game)
+    state = None
+    if kind is not None:
+        state = kind.restore(game, algorithm, _Kept(given), locks)
+        if wrong := kind.wrong_state(game, algorithm, state, locks):
+            raise ValueError(f"the solver's {wrong}")
+    if kind is not None and kind.policy_is_in_state:
+        policy = kind.policy_of(game, state, locks)
+    else:
+        policy = _policy(game, given, "solution/policy")
     given.refuse_rest()
     return Solution(
         game=game,
@@ -230,17 +248,6 @@ def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
     if wrong := wrong_strategy(game.form, policy.probabilities):
         raise ValueError(f"array {key!r}: {wrong}")
     return policy
-
-
-def _state(game: CompiledGame, algorithm: Record, locks: Locks, given: Taken) -> Any:
-    """The arrays that a solver goes on from; None after the linear program."""
-    kind = solver_class(algorithm, game)
-    if kind is None:
-        return None
-    state = kind.restore(game, algorithm, _Kept(given), locks)
-    if wrong := wrong_state(form_for(game, algorithm, locks), state):
-        raise ValueError(f"the solver's {wrong}")
-    return state
 
 
 class _Kept(Mapping[str, np.ndarray]):

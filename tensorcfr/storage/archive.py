@@ -30,7 +30,7 @@ import numpy as np
 
 from .._util.files import replacing
 from .._util.memory import free_memory
-from ..errors import FileSizeError
+from ..errors import FileSizeError, UnknownGameError
 from .fields import Fields, read_fields, text, whole
 
 FORMAT = "tensorcfr"
@@ -153,6 +153,8 @@ def says_where(source: Source) -> Iterator[None]:
         yield
     except FileSizeError:
         raise
+    except UnknownGameError as error:
+        raise UnknownGameError(f"{name_of(source)}: {error}") from error
     except ValueError as error:
         raise ValueError(f"{name_of(source)} is damaged: {error}") from error
 
