@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._util.arguments import brief
+from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
 from ..model.game import CompiledGame
 from ..model.policy import SUM_TOLERANCE, Policy, suggest_label
@@ -159,8 +160,8 @@ def policy_of_rows(
         given[sequence] = True
         try:
             probabilities[sequence] = float(number)
-        except (TypeError, ValueError):
-            raise ValueError(f"{name_row(place)}: {number!r} is not a probability") from None
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{name_row(place)}: {brief(number)} is not a probability") from None
     _check_distributions(game, probabilities, given)
     return Policy(game, probabilities)
 
@@ -260,13 +261,18 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
                 _column(file.schema_arrow.names, name, str(path))
             batches = file.iter_batches(columns=names)
             return policy_of_rows(game, _arrow_rows(batches), lambda row: f"{path}: row {row}")
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError, KeyError) as error:
+        # An error of the system has a number; the library raises its own OSErrors for damage.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise ValueError(f"cannot read {path}: {error}") from error
 
 
 def _arrow_rows(batches: Iterable[Any]) -> Iterator[Row]:
     row = 0
     for batch in batches:
+        # The library trusts the indices of dictionaries in a file.
+        batch.validate(full=True)
         columns = [_values(batch.column(name)) for name in ("infoset", "action", PROBABILITY)]
         for label, action, number in zip(*columns, strict=True):
             yield row, label, action, number
@@ -281,15 +287,26 @@ def _values(column: Any) -> list[Any]:
     return [None if code is None else labels[code] for code in column.indices.to_pylist()]
 
 
+DIGEST_DTYPE = "U64"
+"""Dtype of the digest beside a policy: a text of 64 hexadecimal digits."""
+
+
 def _read_npz(game: CompiledGame, path: Path) -> Policy:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            probabilities, digest = arrays[PROBABILITY], str(arrays["digest"])
-    except (KeyError, ValueError, EOFError) as error:
-        raise ValueError(f"cannot read {path}: {error}") from error
-    if digest != game.digest:
+    with open(path, "rb") as file:
+        members = list_members(file, str(path), PLAIN | {DIGEST_DTYPE})
+        if set(members) != {PROBABILITY, "digest"}:
+            raise ValueError(f"{path} holds no policy: its arrays are {', '.join(members)}")
+        arrays = {key: read_member(file, member, str(path)) for key, member in members.items()}
+    if arrays["digest"].shape or str(arrays["digest"]) != game.digest:
         raise ValueError(f"{path}: the policy is for another game than {game.name}")
-    return Policy(game, probabilities)
+    try:
+        policy = Policy(game, arrays[PROBABILITY])
+        if (policy.probabilities[game.form.player_sequences[:-1]] != 1.0).any():
+            raise ValueError("an empty sequence has another probability than 1")
+        _check_distributions(game, policy.probabilities, np.ones(game.n_sequences, dtype=bool))
+        return policy
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {
