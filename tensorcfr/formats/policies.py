@@ -99,7 +99,7 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
     if isinstance(source, (str, Path)):
         if len(str(source)) > LONGEST_PATH or Path(source).suffix[1:] not in FORMATS:
             raise ValueError(
-                f"the policy must be the path of a file in {', '.join(FORMATS)}, not {brief(source)}"
+                f"the policy must be the path of a file, {', '.join(FORMATS)}, not {brief(source)}"
             )
         return read_policy(game, source)
     modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}

@@ -179,7 +179,7 @@ def test_damaged_parquet(tmp_path: Path) -> None:
     for index in (-1, 7):
         column = pa.DictionaryArray.from_arrays(pa.array([0, index]), pa.array(["J"]), safe=False)
         table = pa.table({"infoset": column, "action": ["bet", "pass"], "probability": [1.0, 0.0]})
-        with pytest.raises(ValueError, match="out of bounds|bounds"):
+        with pytest.raises(ValueError, match="bounds"):
             find_policy(game, table)
 
 
