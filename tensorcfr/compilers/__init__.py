@@ -1,4 +1,4 @@
-"""Compilers: from rules to flat arrays, once."""
+"""Compilers: convert rules to flat arrays."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def compile_game(
               ``pygambit.Game``;
             * a game of OpenSpiel, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
               ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``).
-        symmetry: Whether infosets that the payoffs cannot tell apart (suits renamed, say) are
-            solved as one; the solution is one of the whole game in any case.
+        symmetry: Whether to merge infosets with indistinguishable payoffs (hands that differ only
+            in suits, say) for solving; solutions are of the whole game in any case.
         memory_limit: Bytes that compiling may take; by default the machine's free memory.
-        cut: For games of private hands between two players, whether the public tree is cut into
-            chunks, which takes less memory: True for where the caches of this machine say, a number
-            of public steps, or the public labels of the nodes below which everything is a chunk.
+        cut: For games of private hands between two players: whether to cut the public tree into
+            chunks, which takes less memory.  True cuts by the cache sizes of this machine; a number
+            of public steps and a set of public labels say where to cut.
         parameters: Parameters of a built-in game.
 
     Returns:
@@ -53,8 +53,8 @@ def compile_game(
             the history or infoset.
         FormatError: A file is not in its format; names file, line and column.
         ImperfectRecallError: A player forgets an own action.
-        MemoryLimitError: The game needs more than ``memory_limit``; says both figures.
-        MissingExtraError: OpenSpiel is asked for and not installed; says what installs it.
+        MemoryLimitError: The game needs more than ``memory_limit``; gives both figures.
+        MissingExtraError: OpenSpiel or pygambit is not installed; names the extra.
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
@@ -74,8 +74,11 @@ def compile_game(
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """No garbage collection: a walk makes millions of objects and no cycles, and the search for
-    cycles would double its time."""
+    """Pause garbage collection.
+
+    Visiting a game makes millions of objects without cycles; the search for cycles would double
+    the time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
