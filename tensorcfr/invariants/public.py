@@ -27,7 +27,7 @@ class PublicReader(Reader):
 
     @cached_property
     def alive(self) -> np.ndarray:
-        """Deals of positive probability by row of the weight table, bool (weights, hands, hands)."""
+        """Deals of positive probability by weight row, bool (weights, hands, hands)."""
         return self.public.alive
 
     @cached_property
