@@ -8,12 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import Flag, Limit, checked
+from .._util.arguments import EXACT, AnyOf, Flag, Limit, Several, Text, Whole, checked
 from .._util.memory import budget, free_memory
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..rules import Game, PublicTreeGame
 from . import cut_game, histories, public_game, walked_game
+
+LONGEST_LABEL = 10_000
+"""Characters of a public label at which to cut, at most."""
+CUT = AnyOf(
+    (Flag(), Whole(0, EXACT), Several(Text(LONGEST_LABEL), alone=True)),
+    "True, public steps from 0, or public labels",
+)
 
 
 @checked()
@@ -22,7 +29,7 @@ def compile_game(
     *,
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
-    cut: cut_game.CutLike | None = None,
+    cut: Annotated[cut_game.CutLike | None, CUT] = None,
     **parameters: Any,
 ) -> CompiledGame:
     """Compile a game into flat arrays.

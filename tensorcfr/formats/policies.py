@@ -76,8 +76,8 @@ def read_policy(game: CompiledGame, path: str | Path, format: str | None = None)
     return FORMATS[find_format(path, format, FORMATS)](game, path)
 
 
-def find_policy(game: CompiledGame, source: Any) -> Policy:
-    """The policy that a source says; every function that takes a policy takes these.
+def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy:
+    """The policy of a source; every function that takes a policy takes these sources.
 
     Args:
         game: The game.
@@ -85,6 +85,7 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
             a file, see :func:`read_policy`; a table of pandas or pyarrow with the columns
             ``infoset``, ``action`` and ``probability``; a policy of OpenSpiel; a mixed behaviour
             profile of pygambit.
+        name: The name of the argument in errors.
 
     Raises:
         TypeError: This is no source of a policy.
@@ -92,14 +93,14 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
     """
     if isinstance(source, Policy):
         if source.game is not game and source.game.digest != game.digest:
-            raise ValueError(f"the policy is for {source.game.name}, not for {game.name}")
+            raise ValueError(f"{name} is for {source.game.name}, not for {game.name}")
         return source
     if isinstance(source, Mapping):
         return Policy.from_mapping(game, source)
     if isinstance(source, (str, Path)):
         if len(str(source)) > LONGEST_PATH or Path(source).suffix[1:] not in FORMATS:
             raise ValueError(
-                f"the policy must be the path of a file, {', '.join(FORMATS)}, not {brief(source)}"
+                f"{name} must be the path of a file, {', '.join(FORMATS)}, not {brief(source)}"
             )
         return read_policy(game, source)
     modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}
@@ -107,7 +108,7 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
         if library in modules:
             return read(game, source)
     raise TypeError(
-        f"a policy is a Policy, a mapping of infosets to actions to probabilities, a file, a "
+        f"{name} must be a Policy, a mapping of infosets to actions to probabilities, a file, a "
         f"table, or a policy of OpenSpiel or pygambit, not {brief(source)}"
     )
 
