@@ -1,7 +1,7 @@
-"""Pictures; the extra ``tensorcfr[plot]``.
+"""Pictures of solves and strategies; the extra ``tensorcfr[plot]``.
 
 :func:`convergence` draws single solves, :func:`sweep_curves` a sweep, :func:`kuhn_stages` and
-:func:`strategy_chart` strategies.  All return the figure and show nothing.
+:func:`strategy_chart` strategies.  All of them return a figure without showing it.
 """
 
 from .charts import find_node, is_kuhn, kuhn_stages, public_nodes, strategy_chart

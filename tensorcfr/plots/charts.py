@@ -1,4 +1,4 @@
-"""Strategies as pictures: Kuhn's four decisions, and hands by actions at any public node."""
+"""Draw strategies: the four decisions of Kuhn poker, and hands by actions at a public node."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 START = "start"
-"""Name of the public node at which nothing has been done yet."""
+"""Name of the public node before any action."""
 
 NEVER = 5e-4
-"""Own reach below which an infoset counts as one that the player's own strategy avoids."""
+"""Own reach below which the player's own strategy counts as avoiding an infoset."""
 
 FEW_CARDS = 6
-"""Up to so many cards there is room to write "<.01" below a bar."""
+"""Largest number of cards for which "<.01" fits below a bar."""
 
 KUHN_STAGES = {
     START: "player 0 opens",
@@ -41,24 +41,24 @@ KUHN_STAGES = {
 
 @dataclass(frozen=True)
 class PublicNode:
-    """The infosets that differ in the private hand alone."""
+    """Infosets that differ only in the private hand."""
 
     name: str
-    """The public part of their labels; :data:`START` where it is empty."""
+    """The public part of their labels; :data:`START` if it is empty."""
     player: int
-    """Who acts."""
+    """The acting player."""
     actions: tuple[str, ...]
     hands: tuple[str, ...]
-    """The private hand of each infoset; empty where the label begins with none."""
+    """The private hand of each infoset; an empty text if the label does not begin with one."""
     infosets: tuple[int, ...]
 
 
 def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
-    """The public nodes of a game by name, those of player 0 first.
+    """The public nodes of a game by name, nodes of player 0 first.
 
-    In games of private hands and a public tree an infoset's label is the hand and what is
-    public; a hand is recognised as the longest chance outcome that the label begins with.  Where
-    there is none, every infoset is a public node by itself.
+    In games of private hands and a public tree, an infoset label is the hand and a public part.
+    The hand is the longest chance outcome at the beginning of the label.  An infoset whose label
+    begins with no outcome is a public node by itself.
     """
     rank = {str(label): place for place, label in enumerate(game.outcome_labels)}
     lengths = sorted(set(map(len, rank)), reverse=True)
@@ -85,7 +85,7 @@ def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
 
 
 def is_kuhn(game: CompiledGame) -> bool:
-    """Whether :func:`kuhn_stages` can draw this game: two players, one bet, any deck."""
+    """Whether :func:`kuhn_stages` can draw the game: Kuhn poker for two players with any deck."""
     nodes = public_nodes(game)
     return game.n_players == 2 and (
         {name: node.actions for name, node in nodes.items()}
@@ -94,22 +94,22 @@ def is_kuhn(game: CompiledGame) -> bool:
 
 
 def kuhn_stages(solution: Solution | Policy, *, path: str | Path | None = None) -> Figure:
-    """The four decisions of two-player Kuhn poker: the probability of betting, by card.
+    """Draw the four decisions of two-player Kuhn poker: the probability of betting, by card.
 
-    With three cards the equilibria are known (H. W. Kuhn, "A simplified two-person poker", 1950)
-    and drawn in: player 1 has one, player 0 a family with ``alpha`` between 0 and 1/3, the
-    probability of opening with a bet on the jack.
+    For three cards the picture shows all equilibria (H. W. Kuhn, "A simplified two-person poker",
+    1950): one strategy of player 1, and a family of strategies of player 0.  The parameter of the
+    family is ``alpha`` between 0 and 1/3, the probability of opening with a bet on the jack.
 
     Args:
-        solution: A solution or a policy of two-player Kuhn poker, any deck.
-        path: File to write the picture to; its ending says the format.
+        solution: A solution or a policy of two-player Kuhn poker with any deck.
+        path: File for the picture; its suffix gives the format.
 
     Returns:
-        The figure; nothing is shown.
+        The figure, not shown.
 
     Raises:
-        ValueError: It is another game, or the ending of ``path`` is no picture format.
-        MissingExtraError: Matplotlib is missing; says what installs it.
+        ValueError: The game is another one, or the suffix of ``path`` is no picture format.
+        MissingExtraError: Matplotlib is not installed; names the extra.
     """
     if path is not None:
         check_format(path)
@@ -156,7 +156,7 @@ _SMALL = {"ha": "center", "va": "top", "fontsize": 8.0, "color": "#333333"}
 
 
 def _percent(probability: float) -> str:
-    """Two decimals; what is not quite 0 or 1 does not pass for it."""
+    """Two decimals; a number near 0 or 1 is not rounded to it."""
     if 0 < probability < 0.005:
         return "<.01"
     if 0.995 <= probability < 1 - 1e-9:
@@ -165,7 +165,7 @@ def _percent(probability: float) -> str:
 
 
 def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
-    """The equilibrium with a given ``alpha``: the probability of betting on J, Q, K, by stage."""
+    """The equilibrium of a given ``alpha``: probabilities of betting with J, Q, K, by stage."""
     third = 1 / 3
     return {
         START: (alpha, 0.0, 3 * alpha),
@@ -176,7 +176,7 @@ def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
 
 
 def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
-    """All equilibria as brackets, and the member of the family nearest to a strategy."""
+    """Draw all equilibria as brackets, and the equilibrium nearest to a strategy as diamonds."""
     least, most = _family(0.0)[stage], _family(1 / 3)[stage]
     member = _family(min(max(alpha, 0.0), 1 / 3))[stage]
     half = width / 2 + 0.06
@@ -191,7 +191,7 @@ def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
 
 
 def _explain(figure: Figure, bars: Artist) -> None:
-    """What the signs mean."""
+    """Draw the legend."""
     from matplotlib.lines import Line2D
 
     alpha = "\N{GREEK SMALL LETTER ALPHA}"
@@ -217,24 +217,24 @@ def _explain(figure: Figure, bars: Artist) -> None:
 def strategy_chart(
     solution: Solution | Policy, node: str = START, *, path: str | Path | None = None
 ) -> Figure:
-    """Hands by actions at a public node, as a heat map with numbers.
+    """Draw hands by actions at a public node, as a heat map with numbers.
 
-    Beside each hand stands the player's own reach: how probable the player's own strategy makes
-    it to come here with that hand.  Where it is 0, what the strategy says was never used; these
-    rows are grey.
+    The number to the right of each hand is the player's own reach: the probability that the
+    player's own strategy leads to the node with this hand.  Rows of reach 0 are grey, because the
+    player never uses their probabilities.
 
     Args:
         solution: A solution or a policy.
-        node: Name of the public node, the public part of the infoset labels: ``"rr"`` in
-            Leduc; ``"start"`` is where nothing has been done.  :func:`public_nodes` lists them.
-        path: File to write the picture to; its ending says the format.
+        node: Name of the public node, the public part of its infoset labels: ``"rr"`` in
+            Leduc, ``"start"`` before any action.  :func:`public_nodes` lists the names.
+        path: File for the picture; its suffix gives the format.
 
     Returns:
-        The figure; nothing is shown.
+        The figure, not shown.
 
     Raises:
-        ValueError: There is no such node, or the ending of ``path`` is no picture format.
-        MissingExtraError: Matplotlib is missing; says what installs it.
+        ValueError: The node does not exist, or the suffix of ``path`` is no picture format.
+        MissingExtraError: Matplotlib is not installed; names the extra.
     """
     if path is not None:
         check_format(path)
@@ -246,10 +246,10 @@ def strategy_chart(
 
 
 def find_node(game: CompiledGame, name: str) -> PublicNode:
-    """The public node of that name.
+    """The public node of a given name.
 
     Raises:
-        ValueError: There is none; suggests a near one, or says what they look like.
+        ValueError: The node does not exist; suggests similar names, or lists some names.
     """
     nodes = public_nodes(game)
     wanted = name.strip() or START
@@ -263,7 +263,7 @@ def find_node(game: CompiledGame, name: str) -> PublicNode:
 
 
 def _own_reach(policy: Policy) -> np.ndarray:
-    """float64 (infosets,): how probable each owner's own strategy makes it to come there."""
+    """Own reach of each infoset under its player's strategy, float64 (infosets,)."""
     form = policy.game.form
     reach = np.empty(policy.game.n_sequences)
     realization_plan(form, policy.probabilities, reach)
@@ -277,7 +277,7 @@ def _heat_map(
     reach: np.ndarray,
     path: str | Path | None,
 ) -> Figure:
-    """Rows are hands, columns actions; darker is more probable."""
+    """Draw a table of hands (rows) by actions (columns); darker cells are more probable."""
     hands, actions = table.shape
     longest = max(map(len, node.actions))
     cell = max(0.62, 0.085 * longest)
@@ -321,7 +321,7 @@ def _heat_map(
 
 
 def _caption(solution: Solution | Policy) -> str:
-    """Whose strategy it is, and how good."""
+    """Origin and exploitability of a strategy."""
     if isinstance(solution, Policy):
         return f"{solution.game.name}."
     return (
