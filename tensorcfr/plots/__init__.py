@@ -4,7 +4,8 @@
 :func:`strategy_chart` strategies.  All return the figure and show nothing.
 """
 
-from .charts import find_node, is_kuhn, kuhn_stages, public_nodes, strategy_chart
+from ..analysis.public_nodes import find_node, public_nodes
+from .charts import is_kuhn, kuhn_stages, strategy_chart
 from .convergence import convergence
 from .style import check_format
 from .sweeps import sweep_curves

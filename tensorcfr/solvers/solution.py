@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
-from .._util.arguments import Limit, Where, checked
+from .._util.arguments import Flag, Limit, Where, checked
 from ..algorithms import Record
 from ..evaluation import Evaluation
+from ..evaluation.metrics import meaning_of_exploitability
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
@@ -30,6 +31,7 @@ class Status(enum.Enum):
     TIME_LIMIT = "reached the time limit"
     NODES = "touched the nodes asked for"
     INTERRUPTED = "interrupted"
+    STOPPED = "stopped by the progress hook"
     EXACT = "solved exactly"
 
 
@@ -155,7 +157,10 @@ class Solution:
     @cached_property
     def _nodes(self) -> tuple[int, int]:
         kind = solver_class(self.algorithm, self.game)
-        return (0, 0) if kind is None else kind.count_nodes(self.game, self.state, self.iterations)
+        if kind is not None:
+            return kind.count_nodes(self.game, self.state, self.iterations)
+        last = self.trace[-1] if self.trace else None
+        return (last.nodes_touched, last.decision_nodes_touched) if last else (0, 0)
 
     @cached_property
     def last_policy(self) -> Policy:
@@ -186,12 +191,16 @@ class Solution:
         path: Annotated[str | Path | BinaryIO, Where(files=True)],
         *,
         memory_limit: Limit = None,
+        registered: Annotated[bool, Flag()] = True,
     ) -> Solution:
         """Read a solution that :meth:`save` wrote; it can be gone on from, to the same bits.
 
         Args:
             path: The file; or a file that is open for reading bytes.
             memory_limit: Bytes that reading and checking may take; by default the free memory.
+            registered: Whether the algorithm must be registered.  If not, a solution by an
+                algorithm that is not is read without its state: it can be looked at, evaluated and
+                exported, and not gone on from.
 
         Raises:
             FileNotFoundError: There is no such file; other errors of the system likewise.
@@ -200,7 +209,7 @@ class Solution:
         """
         from .solution_file import read_solution
 
-        return read_solution(path, memory_limit)
+        return read_solution(path, memory_limit, registered=registered)
 
     def summary(self) -> str:
         """A short text: game, algorithm, why it ended, value, exploitability."""
@@ -215,6 +224,7 @@ class Solution:
             f"  value {values}\n"
             f"  exploitability {settled(self.exploitability):.6g} "
             f"(nash_conv {settled(self.nash_conv):.6g}){best}"
+            + (f"\n  {meaning}" if (meaning := meaning_of_exploitability(self.game)) else "")
         )
 
     def __str__(self) -> str:

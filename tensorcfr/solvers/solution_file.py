@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import Record, from_dict
+from ..algorithms import ALGORITHMS, Record, from_dict
+from ..algorithms.registry import Unregistered
 from ..evaluation import Evaluation
 from ..invariants.strategies import wrong_state, wrong_strategy
 from ..model.game import CompiledGame
@@ -94,12 +95,14 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def read_solution(path: Source, memory_limit: int | None = None) -> Solution:
+def read_solution(
+    path: Source, memory_limit: int | None = None, *, registered: bool = True
+) -> Solution:
     """What :meth:`Solution.load` does."""
     header, arrays = read_arrays(path, "solution", memory_limit=memory_limit)
     with says_where(path):
         refuse_others(arrays, ("game/", "solution/"))
-        return unpack_solution(header, arrays)
+        return unpack_solution(header, arrays, registered=registered)
 
 
 def solution_header(n_players: int) -> tuple[Fields, Fields]:
@@ -124,14 +127,21 @@ def solution_header(n_players: int) -> tuple[Fields, Fields]:
     return required, optional
 
 
-def unpack_solution(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Solution:
+def unpack_solution(
+    header: dict[str, Any], arrays: Mapping[str, np.ndarray], *, registered: bool = True
+) -> Solution:
     """The solution of a header and arrays.
+
+    Args:
+        header: The header.
+        arrays: The arrays.
+        registered: Whether its algorithm must be registered.
 
     Raises:
         ValueError: Something is missing, unknown or wrong; says what.
     """
     game = unpack_game(arrays, header["version"])
-    said = read_header(header, game.n_players)
+    said = read_header(header, game.n_players, registered=registered)
     algorithm = said["algorithm"]
     locks = Locks(game, said.get("locks", {}))
     given = Taken(arrays, "solution/")
@@ -144,8 +154,10 @@ def unpack_solution(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) ->
             kind=of_best["kind"],
         )
     policy = _policy(game, given, "solution/policy")
-    state = _state(game, algorithm, locks, given)
-    given.refuse_rest()
+    state = None
+    if not isinstance(algorithm, Unregistered):  # Its rule says what the arrays must be.
+        state = _state(game, algorithm, locks, given)
+        given.refuse_rest()
     return Solution(
         game=game,
         algorithm=algorithm,
@@ -161,14 +173,16 @@ def unpack_solution(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) ->
     )
 
 
-def read_header(header: dict[str, Any], n_players: int) -> dict[str, Any]:
+def read_header(
+    header: dict[str, Any], n_players: int, *, registered: bool = True
+) -> dict[str, Any]:
     """The values of a solution's header, checked; algorithm and trace as what they describe.
 
     Raises:
         ValueError: One is missing, unknown or wrong; names it.
     """
     said = read_fields(header, *solution_header(n_players))
-    said["algorithm"] = _algorithm(said["algorithm"])
+    said["algorithm"] = _algorithm(said["algorithm"], registered=registered)
     said["trace"] = tuple(TracePoint(**point) for point in said["trace"])
     _check_trace(said["trace"], said["iterations"])
     if "best" in said and said["best"]["iteration"] > said["iterations"]:
@@ -190,10 +204,12 @@ def _check_trace(trace: tuple[TracePoint, ...], iterations: int) -> None:
             )
 
 
-def _algorithm(said: Any) -> Record:
+def _algorithm(said: Any, *, registered: bool = True) -> Record:
     """The algorithm that a header describes, in full."""
     if not isinstance(said, dict):
         raise ValueError("header.algorithm is no object")
+    if not registered and isinstance(name := said.get("name"), str) and name not in ALGORITHMS:
+        return Unregistered(name, said)
     try:
         algorithm = from_dict(said)
         described = algorithm.to_dict()
