@@ -134,7 +134,7 @@ def find_algorithm(algorithm: str | Record) -> Record:
 
 @dataclass(frozen=True)
 class Unregistered(Record):
-    """An algorithm that a file names and nobody has registered here: it can be told, and not run."""
+    """An algorithm that a file names and nobody has registered here: it can be named, not run."""
 
     name: str
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)

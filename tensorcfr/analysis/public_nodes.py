@@ -192,8 +192,8 @@ def find_node(game: CompiledGame, name: str) -> PublicNode:
     nodes = public_nodes(game)
     if wanted in nodes:
         return nodes[wanted]
-    some = list(nodes)[:MOST_LISTED]
+    listed = list(nodes)[:MOST_LISTED]
     hint = suggest(wanted, nodes)
     if hint.startswith("there are"):
-        hint = f"there are, among {len(nodes):,}: {', '.join(map(repr, some))}"
+        hint = f"there are, among {len(nodes):,}: {', '.join(map(repr, listed))}"
     raise ValueError(f"{game.name} has no public node {name!r}; {hint}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import typer
 from rich.console import Console
@@ -45,6 +47,26 @@ def progress_bar(total: float | None = None) -> Iterator[Callable[..., None]]:
         disable=not console.is_terminal,
     ) as bar:
         yield partial(bar.update, bar.add_task("compiling", total=total, figures=""))
+
+
+@contextmanager
+def log_to(path: Path | None) -> Iterator[None]:
+    """Append what the library logs to a file, if there is one; each line is written at once."""
+    if path is None:
+        yield
+        return
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger(__name__.partition(".")[0])
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
+        handler.close()
 
 
 @contextmanager

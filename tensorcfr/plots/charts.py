@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ NEVER = 5e-4
 FEW_CARDS = 6
 """Up to so many cards there is room to write "<.01" below a bar."""
 
+MOST_OF_KUHN = 10_000
+"""Infosets of a game that is compared with Kuhn poker, at most."""
+
 KUHN_STAGES = {
     START: "player 0 opens",
     "p": "player 1, facing a check",
@@ -37,10 +40,11 @@ KUHN_STAGES = {
 
 def is_kuhn(game: CompiledGame) -> bool:
     """Whether :func:`kuhn_stages` can draw this game: two players, one bet, any deck."""
+    if game.n_players != 2 or game.n_infosets > MOST_OF_KUHN:
+        return False
     nodes = public_nodes(game)
-    return game.n_players == 2 and (
-        {name: node.actions for name, node in nodes.items()}
-        == dict.fromkeys(KUHN_STAGES, ("pass", "bet"))
+    return {name: node.actions for name, node in nodes.items()} == dict.fromkeys(
+        KUHN_STAGES, ("pass", "bet")
     )
 
 
@@ -65,7 +69,8 @@ def kuhn_stages(
         The figure; nothing is shown.
 
     Raises:
-        ValueError: It is another game, there are not four axes, or the ending of ``path`` is no picture format.
+        ValueError: It is another game, there are not four axes, or the ending of ``path`` is no
+            picture format.
         MissingExtraError: Matplotlib is missing; says what installs it.
     """
     if path is not None:
@@ -81,7 +86,7 @@ def kuhn_stages(
     cards = nodes[START].hands
     if ax is None:
         figure = new_figure(max(8.8, 1.1 * len(cards)), 3.9)
-        panels: Sequence[Axes] = list(figure.subplots(1, 4, sharey=True))
+        panels: list[Any] = list(figure.subplots(1, 4, sharey=True))
     else:
         panels = list(np.ravel(np.asarray(ax, dtype=object)))
         if len(panels) != len(KUHN_STAGES):
@@ -116,7 +121,7 @@ def kuhn_stages(
     return figure
 
 
-_SMALL = {"ha": "center", "va": "top", "fontsize": 8.0, "color": "#333333"}
+_SMALL: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 8.0, "color": "#333333"}
 
 
 def _percent(probability: float) -> str:
