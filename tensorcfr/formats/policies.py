@@ -96,8 +96,10 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
     if isinstance(source, Mapping):
         return Policy.from_mapping(game, source)
     if isinstance(source, (str, Path)):
-        if len(str(source)) > LONGEST_PATH:
-            raise ValueError(f"the policy must be the path of a file, not {brief(source)}")
+        if len(str(source)) > LONGEST_PATH or Path(source).suffix[1:] not in FORMATS:
+            raise ValueError(
+                f"the policy must be the path of a file, {', '.join(FORMATS)}, not {brief(source)}"
+            )
         return read_policy(game, source)
     modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     for library, read in LIBRARIES.items():
