@@ -54,7 +54,7 @@ class PublicPlaces:
         self.public = game.public
         self.tree = game.public.tree
         self.places = InfosetPlaces(game.public, game.form)
-        self.hands = hand_names(game)
+        self.hands, self.order = named_hands(game)
 
     def decides(self, node: int) -> bool:
         """Whether somebody acts at a public node that some deal gets to."""
@@ -71,7 +71,8 @@ class PublicPlaces:
         tree, form = self.tree, self.game.form
         player = int(tree.player[node])
         mask = form.hand_rank[form.bucket_mask[int(tree.bucket[node])]]
-        held = np.flatnonzero(np.diff(mask[: len(self.hands[player]) + 1]))
+        order = self.order[player]
+        held = order[np.diff(mask)[order] > 0]
         infosets = self.places.infosets(np.full(len(held), node), held)
         return PublicNode(
             name=self.name(node) if name is None else name,
@@ -95,34 +96,66 @@ class PublicPlaces:
         return None
 
 
-def hand_names(game: CompiledGame) -> tuple[tuple[str, ...], ...]:
-    """Labels of each player's hands.
+def named_hands(
+    game: CompiledGame,
+) -> tuple[tuple[tuple[str, ...], ...], tuple[np.ndarray, ...]]:
+    """Labels of each player's hands, and the order in which to show them.
 
-    Hands that were found in histories are named by the chance outcomes that all their deals share;
-    by number where there is no such outcome, or where it does not tell them apart.
+    Hands that were found in histories are named by the chance outcomes that all their deals share,
+    without what all these names begin with; by number where there is no such outcome, or where it
+    does not tell them apart.
+
+    Returns:
+        For each player the labels by hand, and int64 (hands,): the hands in order.
     """
     assert game.public is not None
+    hands = game.public.hands
+    as_they_are = tuple(np.arange(len(own)) for own in hands)
     if game.histories is None:
-        return game.public.hands
+        return hands, as_they_are
+    names, orders = [], []
+    for player, numbers in enumerate(hands):
+        shared = _shared_outcomes(game, player)
+        own = [
+            " ".join(game.outcome_labels[c] for c in shared.get(h, ())) for h in range(len(numbers))
+        ]
+        differ = len(set(own)) == len(own) and all(own)
+        names.append(tuple(_without_prefix(own)) if differ else numbers)
+        by_outcome = sorted((shared.get(hand, ()), hand) for hand in range(len(own)))
+        order = np.array([hand for _, hand in by_outcome])
+        orders.append(order if differ else as_they_are[player])
+    return tuple(names), tuple(orders)
+
+
+def _shared_outcomes(game: CompiledGame, player: int) -> dict[int, tuple[int, ...]]:
+    """The chance outcomes that all deals of a hand have in the same place, by hand."""
+    assert game.histories is not None
+    assert game.public is not None
     tree, public = game.histories, game.public.tree
     places = InfosetPlaces(game.public, game.form)
-    names: list[tuple[str, ...]] = []
-    for player, numbers in enumerate(game.public.hands):
-        found: dict[int, str] = {}
-        for node in np.flatnonzero((public.player == player) & (public.bucket >= 0)).tolist():
-            mask = game.form.hand_rank[game.form.bucket_mask[int(public.bucket[node])]]
-            held = [h for h in np.flatnonzero(np.diff(mask)).tolist() if h not in found]
-            at = places.infosets(np.full(len(held), node), np.array(held, dtype=np.int64))
-            for hand, infoset in zip(held, at.tolist(), strict=True):
-                deals = [_dealt(game, int(h)) for h in np.flatnonzero(tree.infoset == infoset)]
-                shared = [own[0] for own in zip(*deals, strict=False) if len(set(own)) == 1]
-                found[hand] = " ".join(game.outcome_labels[code] for code in shared)
-            if len(found) == len(numbers):
-                break
-        own = [found.get(hand, "") for hand in range(len(numbers))]
-        differ = len(set(own)) == len(own) and all(own)
-        names.append(tuple(own) if differ else numbers)
-    return tuple(names)
+    found: dict[int, tuple[int, ...]] = {}
+    for node in np.flatnonzero((public.player == player) & (public.bucket >= 0)).tolist():
+        mask = game.form.hand_rank[game.form.bucket_mask[int(public.bucket[node])]]
+        held = [h for h in np.flatnonzero(np.diff(mask)).tolist() if h not in found]
+        at = places.infosets(np.full(len(held), node), np.array(held, dtype=np.int64))
+        for hand, infoset in zip(held, at.tolist(), strict=True):
+            deals = [_dealt(game, int(h)) for h in np.flatnonzero(tree.infoset == infoset)]
+            columns = zip(*deals, strict=False)
+            found[hand] = tuple(own[0] for own in columns if len(set(own)) == 1)
+        if len(found) == len(game.public.hands[player]):
+            break
+    return found
+
+
+def _without_prefix(names: list[str]) -> list[str]:
+    """The names without the words that all of them begin with: ``Deal:1`` becomes ``1``."""
+    prefix = names[0]
+    while not all(name.startswith(prefix) for name in names):
+        prefix = prefix[:-1]
+    while prefix and prefix[-1].isalnum():
+        prefix = prefix[:-1]
+    shorter = [name[len(prefix) :] for name in names]
+    return shorter if all(shorter) else names
 
 
 def _dealt(game: CompiledGame, node: int) -> list[int]:

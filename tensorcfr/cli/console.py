@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .._util.signals import Terminated, exit_status, is_terminated, terminations
-from ..errors import MemoryLimitError, MissingExtraError, SweepError
+from ..errors import MemoryLimitError, MissingExtraError
 
 USAGE, FAILURE = 2, 1
 """Exit codes: asked for something that makes no sense; or it could not be done."""
@@ -99,7 +99,7 @@ def _errors_told() -> Iterator[None]:
     except OSError as error:
         told = error.filename and error.strerror
         end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)
-    except (MissingExtraError, MemoryError, SweepError) as error:
+    except (MissingExtraError, MemoryError, RuntimeError) as error:
         end(str(error) or "out of memory", FAILURE)
     except ValueError as error:
         end(str(error), USAGE)

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
+from .._util import html
 from .._util.arguments import Flag, Limit, Where, checked
 from ..algorithms import Record
 from ..evaluation import Evaluation
@@ -18,6 +19,9 @@ from ..model.locks import Locks
 from ..model.policy import Policy
 from .base import form_for
 from .kinds import solver_class
+
+TRACE_ROWS = 12
+"""Checkpoints that a notebook shows."""
 
 KINDS = ("average", "last")
 """Strategies that may be the best: the average, the last iterate."""
@@ -57,6 +61,31 @@ class TracePoint:
     unless it was asked for."""
     last_exploitability: float | None = None
     """``last_nash_conv`` divided by the number of players."""
+
+
+class Trace(tuple[TracePoint, ...]):
+    """The record of a solve, oldest first; a tuple that notebooks show as table and curve."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{point.iteration:,}",
+                f"{point.nodes_touched:,}",
+                f"{point.seconds:.4g}",
+                f"{point.exploitability:.4g}",
+            )
+            for point in self[-TRACE_ROWS:]
+        ]
+        headings = ("iteration", "nodes touched", "seconds", "exploitability")
+        left_out = len(self) - len(rows)
+        return html.block(
+            f"{len(self)} checkpoints",
+            html.curve([(float(point.iteration), point.exploitability) for point in self]),
+            html.table(headings, rows, text_columns=0),
+            html.note(f"the last {len(rows)}; {left_out} more before them") if left_out else "",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +150,7 @@ class Solution:
     checkpoints; None unless ``solve`` was told to keep it."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "trace", Trace(self.trace))
         for array in self.state or ():
             array.flags.writeable = False
 
@@ -229,6 +259,26 @@ class Solution:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        settled = self.game.settled
+        rows = [
+            (f"value of player {player}", f"{settled(value) + 0.0:+.6g}")
+            for player, value in enumerate(self.value)
+        ]
+        rows += [
+            ("exploitability", f"{settled(self.exploitability):.6g}"),
+            ("iterations", f"{self.iterations:,}"),
+            ("seconds", f"{self.seconds:.3g}"),
+        ]
+        points = [(float(point.iteration), point.exploitability) for point in self.trace]
+        meaning = meaning_of_exploitability(self.game)
+        return html.block(
+            f"{self.game.name} by {self.algorithm}: {self.status.value}",
+            html.table((), rows),
+            html.curve(points),
+            html.note(meaning) if meaning else "",
+        )
 
     def __repr__(self) -> str:
         return (
