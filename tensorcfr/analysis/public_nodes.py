@@ -155,7 +155,8 @@ def _without_prefix(names: list[str]) -> list[str]:
     while prefix and prefix[-1].isalnum():
         prefix = prefix[:-1]
     shorter = [name[len(prefix) :] for name in names]
-    return shorter if all(shorter) else names
+    is_word = any(map(str.isalnum, prefix))
+    return shorter if is_word and all(shorter) else names
 
 
 def _dealt(game: CompiledGame, node: int) -> list[int]:

@@ -24,7 +24,18 @@ from ..model.policy import Policy
 from ..solvers.driver import Progress, run
 from ..solvers.request import DEFAULT_ALGORITHM, SolveRequest
 from ..solvers.solution import Solution
-from . import arguments, charts, completion, exports, machine, report, sweeps, trees, values
+from . import (
+    arguments,
+    charts,
+    completion,
+    exports,
+    machine,
+    report,
+    sweeps,
+    trees,
+    values,
+    viewing,
+)
 from .console import errors_in_one_line, log_to, plain_console, progress_bar
 
 DEFAULT_ITERATIONS = 1000
@@ -65,6 +76,7 @@ app.command()(values.show)
 app.command()(values.evaluate)
 app.command()(values.size)
 app.command()(trees.draw)
+app.command()(viewing.view)
 
 
 Strategy = Annotated[bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")]
