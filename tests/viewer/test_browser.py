@@ -171,7 +171,8 @@ def test_editing_a_lock_and_solving_again(page: Any) -> None:
             cost = float(row.locator(".cost").get_attribute("data-value"))
             assert cost == pytest.approx(twin.value[player] - first.value[player], abs=1e-15)
         assert page.locator("#curve polyline").count() == 2
-        assert "fixed:" in page.text_content("tr[data-infoset='Js r'] td")
+        assert page.text_content("tr[data-infoset='Js r'] .fixed") == "B fixed"
+        assert page.locator(".fixed").count() == 1
 
 
 @pytest.fixture

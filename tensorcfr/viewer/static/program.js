@@ -48,6 +48,7 @@ const percent = value => {
   if (value < 1 && value > 0.9995) return ">99.9%";
   return (100 * value).toFixed(1) + "%";
 };
+const points = value => `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`;
 const colour = index => COLOURS[index % COLOURS.length];
 
 // ----------------------------------------------------------------------------- where data is
@@ -140,7 +141,7 @@ function show() {
 function showLegend() {
   const parts = state.node.actions.flatMap((action, index) => [
     make("span", {class: "swatch", style: {background: colour(index)}}), action]);
-  const two = state.nodes.length > 1 ? " — upper bar: A, lower bar: B (difference B − A)" : "";
+  const two = state.nodes.length > 1 ? " — upper bar: A, lower bar: B (B − A in percentage points)" : "";
   at("legend").replaceChildren(...parts, two);
 }
 
@@ -167,6 +168,15 @@ function row(hand, index, other, cells) {
   }, ...cells);
 }
 
+// In which solution a hand is fixed; a lock that is edited is not in any yet.
+function fixed(hand, twin) {
+  const words = [];
+  if (hand.lock) words.push(twin ? "A fixed" : "fixed");
+  if (twin && twin.lock) words.push("B fixed");
+  if (!words.length && state.locks[hand.infoset]) words.push("to fix");
+  return words.length ? make("small", {class: "fixed"}, words.join(", ")) : null;
+}
+
 function table(node, other) {
   const head = make("tr", {}, make("th", {}, "hand"), make("th", {}, "strategy"),
     ...node.actions.map(action => make("th", {}, action)),
@@ -178,11 +188,11 @@ function table(node, other) {
       "data-regret": hand.regret ? hand.regret[action] : null,
       title: hand.regret ? `EV ${signed(hand.q[action])}, regret ${signed(hand.regret[action])}` : null,
     }, percent(p),
-      twin ? make("small", {}, `B ${percent(twin.p[action])} (${signed(twin.p[action] - p)})`) : null,
+      twin ? make("small", {}, `B ${percent(twin.p[action])} (${points(twin.p[action] - p)})`) : null,
       hand.q ? make("small", {}, `EV ${signed(hand.q[action])}`) : null,
       hand.regret ? make("small", {}, `regret ${signed(hand.regret[action])}`) : null));
     return row(hand, index, twin, [
-      make("td", {}, (hand.lock || state.locks[hand.infoset] ? "fixed: " : "") + (hand.hand || node.name)),
+      make("td", {}, hand.hand || node.name, fixed(hand, twin)),
       make("td", {class: "bars"}, bar(hand.p), twin ? bar(twin.p) : null),
       ...actions,
       make("td", {class: "ev", "data-value": hand.ev}, signed(hand.ev), twin && known(twin.ev) ? make("small", {}, `B ${signed(twin.ev)}`) : null),
