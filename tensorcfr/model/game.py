@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._util import html
 from .._util.arguments import Whole
 from .._util.memory import free_memory
-from ..errors import MemoryLimitError
+from ..errors import MemoryLimitError, format_bytes
 from .arrays import (
     CHANCE,
     NO_PARENT,
@@ -340,6 +341,19 @@ class CompiledGame:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        rows = [
+            (f"player {i}", f"{infosets:,}", f"{sequences:,}", f"{levels}")
+            for i, infosets, sequences, levels in self._player_rows()
+        ]
+        public = "" if self.public is None else f", {self.public.tree.n_nodes:,} public nodes"
+        return html.block(
+            f"{self.name}: {self.n_players} players, {kind}",
+            html.table(("", "infosets", "sequences", "levels"), rows),
+            html.note(f"{self.n_histories:,} histories{public}, {format_bytes(self.nbytes)}"),
+        )
 
     def __repr__(self) -> str:
         return (
