@@ -27,30 +27,50 @@ from ..model.card_game import (
     CompiledCardGame,
 )
 from ..model.chunks import ALIGNED, CARD_FIELDS, CardShapes, ChunkedForm
-from ..model.cut_game import Counts
+from ..model.cut_game import Counts, Recipe
 from ..model.game import CompiledGame
 from ..payoff import PayoffCards
 from ..payoff import cards as cards_part
 from ..payoff.cards import CARD_BITS, HAND_BITS, LANES, MOST_CARDS
 from ..rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame, Showdown
 from . import public_game
+from .card_size import card_size
 
 CACHE_SHARE = 0.5
 """Share of the second-level cache that the scratch of a chunk may take in single precision: a reach
 and a value for every sequence."""
 
 
-def compile_rules(rules: CardGame, name: str, budget: Budget) -> CompiledCardGame:
+def compile_rules(
+    rules: CardGame,
+    name: str,
+    budget: Budget,
+    *,
+    source: str | None = None,
+    limit: int | None = None,
+) -> CompiledCardGame:
     """Compile a game of cards into chunks.
+
+    Args:
+        rules: The rules.
+        name: What the game is called.
+        budget: The bytes that compiling may take.
+        source: Name and parameters of a built-in game, which files keep.
+        limit: Sequences that a chunk may have, if it has several lines; by default what the cache
+            of this machine says.
 
     Raises:
         GameError: The rules break their contract.
         MemoryLimitError: The game would need more than the budget.
     """
     check(rules, name)
+    budget.reserve(int(card_size(rules, name).bytes_compiling))
     betting = unfold(rules, name)
     boards = deal_boards(rules, betting)
-    return _Compiler(rules, name, betting, boards, budget).run()
+    if limit is None:
+        limit = int(second_level_cache() * CACHE_SHARE) // 8
+    recipe = Recipe(source, True, limit, symmetry=True)
+    return _Compiler(rules, name, betting, boards, budget, recipe).run()
 
 
 # --------------------------------------------------------------------------------------- the rules
@@ -338,7 +358,6 @@ class _Form:
         columns = [np.ascontiguousarray(column) for column in table.T]
         of_player, level, actions_of, lanes, sequence = columns
         infosets = [int(lanes[of_player == player].sum()) for player in range(2)]
-        one = np.ones(len(table), dtype=np.int64)
         return SequenceForm(
             player_infosets=np.array([0, infosets[0], sum(infosets)]),
             player_sequences=np.array(self.ends),
@@ -348,9 +367,10 @@ class _Form:
             bucket_lanes=lanes,
             bucket_infoset=np.cumsum(lanes) - lanes,
             bucket_sequence=sequence,
-            bucket_stride=one,
-            bucket_mask=one - 1,
-            hand_rank=np.zeros((1, 2), dtype=np.int64),
+            # To those who divide lanes by hands, there is one hand.
+            bucket_stride=lanes,
+            bucket_mask=np.zeros(len(table), dtype=np.int64),
+            hand_rank=np.array([[0, 1]]),
             infoset_parent=np.concatenate([np.empty(0), *parents]).astype(np.uint32),
             operator=(cards,),
         )
@@ -376,9 +396,10 @@ class _Compiler:
         betting: BettingTree,
         boards: tuple[Boards, ...],
         budget: Budget,
+        recipe: Recipe,
     ) -> None:
         self.rules, self.name, self.betting, self.boards = rules, name, betting, boards
-        self.limit = budget.limit
+        self.limit, self.recipe = budget.limit, recipe
         self.hands = (len(rules.hands[0]), len(rules.hands[1]))
         self.deals = deal_weight(rules)
         self.same = same_hands(rules)
@@ -431,6 +452,7 @@ class _Compiler:
             node_place=place,
             node_stride=stride,
             groups=max(len(groups), 1),
+            recipe=self.recipe,
             flatten=lambda: flatten(rules, name, limit),
             number=number_of,
         )
@@ -475,9 +497,8 @@ class _Compiler:
         for node in range(betting.n_nodes - 1, 0, -1):
             below[betting.parent[node]] += below[node]
         sizes = [int(below[line]) + sum(self.hands) for line in lines]
-        limit = int(second_level_cache() * CACHE_SHARE) // 8
         total = sum(sizes)
-        parts = max(1, -(-total // limit)) if lines else 0
+        parts = max(1, -(-total // self.recipe.limit)) if lines else 0
         found: list[list[int]] = [[] for _ in range(parts)]
         before = 0
         for line, size in zip(lines, sizes, strict=True):

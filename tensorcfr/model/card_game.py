@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import suggest
 from ..rules import CardGame
 from .chunks import ChunkedForm
-from .cut_game import Counts, CutGame
+from .cut_game import Counts, CutGame, Recipe
 from .game import CompiledGame
 
 DECISION, DEAL, FOLD, SHOWDOWN = range(4)
@@ -85,6 +85,7 @@ class CompiledCardGame(CutGame):
             in a chunk, from the chunk's first sequence.
         node_stride: int64 (nodes,): distance between the sequences of consecutive actions.
         groups: Groups of lines in the last round.
+        recipe: How to compile the game again.
         flatten: Makes the flat game.
         number: From the flat game, the number of each of its sequences in a solver's arrays.
     """
@@ -102,6 +103,7 @@ class CompiledCardGame(CutGame):
         node_place: np.ndarray,
         node_stride: np.ndarray,
         groups: int,
+        recipe: Recipe,
         flatten: Callable[[], CompiledGame],
         number: Callable[[CompiledGame], np.ndarray],
     ) -> None:
@@ -114,6 +116,7 @@ class CompiledCardGame(CutGame):
             name,
             chunks,
             counts,
+            recipe=recipe,
             hands=hands,
             utilities=betting.amounts[ends].reshape(-1, 2),
             merges_hands=False,

@@ -144,7 +144,7 @@ def test_the_kernel_equals_the_definition(shape: str, precision: type) -> None:
 def _pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
     """The payoff product."""
     from tensorcfr._util.jit import kernel
-    from tensorcfr.kernels.passes import payoffs
+    from tensorcfr.kernels.chunks import payoffs
 
     global _PAY
     if _PAY is None:
