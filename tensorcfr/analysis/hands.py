@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Text, Where, checked
-from ..compilers.card_game import weight_met
+from ..compilers.card_game import Weighted, weight_met
 from ..kernels.card_values import expected_values
 from ..model.card_game import DECISION, CompiledCardGame
 from ..solvers.solution import Solution
@@ -134,7 +134,7 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
     wanted = board * game.groups + chunk if chunk >= 0 else -1
     trunk, inside = _values(game, np.asarray(weight, dtype=np.float64), wanted)
     offset = int(game.chunks.first[wanted]) if wanted >= 0 else 0
-    reach, value = inside if wanted >= 0 else trunk
+    value = (inside if wanted >= 0 else trunk)[1]
 
     player, other = place.player, 1 - place.player
     possible = [game.possible(node, board, p) for p in range(2)]
@@ -142,7 +142,7 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
         game.rules.weights[p] * _reach(game, node, board, p, trunk[0], inside[0]) * possible[p]
         for p in range(2)
     ]
-    met = weight_met(_Left(game.rules, left), player)[possible[player]]
+    met = weight_met(Weighted(game.rules, left), player)[possible[player]]
     hands = np.flatnonzero(possible[player])
     at = place.first - offset + np.arange(len(place.actions)) * place.stride
     at = hands[:, None] + at
@@ -171,22 +171,6 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
         strategy=strategy,
         values=values,
     )
-
-
-@dataclass(frozen=True)
-class _Left:
-    """The hands of the rules, with what is left of their weights."""
-
-    rules: Any
-    weights: list[np.ndarray]
-
-    @property
-    def cards(self) -> Any:
-        return self.rules.cards
-
-    @property
-    def hands(self) -> Any:
-        return self.rules.hands
 
 
 def _values(
