@@ -1,7 +1,7 @@
-"""What the commands print: solutions, games, algorithms.
+"""Print solutions, games and algorithms.
 
-Plain enough to be read in a pipe: no boxes, no characters beyond ASCII but those of the game's
-own labels, 80 columns; colour is for terminals, and rich leaves it out elsewhere.
+The output is plain enough for a pipe: 80 columns, no boxes, ASCII except in labels of the game.
+Rich prints colours on terminals only.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ from rich.text import Text
 
 from ..algorithms import ALGORITHMS
 from ..analysis.comparison import Comparison
+from ..analysis.policy_values import Values
+from ..analysis.public_nodes import public_nodes
 from ..analysis.walkthroughs import HEADINGS, Walkthrough
+from ..evaluation import Evaluation
+from ..evaluation.metrics import meaning_of_exploitability
 from ..games import GAMES, GameEntry
 from ..model.game import CompiledGame
+from ..model.policy import Policy
 from ..solvers.solution import Solution, TracePoint
 from ..sweep import Reached, Row, reached
 
 FEW_ACTIONS = 4
-"""Up to this many actions of an infoset are all printed; of more, those that are played."""
+"""Infosets with at most this many actions are printed in full; others without unplayed actions."""
 
 NEVER_PLAYED = 0.0005
 """Probabilities below this would be printed as 0.000."""
@@ -33,20 +38,21 @@ LABEL_WIDTH = 40
 """Characters of an infoset label on one line."""
 
 GAP = "  "
-"""Between two columns."""
+"""Blanks between two columns."""
 
 ROUND_STEPS = (1, 2, 5)
-"""The lines of the trace that are printed: 1, 2, 5, 10, 20, 50, ... iterations, and the last."""
+"""Iterations of printed checkpoints: 1, 2, 5, 10, 20, 50, ... and the last."""
 
 
 def print_solution(console: Console, solution: Solution, *, rows: int, strategy: bool) -> None:
-    """The whole report: game, figures, trace, strategy."""
+    """Print the whole report: game, figures, trace, strategy."""
     _print(console, _game_line(solution.game))
     locked = f", {len(solution.locks):,} infosets locked" if solution.locks else ""
     how = (str(solution.algorithm), "bold")
     _print(console, Text.assemble(how, f"{locked}: {solution.status.value}"))
     _print(console, "")
     _print(console, _figures(solution))
+    _print_meaning(console, solution.game)
     if solution.trace:
         _print(console, "")
         _print(console, _trace(solution.trace))
@@ -56,21 +62,128 @@ def print_solution(console: Console, solution: Solution, *, rows: int, strategy:
             _print_strategy(console, solution, player, rows)
 
 
+def print_infosets(
+    console: Console,
+    policy: Policy,
+    infosets: Sequence[int] | None,
+    table: Values | None,
+    rows: int,
+) -> None:
+    """Reach and expected value of infosets, probability and expected value of their actions.
+
+    Args:
+        console: Where to print.
+        policy: The strategies.
+        infosets: Which; None for all.
+        table: The values; None to print probabilities alone.
+        rows: Infosets to print per player; 0 prints them all.
+    """
+    game = policy.game
+    for player in range(game.n_players):
+        first, end = game.form.player_infosets[player : player + 2].tolist()
+        own: Sequence[int] = range(first, end)
+        if infosets is not None:
+            own = [infoset for infoset in infosets if first <= infoset < end]
+        shown = own[: rows or len(own)]
+        if not shown:
+            continue
+        _print(console, "")
+        grid = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
+        grid.add_column(f"player {player}, infoset", overflow="fold", max_width=LABEL_WIDTH)
+        if table is not None:
+            grid.add_column("reach", justify="right", no_wrap=True)
+            grid.add_column("EV", justify="right", no_wrap=True)
+        grid.add_column("probability" + (" (EV)" if table else ""), overflow="fold")
+        for infoset in shown:
+            label, cells = game.infoset_labels[infoset], _with_values(policy, infoset, table)
+            figures = []
+            if table is not None:
+                value = float(table.infoset_expected[infoset])
+                figures = [f"{table.reach[infoset]:.4f}", _value(game, value)]
+            grid.add_row(Text(label), *figures, Text(GAP.join(cells)))
+        _print(console, grid)
+        if left_out := len(own) - len(shown):
+            _print(
+                console, Text(f"... and {left_out:,} more infosets (--rows 0 prints all)", "dim")
+            )
+    if table is not None:
+        _print(console, "")
+        note = (
+            "reach: probability of the infoset under these strategies; EV: expected utility of its "
+            "player once it is reached; -: chance and the others never lead there."
+        )
+        _print(console, Text(note, "dim"))
+
+
+def _with_values(policy: Policy, infoset: int, table: Values | None) -> list[str]:
+    """``bet 0.222 (+0.5)`` for each action that is worth its place."""
+    game = policy.game
+    at, actions = game.sequences(infoset), game.infoset_actions[infoset]
+    probabilities = policy.probabilities[at].tolist()
+    values = [None] * len(actions) if table is None else table.expected[at].tolist()
+    return [
+        f"{action} {probability:.3f}" + ("" if value is None else f" ({_value(game, value)})")
+        for action, probability, value in zip(actions, probabilities, values, strict=True)
+        if len(actions) <= FEW_ACTIONS or probability >= NEVER_PLAYED
+    ]
+
+
+def _value(game: CompiledGame, value: float) -> str:
+    """A value with its sign, a dash where there is none."""
+    return "-" if value != value else f"{game.settled(value) + 0.0:+.4g}"
+
+
+def print_evaluation(
+    console: Console,
+    game: CompiledGame,
+    evaluation: Evaluation,
+    worst: Sequence[tuple[str, float]],
+) -> None:
+    """Values, best responses, exploitability; the infosets at which most is lost."""
+    _print(console, _game_line(game))
+    _print(console, "")
+    table = Table.grid(padding=(0, 2))
+    settled = game.settled
+    for player, (value, best) in enumerate(
+        zip(evaluation.values, evaluation.best_responses, strict=True)
+    ):
+        table.add_row(f"value of player {player}", f"{settled(value) + 0.0:+.6g}")
+        table.add_row("  best response", f"{settled(best) + 0.0:+.6g}")
+    table.add_row("exploitability", f"{settled(evaluation.exploitability):.6g}")
+    table.add_row("nash_conv", f"{settled(evaluation.nash_conv):.6g}")
+    _print(console, table)
+    _print_meaning(console, game)
+    if worst:
+        _print(console, "")
+        lost = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        lost.add_column("infoset", overflow="fold", max_width=LABEL_WIDTH)
+        lost.add_column("lost there", justify="right", no_wrap=True)
+        for label, loss in worst:
+            lost.add_row(Text(label), f"{settled(loss) + 0.0:.4g}")
+        _print(console, lost)
+
+
+def _print_meaning(console: Console, game: CompiledGame) -> None:
+    """What exploitability means where it is no guarantee."""
+    if meaning := meaning_of_exploitability(game):
+        _print(console, Text(meaning, "dim"))
+
+
 def print_files(
     console: Console, solution: Solution, *, saved: Path | None, drawn: Path | None
 ) -> None:
-    """Where the solution and the picture went."""
+    """Print the paths of the saved solution and the picture."""
     if saved or drawn:
         _print(console, "")
     if saved:
-        hint = f" (go on from it: tensorcfr solve --resume {saved})" if solution.state else ""
+        hint = f" (to continue: tensorcfr solve --resume {saved})" if solution.state else ""
         print_line(console, f"wrote {saved}{hint}")
     if drawn:
         print_line(console, f"wrote {drawn}")
 
 
 def print_walkthrough(console: Console, walked: Walkthrough) -> None:
-    """A table for every iteration: each number before it, and after it."""
+    """Print a table for every iteration: each number before and after it."""
     dealt = f", dealt {', '.join(walked.deal)}" if walked.deal is not None else ""
     _print(console, Text.assemble((walked.game.name, "bold"), f" by {walked.algorithm}{dealt}"))
     for iteration in walked.iterations:
@@ -85,7 +198,7 @@ def print_walkthrough(console: Console, walked: Walkthrough) -> None:
 
 
 def print_games(console: Console) -> None:
-    """Every built-in game: how it is written, what it is."""
+    """Print name, parameters and description of every built-in game."""
     for entry in GAMES.values():
         print_line(console, Text.assemble((entry.name, "bold"), _parameters(entry)))
         _print(console, _indented(entry.description))
@@ -95,7 +208,7 @@ def print_games(console: Console) -> None:
 
 
 def print_algorithms(console: Console) -> None:
-    """Every algorithm: what it does, where it comes from."""
+    """Print name, formula and source of every algorithm."""
     for record in ALGORITHMS.values():
         print_line(console, Text(record.name, "bold"))
         _print(console, _indented(record.formula))
@@ -103,7 +216,7 @@ def print_algorithms(console: Console) -> None:
 
 
 def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]) -> None:
-    """Nodes touched and seconds to each exploitability: a table per game, a line per algorithm."""
+    """Print nodes touched and seconds to each exploitability: a table for each game."""
     games: dict[str, dict[str, list[Reached]]] = {}
     for mark in reached(rows, levels):
         games.setdefault(mark.game, {}).setdefault(mark.algorithm, []).append(mark)
@@ -120,8 +233,8 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
     _print(
         console,
         Text(
-            "Nodes touched (histories visited) and time of iterating until the exploitability "
-            "(nash_conv / players) was seen at or below; x5: the median of 5 seeds; -: not "
+            "Nodes touched (histories visited) and time of iterating up to the first checkpoint "
+            "at or below the exploitability (nash_conv / players); x5: median of 5 seeds; -: not "
             "reached.",
             "dim",
         ),
@@ -129,7 +242,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
 
 
 def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
-    """Where two strategies differ: what each is worth, and the infosets that matter most."""
+    """Print the values of two strategies, and the infosets at which they differ most."""
     game = compared.game
     _print(console, _game_line(game))
     _print(console, "")
@@ -169,8 +282,6 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
 
 def print_public_nodes(console: Console, game: CompiledGame) -> None:
     """The public nodes of a game: name, who acts, the actions, how many hands."""
-    from ..plots import public_nodes
-
     for node in public_nodes(game).values():
         hands = f"{len(node.hands)} hands" if any(node.hands) else "no hands"
         print_line(
@@ -179,12 +290,12 @@ def print_public_nodes(console: Console, game: CompiledGame) -> None:
 
 
 def print_line(console: Console, line: str | Text) -> None:
-    """Print something that is copied or searched for, hence never wrapped."""
+    """Print a line without wrapping it, so that it can be copied or searched for."""
     console.print(line, soft_wrap=True)
 
 
 def _print(console: Console, what: RenderableType) -> None:
-    """Print; in a pipe without the blanks that rich fills its lines with."""
+    """Print; in a pipe, without the trailing blanks of rich."""
     if console.is_terminal:
         console.print(what)
         return
@@ -199,7 +310,7 @@ def _indented(text: str) -> Padding:
 
 
 def _parameters(entry: GameEntry) -> str:
-    """``(ranks=3, suits=2)``; a parameter without a default is one that must be given."""
+    """``(ranks=3, suits=2)``; required parameters have no default."""
     listed = [
         name if default is ... else f"{name}={default!r}"
         for name, default in entry.parameters.items()
@@ -217,7 +328,7 @@ def _game_line(game: CompiledGame) -> Text:
 
 
 def _figures(solution: Solution) -> Table:
-    """Values, distance from equilibrium, effort; each with its unit and its definition."""
+    """A table of values, exploitability and effort, each with its unit and definition."""
     table = Table.grid(padding=(0, 2))
     players, settled = solution.game.n_players, solution.game.settled
     for player, value in enumerate(solution.value):
@@ -249,7 +360,7 @@ def _figures(solution: Solution) -> Table:
 
 
 def _effort(mark: Reached) -> str:
-    """``1.84M 26.1ms``; a dash where it was not reached."""
+    """``1.84M 26.1ms``; a dash if the exploitability was not reached."""
     if mark.seconds is None or mark.nodes_touched is None:
         return "-"
     seconds = _short(mark.seconds, {"s": 1.0, "ms": 1e-3, "us": 1e-6})
@@ -259,7 +370,7 @@ def _effort(mark: Reached) -> str:
 
 
 def _short(value: float, units: Mapping[str, float]) -> str:
-    """Three digits and a unit, the largest that the value fills."""
+    """Three digits and the largest unit that is at most the value."""
     for unit, size in units.items():
         if value >= size:
             scaled = value / size
@@ -292,7 +403,7 @@ def _trace(trace: Sequence[TracePoint]) -> Table:
 
 def _some(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
     """The first checkpoint at or after each round number of iterations, and the last."""
-    # Geometric checkpoints are rounded powers: 1,995 stands for 2,000.
+    # Geometric checkpoints are rounded powers: 1,995 is printed in place of 2,000.
     marks = (0.99 * step * 10**power for power in range(19) for step in ROUND_STEPS)
     mark = next(marks)
     for point in trace:
@@ -303,7 +414,7 @@ def _some(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
 
 
 def _print_strategy(console: Console, solution: Solution, player: int, rows: int) -> None:
-    """A few lines per infoset of a player, those met first in the game first."""
+    """Print the strategy at some infosets of a player, in the order of the game."""
     game = solution.game
     first, end = game.form.player_infosets[player : player + 2].tolist()
     shown = range(first, end if rows == 0 else min(end, first + rows))
@@ -331,7 +442,7 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
 
 
 def _cells(game: CompiledGame, infoset: int, probabilities: np.ndarray) -> list[str]:
-    """``bet 0.222`` for each action that is worth its place."""
+    """``bet 0.222`` for each action; if there are many, only for played actions."""
     actions = game.infoset_actions[infoset]
     return [
         f"{action} {probability:.3f}"

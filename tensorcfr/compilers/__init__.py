@@ -1,19 +1,32 @@
-"""Compilers: from rules to flat arrays, once."""
+"""Compilers: convert rules to flat arrays."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import Flag, Limit, checked
+from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, Several, Text, Whole, checked
 from .._util.memory import budget, free_memory
+from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..rules import Game, PublicTreeGame
 from . import cut_game, histories, public_game, walked_game
+from .sizes import CompileProgress, Size, Watch, game_size
+
+__all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
+
+HOOK = Kind((Callable,), "a function")
+
+LONGEST_LABEL = 10_000
+"""Characters of a public label at which to cut, at most."""
+CUT = AnyOf(
+    (Flag(), Whole(0, EXACT), Several(Text(LONGEST_LABEL), alone=True)),
+    "True, public steps from 0, or public labels",
+)
 
 
 @checked()
@@ -22,7 +35,8 @@ def compile_game(
     *,
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
-    cut: cut_game.CutLike | None = None,
+    cut: Annotated[cut_game.CutLike | None, CUT] = None,
+    progress: Annotated[Callable[[CompileProgress], object] | None, HOOK] = None,
     **parameters: Any,
 ) -> CompiledGame:
     """Compile a game into flat arrays.
@@ -37,12 +51,15 @@ def compile_game(
               ``pygambit.Game``;
             * a game of OpenSpiel, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
               ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``).
-        symmetry: Whether infosets that the payoffs cannot tell apart (suits renamed, say) are
-            solved as one; the solution is one of the whole game in any case.
+        symmetry: Whether to merge infosets with indistinguishable payoffs (hands that differ only
+            in suits, say) for solving; solutions are of the whole game in any case.
         memory_limit: Bytes that compiling may take; by default the machine's free memory.
-        cut: For games of private hands between two players, whether the public tree is cut into
-            chunks, which takes less memory: True for where the caches of this machine say, a number
-            of public steps, or the public labels of the nodes below which everything is a chunk.
+        cut: For games of private hands between two players: whether to cut the public tree into
+            chunks, which takes less memory.  True cuts by the cache sizes of this machine; a number
+            of public steps and a set of public labels say where to cut.
+        progress: Called with a :class:`CompileProgress` about ten times a second while the rules of
+            a large game are read, which is the slow part; an exception that it raises ends the
+            compile.
         parameters: Parameters of a built-in game.
 
     Returns:
@@ -53,8 +70,8 @@ def compile_game(
             the history or infoset.
         FormatError: A file is not in its format; names file, line and column.
         ImperfectRecallError: A player forgets an own action.
-        MemoryLimitError: The game needs more than ``memory_limit``; says both figures.
-        MissingExtraError: OpenSpiel is asked for and not installed; says what installs it.
+        MemoryLimitError: The game needs more than ``memory_limit``; gives both figures.
+        MissingExtraError: OpenSpiel or pygambit is not installed; names the extra.
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
@@ -62,6 +79,7 @@ def compile_game(
     with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
         name, rules = find_rules(source, **parameters)
         own.what = f"compiling {name}"
+        own.watch = watch = Watch(rules, name, own, progress)
         if cut is not None and cut is not False:
             if not isinstance(rules, PublicTreeGame):
                 raise ValueError(f"{name} is no game of private hands: it cannot be cut")
@@ -71,14 +89,20 @@ def compile_game(
             )
         if isinstance(rules, PublicTreeGame):
             return public_game.compile_rules(rules, name, own, symmetry=symmetry)
-        walked = histories.walk(rules, own)
+        try:
+            walked = histories.walk(rules, own)
+        except MemoryLimitError as error:
+            raise watch.explain(error) from None
         return walked_game.compile_walked(walked, name, symmetry=symmetry)
 
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """No garbage collection: a walk makes millions of objects and no cycles, and the search for
-    cycles would double its time."""
+    """Pause garbage collection.
+
+    Visiting a game makes millions of objects without cycles; the search for cycles would double
+    the time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

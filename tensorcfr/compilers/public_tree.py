@@ -1,7 +1,7 @@
-"""From the rules of a game of private hands to the arrays of its public tree.
+"""Build the arrays of the public tree from the rules of a game of private hands.
 
-The rules are asked once for every public state.  The states are then unfolded into the public
-tree with array operations, one level at a time.
+Calls the rules once for every public state.  Array operations then unfold the states into the
+public tree, one level at a time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .too_large import Probe, check_depth
 from .units import check_range, unit_of
 
 BYTES_PER_STATE = 100
-"""What the arrays of the public states take; the walk itself is measured."""
+"""Bytes per public state for its arrays; the memory of the rules is measured during the walk."""
 BYTES_PER_NODE = 100
 """Bytes per node of the public tree, while it is unfolded and laid out."""
 
@@ -48,11 +48,11 @@ def read(game: PublicTreeGame, budget: Budget) -> tuple[PublicGame, float]:
         MemoryLimitError: The tree would need more than the budget; raised before it is allocated.
     """
     prior = checked_prior(game)
-    states = _walk(game, budget)
+    states = walk_states(game, budget)
     if game.n_players == 2:
         keys = {node.matrix for node in states.nodes if isinstance(node, Payoff)}
         budget.reserve(BYTES_PER_DEAL * len(keys) * prior.size)
-    tables = _read_tables(game, states, prior)
+    tables = read_tables(game, states, prior)
     tree, state = _unfold(states, tables, prior, budget)
     edges = list(dict.fromkeys(str(edge) for edge in chain.from_iterable(states.edges)))
     labels: list[str | None] = [
@@ -74,7 +74,7 @@ def read(game: PublicTreeGame, budget: Budget) -> tuple[PublicGame, float]:
 
 
 def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
-    """The tree with its payoffs in a unit near their size, and the unit."""
+    """The tree with its payoffs scaled to a unit near their size, and the unit."""
     over = tree.payoff >= 0
     pairs = np.unique(np.stack([tree.payoff[over], tree.weight[over]]), axis=1)
     alive, players = tree.alive, tree.n_players
@@ -93,7 +93,7 @@ def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     unit = unit_of(float(np.abs(bounds).max()))
     if unit == 1.0:
         return tree, unit
-    # Coefficient and matrix may be extreme both, against each other or alike.
+    # Both coefficient and matrix may be extreme, in the same direction or in opposite ones.
     matrices = tree.matrix_table.reshape(len(tree.matrix_table), -1)
     size = np.where(np.isfinite(matrices), np.abs(matrices), 0.0).max(axis=1, initial=0.0)
     exponent = np.frexp(size)[1]
@@ -117,10 +117,10 @@ def read_states(
         MemoryLimitError: Likewise.
     """
     prior = checked_prior(game)
-    states = _walk(game, budget)
+    states = walk_states(game, budget)
     if any(isinstance(node, Chance) for node in states.nodes):
         return None
-    tables = _read_tables(game, states, prior)
+    tables = read_tables(game, states, prior)
     edge_of: dict[str, int] = {}
     edges = [edge_of.setdefault(str(e), len(edge_of)) for e in chain.from_iterable(states.edges)]
     none = np.empty(0, dtype=np.int8)
@@ -149,7 +149,7 @@ def read_states(
     return tree, after, tuple(edge_of)
 
 
-def _walk(game: PublicTreeGame, budget: Budget) -> States:
+def walk_states(game: PublicTreeGame, budget: Budget) -> States:
     """Ask the rules once for every public state.
 
     Every state is one node of the tree, unless the game declares that its states repeat.
@@ -192,7 +192,7 @@ def _walk(game: PublicTreeGame, budget: Budget) -> States:
 
 
 def _children(game: PublicTreeGame, state: Any) -> tuple[int, Callable[[int], Any]]:
-    """How many public nodes are below a state, and what makes one of them."""
+    """Number of children of a state, and a function that makes one of them."""
     node = game.node(state)
     if isinstance(node, Decision):
         edges: Sequence[Any] = node.actions
@@ -212,7 +212,7 @@ def _edges(
         game: The rules.
         states: The states found so far, this one included.
         labels: State by public label; this state's is added.
-        node: What the rules say about the state.
+        node: The decision, chance node or payoff of the state.
         index: Number of the state.
     """
     if isinstance(node, Decision):
@@ -251,7 +251,7 @@ class Tables:
     matrix_table: np.ndarray
 
 
-def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tables:
+def read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tables:
     """Chance probabilities and payoffs of all states."""
     chances: dict[bytes, int] = {}
     size = 8 * prior.size
@@ -294,10 +294,10 @@ def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tab
 
 @dataclass
 class StateArrays:
-    """The states as arrays: what each node of a state has."""
+    """The states as arrays, which all nodes of a state share."""
 
     player: np.ndarray
-    """int8 (states,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    """int8 (states,): the acting player, ``CHANCE`` or ``TERMINAL``."""
     payoff: np.ndarray
     """int (states,): payoff, or -1."""
     n_children: np.ndarray

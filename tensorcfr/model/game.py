@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from .._util import html
 from .._util.arguments import Whole
 from .._util.memory import free_memory
-from ..errors import MemoryLimitError
+from ..errors import MemoryLimitError, format_bytes
 from .arrays import (
     CHANCE,
     NO_PARENT,
@@ -71,9 +72,9 @@ class CompiledGame:
     """The smaller game that stands for this one, if it has symmetries."""
 
     unit: float = 1.0
-    """What the payoffs in the arrays are multiples of, in the game's own unit: 1, or a power of two
-    where payoffs would be beyond what sums of floats can hold.  Whatever is shown is in the game's
-    own unit."""
+    """Factor from payoffs in the arrays to payoffs in the game's own unit: 1, or a power of two if
+    the payoffs are extreme; see :mod:`tensorcfr.compilers.units`.  Values of policies and solutions
+    are in the game's own unit."""
 
     @property
     def chunks(self) -> ChunkedForm | None:
@@ -191,7 +192,7 @@ class CompiledGame:
         return found if self.unit == 1.0 else found * self.unit
 
     def _utilities(self) -> np.ndarray:
-        """The same as multiples of :attr:`unit`."""
+        """The same in the unit of the arrays, as multiples of :attr:`unit`."""
         if self.histories is not None:
             return self.histories.utility
         assert self.public is not None
@@ -342,6 +343,19 @@ class CompiledGame:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        rows = [
+            (f"player {i}", f"{infosets:,}", f"{sequences:,}", f"{levels}")
+            for i, infosets, sequences, levels in self._player_rows()
+        ]
+        public = "" if self.public is None else f", {self.public.tree.n_nodes:,} public nodes"
+        return html.block(
+            f"{self.name}: {self.n_players} players, {kind}",
+            html.table(("", "infosets", "sequences", "levels"), rows),
+            html.note(f"{self.n_histories:,} histories{public}, {format_bytes(self.nbytes)}"),
+        )
 
     def __repr__(self) -> str:
         return (

@@ -1,34 +1,33 @@
-"""Strategies as pictures: Kuhn's four decisions, and hands by actions at any public node."""
+"""Draw strategies: the four decisions of Kuhn poker, and hands by actions at a public node."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import suggest
+from ..analysis.public_nodes import START, PublicNode, find_node, public_nodes
 from ..kernels.evaluation import realization_plan
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..solvers.solution import Solution
-from .style import caption, check_format, light_grid, new_figure
+from .style import caption, check_format, figure_of, light_grid, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-START = "start"
-"""Name of the public node at which nothing has been done yet."""
-
 NEVER = 5e-4
-"""Own reach below which an infoset counts as one that the player's own strategy avoids."""
+"""Own reach below which the player's own strategy counts as avoiding an infoset."""
 
 FEW_CARDS = 6
-"""Up to so many cards there is room to write "<.01" below a bar."""
+"""Largest number of cards for which "<.01" fits below a bar."""
+
+MOST_OF_KUHN = 10_000
+"""Infosets of a game that is compared with Kuhn poker, at most."""
 
 KUHN_STAGES = {
     START: "player 0 opens",
@@ -39,76 +38,39 @@ KUHN_STAGES = {
 """The four decisions of two-player Kuhn poker, by public node."""
 
 
-@dataclass(frozen=True)
-class PublicNode:
-    """The infosets that differ in the private hand alone."""
-
-    name: str
-    """The public part of their labels; :data:`START` where it is empty."""
-    player: int
-    """Who acts."""
-    actions: tuple[str, ...]
-    hands: tuple[str, ...]
-    """The private hand of each infoset; empty where the label begins with none."""
-    infosets: tuple[int, ...]
-
-
-def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
-    """The public nodes of a game by name, those of player 0 first.
-
-    In games of private hands and a public tree an infoset's label is the hand and what is
-    public; a hand is recognised as the longest chance outcome that the label begins with.  Where
-    there is none, every infoset is a public node by itself.
-    """
-    rank = {str(label): place for place, label in enumerate(game.outcome_labels)}
-    lengths = sorted(set(map(len, rank)), reverse=True)
-    groups: dict[tuple[int, str], list[tuple[int, str, int]]] = {}
-    for infoset, label in enumerate(game.infoset_labels):
-        hand = next((label[:n] for n in lengths if label[:n] in rank), "")
-        key = int(game.infoset_player[infoset]), label.removeprefix(hand).strip()
-        groups.setdefault(key, []).append((rank.get(hand, -1), hand, infoset))
-    owners = Counter(public for _, public in groups)
-    nodes = {}
-    for (player, public), members in groups.items():
-        name = public or START
-        if owners[public] > 1:
-            name += f" (player {player})"
-        members.sort()
-        nodes[name] = PublicNode(
-            name=name,
-            player=player,
-            actions=game.infoset_actions[members[0][2]],
-            hands=tuple(hand for _, hand, _ in members),
-            infosets=tuple(infoset for _, _, infoset in members),
-        )
-    return nodes
-
-
 def is_kuhn(game: CompiledGame) -> bool:
     """Whether :func:`kuhn_stages` can draw this game: two players, one bet, any deck."""
+    if game.n_players != 2 or game.n_infosets > MOST_OF_KUHN:
+        return False
     nodes = public_nodes(game)
-    return game.n_players == 2 and (
-        {name: node.actions for name, node in nodes.items()}
-        == dict.fromkeys(KUHN_STAGES, ("pass", "bet"))
+    return {name: node.actions for name, node in nodes.items()} == dict.fromkeys(
+        KUHN_STAGES, ("pass", "bet")
     )
 
 
-def kuhn_stages(solution: Solution | Policy, *, path: str | Path | None = None) -> Figure:
+def kuhn_stages(
+    solution: Solution | Policy,
+    *,
+    path: str | Path | None = None,
+    ax: Sequence[Axes] | None = None,
+) -> Figure:
     """The four decisions of two-player Kuhn poker: the probability of betting, by card.
 
-    With three cards the equilibria are known (H. W. Kuhn, "A simplified two-person poker", 1950)
-    and drawn in: player 1 has one, player 0 a family with ``alpha`` between 0 and 1/3, the
-    probability of opening with a bet on the jack.
+    For three cards the picture shows all equilibria (H. W. Kuhn, "A simplified two-person poker",
+    1950): one strategy of player 1, and a family of strategies of player 0.  The parameter of the
+    family is ``alpha`` between 0 and 1/3, the probability of opening with a bet on the jack.
 
     Args:
         solution: A solution or a policy of two-player Kuhn poker, any deck.
         path: File to write the picture to; its ending says the format.
+        ax: Four axes of a figure of yours to draw in, one per decision; without caption.
 
     Returns:
-        The figure; nothing is shown.
+        The figure, not shown.
 
     Raises:
-        ValueError: It is another game, or the ending of ``path`` is no picture format.
+        ValueError: It is another game, there are not four axes, or the ending of ``path`` is no
+            picture format.
         MissingExtraError: Matplotlib is missing; says what installs it.
     """
     if path is not None:
@@ -122,41 +84,48 @@ def kuhn_stages(solution: Solution | Policy, *, path: str | Path | None = None) 
         for name in KUHN_STAGES
     }
     cards = nodes[START].hands
-    figure = new_figure(max(8.8, 1.1 * len(cards)), 3.9)
-    panels = figure.subplots(1, 4, sharey=True)
+    if ax is None:
+        figure = new_figure(max(8.8, 1.1 * len(cards)), 3.9)
+        panels: list[Any] = list(figure.subplots(1, 4, sharey=True))
+    else:
+        panels = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(panels) != len(KUHN_STAGES):
+            raise ValueError(f"ax must be {len(KUHN_STAGES)} axes, not {len(panels)}")
+        figure = figure_of(panels[0])
     width = 0.62
-    for ax, (name, title) in zip(panels, KUHN_STAGES.items(), strict=True):
+    for panel, (name, title) in zip(panels, KUHN_STAGES.items(), strict=True):
         places = np.arange(len(cards))
-        bars = ax.bar(places, betting[name], width, color="#7DB7DE", label="this strategy")
+        bars = panel.bar(places, betting[name], width, color="#7DB7DE", label="this strategy")
         for place, chance in enumerate(betting[name]):
             text = _percent(chance)
             if len(cards) > FEW_CARDS:
                 text = {"<.01": "", ">.99": "1"}.get(text, text)
-            ax.annotate(text, (place, 0), (0, -3), textcoords="offset points", **_SMALL)
+            panel.annotate(text, (place, 0), (0, -3), textcoords="offset points", **_SMALL)
         if len(cards) == 3:
-            _draw_family(ax, name, betting[START][0], width)
-        ax.set_title(title, fontsize=10)
-        ax.set_xticks(places, cards)
-        ax.tick_params(axis="x", length=0, pad=12)
-        ax.set_ylim(0, 1.03)
-        light_grid(ax)
-        ax.set_axisbelow(True)
-        ax.grid(visible=False, axis="x")
-        ax.set_xlabel("card")
+            _draw_family(panel, name, betting[START][0], width)
+        panel.set_title(title, fontsize=10)
+        panel.set_xticks(places, cards)
+        panel.tick_params(axis="x", length=0, pad=12)
+        panel.set_ylim(0, 1.03)
+        light_grid(panel)
+        panel.set_axisbelow(True)
+        panel.grid(visible=False, axis="x")
+        panel.set_xlabel("card")
     panels[0].set_ylabel("probability of betting\n(facing a bet: of calling)")
-    if len(cards) == 3:
-        _explain(figure, bars)
-    caption(figure, _caption(solution))
+    if ax is None:
+        if len(cards) == 3:
+            _explain(figure, bars)
+        caption(figure, _caption(solution))
     if path is not None:
         figure.savefig(path)
     return figure
 
 
-_SMALL = {"ha": "center", "va": "top", "fontsize": 8.0, "color": "#333333"}
+_SMALL: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 8.0, "color": "#333333"}
 
 
 def _percent(probability: float) -> str:
-    """Two decimals; what is not quite 0 or 1 does not pass for it."""
+    """Two decimals; a number near 0 or 1 is not rounded to it."""
     if 0 < probability < 0.005:
         return "<.01"
     if 0.995 <= probability < 1 - 1e-9:
@@ -165,7 +134,7 @@ def _percent(probability: float) -> str:
 
 
 def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
-    """The equilibrium with a given ``alpha``: the probability of betting on J, Q, K, by stage."""
+    """The equilibrium of a given ``alpha``: probabilities of betting with J, Q, K, by stage."""
     third = 1 / 3
     return {
         START: (alpha, 0.0, 3 * alpha),
@@ -176,7 +145,7 @@ def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
 
 
 def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
-    """All equilibria as brackets, and the member of the family nearest to a strategy."""
+    """Draw all equilibria as brackets, and the equilibrium nearest to a strategy as diamonds."""
     least, most = _family(0.0)[stage], _family(1 / 3)[stage]
     member = _family(min(max(alpha, 0.0), 1 / 3))[stage]
     half = width / 2 + 0.06
@@ -191,7 +160,7 @@ def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
 
 
 def _explain(figure: Figure, bars: Artist) -> None:
-    """What the signs mean."""
+    """Draw the legend."""
     from matplotlib.lines import Line2D
 
     alpha = "\N{GREEK SMALL LETTER ALPHA}"
@@ -215,26 +184,31 @@ def _explain(figure: Figure, bars: Artist) -> None:
 
 
 def strategy_chart(
-    solution: Solution | Policy, node: str = START, *, path: str | Path | None = None
+    solution: Solution | Policy,
+    node: str = START,
+    *,
+    path: str | Path | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
-    """Hands by actions at a public node, as a heat map with numbers.
+    """Draw hands by actions at a public node, as a heat map with numbers.
 
-    Beside each hand stands the player's own reach: how probable the player's own strategy makes
-    it to come here with that hand.  Where it is 0, what the strategy says was never used; these
-    rows are grey.
+    The number to the right of each hand is the player's own reach: the probability that the
+    player's own strategy leads to the node with this hand.  Rows of reach 0 are grey, because the
+    player never uses their probabilities.
 
     Args:
         solution: A solution or a policy.
         node: Name of the public node, the public part of the infoset labels: ``"rr"`` in
             Leduc; ``"start"`` is where nothing has been done.  :func:`public_nodes` lists them.
         path: File to write the picture to; its ending says the format.
+        ax: Axes of a figure of yours to draw in; without caption.
 
     Returns:
-        The figure; nothing is shown.
+        The figure, not shown.
 
     Raises:
-        ValueError: There is no such node, or the ending of ``path`` is no picture format.
-        MissingExtraError: Matplotlib is missing; says what installs it.
+        ValueError: The node does not exist, or the suffix of ``path`` is no picture format.
+        MissingExtraError: Matplotlib is not installed; names the extra.
     """
     if path is not None:
         check_format(path)
@@ -242,28 +216,11 @@ def strategy_chart(
     found = find_node(policy.game, node)
     table = np.array([policy.probabilities[policy.game.sequences(i)] for i in found.infosets])
     reach = _own_reach(policy)[list(found.infosets)]
-    return _heat_map(solution, found, table, reach, path)
-
-
-def find_node(game: CompiledGame, name: str) -> PublicNode:
-    """The public node of that name.
-
-    Raises:
-        ValueError: There is none; suggests a near one, or says what they look like.
-    """
-    nodes = public_nodes(game)
-    wanted = name.strip() or START
-    if wanted in nodes:
-        return nodes[wanted]
-    some = dict.fromkeys(nodes) if len(nodes) <= 12 else dict.fromkeys(list(nodes)[:12])
-    hint = suggest(wanted, nodes)
-    if hint.startswith("there are"):
-        hint = f"there are, among {len(nodes):,}: {', '.join(map(repr, some))}"
-    raise ValueError(f"{game.name} has no public node {name!r}; {hint}")
+    return _heat_map(solution, found, table, reach, path, ax)
 
 
 def _own_reach(policy: Policy) -> np.ndarray:
-    """float64 (infosets,): how probable each owner's own strategy makes it to come there."""
+    """Own reach of each infoset under its player's strategy, float64 (infosets,)."""
     form = policy.game.form
     reach = np.empty(policy.game.n_sequences)
     realization_plan(form, policy.probabilities, reach)
@@ -276,13 +233,17 @@ def _heat_map(
     table: np.ndarray,
     reach: np.ndarray,
     path: str | Path | None,
+    given: Axes | None,
 ) -> Figure:
-    """Rows are hands, columns actions; darker is more probable."""
+    """Draw a table of hands (rows) by actions (columns); darker cells are more probable."""
     hands, actions = table.shape
     longest = max(map(len, node.actions))
     cell = max(0.62, 0.085 * longest)
-    figure = new_figure(max(4.2, 2.2 + cell * actions), 1.75 + 0.29 * hands)
-    ax = figure.add_subplot()
+    if given is None:
+        figure = new_figure(max(4.2, 2.2 + cell * actions), 1.75 + 0.29 * hands)
+        ax = figure.add_subplot()
+    else:
+        ax, figure = given, figure_of(given)
     avoided = reach < NEVER
     shown = np.ma.masked_array(table, np.repeat(avoided[:, None], actions, axis=1))
     from matplotlib import colormaps
@@ -310,18 +271,22 @@ def _heat_map(
     right.spines[:].set_visible(False)
     right.set_ylabel("own reach", fontsize=8, color="#555555")
     title = f"{solution.game.name}, player {node.player} at {node.name!r}"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    if given is None:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    else:
+        ax.set_title(title, fontsize=10)
     note = "Cells: probability of each action, blank below .005."
     if avoided.any():
         note += " Grey: the player's own strategy never comes here."
-    caption(figure, f"{note} {_caption(solution)}")
+    if given is None:
+        caption(figure, f"{note} {_caption(solution)}")
     if path is not None:
         figure.savefig(path)
     return figure
 
 
 def _caption(solution: Solution | Policy) -> str:
-    """Whose strategy it is, and how good."""
+    """Origin and exploitability of a strategy."""
     if isinstance(solution, Policy):
         return f"{solution.game.name}."
     return (

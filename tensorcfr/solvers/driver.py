@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -40,6 +42,10 @@ CHUNK_SECONDS = 0.05
 
 CHECKPOINT_SECONDS = 600.0
 """Seconds between two files that a long solve can go on from."""
+LOG = logging.getLogger(__name__)
+"""Begin, checkpoints and end of every solve, at the level INFO."""
+LOG_SECONDS = 30.0
+"""A solve that meets no checkpoint for so long logs where it is."""
 
 PER_DECADE = 10
 """Geometric checkpoints per factor of ten in iterations."""
@@ -51,7 +57,11 @@ iterations that it needs."""
 
 @dataclass(frozen=True)
 class Progress:
-    """What a progress hook is told."""
+    """What a progress hook is told.
+
+    The strategies are computed when they are asked for, which is of use only until the hook
+    returns: the solver goes on then.
+    """
 
     iteration: int
     """Iterations done, those of the solution it went on from included."""
@@ -63,6 +73,27 @@ class Progress:
     """The last line of the record, if there is one."""
     nodes_touched: int
     """Histories visited, those of the solution it went on from included."""
+    trace: tuple[TracePoint, ...] = field(default=(), repr=False)
+    """The record so far, oldest first."""
+    solver: IterativeSolver | None = field(default=None, repr=False, compare=False)
+    """The solver at work; a hook may read it, and must not step it."""
+
+    @property
+    def policy(self) -> Policy:
+        """The average strategy now; made anew each time, which takes a part of an iteration."""
+        assert self.solver is not None
+        return self.solver.average_policy()
+
+    @property
+    def last_policy(self) -> Policy:
+        """The strategy that the next iteration will use; made anew each time."""
+        assert self.solver is not None
+        return self.solver.current_policy()
+
+    def evaluate(self) -> Evaluation:
+        """Values and best-response values of :attr:`policy`; takes about an iteration."""
+        assert self.solver is not None
+        return self.solver.evaluate()
 
 
 @checked()
@@ -141,6 +172,8 @@ def solve(
         checkpoint_every: Seconds between two such files.
         checkpoint_iterations: Iterations after which the file is written in any case.
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
+            If it returns something true, the solve ends and returns its solution.  If it raises an
+            exception, the solve ends too; the solution so far is ``solution`` of that exception.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
 
     Returns:
@@ -154,6 +187,8 @@ def solve(
         MissingExtraError: ``"lp"``, or ``"auto"`` where it comes to that, without scipy; says what
             installs it.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
+
+    Begin, checkpoints and end of a solve are logged to the logger ``tensorcfr`` at the level INFO.
     """
     request = SolveRequest(
         game=game,
@@ -203,6 +238,8 @@ class _Run:
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
         self.solver, self.request, self.progress = solver, request, progress
+        self.is_stopped = False
+        self.logged = time.monotonic()
         start = request.start
         self.trace: list[TracePoint] = list(start.trace) if start else []
         self.seconds_before = start.seconds if start else 0.0
@@ -216,6 +253,7 @@ class _Run:
     def run(self) -> Solution:
         """Iterate until a stop rule says so, and pack the result."""
         solver, request = self.solver, self.request
+        self.log("begins")
         if self.keep_best and self.best is None and request.start is not None:
             self.record()  # The strategies that the solve begins with compete.
         to_target = request.target is not None
@@ -233,14 +271,27 @@ class _Run:
                     mark = next(marks, None)
                 if self.is_checkpoint_due:
                     self.save_checkpoint()
-                self.report()
-        solution = self.solution(status, self.record(), solver.state)
+                try:
+                    self.report()
+                except Exception as error:
+                    # The hook is not ours: whatever it raises must not lose the solution.
+                    with suppress(AttributeError):
+                        error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
+                        error.add_note("the solution so far is .solution of this exception")
+                    raise
+        solution = self.solution(status)
         if request.checkpoint is not None:
             _save(solution, request.checkpoint)
         return solution
 
-    def solution(self, status: Status, evaluation: Evaluation, state: Any) -> Solution:
-        """What there is now; its arrays can no longer be written."""
+    def solution(self, status: Status) -> Solution:
+        """The solution at this point, recorded; its arrays can no longer be written."""
+        evaluation = self.record()
+        self.log(status.value)
+        return self.packed(status, evaluation, self.solver.state)
+
+    def packed(self, status: Status, evaluation: Evaluation, state: Any) -> Solution:
+        """What there is now, as a solution whose arrays are those of ``state``."""
         solver = self.solver
         return Solution(
             game=self.request.game,
@@ -255,6 +306,19 @@ class _Run:
             locks=solver.locks or None,
             best=self.best,
         )
+
+    def log(self, event: str) -> None:
+        """Log an event, and where the solve is."""
+        self.logged = time.monotonic()
+        if not LOG.isEnabledFor(logging.INFO):
+            return
+        latest, seen = self.latest, ""
+        if latest is not None:
+            at = "" if self._is_recorded else f" at iteration {latest.iteration:,}"
+            seen = f", exploitability {latest.exploitability:.6g}{at}"
+        named = self.request.game.name, self.request.record
+        place = f"iteration {self.solver.iteration:,}, {self.seconds:.1f} s{seen}"
+        LOG.info("%s by %s: %s; %s", *named, event, place)
 
     @property
     def is_checkpoint_due(self) -> bool:
@@ -274,7 +338,7 @@ class _Run:
         # Views, because the solver goes on with the arrays themselves.
         views = type(state)(*(array.view() for array in state))
         _save(
-            self.solution(Status.INTERRUPTED, self.solver.evaluate(), views),
+            self.packed(Status.INTERRUPTED, self.solver.evaluate(), views),
             self.request.checkpoint,
         )
         self.saved_at, self.saved_iteration = time.monotonic(), self.solver.iteration
@@ -295,17 +359,28 @@ class _Run:
             return Status.TIME_LIMIT
         if self.last_node is not None and self.solver.nodes_touched >= self.last_node:
             return Status.NODES
+        if self.is_stopped:
+            return Status.STOPPED
         return Status.INTERRUPTED if interrupted else None
 
     def report(self) -> None:
-        """Call the progress hook."""
+        """Call the progress hook, which may ask for an end; log where the solve is."""
+        if time.monotonic() - self.logged > LOG_SECONDS:
+            self.log("goes on")
         if self.progress is not None:
             solver = self.solver
-            self.progress(
+            asked = self.progress(
                 Progress(
-                    solver.iteration, self.last, solver.seconds, self.latest, solver.nodes_touched
+                    solver.iteration,
+                    self.last,
+                    solver.seconds,
+                    self.latest,
+                    solver.nodes_touched,
+                    tuple(self.trace),
+                    solver,
                 )
             )
+            self.is_stopped = bool(asked)
 
     def step(self, iterations: int, pace: int) -> int:
         """Run some iterations; returns how many to run next, at most, to stay responsive."""
@@ -356,6 +431,7 @@ class _Run:
                     last_exploitability=last.exploitability if last else None,
                 )
             )
+            self.log("checkpoint")
         return evaluation
 
     def _keep(self, kind: str, found: Evaluation, policy: Callable[[], Policy]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import Record, from_dict
+from ..algorithms import ALGORITHMS, Record, from_dict
+from ..algorithms.registry import Unregistered
 from ..evaluation import Evaluation
 from ..invariants.strategies import wrong_strategy
 from ..model.game import CompiledGame
@@ -96,13 +97,19 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
 
 
 def read_solution(
-    path: Source, game: CompiledGame | None = None, memory_limit: int | None = None
+    path: Source,
+    game: CompiledGame | None = None,
+    memory_limit: int | None = None,
+    *,
+    registered: bool = True,
 ) -> Solution:
     """What :meth:`Solution.load` does."""
     header, arrays = read_arrays(path, "solution", memory_limit=memory_limit)
     with says_where(path):
         refuse_others(arrays, ("game/", "solution/"))
-        return unpack_solution(header, arrays, known=game, memory_limit=memory_limit)
+        return unpack_solution(
+            header, arrays, known=game, memory_limit=memory_limit, registered=registered
+        )
 
 
 def solution_header(n_players: int) -> tuple[Fields, Fields]:
@@ -133,15 +140,22 @@ def unpack_solution(
     *,
     known: CompiledGame | None = None,
     memory_limit: int | None = None,
+    registered: bool = True,
 ) -> Solution:
-    """The solution of a header and arrays; for the others see
-    :func:`tensorcfr.storage.game.unpack_game`.
+    """The solution of a header and arrays.
+
+    Args:
+        header: The header.
+        arrays: The arrays.
+        known: The game, as for :func:`tensorcfr.storage.game.unpack_game`.
+        memory_limit: Likewise.
+        registered: Whether its algorithm must be registered.
 
     Raises:
         ValueError: Something is missing, unknown or wrong; says what.
     """
     game = unpack_game(arrays, header["version"], known=known, memory_limit=memory_limit)
-    said = read_header(header, game.n_players)
+    said = read_header(header, game.n_players, registered=registered)
     algorithm = said["algorithm"]
     locks = Locks(game, said.get("locks", {}))
     given = Taken(arrays, "solution/")
@@ -153,8 +167,7 @@ def unpack_solution(
             iteration=of_best["iteration"],
             kind=of_best["kind"],
         )
-    kind = solver_class(algorithm, game)
-    state = None
+    kind, state = solver_class(algorithm, game), None
     if kind is not None:
         state = kind.restore(game, algorithm, _Kept(given), locks)
         if wrong := kind.wrong_state(game, algorithm, state, locks):
@@ -163,7 +176,8 @@ def unpack_solution(
         policy = kind.policy_of(game, state, locks)
     else:
         policy = _policy(game, given, "solution/policy")
-    given.refuse_rest()
+    if not isinstance(algorithm, Unregistered):  # Its rule says what the arrays must be.
+        given.refuse_rest()
     return Solution(
         game=game,
         algorithm=algorithm,
@@ -179,14 +193,16 @@ def unpack_solution(
     )
 
 
-def read_header(header: dict[str, Any], n_players: int) -> dict[str, Any]:
+def read_header(
+    header: dict[str, Any], n_players: int, *, registered: bool = True
+) -> dict[str, Any]:
     """The values of a solution's header, checked; algorithm and trace as what they describe.
 
     Raises:
         ValueError: One is missing, unknown or wrong; names it.
     """
     said = read_fields(header, *solution_header(n_players))
-    said["algorithm"] = _algorithm(said["algorithm"])
+    said["algorithm"] = _algorithm(said["algorithm"], registered=registered)
     said["trace"] = tuple(TracePoint(**point) for point in said["trace"])
     _check_trace(said["trace"], said["iterations"])
     if "best" in said and said["best"]["iteration"] > said["iterations"]:
@@ -208,10 +224,12 @@ def _check_trace(trace: tuple[TracePoint, ...], iterations: int) -> None:
             )
 
 
-def _algorithm(said: Any) -> Record:
+def _algorithm(said: Any, *, registered: bool = True) -> Record:
     """The algorithm that a header describes, in full."""
     if not isinstance(said, dict):
         raise ValueError("header.algorithm is no object")
+    if not registered and isinstance(name := said.get("name"), str) and name not in ALGORITHMS:
+        return Unregistered(name, said)
     try:
         algorithm = from_dict(said)
         described = algorithm.to_dict()

@@ -91,7 +91,7 @@ def _begin(
     if isinstance(given, Policy):
         check_shape(game, given.game)
     else:
-        given = find_policy(game, given)
+        given = find_policy(game, given, "warm_start")
     return regrets_for(game, form, given.probabilities, iterations, locks)
 
 
