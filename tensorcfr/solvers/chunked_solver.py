@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 from weakref import ref
@@ -13,7 +17,7 @@ import numpy as np
 
 from .._util.memory import free_memory
 from ..algorithms import Algorithm
-from ..errors import MemoryLimitError
+from ..errors import MemoryLimitError, format_bytes
 from ..evaluation.metrics import Evaluation
 from ..invariants.reader import first_true
 from ..invariants.strategies import SUM_TOLERANCE
@@ -97,10 +101,15 @@ class ChunkedSolver(IterativeSolver):
         state: Arrays to go on from, after ``iteration`` iterations; copied.
         iteration: Iterations that ``state`` has behind it.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
+        state_dir: A directory for the arrays that are kept, which are then files mapped into memory
+            and may be larger than it.  They are scratch of this solver: what there was of their
+            names is replaced, and a file to go on from is what ``checkpoint`` of
+            :func:`tensorcfr.solve` writes.
 
     Raises:
         ValueError: There is no such algorithm or precision, or the algorithm cannot sweep a game
             in chunks.
+        OSError: ``state_dir`` cannot be written, or has no room; said before the first iteration.
         MemoryLimitError: The arrays would not fit; said before they are allocated.
     """
 
@@ -120,6 +129,7 @@ class ChunkedSolver(IterativeSolver):
         state: ChunkedState | None = None,
         iteration: int = 0,
         memory_limit: int | None = None,
+        state_dir: str | Path | None = None,
     ) -> None:
         if not isinstance(game, CutGame):
             raise TypeError(f"{game!r} is not cut: compile_game(..., cut=True) cuts a game")
@@ -137,19 +147,21 @@ class ChunkedSolver(IterativeSolver):
                 f"{record.name} keeps more than regrets: it takes float64 or float32, not {PACKED}"
             )
         limit = free_memory() if memory_limit is None else memory_limit
-        if (needed := bytes_needed(game.chunks, record, precision, threads)) > limit:
+        needed = bytes_needed(game.chunks, record, precision, threads)
+        if state_dir is not None:
+            needed -= bytes_kept(game.chunks, record, precision)
+        if needed > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
         self.game = game
         self.locks = locks_for(game, locks)
         self._locks = chunk_locks(game, self.locks)
         self.algorithm = record
         self.iteration = iteration
-        dtype = np.dtype(precision)
-        if state is None:
-            self._state = _first_state(game.chunks, record.rule, dtype, self._locks)
-        else:
-            self._state = self.restore(game, record, self.kept(state), self.locks)
-            dtype = self._state.regret.dtype
+        dtype = np.dtype(precision if state is None else state.regret.dtype)
+        new = aligned if state_dir is None else MappedFiles(Path(state_dir)).new
+        self._state = _first_state(game.chunks, record.rule, dtype, self._locks, new)
+        if state is not None:
+            _copy_state(game, record, self.kept(state), self._state)
         self.precision = str(dtype)
         state = self._state
         strategy = None if record.rule.matches_regret else state.strategy
@@ -322,16 +334,7 @@ class ChunkedSolver(IterativeSolver):
         known = [name for name in PRECISIONS if kept["regret"].dtype == name]
         dtype = np.dtype(known[0] if known else PRECISIONS[0])
         state = _first_state(game.chunks, algorithm.rule, dtype, locked)
-        for name, own in state._asdict().items():
-            array = kept[name]
-            if array.shape != own.shape or array.dtype != own.dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype} {array.shape}; for {game.name}, cut like this, and "
-                    f"the rule {algorithm.rule.name} it is {own.dtype} {own.shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} holds a value that is not finite")
-            own[:] = array
+        _copy_state(game, algorithm, kept, state)
         return state
 
     @classmethod
@@ -496,17 +499,22 @@ def bytes_needed(
     """Bytes that a solver takes beside the compiled game; what an evaluation needs is among them,
     a policy of the whole game is not."""
     rule, dtype = algorithm.rule, np.dtype(precision)
-    kept = 2 + (not rule.matches_regret) + len(rule.memory)
-    bytes_kept = kept * game.n_numbers * dtype.itemsize
-    scratch = 2 + rule.forecast
     floats = _floats(dtype)
-    if floats != dtype:
-        bytes_kept += 2 * (game.n_numbers // ROW + game.trunk.n_sequences) * floats.itemsize
-        scratch += 2
+    scratch = 2 + rule.forecast + (2 if floats != dtype else 0)
     numbers = threads * scratch * game.most_sequences
     numbers += (2 + rule.forecast + (algorithm.against == "average")) * game.trunk.n_sequences
     numbers += (1 + rule.forecast) * len(game.entry)
-    return bytes_kept + numbers * floats.itemsize
+    return bytes_kept(game, algorithm, precision) + numbers * floats.itemsize
+
+
+def bytes_kept(game: ChunkedForm, algorithm: Algorithm, precision: str = "float64") -> int:
+    """Bytes of the arrays that a solver keeps from one iteration to the next."""
+    rule, dtype = algorithm.rule, np.dtype(precision)
+    arrays = 2 + (not rule.matches_regret) + len(rule.memory)
+    kept = arrays * game.n_numbers * dtype.itemsize
+    if (floats := _floats(dtype)) != dtype:
+        kept += 2 * (game.n_numbers // ROW + game.trunk.n_sequences) * floats.itemsize
+    return kept
 
 
 def _floats(dtype: np.dtype) -> np.dtype:
@@ -543,23 +551,88 @@ def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
     return room[begin : begin + size].view(dtype).reshape(shape)
 
 
+class MappedFiles:
+    """New arrays in files of a directory, mapped into memory.
+
+    Args:
+        directory: The directory; it is made if there is none.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._directory, self._count = directory, 0
+
+    def new(self, shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
+        """Zeros.
+
+        Raises:
+            OSError: There is no room for them on the disk.
+        """
+        size = int(np.prod(shape)) * dtype.itemsize
+        if size == 0:
+            return np.zeros(shape, dtype=dtype)
+        path = self._directory / f"state-{self._count}.bin"
+        self._count += 1
+        path.unlink(missing_ok=True)
+        free = shutil.disk_usage(self._directory).free
+        if size > free:
+            raise OSError(
+                errno.ENOSPC,
+                f"the state needs {format_bytes(size)} more, {format_bytes(free)} are free",
+                str(path),
+            )
+        with path.open("wb") as file:
+            # Blocks, and not a hole: a full disk is an error here, and a crash when it is written.
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+        found: np.ndarray = np.memmap(path, dtype=dtype, mode="r+", shape=shape).view(np.ndarray)
+        return found
+
+
+def _copy_state(
+    game: CutGame, algorithm: Any, kept: Mapping[str, np.ndarray], state: ChunkedState
+) -> None:
+    """Copy arrays into those of a state, which are modified in place.
+
+    Raises:
+        ValueError: An array has another shape or dtype, or holds a value that is not finite; names
+            the array.
+    """
+    for name, own in state._asdict().items():
+        array = kept[name]
+        if array.shape != own.shape or array.dtype != own.dtype:
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}; for {game.name}, cut like this, and "
+                f"the rule {algorithm.rule.name} it is {own.dtype} {own.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds a value that is not finite")
+        own[:] = array
+
+
 def _first_state(
-    game: ChunkedForm, rule: LocalRule, dtype: np.dtype, locks: ChunkLocks | None
+    game: ChunkedForm,
+    rule: LocalRule,
+    dtype: np.dtype,
+    locks: ChunkLocks | None,
+    new: Callable[[tuple[int, ...] | int, np.dtype], np.ndarray] = aligned,
 ) -> ChunkedState:
-    """No regrets, no average, uniform strategies."""
+    """No regrets, no average, uniform strategies, in arrays that ``new`` makes."""
     numbers, packed = game.n_numbers, _floats(dtype) != dtype
-    regret = aligned(numbers, dtype)
-    strategy = aligned(0 if rule.matches_regret else numbers, dtype)
+    regret = new(numbers, dtype)
+    strategy = new(0 if rule.matches_regret else numbers, dtype)
     if not rule.matches_regret:
         kernels.all_strategies(game, Numbers(regret, None, regret), 0.0, strategy, locks)
     return ChunkedState(
         regret=regret,
-        cumulative=aligned(numbers, dtype),
+        cumulative=new(numbers, dtype),
         strategy=strategy,
-        memory=aligned((len(rule.memory), numbers), dtype),
+        memory=new((len(rule.memory), numbers), dtype),
         floor=np.zeros(1),
-        scale=aligned((2, numbers // ROW if packed else 0), np.dtype(np.float32)),
-        trunk=aligned((2, game.trunk.n_sequences if packed else 0), np.dtype(np.float32)),
+        scale=new((2, numbers // ROW if packed else 0), np.dtype(np.float32)),
+        trunk=new((2, game.trunk.n_sequences if packed else 0), np.dtype(np.float32)),
     )
 
 

@@ -53,7 +53,7 @@ from tensorcfr.kernels import iteration
 from tensorcfr.kernels.packing import pack, unpack
 from tensorcfr.model.chunks import ROW
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_needed
+from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept, bytes_needed
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.storage.archive import pack_text, write_arrays
 from tensorcfr.storage.cut_game import KEY
@@ -328,6 +328,33 @@ def test_who_takes_16_bits(tmp_path: Path) -> None:
     chunked = compile_game("kuhn(cards=5)", cut=2, symmetry=False)
     warm = solve(chunked, CFR, iters=1, warm_start=solve(game, CFR, iters=20), precision="int16")
     assert warm.exploitability < solve(chunked, CFR, iters=1).exploitability
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
+def test_state_in_files(precision: str, tmp_path: Path) -> None:
+    """The same bits; a solve goes on from them, and writes files to go on from."""
+    place, at = tmp_path / "state", tmp_path / "at.npz"
+    plain = solve(wide(), CFR, iters=9, precision=precision)
+    begun = solve(wide(), CFR, iters=5, precision=precision, state_dir=place, checkpoint=at)
+    mapped = sum(path.stat().st_size for path in place.iterdir())
+    assert mapped == bytes_kept(wide().chunks, CFR, precision)
+    for start in (begun, Solution.load(at, game=wide())):
+        ended = solve(wide(), start=start, iters=4, state_dir=tmp_path / "other")
+        for name, array in plain.state._asdict().items():
+            assert getattr(ended.state, name).tobytes() == array.tobytes(), name
+
+
+def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensorcfr.solvers import chunked_solver
+
+    with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
+        solve(compile_game("kuhn"), CFR, iters=1, state_dir=tmp_path)
+    with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
+        solve(wide(), "external_sampling", iters=1, state_dir=tmp_path)
+    usage = chunked_solver.shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(chunked_solver.shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    with pytest.raises(OSError, match=r"the state needs .* KiB more, 1,?000 .* are free.*state-0"):
+        solve(wide(), CFR, iters=1, state_dir=tmp_path)
 
 
 def test_going_on() -> None:
