@@ -38,22 +38,27 @@ class FormatError(GameError):
 class MemoryLimitError(MemoryError):
     """More memory would be needed than may be used; says both figures."""
 
-    def __init__(self, what: str, needed: int, limit: int) -> None:
+    def __init__(self, what: str, needed: int, limit: int, about: bool = False) -> None:
         super().__init__(
-            f"{what} needs at least {format_bytes(needed)}, the limit is {format_bytes(limit)}; "
-            "pass memory_limit= (bytes) to change it"
+            f"{what} needs {'about' if about else 'at least'} {format_bytes(needed)}, the limit is "
+            f"{format_bytes(limit)}; pass memory_limit= (bytes) to change it"
         )
         self.what = what
         self.needed = needed
         self.limit = limit
+        self.about = about
 
-    def __reduce__(self) -> tuple[type, tuple[str, int, int]]:
-        return type(self), (self.what, self.needed, self.limit)
+    def __reduce__(self) -> tuple[type, tuple[str, int, int, bool]]:
+        return type(self), (self.what, self.needed, self.limit, self.about)
 
 
 class FileSizeError(MemoryLimitError, ValueError):
     """A file would take more memory than may be used: a ValueError, as whenever a file is refused;
     says both figures."""
+
+
+class UnknownGameError(ValueError):
+    """A file is of a game whose rules are not in it; the caller must give the game."""
 
 
 class MissingExtraError(ImportError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -157,6 +157,8 @@ class Budget:
     def __init__(self, what: str, limit: int) -> None:
         self.what = what
         self.limit = limit
+        self.watch: Callable[[int, int], object] = lambda count, coming: None
+        """Called at every look with the items so far and the bytes that are coming for them."""
         self._before = taken()
 
     @property
@@ -193,6 +195,7 @@ class Budget:
         if count < FIRST_LOOK:
             return FIRST_LOOK
         self.reserve(coming)
+        self.watch(count, coming)
         each = max(1.0, (self.spent + coming) / count)
         # A path grows with the square of its length where states are histories.
         return count + max(1, min(FARTHEST, count // 4, int(self.limit / LOOKS / each)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._util.arguments import brief
@@ -129,6 +130,23 @@ def find_algorithm(algorithm: str | Record) -> Record:
         meant = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
         raise ValueError(f"there is no algorithm {brief(algorithm)}; {suggest(meant, ALGORITHMS)}")
     return found
+
+
+@dataclass(frozen=True)
+class Unregistered(Record):
+    """An algorithm that a file names and nobody has registered here: it can be named, not run."""
+
+    name: str
+    described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What the file says about it."""
+    formula: str = "not registered here"
+    source: str = "not registered here"
+
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        return dict(self.described)
+
+    def __str__(self) -> str:
+        return f"{self.name} (not registered here)"
 
 
 def from_dict(values: Mapping[str, Any]) -> Record:

@@ -1,7 +1,5 @@
-"""The commands ``solve``, ``show``, ``walkthrough``, ``games`` and ``algorithms``.
-
-Commands for sweeps, charts and exports are in modules of their own.
-"""
+"""The commands ``solve``, ``walkthrough``, ``games`` and ``algorithms``; the others are in files of
+their own."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,14 +15,28 @@ from .. import __version__
 from .._util.signals import put_off
 from ..algorithms import AUTOMATIC, Record
 from ..analysis.walkthroughs import walkthrough as walk
-from ..compilers import compile_game
+from ..compilers import CompileProgress, compile_game
+from ..formats import find_policy
+from ..formats.policies import is_policy_file
 from ..formats.sources import is_foreign
 from ..model.game import CompiledGame
+from ..model.policy import Policy
 from ..solvers.driver import Progress, run
 from ..solvers.request import DEFAULT_ALGORITHM, SolveRequest
 from ..solvers.solution import Solution
-from . import arguments, charts, exports, report, sweeps
-from .console import errors_in_one_line, plain_console, progress_bar
+from . import (
+    arguments,
+    charts,
+    completion,
+    exports,
+    machine,
+    report,
+    sweeps,
+    trees,
+    values,
+    viewing,
+)
+from .console import errors_in_one_line, log_to, plain_console, progress_bar
 
 DEFAULT_ITERATIONS = 1000
 """Number of iterations if no stop rule is given."""
@@ -33,7 +45,6 @@ app = typer.Typer(
     name="tensorcfr",
     help="Solve extensive-form games of imperfect information.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -61,6 +72,11 @@ app.command()(sweeps.plot)
 app.command()(charts.chart)
 app.command()(exports.export)
 app.command()(exports.compare)
+app.command()(values.show)
+app.command()(values.evaluate)
+app.command()(values.size)
+app.command()(trees.draw)
+app.command()(viewing.view)
 
 
 Strategy = Annotated[bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")]
@@ -74,13 +90,15 @@ def solve(
         typer.Argument(
             help="A built-in game, 'leduc' or 'leduc(ranks=4)' (see: tensorcfr games), a file of "
             "Gambit (.efg, .nfg), or 'openspiel:leduc_poker'.  Not needed with --resume.",
+            autocompletion=completion.games,
         ),
     ] = None,
     algorithm: Annotated[
         str | None,
         typer.Option(
             help="'cfr' or 'dcfr(alpha=2)' (see: tensorcfr algorithms); 'auto' chooses by the "
-            f"game and the target.  By default {DEFAULT_ALGORITHM}, or that of --resume."
+            f"game and the target.  By default {DEFAULT_ALGORITHM}, or that of --resume.",
+            autocompletion=completion.algorithms,
         ),
     ] = None,
     iters: Annotated[
@@ -135,6 +153,25 @@ def solve(
     plot: Annotated[
         Path | None, typer.Option(help="Draw exploitability against iterations (.png, .svg ...).")
     ] = None,
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads, for large games of private hands; the same bits.")
+    ] = 1,
+    precision: Annotated[
+        str | None, typer.Option(help="'float64', or 'float32' for half the memory.")
+    ] = None,
+    warm_start: Annotated[
+        Path | None,
+        typer.Option(
+            help="Begin with the regrets of a solution (.npz), or with a strategy (csv, json, "
+            "parquet)."
+        ),
+    ] = None,
+    warm_iterations: Annotated[
+        float, typer.Option(help="Iterations that a strategy of --warm-start counts for.")
+    ] = 1.0,
+    log: Annotated[
+        Path | None, typer.Option(help="Append begin, checkpoints and end to this file as it runs.")
+    ] = None,
     save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue a saved solution.")] = None,
     force: Annotated[
@@ -142,6 +179,7 @@ def solve(
     ] = False,
     strategy: Strategy = True,
     rows: Rows = 10,
+    as_json: machine.Json = False,
 ) -> None:
     """Solve a game and print the result.
 
@@ -161,8 +199,9 @@ def solve(
             raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
         record = _algorithm(algorithm, start, simultaneous=simultaneous)
         last_node = arguments.read_whole("--nodes", nodes)
+        until_the_end.enter_context(log_to(log))
         with _progress_bar(start.iterations if start else 0, time_limit) as show:
-            compiled = _compile(game, start, given, limit)
+            compiled = _compile(game, start, given, limit, show.compiling)
             request = SolveRequest(
                 game=compiled,
                 algorithm=record,
@@ -175,6 +214,10 @@ def solve(
                 locks=arguments.read_locks(compiled, locks or []),
                 seed=seed,
                 keep_best=keep_best,
+                threads=threads,
+                precision=precision,
+                warm_start=_warm_start(compiled, warm_start),
+                warm_iterations=warm_iterations,
                 memory_limit=limit,
                 needs_curve=plot is not None,
             )
@@ -186,27 +229,21 @@ def solve(
                 request = replace(request, iters=DEFAULT_ITERATIONS)
             # From here on a signal ends the solve, but not the save after it.
             until_the_end.enter_context(put_off())
-            solution = run(request, show)
-        # Write files first: a closed pipe must not lose them.  Print the result after any failure.
+            solution = run(request, show.solving)
+        # Files first: a closed pipe must not lose them.  Whatever fails, the result is printed.
         failed: list[Exception] = []
         saved = _written(save, solution.save, failed)
         drawn = _written(plot, _plotter(solution), failed)
-        console = plain_console()
-        report.print_solution(console, solution, rows=rows, strategy=strategy)
-        report.print_files(console, solution, saved=saved, drawn=drawn)
+        if as_json:
+            listed = range(solution.game.n_infosets) if strategy else ()
+            infosets = machine.of_infosets(solution.policy, listed, None)
+            machine.print_json(machine.of_solution(solution) | {"infosets": infosets})
+        else:
+            console = plain_console()
+            report.print_solution(console, solution, rows=rows, strategy=strategy)
+            report.print_files(console, solution, saved=saved, drawn=drawn)
         if failed:
             raise failed[0]
-
-
-@app.command()
-def show(
-    file: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
-    strategy: Strategy = True,
-    rows: Rows = 10,
-) -> None:
-    """Print a saved solution."""
-    with errors_in_one_line():
-        report.print_solution(plain_console(), Solution.load(file), rows=rows, strategy=strategy)
 
 
 @app.command()
@@ -261,8 +298,21 @@ def _algorithm(
     return arguments.read_algorithm(spec, simultaneous=simultaneous)
 
 
+def _warm_start(game: CompiledGame, path: Path | None) -> Solution | Policy | None:
+    """The solution or the strategy to begin with."""
+    if path is None:
+        return None
+    if path.suffix == ".npz" and not is_policy_file(path):
+        return Solution.load(path)
+    return find_policy(game, path)
+
+
 def _compile(
-    game: str | None, start: Solution | None, given: dict[str, Any], limit: int | None
+    game: str | None,
+    start: Solution | None,
+    given: dict[str, Any],
+    limit: int | None,
+    progress: Callable[[CompileProgress], object],
 ) -> CompiledGame:
     """The named game, compiled; by default that of the saved solution."""
     if game is None:
@@ -273,7 +323,7 @@ def _compile(
         return start.game
     if given and is_foreign(game):
         raise ValueError(f"--set is for built-in games, not for {game!r}")
-    return compile_game(game, memory_limit=limit, **given)
+    return compile_game(game, memory_limit=limit, progress=progress, **given)
 
 
 def _plotter(solution: Solution) -> Callable[[Path], object]:
@@ -305,12 +355,30 @@ def _written(
     return path
 
 
+class _Hooks(NamedTuple):
+    """What moves the bar."""
+
+    compiling: Callable[[CompileProgress], object]
+    solving: Callable[[Progress], object]
+
+
 @contextmanager
-def _progress_bar(first: int, time_limit: float | None) -> Iterator[Callable[[Progress], None]]:
-    """Show a progress bar on a terminal; yields the progress hook."""
+def _progress_bar(first: int, time_limit: float | None) -> Iterator[_Hooks]:
+    """A bar on a terminal; yields the hooks that move it."""
     with progress_bar() as move:
 
-        def show(progress: Progress) -> None:
+        def compiling(progress: CompileProgress) -> None:
+            figures = f"{progress.done:,}"
+            if progress.expected:
+                figures += f" of about {progress.expected:,.0f} histories"
+            move(
+                description="compiling",
+                total=progress.expected,
+                completed=progress.done,
+                figures=figures,
+            )
+
+        def solving(progress: Progress) -> None:
             done = [progress.seconds / time_limit] if time_limit else []
             if progress.last_iteration is not None and progress.last_iteration > first:
                 done.append((progress.iteration - first) / (progress.last_iteration - first))
@@ -324,4 +392,4 @@ def _progress_bar(first: int, time_limit: float | None) -> Iterator[Callable[[Pr
                 figures=figures,
             )
 
-        yield show
+        yield _Hooks(compiling, solving)

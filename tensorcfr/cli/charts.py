@@ -51,7 +51,7 @@ def chart(
         is_saved = source.endswith(".npz")
         if is_saved and (algorithm is not None or iters is not None):
             raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
-        found = Solution.load(source) if is_saved else compile_game(source)
+        found = Solution.load(source, registered=False) if is_saved else compile_game(source)
         console = plain_console()
         game = found.game if isinstance(found, Solution) else found
         if listed:

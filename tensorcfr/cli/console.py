@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .._util.signals import Terminated, exit_status, is_terminated, terminations
-from ..errors import MemoryLimitError, MissingExtraError, SweepError
+from ..errors import MemoryLimitError, MissingExtraError
 
 USAGE, FAILURE = 2, 1
 """Exit codes: a wrong argument; a failure while working."""
@@ -48,6 +50,26 @@ def progress_bar(total: float | None = None) -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
+def log_to(path: Path | None) -> Iterator[None]:
+    """Append what the library logs to a file, if there is one; each line is written at once."""
+    if path is None:
+        yield
+        return
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger(__name__.partition(".")[0])
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
 def errors_in_one_line() -> Iterator[None]:
     """Report errors of the library or the disk in one line, without a traceback.
 
@@ -79,7 +101,7 @@ def _errors_told() -> Iterator[None]:
     except OSError as error:
         told = error.filename and error.strerror
         end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)
-    except (MissingExtraError, MemoryError, SweepError) as error:
+    except (MissingExtraError, MemoryError, RuntimeError) as error:
         end(str(error) or "out of memory", FAILURE)
     except ValueError as error:
         end(str(error), USAGE)

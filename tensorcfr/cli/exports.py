@@ -13,11 +13,11 @@ from ..analysis import compare as compare_policies
 from ..analysis import values as values_of
 from ..errors import suggest
 from ..formats import policy_table, save_efg, save_nfg, save_policy
-from ..formats.policies import FORMATS
+from ..formats.policies import FORMATS, is_policy_file
 from ..formats.tables import WRITERS
 from ..model.policy import Policy
 from ..solvers.solution import Solution
-from . import arguments, report
+from . import arguments, machine, report
 from .console import errors_in_one_line, plain_console
 
 GAMES = {"efg": save_efg, "nfg": save_nfg}
@@ -69,7 +69,7 @@ def export(
             raise ValueError(f"where to? --output file.{name}")
         if output:
             arguments.check_target("--output", output, force=force)
-        solution = Solution.load(file)
+        solution = Solution.load(file, registered=False)
         policy = _strategy(solution, strategy)
         table = values_of(solution.game, policy).table() if values else policy_table(policy)
         if output is None:
@@ -90,12 +90,18 @@ def compare(
         typer.Argument(help="Another one, or a strategy (csv, json, parquet) for the same game."),
     ],
     rows: Annotated[int, typer.Option(min=0, help="Infosets to print; 0 prints them all.")] = 10,
+    as_json: machine.Json = False,
 ) -> None:
     """Show the infosets at which two strategies differ, and the utility of each change."""
     with errors_in_one_line():
-        one = Solution.load(first)
-        other = Solution.load(second) if second.suffix == ".npz" else second
-        report.print_comparison(plain_console(), compare_policies(one, other), rows)
+        one = Solution.load(first, registered=False)
+        is_solution = second.suffix == ".npz" and not is_policy_file(second)
+        other = Solution.load(second, registered=False) if is_solution else second
+        compared = compare_policies(one, other)
+        if as_json:
+            machine.print_json(machine.of_comparison(compared, rows))
+        else:
+            report.print_comparison(plain_console(), compared, rows)
 
 
 def _strategy(solution: Solution, which: Which) -> Policy:

@@ -17,9 +17,14 @@ from rich.text import Text
 
 from ..algorithms import ALGORITHMS
 from ..analysis.comparison import Comparison
+from ..analysis.policy_values import Values
+from ..analysis.public_nodes import public_nodes
 from ..analysis.walkthroughs import HEADINGS, Walkthrough
+from ..evaluation import Evaluation
+from ..evaluation.metrics import meaning_of_exploitability
 from ..games import GAMES, GameEntry
 from ..model.game import CompiledGame
+from ..model.policy import Policy
 from ..solvers.solution import Solution, TracePoint
 from ..sweep import Reached, Row, reached
 
@@ -47,6 +52,7 @@ def print_solution(console: Console, solution: Solution, *, rows: int, strategy:
     _print(console, Text.assemble(how, f"{locked}: {solution.status.value}"))
     _print(console, "")
     _print(console, _figures(solution))
+    _print_meaning(console, solution.game)
     if solution.trace:
         _print(console, "")
         _print(console, _trace(solution.trace))
@@ -54,6 +60,113 @@ def print_solution(console: Console, solution: Solution, *, rows: int, strategy:
         for player in range(solution.game.n_players):
             _print(console, "")
             _print_strategy(console, solution, player, rows)
+
+
+def print_infosets(
+    console: Console,
+    policy: Policy,
+    infosets: Sequence[int] | None,
+    table: Values | None,
+    rows: int,
+) -> None:
+    """Reach and expected value of infosets, probability and expected value of their actions.
+
+    Args:
+        console: Where to print.
+        policy: The strategies.
+        infosets: Which; None for all.
+        table: The values; None to print probabilities alone.
+        rows: Infosets to print per player; 0 prints them all.
+    """
+    game = policy.game
+    for player in range(game.n_players):
+        first, end = game.form.player_infosets[player : player + 2].tolist()
+        own: Sequence[int] = range(first, end)
+        if infosets is not None:
+            own = [infoset for infoset in infosets if first <= infoset < end]
+        shown = own[: rows or len(own)]
+        if not shown:
+            continue
+        _print(console, "")
+        grid = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
+        grid.add_column(f"player {player}, infoset", overflow="fold", max_width=LABEL_WIDTH)
+        if table is not None:
+            grid.add_column("reach", justify="right", no_wrap=True)
+            grid.add_column("EV", justify="right", no_wrap=True)
+        grid.add_column("probability" + (" (EV)" if table else ""), overflow="fold")
+        for infoset in shown:
+            label, cells = game.infoset_labels[infoset], _with_values(policy, infoset, table)
+            figures = []
+            if table is not None:
+                value = float(table.infoset_expected[infoset])
+                figures = [f"{table.reach[infoset]:.4f}", _value(game, value)]
+            grid.add_row(Text(label), *figures, Text(GAP.join(cells)))
+        _print(console, grid)
+        if left_out := len(own) - len(shown):
+            _print(
+                console, Text(f"... and {left_out:,} more infosets (--rows 0 prints all)", "dim")
+            )
+    if table is not None:
+        _print(console, "")
+        note = (
+            "reach: probability of the infoset under these strategies; EV: expected utility of its "
+            "player once it is reached; -: chance and the others never lead there."
+        )
+        _print(console, Text(note, "dim"))
+
+
+def _with_values(policy: Policy, infoset: int, table: Values | None) -> list[str]:
+    """``bet 0.222 (+0.5)`` for each action that is worth its place."""
+    game = policy.game
+    at, actions = game.sequences(infoset), game.infoset_actions[infoset]
+    probabilities = policy.probabilities[at].tolist()
+    values = [None] * len(actions) if table is None else table.expected[at].tolist()
+    return [
+        f"{action} {probability:.3f}" + ("" if value is None else f" ({_value(game, value)})")
+        for action, probability, value in zip(actions, probabilities, values, strict=True)
+        if len(actions) <= FEW_ACTIONS or probability >= NEVER_PLAYED
+    ]
+
+
+def _value(game: CompiledGame, value: float) -> str:
+    """A value with its sign, a dash where there is none."""
+    return "-" if value != value else f"{game.settled(value) + 0.0:+.4g}"
+
+
+def print_evaluation(
+    console: Console,
+    game: CompiledGame,
+    evaluation: Evaluation,
+    worst: Sequence[tuple[str, float]],
+) -> None:
+    """Values, best responses, exploitability; the infosets at which most is lost."""
+    _print(console, _game_line(game))
+    _print(console, "")
+    table = Table.grid(padding=(0, 2))
+    settled = game.settled
+    for player, (value, best) in enumerate(
+        zip(evaluation.values, evaluation.best_responses, strict=True)
+    ):
+        table.add_row(f"value of player {player}", f"{settled(value) + 0.0:+.6g}")
+        table.add_row("  best response", f"{settled(best) + 0.0:+.6g}")
+    table.add_row("exploitability", f"{settled(evaluation.exploitability):.6g}")
+    table.add_row("nash_conv", f"{settled(evaluation.nash_conv):.6g}")
+    _print(console, table)
+    _print_meaning(console, game)
+    if worst:
+        _print(console, "")
+        lost = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        lost.add_column("infoset", overflow="fold", max_width=LABEL_WIDTH)
+        lost.add_column("lost there", justify="right", no_wrap=True)
+        for label, loss in worst:
+            lost.add_row(Text(label), f"{settled(loss) + 0.0:.4g}")
+        _print(console, lost)
+
+
+def _print_meaning(console: Console, game: CompiledGame) -> None:
+    """What exploitability means where it is no guarantee."""
+    if meaning := meaning_of_exploitability(game):
+        _print(console, Text(meaning, "dim"))
 
 
 def print_files(
@@ -168,9 +281,7 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
 
 
 def print_public_nodes(console: Console, game: CompiledGame) -> None:
-    """Print the public nodes of a game: name, player, number of hands, actions."""
-    from ..plots import public_nodes
-
+    """The public nodes of a game: name, who acts, the actions, how many hands."""
     for node in public_nodes(game).values():
         hands = f"{len(node.hands)} hands" if any(node.hands) else "no hands"
         print_line(

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import EXACT, AnyOf, Flag, Limit, Several, Text, Whole, checked
+from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, Several, Text, Whole, checked
 from .._util.memory import budget, free_memory
+from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..rules import Game, PublicTreeGame
 from . import cut_game, histories, public_game, walked_game
+from .sizes import CompileProgress, Size, Watch, game_size
+
+__all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
+
+HOOK = Kind((Callable,), "a function")
 
 LONGEST_LABEL = 10_000
 """Characters of a public label at which to cut, at most."""
@@ -30,6 +36,7 @@ def compile_game(
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
     cut: Annotated[cut_game.CutLike | None, CUT] = None,
+    progress: Annotated[Callable[[CompileProgress], object] | None, HOOK] = None,
     **parameters: Any,
 ) -> CompiledGame:
     """Compile a game into flat arrays.
@@ -50,6 +57,9 @@ def compile_game(
         cut: For games of private hands between two players: whether to cut the public tree into
             chunks, which takes less memory.  True cuts by the cache sizes of this machine; a number
             of public steps and a set of public labels say where to cut.
+        progress: Called with a :class:`CompileProgress` about ten times a second while the rules of
+            a large game are read, which is the slow part; an exception that it raises ends the
+            compile.
         parameters: Parameters of a built-in game.
 
     Returns:
@@ -69,13 +79,20 @@ def compile_game(
     with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
         name, rules = find_rules(source, **parameters)
         own.what = f"compiling {name}"
+        own.watch = watch = Watch(rules, name, own, progress)
         if cut is not None and cut is not False:
             if not isinstance(rules, PublicTreeGame):
                 raise ValueError(f"{name} is no game of private hands: it cannot be cut")
-            return cut_game.compile_rules(rules, name, own, cut=cut, symmetric=symmetry)
+            found_by = name if isinstance(source, str) else None
+            return cut_game.compile_rules(
+                rules, name, own, cut=cut, symmetric=symmetry, source=found_by
+            )
         if isinstance(rules, PublicTreeGame):
             return public_game.compile_rules(rules, name, own, symmetry=symmetry)
-        walked = histories.walk(rules, own)
+        try:
+            walked = histories.walk(rules, own)
+        except MemoryLimitError as error:
+            raise watch.explain(error) from None
         return walked_game.compile_walked(walked, name, symmetry=symmetry)
 
 

@@ -48,11 +48,11 @@ def read(game: PublicTreeGame, budget: Budget) -> tuple[PublicGame, float]:
         MemoryLimitError: The tree would need more than the budget; raised before it is allocated.
     """
     prior = checked_prior(game)
-    states = _walk(game, budget)
+    states = walk_states(game, budget)
     if game.n_players == 2:
         keys = {node.matrix for node in states.nodes if isinstance(node, Payoff)}
         budget.reserve(BYTES_PER_DEAL * len(keys) * prior.size)
-    tables = _read_tables(game, states, prior)
+    tables = read_tables(game, states, prior)
     tree, state = _unfold(states, tables, prior, budget)
     edges = list(dict.fromkeys(str(edge) for edge in chain.from_iterable(states.edges)))
     labels: list[str | None] = [
@@ -117,10 +117,10 @@ def read_states(
         MemoryLimitError: Likewise.
     """
     prior = checked_prior(game)
-    states = _walk(game, budget)
+    states = walk_states(game, budget)
     if any(isinstance(node, Chance) for node in states.nodes):
         return None
-    tables = _read_tables(game, states, prior)
+    tables = read_tables(game, states, prior)
     edge_of: dict[str, int] = {}
     edges = [edge_of.setdefault(str(e), len(edge_of)) for e in chain.from_iterable(states.edges)]
     none = np.empty(0, dtype=np.int8)
@@ -149,8 +149,8 @@ def read_states(
     return tree, after, tuple(edge_of)
 
 
-def _walk(game: PublicTreeGame, budget: Budget) -> States:
-    """Call the rules once for every public state.
+def walk_states(game: PublicTreeGame, budget: Budget) -> States:
+    """Ask the rules once for every public state.
 
     Every state is one node of the tree, unless the game declares that its states repeat.
     """
@@ -251,7 +251,7 @@ class Tables:
     matrix_table: np.ndarray
 
 
-def _read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tables:
+def read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tables:
     """Chance probabilities and payoffs of all states."""
     chances: dict[bytes, int] = {}
     size = 8 * prior.size

@@ -49,6 +49,22 @@ class Evaluation:
         return self.nash_conv / len(self.values)
 
 
+def meaning_of_exploitability(game: CompiledGame) -> str | None:
+    """A text about exploitability in games of three players or a general sum.
+
+    None in two-player zero-sum games, where it bounds what a strategy can lose.
+    """
+    if game.n_players == 2 and game.zero_sum:
+        return None
+    kind = "general-sum" if not game.zero_sum else f"{game.n_players}-player"
+    return (
+        f"In a {kind} game exploitability is the mean over players of the gain of one who alone "
+        "changes strategy; at 0 it is a Nash equilibrium.  It does not bound what a strategy "
+        "loses when several others change theirs, equilibria may have different values, and these "
+        "algorithms need not come near one."
+    )
+
+
 @dataclass(frozen=True)
 class BestResponse:
     """A player's best response to the others' strategies."""

@@ -113,6 +113,15 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
     )
 
 
+def is_policy_file(path: Path) -> bool:
+    """Whether an ``.npz`` file holds a policy alone, and not a solution or a game."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return PROBABILITY in arrays.files
+    except (ValueError, EOFError):
+        return False  # Who reads it says why.
+
+
 def policy_of_rows(
     game: CompiledGame, rows: Iterable[Row], name_row: Callable[[int], str]
 ) -> Policy:

@@ -10,13 +10,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from .._util import html
 from .._util.arguments import Whole
 from .._util.memory import free_memory
-from ..errors import MemoryLimitError
+from ..errors import MemoryLimitError, format_bytes
 from .arrays import (
     CHANCE,
     NO_PARENT,
@@ -25,6 +26,7 @@ from .arrays import (
     SequenceForm,
     named_arrays,
 )
+from .chunks import ChunkedForm
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
 from .labels import EitherSpelling, InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
 
@@ -73,6 +75,9 @@ class CompiledGame:
     """Factor from payoffs in the arrays to payoffs in the game's own unit: 1, or a power of two if
     the payoffs are extreme; see :mod:`tensorcfr.compilers.units`.  Values of policies and solutions
     are in the game's own unit."""
+
+    chunks: ClassVar[ChunkedForm | None] = None
+    """The game in chunks, if it was cut; then flat arrays are made when they are asked for."""
 
     @property
     def n_players(self) -> int:
@@ -336,6 +341,19 @@ class CompiledGame:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        rows = [
+            (f"player {i}", f"{infosets:,}", f"{sequences:,}", f"{levels}")
+            for i, infosets, sequences, levels in self._player_rows()
+        ]
+        public = "" if self.public is None else f", {self.public.tree.n_nodes:,} public nodes"
+        return html.block(
+            f"{self.name}: {self.n_players} players, {kind}",
+            html.table(("", "infosets", "sequences", "levels"), rows),
+            html.note(f"{self.n_histories:,} histories{public}, {format_bytes(self.nbytes)}"),
+        )
 
     def __repr__(self) -> str:
         return (

@@ -7,12 +7,15 @@ from typing import Annotated
 
 import numpy as np
 
+from .._util import html
 from .._util.arguments import Kind, Number, brief, checked
 from ..errors import suggest
 from .arguments import STRATEGIES, Compiled
 from .game import CompiledGame
 
 PROBABILITY = Number(counts="a number")
+ROWS_SHOWN = 12
+"""Infosets per player that a notebook shows."""
 SUM_TOLERANCE = 1e-9
 """How far the probabilities given for an infoset may be from summing to 1."""
 
@@ -144,6 +147,23 @@ class Policy(Mapping[str, dict[str, float]]):
 
     def __len__(self) -> int:
         return self.game.n_infosets
+
+    def _repr_html_(self) -> str:
+        game = self.game
+        rows = []
+        for player in range(game.n_players):
+            first, end = game.form.player_infosets[player : player + 2].tolist()
+            for infoset in range(first, min(end, first + ROWS_SHOWN)):
+                chosen = self.probabilities[game.sequences(infoset)].tolist()
+                said = zip(game.infoset_actions[infoset], chosen, strict=True)
+                cells = [f"{action} {probability:.3f}" for action, probability in said]
+                rows.append((f"{player}", game.infoset_labels[infoset], "  ".join(cells)))
+        left_out = len(self) - len(rows)
+        return html.block(
+            f"policy for {game.name}",
+            html.table(("player", "infoset", "probabilities"), rows, text_columns=3),
+            html.note(f"and {left_out:,} more infosets") if left_out else "",
+        )
 
     def __repr__(self) -> str:
         return f"<Policy for {self.game.name}: {len(self):,} infosets>"

@@ -1,21 +1,28 @@
 """Pictures of solves and strategies; the extra ``tensorcfr[plot]``.
 
 :func:`convergence` draws single solves, :func:`sweep_curves` a sweep, :func:`kuhn_stages` and
-:func:`strategy_chart` strategies.  All of them return a figure without showing it.
+:func:`strategy_chart` strategies, :func:`draw` the tree of a small game.  All return the figure and
+show nothing; :class:`LiveProgress` shows a solve in a notebook as it runs.
 """
 
-from .charts import find_node, is_kuhn, kuhn_stages, public_nodes, strategy_chart
+from ..analysis.public_nodes import find_node, public_nodes
+from .charts import is_kuhn, kuhn_stages, strategy_chart
 from .convergence import convergence
+from .live import LiveProgress
 from .style import check_format
 from .sweeps import sweep_curves
+from .trees import draw, tree_source
 
 __all__ = [
+    "LiveProgress",
     "check_format",
     "convergence",
+    "draw",
     "find_node",
     "is_kuhn",
     "kuhn_stages",
     "public_nodes",
     "strategy_chart",
     "sweep_curves",
+    "tree_source",
 ]

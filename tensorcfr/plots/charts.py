@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import suggest
+from ..analysis.public_nodes import START, PublicNode, find_node, public_nodes
 from ..kernels.evaluation import realization_plan
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..solvers.solution import Solution
-from .style import caption, check_format, light_grid, new_figure
+from .style import caption, check_format, figure_of, light_grid, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-START = "start"
-"""Name of the public node before any action."""
-
 NEVER = 5e-4
 """Own reach below which the player's own strategy counts as avoiding an infoset."""
 
 FEW_CARDS = 6
 """Largest number of cards for which "<.01" fits below a bar."""
+
+MOST_OF_KUHN = 10_000
+"""Infosets of a game that is compared with Kuhn poker, at most."""
 
 KUHN_STAGES = {
     START: "player 0 opens",
@@ -39,77 +38,40 @@ KUHN_STAGES = {
 """The four decisions of two-player Kuhn poker, by public node."""
 
 
-@dataclass(frozen=True)
-class PublicNode:
-    """Infosets that differ only in the private hand."""
-
-    name: str
-    """The public part of their labels; :data:`START` if it is empty."""
-    player: int
-    """The acting player."""
-    actions: tuple[str, ...]
-    hands: tuple[str, ...]
-    """The private hand of each infoset; an empty text if the label does not begin with one."""
-    infosets: tuple[int, ...]
-
-
-def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
-    """The public nodes of a game by name, nodes of player 0 first.
-
-    In games of private hands and a public tree, an infoset label is the hand and a public part.
-    The hand is the longest chance outcome at the beginning of the label.  An infoset whose label
-    begins with no outcome is a public node by itself.
-    """
-    rank = {str(label): place for place, label in enumerate(game.outcome_labels)}
-    lengths = sorted(set(map(len, rank)), reverse=True)
-    groups: dict[tuple[int, str], list[tuple[int, str, int]]] = {}
-    for infoset, label in enumerate(game.infoset_labels):
-        hand = next((label[:n] for n in lengths if label[:n] in rank), "")
-        key = int(game.infoset_player[infoset]), label.removeprefix(hand).strip()
-        groups.setdefault(key, []).append((rank.get(hand, -1), hand, infoset))
-    owners = Counter(public for _, public in groups)
-    nodes = {}
-    for (player, public), members in groups.items():
-        name = public or START
-        if owners[public] > 1:
-            name += f" (player {player})"
-        members.sort()
-        nodes[name] = PublicNode(
-            name=name,
-            player=player,
-            actions=game.infoset_actions[members[0][2]],
-            hands=tuple(hand for _, hand, _ in members),
-            infosets=tuple(infoset for _, _, infoset in members),
-        )
-    return nodes
-
-
 def is_kuhn(game: CompiledGame) -> bool:
-    """Whether :func:`kuhn_stages` can draw the game: Kuhn poker for two players with any deck."""
+    """Whether :func:`kuhn_stages` can draw this game: two players, one bet, any deck."""
+    if game.n_players != 2 or game.n_infosets > MOST_OF_KUHN:
+        return False
     nodes = public_nodes(game)
-    return game.n_players == 2 and (
-        {name: node.actions for name, node in nodes.items()}
-        == dict.fromkeys(KUHN_STAGES, ("pass", "bet"))
+    return {name: node.actions for name, node in nodes.items()} == dict.fromkeys(
+        KUHN_STAGES, ("pass", "bet")
     )
 
 
-def kuhn_stages(solution: Solution | Policy, *, path: str | Path | None = None) -> Figure:
-    """Draw the four decisions of two-player Kuhn poker: the probability of betting, by card.
+def kuhn_stages(
+    solution: Solution | Policy,
+    *,
+    path: str | Path | None = None,
+    ax: Sequence[Axes] | None = None,
+) -> Figure:
+    """The four decisions of two-player Kuhn poker: the probability of betting, by card.
 
     For three cards the picture shows all equilibria (H. W. Kuhn, "A simplified two-person poker",
     1950): one strategy of player 1, and a family of strategies of player 0.  The parameter of the
     family is ``alpha`` between 0 and 1/3, the probability of opening with a bet on the jack.
 
     Args:
-        solution: A solution or a policy of two-player Kuhn poker with any deck.
-        path: File for the picture; its suffix gives the format.
+        solution: A solution or a policy of two-player Kuhn poker, any deck.
+        path: File to write the picture to; its ending says the format.
+        ax: Four axes of a figure of yours to draw in, one per decision; without caption.
 
     Returns:
         The figure, not shown.
 
     Raises:
-        ValueError: The game is another one, or the suffix of ``path`` is no picture format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        ValueError: It is another game, there are not four axes, or the ending of ``path`` is no
+            picture format.
+        MissingExtraError: Matplotlib is missing; says what installs it.
     """
     if path is not None:
         check_format(path)
@@ -122,37 +84,44 @@ def kuhn_stages(solution: Solution | Policy, *, path: str | Path | None = None) 
         for name in KUHN_STAGES
     }
     cards = nodes[START].hands
-    figure = new_figure(max(8.8, 1.1 * len(cards)), 3.9)
-    panels = figure.subplots(1, 4, sharey=True)
+    if ax is None:
+        figure = new_figure(max(8.8, 1.1 * len(cards)), 3.9)
+        panels: list[Any] = list(figure.subplots(1, 4, sharey=True))
+    else:
+        panels = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(panels) != len(KUHN_STAGES):
+            raise ValueError(f"ax must be {len(KUHN_STAGES)} axes, not {len(panels)}")
+        figure = figure_of(panels[0])
     width = 0.62
-    for ax, (name, title) in zip(panels, KUHN_STAGES.items(), strict=True):
+    for panel, (name, title) in zip(panels, KUHN_STAGES.items(), strict=True):
         places = np.arange(len(cards))
-        bars = ax.bar(places, betting[name], width, color="#7DB7DE", label="this strategy")
+        bars = panel.bar(places, betting[name], width, color="#7DB7DE", label="this strategy")
         for place, chance in enumerate(betting[name]):
             text = _percent(chance)
             if len(cards) > FEW_CARDS:
                 text = {"<.01": "", ">.99": "1"}.get(text, text)
-            ax.annotate(text, (place, 0), (0, -3), textcoords="offset points", **_SMALL)
+            panel.annotate(text, (place, 0), (0, -3), textcoords="offset points", **_SMALL)
         if len(cards) == 3:
-            _draw_family(ax, name, betting[START][0], width)
-        ax.set_title(title, fontsize=10)
-        ax.set_xticks(places, cards)
-        ax.tick_params(axis="x", length=0, pad=12)
-        ax.set_ylim(0, 1.03)
-        light_grid(ax)
-        ax.set_axisbelow(True)
-        ax.grid(visible=False, axis="x")
-        ax.set_xlabel("card")
+            _draw_family(panel, name, betting[START][0], width)
+        panel.set_title(title, fontsize=10)
+        panel.set_xticks(places, cards)
+        panel.tick_params(axis="x", length=0, pad=12)
+        panel.set_ylim(0, 1.03)
+        light_grid(panel)
+        panel.set_axisbelow(True)
+        panel.grid(visible=False, axis="x")
+        panel.set_xlabel("card")
     panels[0].set_ylabel("probability of betting\n(facing a bet: of calling)")
-    if len(cards) == 3:
-        _explain(figure, bars)
-    caption(figure, _caption(solution))
+    if ax is None:
+        if len(cards) == 3:
+            _explain(figure, bars)
+        caption(figure, _caption(solution))
     if path is not None:
         figure.savefig(path)
     return figure
 
 
-_SMALL = {"ha": "center", "va": "top", "fontsize": 8.0, "color": "#333333"}
+_SMALL: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 8.0, "color": "#333333"}
 
 
 def _percent(probability: float) -> str:
@@ -215,7 +184,11 @@ def _explain(figure: Figure, bars: Artist) -> None:
 
 
 def strategy_chart(
-    solution: Solution | Policy, node: str = START, *, path: str | Path | None = None
+    solution: Solution | Policy,
+    node: str = START,
+    *,
+    path: str | Path | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
     """Draw hands by actions at a public node, as a heat map with numbers.
 
@@ -225,9 +198,10 @@ def strategy_chart(
 
     Args:
         solution: A solution or a policy.
-        node: Name of the public node, the public part of its infoset labels: ``"rr"`` in
-            Leduc, ``"start"`` before any action.  :func:`public_nodes` lists the names.
-        path: File for the picture; its suffix gives the format.
+        node: Name of the public node, the public part of the infoset labels: ``"rr"`` in
+            Leduc; ``"start"`` is where nothing has been done.  :func:`public_nodes` lists them.
+        path: File to write the picture to; its ending says the format.
+        ax: Axes of a figure of yours to draw in; without caption.
 
     Returns:
         The figure, not shown.
@@ -242,24 +216,7 @@ def strategy_chart(
     found = find_node(policy.game, node)
     table = np.array([policy.probabilities[policy.game.sequences(i)] for i in found.infosets])
     reach = _own_reach(policy)[list(found.infosets)]
-    return _heat_map(solution, found, table, reach, path)
-
-
-def find_node(game: CompiledGame, name: str) -> PublicNode:
-    """The public node of a given name.
-
-    Raises:
-        ValueError: The node does not exist; suggests similar names, or lists some names.
-    """
-    nodes = public_nodes(game)
-    wanted = name.strip() or START
-    if wanted in nodes:
-        return nodes[wanted]
-    some = dict.fromkeys(nodes) if len(nodes) <= 12 else dict.fromkeys(list(nodes)[:12])
-    hint = suggest(wanted, nodes)
-    if hint.startswith("there are"):
-        hint = f"there are, among {len(nodes):,}: {', '.join(map(repr, some))}"
-    raise ValueError(f"{game.name} has no public node {name!r}; {hint}")
+    return _heat_map(solution, found, table, reach, path, ax)
 
 
 def _own_reach(policy: Policy) -> np.ndarray:
@@ -276,13 +233,17 @@ def _heat_map(
     table: np.ndarray,
     reach: np.ndarray,
     path: str | Path | None,
+    given: Axes | None,
 ) -> Figure:
     """Draw a table of hands (rows) by actions (columns); darker cells are more probable."""
     hands, actions = table.shape
     longest = max(map(len, node.actions))
     cell = max(0.62, 0.085 * longest)
-    figure = new_figure(max(4.2, 2.2 + cell * actions), 1.75 + 0.29 * hands)
-    ax = figure.add_subplot()
+    if given is None:
+        figure = new_figure(max(4.2, 2.2 + cell * actions), 1.75 + 0.29 * hands)
+        ax = figure.add_subplot()
+    else:
+        ax, figure = given, figure_of(given)
     avoided = reach < NEVER
     shown = np.ma.masked_array(table, np.repeat(avoided[:, None], actions, axis=1))
     from matplotlib import colormaps
@@ -310,11 +271,15 @@ def _heat_map(
     right.spines[:].set_visible(False)
     right.set_ylabel("own reach", fontsize=8, color="#555555")
     title = f"{solution.game.name}, player {node.player} at {node.name!r}"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    if given is None:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    else:
+        ax.set_title(title, fontsize=10)
     note = "Cells: probability of each action, blank below .005."
     if avoided.any():
         note += " Grey: the player's own strategy never comes here."
-    caption(figure, f"{note} {_caption(solution)}")
+    if given is None:
+        caption(figure, f"{note} {_caption(solution)}")
     if path is not None:
         figure.savefig(path)
     return figure

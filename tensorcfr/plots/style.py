@@ -108,6 +108,13 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
+def figure_of(ax: Axes) -> Figure:
+    """The figure that axes belong to, the outermost one."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
 def metric(players: set[int]) -> str:
     """Label of an exploitability axis, with definition and unit."""
     divisor = f"{min(players)} players" if len(players) == 1 else "players"

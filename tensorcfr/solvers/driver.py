@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import count
-from typing import Annotated, cast
+from pathlib import Path
+from typing import Annotated, Any, cast
 
-from .._util.arguments import Flag, Kind, Limit, Number, brief, checked
+from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, brief, checked
 from .._util.signals import interrupts
 from ..algorithms.records import is_whole
 from ..evaluation import Evaluation, evaluate
@@ -36,6 +40,13 @@ from .warm_start import WarmStart
 CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
 
+CHECKPOINT_SECONDS = 600.0
+"""Seconds between two files that a long solve can go on from."""
+LOG = logging.getLogger(__name__)
+"""Begin, checkpoints and end of every solve, at the level INFO."""
+LOG_SECONDS = 30.0
+"""A solve that meets no checkpoint for so long logs where it is."""
+
 PER_DECADE = 10
 """Geometric checkpoints per factor of ten in iterations."""
 
@@ -46,7 +57,11 @@ iterations that it needs."""
 
 @dataclass(frozen=True)
 class Progress:
-    """What a progress hook is told."""
+    """What a progress hook is told.
+
+    The strategies are computed when they are asked for, which is of use only until the hook
+    returns: the solver goes on then.
+    """
 
     iteration: int
     """Iterations done, those of the solution it went on from included."""
@@ -58,6 +73,27 @@ class Progress:
     """The last line of the record, if there is one."""
     nodes_touched: int
     """Histories visited, those of the solution it went on from included."""
+    trace: tuple[TracePoint, ...] = field(default=(), repr=False)
+    """The record so far, oldest first."""
+    solver: IterativeSolver | None = field(default=None, repr=False, compare=False)
+    """The solver at work; a hook may read it, and must not step it."""
+
+    @property
+    def policy(self) -> Policy:
+        """The average strategy now; made anew each time, which takes a part of an iteration."""
+        assert self.solver is not None
+        return self.solver.average_policy()
+
+    @property
+    def last_policy(self) -> Policy:
+        """The strategy that the next iteration will use; made anew each time."""
+        assert self.solver is not None
+        return self.solver.current_policy()
+
+    def evaluate(self) -> Evaluation:
+        """Values and best-response values of :attr:`policy`; takes about an iteration."""
+        assert self.solver is not None
+        return self.solver.evaluate()
 
 
 @checked()
@@ -78,6 +114,9 @@ def solve(
     precision: Annotated[str | None, PRECISION] = None,
     threads: Annotated[int, THREADS] = 1,
     keep_best: Annotated[bool, Flag()] = False,
+    checkpoint: Annotated[str | Path | None, Where()] = None,
+    checkpoint_every: Seconds = CHECKPOINT_SECONDS,
+    checkpoint_iterations: Annotated[int | None, Whole(1, EXACT)] = None,
     progress: Annotated[Callable[[Progress], object] | None, CALLABLE] = None,
     memory_limit: Limit = None,
 ) -> Solution:
@@ -125,7 +164,15 @@ def solve(
             the least exploitable strategy so far, average or last iterate: ``solution.best``.  A
             ``target`` is that of the average strategy all the same.  A solution that is gone on
             from and has a best one keeps it up.
+        checkpoint: A file to write what is found so far to, as :meth:`Solution.save` does, now and
+            then and at the end.  It is replaced whole or not at all, and
+            ``solve(game, start=Solution.load(checkpoint), ...)`` goes on from it to the same bits.
+            A file that cannot be written is a warning, and the solve goes on.
+        checkpoint_every: Seconds between two such files.
+        checkpoint_iterations: Iterations after which the file is written in any case.
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
+            If it returns something true, the solve ends and returns its solution.  If it raises an
+            exception, the solve ends too; the solution so far is ``solution`` of that exception.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
 
     Returns:
@@ -139,6 +186,8 @@ def solve(
         MissingExtraError: ``"lp"``, or ``"auto"`` where it comes to that, without scipy; says what
             installs it.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
+
+    Begin, checkpoints and end of a solve are logged to the logger ``tensorcfr`` at the level INFO.
     """
     request = SolveRequest(
         game=game,
@@ -156,6 +205,9 @@ def solve(
         precision=precision,
         threads=threads,
         keep_best=keep_best,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
+        checkpoint_iterations=checkpoint_iterations,
         memory_limit=memory_limit,
     )
     return run(request, progress)
@@ -185,18 +237,22 @@ class _Run:
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
         self.solver, self.request, self.progress = solver, request, progress
+        self.is_stopped = False
+        self.logged = time.monotonic()
         start = request.start
         self.trace: list[TracePoint] = list(start.trace) if start else []
         self.seconds_before = start.seconds if start else 0.0
         self.best: BestIterate | None = start.best if start else None
         self.keep_best = request.keep_best or self.best is not None
         iters, nodes = request.iters, request.nodes
+        self.saved_at, self.saved_iteration = time.monotonic(), solver.iteration
         self.last = None if iters is None else solver.iteration + int(iters)
         self.last_node = None if nodes is None else solver.nodes_touched + int(nodes)
 
     def run(self) -> Solution:
         """Iterate until a stop rule says so, and pack the result."""
         solver, request = self.solver, self.request
+        self.log("begins")
         if self.keep_best and self.best is None and request.start is not None:
             self.record()  # The strategies that the solve begins with compete.
         to_target = request.target is not None
@@ -206,25 +262,85 @@ class _Run:
             while (status := self.status(interrupted())) is None:
                 ends = [end - solver.iteration for end in (self.last, mark) if end is not None]
                 ends += [] if self.last_node is None else [self.iterations_within(self.last_node)]
+                if (apart := request.checkpoint_iterations) is not None:
+                    ends.append(self.saved_iteration + apart - solver.iteration)
                 pace = self.step(min([pace, *ends]), pace)
                 if solver.iteration == mark:
                     self.record()
                     mark = next(marks, None)
-                self.report()
+                if self.is_checkpoint_due:
+                    self.save_checkpoint()
+                try:
+                    self.report()
+                except Exception as error:
+                    # The hook is not ours: whatever it raises must not lose the solution.
+                    with suppress(AttributeError):
+                        error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
+                        error.add_note("the solution so far is .solution of this exception")
+                    raise
+        solution = self.solution(status)
+        if request.checkpoint is not None:
+            _save(solution, request.checkpoint)
+        return solution
+
+    def solution(self, status: Status) -> Solution:
+        """The solution at this point, recorded; its arrays can no longer be written."""
         evaluation = self.record()
+        self.log(status.value)
+        return self.packed(status, evaluation, self.solver.state)
+
+    def packed(self, status: Status, evaluation: Evaluation, state: Any) -> Solution:
+        """What there is now, as a solution whose arrays are those of ``state``."""
+        solver = self.solver
         return Solution(
-            game=request.game,
-            algorithm=request.record,
+            game=self.request.game,
+            algorithm=self.request.record,
             status=status,
             policy=solver.average_policy(),
             evaluation=evaluation,
             iterations=solver.iteration,
             seconds=self.seconds,
             trace=tuple(self.trace),
-            state=solver.state,
+            state=state,
             locks=solver.locks or None,
             best=self.best,
         )
+
+    def log(self, event: str) -> None:
+        """Log an event, and where the solve is."""
+        self.logged = time.monotonic()
+        if not LOG.isEnabledFor(logging.INFO):
+            return
+        latest, seen = self.latest, ""
+        if latest is not None:
+            at = "" if self._is_recorded else f" at iteration {latest.iteration:,}"
+            seen = f", exploitability {latest.exploitability:.6g}{at}"
+        named = self.request.game.name, self.request.record
+        place = f"iteration {self.solver.iteration:,}, {self.seconds:.1f} s{seen}"
+        LOG.info("%s by %s: %s; %s", *named, event, place)
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether it is time to write the file that the solve can go on from."""
+        request = self.request
+        if request.checkpoint is None:
+            return False
+        apart = request.checkpoint_iterations
+        return time.monotonic() - self.saved_at >= request.checkpoint_every or (
+            apart is not None and self.solver.iteration - self.saved_iteration >= apart
+        )
+
+    def save_checkpoint(self) -> None:
+        """Write that file."""
+        assert self.request.checkpoint is not None
+        state = self.solver.state
+        # Views, because the solver goes on with the arrays themselves.
+        views = type(state)(*(array.view() for array in state))
+        _save(
+            self.packed(Status.INTERRUPTED, self.solver.evaluate(), views),
+            self.request.checkpoint,
+        )
+        self.saved_at, self.saved_iteration = time.monotonic(), self.solver.iteration
 
     @property
     def seconds(self) -> float:
@@ -242,17 +358,28 @@ class _Run:
             return Status.TIME_LIMIT
         if self.last_node is not None and self.solver.nodes_touched >= self.last_node:
             return Status.NODES
+        if self.is_stopped:
+            return Status.STOPPED
         return Status.INTERRUPTED if interrupted else None
 
     def report(self) -> None:
-        """Call the progress hook."""
+        """Call the progress hook, which may ask for an end; log where the solve is."""
+        if time.monotonic() - self.logged > LOG_SECONDS:
+            self.log("goes on")
         if self.progress is not None:
             solver = self.solver
-            self.progress(
+            asked = self.progress(
                 Progress(
-                    solver.iteration, self.last, solver.seconds, self.latest, solver.nodes_touched
+                    solver.iteration,
+                    self.last,
+                    solver.seconds,
+                    self.latest,
+                    solver.nodes_touched,
+                    tuple(self.trace),
+                    solver,
                 )
             )
+            self.is_stopped = bool(asked)
 
     def step(self, iterations: int, pace: int) -> int:
         """Run some iterations; returns how many to run next, at most, to stay responsive."""
@@ -303,6 +430,7 @@ class _Run:
                     last_exploitability=last.exploitability if last else None,
                 )
             )
+            self.log("checkpoint")
         return evaluation
 
     def _keep(self, kind: str, found: Evaluation, policy: Callable[[], Policy]) -> None:
@@ -320,6 +448,14 @@ class _Run:
     @property
     def _is_recorded(self) -> bool:
         return self.latest is not None and self.latest.iteration == self.solver.iteration
+
+
+def _save(solution: Solution, path: str | Path) -> None:
+    """Write a checkpoint; where that cannot be, the solve is worth more than the file."""
+    try:
+        solution.save(path)
+    except OSError as error:
+        warnings.warn(f"the checkpoint was not written: {error}", stacklevel=2)
 
 
 def _solve_exactly(request: SolveRequest) -> Solution:

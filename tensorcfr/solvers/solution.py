@@ -8,15 +8,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
-from .._util.arguments import Limit, Where, checked
+from .._util import html
+from .._util.arguments import Flag, Limit, Where, checked
 from ..algorithms import Record
 from ..evaluation import Evaluation
+from ..evaluation.metrics import meaning_of_exploitability
+from ..model.arguments import Compiled
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from .base import form_for
 from .kinds import solver_class
+
+TRACE_ROWS = 12
+"""Checkpoints that a notebook shows."""
 
 KINDS = ("average", "last")
 """Strategies that may be the best: the average, the last iterate."""
@@ -30,6 +36,7 @@ class Status(enum.Enum):
     TIME_LIMIT = "reached the time limit"
     NODES = "touched the nodes asked for"
     INTERRUPTED = "interrupted"
+    STOPPED = "stopped by the progress hook"
     EXACT = "solved exactly"
 
 
@@ -55,6 +62,31 @@ class TracePoint:
     unless it was asked for."""
     last_exploitability: float | None = None
     """``last_nash_conv`` divided by the number of players."""
+
+
+class Trace(tuple[TracePoint, ...]):
+    """The record of a solve, oldest first; a tuple that notebooks show as table and curve."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{point.iteration:,}",
+                f"{point.nodes_touched:,}",
+                f"{point.seconds:.4g}",
+                f"{point.exploitability:.4g}",
+            )
+            for point in self[-TRACE_ROWS:]
+        ]
+        headings = ("iteration", "nodes touched", "seconds", "exploitability")
+        left_out = len(self) - len(rows)
+        return html.block(
+            f"{len(self)} checkpoints",
+            html.curve([(float(point.iteration), point.exploitability) for point in self]),
+            html.table(headings, rows, text_columns=0),
+            html.note(f"the last {len(rows)}; {left_out} more before them") if left_out else "",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +151,7 @@ class Solution:
     checkpoints; None unless ``solve`` was told to keep it."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "trace", Trace(self.trace))
         for array in self.state or ():
             array.flags.writeable = False
 
@@ -155,7 +188,10 @@ class Solution:
     @cached_property
     def _nodes(self) -> tuple[int, int]:
         kind = solver_class(self.algorithm, self.game)
-        return (0, 0) if kind is None else kind.count_nodes(self.game, self.state, self.iterations)
+        if kind is not None:
+            return kind.count_nodes(self.game, self.state, self.iterations)
+        last = self.trace[-1] if self.trace else None
+        return (last.nodes_touched, last.decision_nodes_touched) if last else (0, 0)
 
     @cached_property
     def last_policy(self) -> Policy:
@@ -185,22 +221,31 @@ class Solution:
         cls,
         path: Annotated[str | Path | BinaryIO, Where(files=True)],
         *,
+        game: Compiled | None = None,
         memory_limit: Limit = None,
+        registered: Annotated[bool, Flag()] = True,
     ) -> Solution:
         """Read a solution that :meth:`save` wrote; it can be gone on from, to the same bits.
 
         Args:
             path: The file; or a file that is open for reading bytes.
+            game: The game that the file must be of, which the solution then has; needed for games
+                in chunks that are not built in.
             memory_limit: Bytes that reading and checking may take; by default the free memory.
+            registered: Whether the algorithm must be registered.  If not, a solution by an
+                algorithm that is not is read without its state: it can be looked at, evaluated and
+                exported, and not gone on from.
 
         Raises:
             FileNotFoundError: There is no such file; other errors of the system likewise.
             ValueError: The file is no solution, of a newer version, or damaged; says which.
             FileSizeError: It takes more memory than there is; a ValueError, too.
+            UnknownGameError: The file is of a game in chunks that is not built in, and ``game`` is
+                not given; a ValueError, too.
         """
         from .solution_file import read_solution
 
-        return read_solution(path, memory_limit)
+        return read_solution(path, game, memory_limit, registered=registered)
 
     def summary(self) -> str:
         """A short text: game, algorithm, why it ended, value, exploitability."""
@@ -215,10 +260,31 @@ class Solution:
             f"  value {values}\n"
             f"  exploitability {settled(self.exploitability):.6g} "
             f"(nash_conv {settled(self.nash_conv):.6g}){best}"
+            + (f"\n  {meaning}" if (meaning := meaning_of_exploitability(self.game)) else "")
         )
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        settled = self.game.settled
+        rows = [
+            (f"value of player {player}", f"{settled(value) + 0.0:+.6g}")
+            for player, value in enumerate(self.value)
+        ]
+        rows += [
+            ("exploitability", f"{settled(self.exploitability):.6g}"),
+            ("iterations", f"{self.iterations:,}"),
+            ("seconds", f"{self.seconds:.3g}"),
+        ]
+        points = [(float(point.iteration), point.exploitability) for point in self.trace]
+        meaning = meaning_of_exploitability(self.game)
+        return html.block(
+            f"{self.game.name} by {self.algorithm}: {self.status.value}",
+            html.table((), rows),
+            html.curve(points),
+            html.note(meaning) if meaning else "",
+        )
 
     def __repr__(self) -> str:
         return (

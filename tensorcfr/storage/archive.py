@@ -24,7 +24,7 @@ import numpy as np
 from .._util.files import replacing
 from .._util.memory import free_memory
 from .._util.stored_arrays import Member, list_members, read_member
-from ..errors import FileSizeError
+from ..errors import FileSizeError, UnknownGameError
 from .fields import Fields, read_fields, text, whole
 
 FORMAT = "tensorcfr"
@@ -142,6 +142,8 @@ def says_where(source: Source) -> Iterator[None]:
         yield
     except FileSizeError:
         raise
+    except UnknownGameError as error:
+        raise UnknownGameError(f"{name_of(source)}: {error}") from error
     except ValueError as error:
         raise ValueError(f"{name_of(source)} is damaged: {error}") from error
 

@@ -358,3 +358,57 @@ def test_without_matplotlib(rows: list[Row], monkeypatch: pytest.MonkeyPatch) ->
     ):
         with pytest.raises(MissingExtraError, match=r"pip install 'tensorcfr\[plot\]'"):
             draw()
+
+
+class TestRecognisedGames:
+    def test_hands_of_an_imported_game(self) -> None:
+        pytest.importorskip("pyspiel")
+        game = compile_game("openspiel:kuhn_poker")
+        nodes = public_nodes(game)
+        # OpenSpiel deals the cards 0, 1 and 2; player 1 first acts after one step.
+        assert {name: node.hands for name, node in nodes.items()} == dict.fromkeys(
+            ("start", "Pass", "Bet", "Pass Bet"), ("0", "1", "2")
+        )
+        for node in nodes.values():
+            for hand, infoset in zip(node.hands, node.infosets, strict=True):
+                # Its information states begin with the card.
+                assert game.infoset_labels[infoset].startswith(hand)
+        assert nodes["Pass"].player == 1
+        figure = strategy_chart(solve(game, iters=10), "Pass Bet")
+        assert "player 0 at 'Pass Bet'" in texts(figure)
+
+    def test_hands_that_several_outcomes_deal(self) -> None:
+        pytest.importorskip("pyspiel")
+        nodes = public_nodes(compile_game("openspiel:leduc_poker"))
+        assert nodes["start"].hands == ("0", "1", "2", "3", "4", "5")
+        # After the board card 0 nobody can hold it.
+        assert nodes["Call Call Chance outcome:0"].hands == ("1", "2", "3", "4", "5")
+
+    def test_one_node_of_a_large_game(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tensorcfr.analysis import public_nodes as module
+
+        whole = public_nodes(LEDUC)
+        monkeypatch.setattr(module, "LAZY_LABELS_FROM", 0)
+        for name, node in whole.items():
+            assert find_node(LEDUC, name) == node
+        with pytest.raises(ValueError, match="no public node 'zz'; they look like"):
+            find_node(LEDUC, "zz")
+
+
+class TestAxesOfOnesOwn:
+    def test_strategy_chart(self) -> None:
+        figure = Figure()
+        left, right = figure.subplots(1, 2)
+        drawn = strategy_chart(solve(LEDUC, iters=1), "rr", ax=left)
+        assert drawn is figure
+        assert left.get_title() == "leduc, player 0 at 'rr'"
+        assert not right.texts
+        assert figure.get_supxlabel() == ""
+
+    def test_kuhn_stages(self) -> None:
+        figure = Figure()
+        panels = figure.subplots(2, 2)
+        assert kuhn_stages(solve(KUHN, iters=1), ax=panels) is figure
+        assert all(len(panel.patches) == 3 for panel in panels.ravel())
+        with pytest.raises(ValueError, match="ax must be 4 axes, not 2"):
+            kuhn_stages(solve(KUHN, iters=1), ax=panels[0])

@@ -27,6 +27,7 @@ PACKAGES = (
     "tensorcfr.solvers",
     "tensorcfr.storage",
     "tensorcfr.sweep",
+    "tensorcfr.viewer",
 )
 """The packages whose ``__all__`` is public."""
 PAGES = sorted([*DOCS.glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])

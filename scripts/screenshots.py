@@ -1,0 +1,110 @@
+"""The pictures of the viewer in docs/figures, by headless Chromium.
+
+python scripts/screenshots.py             needs tensorcfr[view], Playwright and Chromium
+python scripts/screenshots.py --time      also measures the time to the first view of some games
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from tensorcfr import Solution, compile_game, solve
+from tensorcfr.viewer.desk import Desk
+from tensorcfr.viewer.server import Server
+
+FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
+TIMED = ("leduc", "liars_dice", "nl_leduc", "bluff(dice=(2,2))")
+READY = "body[data-ready]"
+
+
+@contextmanager
+def served(desk: Desk) -> Iterator[str]:
+    """The address of a viewer."""
+    server = Server(desk)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.uvicorn.started:
+        time.sleep(0.01)
+    try:
+        yield server.url
+    finally:
+        server.stop()
+        thread.join()
+
+
+def leduc(browser: Any) -> None:
+    """A node with a lock, solved again; the same on a phone."""
+    with served(Desk(solve(compile_game("leduc"), iters=1000))) as url:
+        page = browser.new_page(viewport={"width": 1180, "height": 900})
+        page.goto(url)
+        page.wait_for_selector(READY)
+        page.keyboard.press("2")
+        page.wait_for_selector("#node[data-id='2']")
+        page.click("tr[data-infoset='Js r']")
+        page.fill("#editor input[data-action='fold']", "1")
+        page.click("#lock")
+        page.click("#solve")
+        page.wait_for_selector("#cost td.cost")
+        page.wait_for_timeout(500)
+        page.screenshot(path=FIGURES / "viewer_leduc.png", full_page=True)
+        phone = browser.new_page(viewport={"width": 390, "height": 780}, color_scheme="dark")
+        phone.goto(f"{url}#2")
+        phone.wait_for_selector(READY)
+        phone.screenshot(path=FIGURES / "viewer_phone.png")
+
+
+def first_views(browser: Any) -> None:
+    """Seconds from opening the address to the first node, of three pages each; the median."""
+    for name in TIMED:
+        begun = time.perf_counter()
+        game = compile_game(name)
+        solution: Solution = solve(game, iters=10)
+        solved = time.perf_counter() - begun
+        begun = time.perf_counter()
+        desk = Desk(solution)
+        with served(desk) as url:
+            serving = time.perf_counter() - begun
+            views = []
+            for _ in range(3):
+                page = browser.new_page()
+                begun = time.perf_counter()
+                page.goto(url)
+                page.wait_for_selector(READY)
+                views.append(time.perf_counter() - begun)
+                page.close()
+            begun = time.perf_counter()
+            while desk.solutions[0].get() is None and desk.solutions[0].error is None:
+                time.sleep(0.1)
+            values = time.perf_counter() - begun
+        print(
+            f"{name}: {game.n_infosets:,} infosets, compiled and solved in {solved:.1f} s, "
+            f"served after {serving:.2f} s, first view {views[0]:.2f} s, median "
+            f"{statistics.median(views):.2f} s, values {values:.1f} s later "
+            f"{desk.solutions[0].error or ''}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Make the pictures."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        leduc(browser)
+        if "--time" in sys.argv:
+            first_views(browser)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""What ``--json`` prints: solutions, evaluations, comparisons as plain values.
+
+The keys are those of the Python objects.  Numbers that are not finite are null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from ..analysis.comparison import Comparison
+from ..analysis.policy_values import Values
+from ..evaluation import Evaluation
+from ..evaluation.metrics import meaning_of_exploitability
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..solvers.solution import Solution
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+def print_json(said: Any) -> None:
+    """Print plain values as one JSON document."""
+    typer.echo(json.dumps(_finite(said), ensure_ascii=False, indent=1))
+
+
+def _finite(said: Any) -> Any:
+    if isinstance(said, dict):
+        return {key: _finite(value) for key, value in said.items()}
+    if isinstance(said, (list, tuple)):
+        return [_finite(value) for value in said]
+    return None if isinstance(said, float) and not math.isfinite(said) else said
+
+
+def of_game(game: CompiledGame) -> dict[str, Any]:
+    """Name and counts."""
+    return {
+        "name": game.name,
+        "n_players": game.n_players,
+        "zero_sum": game.zero_sum,
+        "n_histories": game.n_histories,
+        "n_infosets": game.n_infosets,
+        "n_sequences": game.n_sequences,
+        "nbytes": game.nbytes,
+        "digest": game.digest,
+    }
+
+
+def of_evaluation(game: CompiledGame, evaluation: Evaluation) -> dict[str, Any]:
+    """Values, best responses and their distance."""
+    return {
+        "values": list(evaluation.values),
+        "best_responses": list(evaluation.best_responses),
+        "nash_conv": evaluation.nash_conv,
+        "exploitability": evaluation.exploitability,
+        "meaning": meaning_of_exploitability(game),
+    }
+
+
+def of_solution(solution: Solution) -> dict[str, Any]:
+    """Everything but the strategy."""
+    best = solution.best
+    return {
+        "game": of_game(solution.game),
+        "algorithm": str(solution.algorithm),
+        "status": solution.status.name,
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+        "nodes_touched": solution.nodes_touched,
+        **of_evaluation(solution.game, solution.evaluation),
+        "best": best
+        and {
+            "kind": best.kind,
+            "iteration": best.iteration,
+            "exploitability": best.exploitability,
+        },
+        "locks": {label: dict(lock) for label, lock in (solution.locks or {}).items()},
+        "trace": [asdict(point) for point in solution.trace],
+    }
+
+
+def of_infosets(
+    policy: Policy, infosets: Iterable[int], table: Values | None
+) -> list[dict[str, Any]]:
+    """Strategies by infoset, with values if there is a table of them."""
+    game = policy.game
+    rows = []
+    for infoset in infosets:
+        at = game.sequences(infoset)
+        actions: list[dict[str, Any]] = [
+            {"action": action, "probability": probability}
+            for action, probability in zip(
+                game.infoset_actions[infoset], policy.probabilities[at].tolist(), strict=True
+            )
+        ]
+        row: dict[str, Any] = {
+            "infoset": game.infoset_labels[infoset],
+            "player": int(game.infoset_player[infoset]),
+        }
+        if table is not None:
+            row |= {
+                "reach": float(table.reach[infoset]),
+                "others_reach": float(table.others_reach[infoset]),
+                "expected_value": float(table.infoset_expected[infoset]),
+                "loss": float(table.loss[infoset]),
+            }
+            values, regrets = table.expected[at].tolist(), table.regret[at].tolist()
+            for action, value, regret in zip(actions, values, regrets, strict=True):
+                action |= {"expected_value": value, "regret": regret}
+        rows.append(row | {"actions": actions})
+    return rows
+
+
+def of_comparison(compared: Comparison, rows: int) -> dict[str, Any]:
+    """Values of both, distances, and the infosets that matter most."""
+    game = compared.game
+    count = rows or game.n_infosets
+    return {
+        "game": of_game(game),
+        "first": of_evaluation(game, compared.evaluations[0]),
+        "second": of_evaluation(game, compared.evaluations[1]),
+        "distance": list(compared.distance),
+        "differences": [row._asdict() for row in compared.differences(count)],
+    }

@@ -1,0 +1,149 @@
+"""Small games as trees: text for Graphviz, and pictures by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from .._util.arguments import Where, Whole, checked
+from ..errors import MissingExtraError
+from ..model.arguments import Compiled
+from ..model.arrays import CHANCE
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..solvers.solution import Solution
+from .style import COLOURS
+
+MOST_DRAWN = 2_000
+"""Histories of a tree that is drawn, by default; larger trees are not to be read."""
+
+
+@checked()
+def tree_source(
+    game: Compiled,
+    strategy: Solution | Policy | None = None,
+    *,
+    most: Annotated[int, Whole(1)] = MOST_DRAWN,
+) -> str:
+    """A game's tree of histories as text in the language DOT.
+
+    Histories of one infoset are joined by dotted lines and carry its label.  Actions are labelled
+    with their probabilities, if a strategy is given.
+
+    Args:
+        game: The game.
+        strategy: A solution of it, or a policy for it.
+        most: Histories that may be drawn.
+
+    Raises:
+        ValueError: The tree is larger, or the strategy is for another game.
+    """
+    policy = strategy.policy if isinstance(strategy, Solution) else strategy
+    if policy is not None and policy.game is not game and policy.game.digest != game.digest:
+        raise ValueError(f"the strategy is for {policy.game.name}, not for {game.name}")
+    if game.n_histories > most:
+        raise ValueError(
+            f"{game.name} has {game.n_histories:,} histories; a tree of more than {most:,} is not "
+            "drawn (most= changes that)"
+        )
+    return "\n".join(_lines(game, policy)) + "\n"
+
+
+@checked()
+def draw(
+    game: Compiled,
+    strategy: Solution | Policy | None = None,
+    *,
+    path: Annotated[str | Path | None, Where()] = None,
+    most: Annotated[int, Whole(1)] = MOST_DRAWN,
+) -> Any:
+    """A game's tree of histories as a picture, which a notebook shows.
+
+    Args:
+        game: The game.
+        strategy: A solution of it, or a policy for it, whose probabilities are written beside the
+            actions.
+        path: File to write the picture to; its ending says the format (.svg, .png, .pdf ...).
+        most: Histories that may be drawn.
+
+    Returns:
+        A ``graphviz.Source``.
+
+    Raises:
+        ValueError: As for :func:`tree_source`, or the ending is no picture format.
+        MissingExtraError: The package ``graphviz`` is not installed; says what installs it.
+        RuntimeError: The program ``dot`` of Graphviz is not installed, and ``path`` is given.
+    """
+    source = tree_source(game, strategy, most=most)
+    try:
+        import graphviz
+    except ImportError as error:
+        raise MissingExtraError("graphviz", "draw") from error
+    picture = graphviz.Source(source)
+    if path is not None:
+        ending = Path(path).suffix.removeprefix(".").lower()
+        if ending not in graphviz.FORMATS:
+            raise ValueError(f"cannot draw to {str(path)!r}: .{ending} is no picture format")
+        try:
+            Path(path).write_bytes(picture.pipe(format=ending))
+        except graphviz.ExecutableNotFound as error:
+            raise RuntimeError(
+                "the program dot is not installed: get Graphviz from https://graphviz.org/download"
+            ) from error
+    return picture
+
+
+def _lines(game: CompiledGame, policy: Policy | None) -> Iterator[str]:
+    tree = game.tree
+    probabilities = None if policy is None else policy.probabilities
+    yield f"digraph {_quoted(game.name)} {{"
+    yield '  bgcolor="transparent"; rankdir=LR; nodesep=0.12; ranksep=0.5;'
+    yield '  node [fontname="sans-serif", fontsize=10, color="#808080", fontcolor="#606060"];'
+    yield '  edge [fontname="sans-serif", fontsize=9, color="#808080", fontcolor="#606060"];'
+    paid = dict(zip(tree.terminal.tolist(), tree.utility.tolist(), strict=True))
+    first_of: dict[int, int] = {}
+    for node in range(tree.n_nodes):
+        player = int(tree.player[node])
+        if node in paid:
+            utilities = (game.settled(u * game.unit) + 0.0 for u in paid[node])
+            text = ", ".join(f"{u:g}" for u in utilities)
+            yield f"  {node} [shape=plaintext, label={_quoted(text)}];"
+        elif player == CHANCE:
+            yield f'  {node} [shape=circle, label="", width=0.12];'
+        else:
+            colour = COLOURS[player % len(COLOURS)]
+            label = game.infoset_labels[int(tree.infoset[node])]
+            yield (
+                f'  {node} [shape=box, style=rounded, color="{colour}", fontcolor="{colour}", '
+                f"label={_quoted(label)}, tooltip={_quoted(f'player {player}')}];"
+            )
+            before = first_of.setdefault(int(tree.infoset[node]), node)
+            if before != node:
+                yield (
+                    f"  {before} -> {node} [dir=none, style=dotted, constraint=false, "
+                    f'color="{colour}"];'
+                )
+        for child in range(int(tree.first_child[node]), int(tree.first_child[node + 1])):
+            label = _step(game, node, child, probabilities)
+            yield f"  {node} -> {child} [label={_quoted(label)}];"
+    yield "}"
+
+
+def _step(game: CompiledGame, node: int, child: int, probabilities: np.ndarray | None) -> str:
+    """The label of an action or a chance outcome, with its probability."""
+    tree = game.tree
+    if tree.player[node] == CHANCE:
+        return f"{game.outcome_labels[int(tree.outcome[child])]} {tree.probability[child]:.3g}"
+    infoset, action = int(tree.infoset[node]), child - int(tree.first_child[node])
+    label = game.infoset_actions[infoset][action]
+    if probabilities is None:
+        return label
+    return f"{label} {probabilities[game.sequences(infoset)][action]:.3f}"
+
+
+def _quoted(text: Any) -> str:
+    escaped = str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'

@@ -1,0 +1,10 @@
+"""The viewer: a solution in the browser; ``tensorcfr view``.
+
+:func:`view` serves it on this machine alone (the extra ``tensorcfr[view]``); :func:`save_html`
+writes one page for sharing, which needs no server and no network.
+"""
+
+from .page import save_html
+from .server import view
+
+__all__ = ["save_html", "view"]

@@ -1,0 +1,162 @@
+"""What the viewer works on: one solution or two, and a solve from locks in the background."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Lock, Thread
+from typing import Any
+
+from ..model.locks import Locks
+from ..solvers.driver import Progress, solve
+from ..solvers.solution import Solution
+from .nodes import Nodes, SolutionValues, describe, nodes_of
+
+NAMES = ("A", "B")
+MOST_ITERATIONS = 10_000_000
+
+
+class BusyError(RuntimeError):
+    """A solve is running already."""
+
+
+@dataclass
+class Running:
+    """A solve in the background."""
+
+    iterations: int
+    """How many were asked for."""
+    iteration: int = 0
+    exploitability: float | None = None
+    trace: list[list[float]] = field(default_factory=list)
+    is_stopped: bool = False
+    error: str | None = None
+    is_over: bool = False
+
+
+class Desk:
+    """Solutions of one game, to be looked at.
+
+    Args:
+        first: The solution.
+        second: Another one, of the same game, to compare it with.
+
+    Raises:
+        ValueError: They are of different games.
+    """
+
+    def __init__(self, first: Solution, second: Solution | None = None) -> None:
+        if second is not None and second.game.digest != first.game.digest:
+            raise ValueError(
+                f"the second solution is of {second.game.name}, or of another {first.game.name}"
+            )
+        self.game = first.game
+        self.nodes: Nodes = nodes_of(self.game)
+        self.solutions = [SolutionValues(one) for one in (first, second) if one is not None]
+        self.running: Running | None = None
+        self.version = 0
+        self._lock = Lock()
+
+    def about(self) -> dict[str, Any]:
+        """The game and its solutions in short."""
+        game = self.game
+        first = self.solutions[0].solution
+        return {
+            "game": game.name,
+            "players": game.n_players,
+            "zero_sum": game.zero_sum,
+            "infosets": game.n_infosets,
+            "kind": self.nodes.kind,
+            "root": self.nodes.root,
+            "nodes": self.nodes.count,
+            "version": self.version,
+            "names": list(NAMES[: len(self.solutions)]),
+            "solutions": [describe(one.solution) for one in self.solutions],
+            "iterations": max(100, first.iterations),
+        }
+
+    def node(self, number: int, solution: int) -> dict[str, Any]:
+        """A node of one of the solutions.
+
+        Raises:
+            ValueError: There is no such node or solution.
+        """
+        if not 0 <= solution < len(self.solutions):
+            raise ValueError(f"there is no solution {solution}")
+        of = self.solutions[solution]
+        said = self.nodes.node(number, of)
+        return said | {"values": of.get() is not None, "note": of.error}
+
+    def find(self, label: str) -> int:
+        """The node of an infoset or of a public node.
+
+        Raises:
+            ValueError: There is none.
+        """
+        found = self.nodes.search(label)
+        if not found:
+            raise ValueError(f"{self.game.name} has no infoset {label!r}")
+        return int(found[0]["node"])
+
+    # ------------------------------------------------------------------------- solving again
+
+    def solve(self, locks: Any, iterations: Any) -> None:
+        """Begin to solve the game with locks; the result becomes the second solution.
+
+        Raises:
+            BusyError: A solve is running.
+            TypeError: The locks are no mapping of mappings.
+            ValueError: A lock is not one for the game, or the iterations make no sense.
+        """
+        if type(iterations) is not int or not 1 <= iterations <= MOST_ITERATIONS:
+            raise ValueError(
+                f"iterations must be a whole number from 1 to {MOST_ITERATIONS:,}, not "
+                f"{iterations!r}"
+            )
+        checked = Locks(self.game, locks)
+        with self._lock:
+            if self.running is not None and not self.running.is_over:
+                raise BusyError("a solve is running already")
+            self.running = Running(iterations)
+        Thread(target=self._solve, args=(checked, self.running), daemon=True).start()
+
+    def stop(self) -> None:
+        """End the solve that is running, and keep its solution."""
+        if self.running is not None:
+            self.running.is_stopped = True
+
+    def _solve(self, locks: Locks, running: Running) -> None:
+        def hook(progress: Progress) -> bool:
+            running.iteration = progress.iteration
+            running.trace = [[p.iteration, p.exploitability] for p in progress.trace]
+            if progress.latest is not None:
+                running.exploitability = progress.latest.exploitability
+            return running.is_stopped
+
+        first = self.solutions[0].solution
+        record = first.algorithm if first.algorithm.passes_whole_game else "cfr+"
+        try:
+            solution = solve(
+                self.game, record, iters=running.iterations, locks=locks, progress=hook
+            )
+            with self._lock:
+                self.solutions[1:] = [SolutionValues(solution)]
+                self.version += 1
+        except Exception as error:
+            running.error = str(error) or type(error).__name__
+        finally:
+            running.is_over = True
+
+    def status(self) -> dict[str, Any]:
+        """How far the solve is; the number of the version grows with each that is done."""
+        running = self.running
+        said: dict[str, Any] = {"version": self.version, "running": None, "error": None}
+        if running is not None and not running.is_over:
+            said["running"] = {
+                "iteration": running.iteration,
+                "iterations": running.iterations,
+                "exploitability": running.exploitability,
+                "trace": running.trace,
+            }
+        elif running is not None:
+            said["error"] = running.error
+        return said

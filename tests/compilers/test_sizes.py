@@ -1,0 +1,175 @@
+"""Sizes told before compiling equal those of the compiled game, or estimate them well."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.random_games import random_game, random_public_tree_game
+from tensorcfr import Chance, Decision, Game, MemoryLimitError, Terminal, compile_game
+from tensorcfr.compilers import CompileProgress, game_size, sizes
+from tensorcfr.errors import GameError
+
+
+def assert_counted(source: Any) -> None:
+    size, game = game_size(source), compile_game(source)
+    assert size.is_exact
+    assert (size.n_players, size.histories) == (game.n_players, game.n_histories)
+    assert (size.infosets, size.sequences) == (game.n_infosets, game.n_sequences)
+    assert size.decisions == game.n_decision_nodes
+    assert size.terminals == len(game.tree.terminal)
+    assert size.interval == (size.histories, size.histories)
+    if game.public is not None:
+        assert size.public_nodes == game.public.tree.n_nodes
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kuhn",
+        "kuhn(cards=5)",
+        "kuhn(players=3)",
+        "leduc",
+        "leduc(ranks=4)",
+        "liars_dice(faces=3)",
+        "bluff(dice=(2, 1), faces=3)",
+    ],
+)
+def test_games_of_private_hands_are_counted(name: str) -> None:
+    assert_counted(name)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_games_of_private_hands_are_counted(seed: int) -> None:
+    assert_counted(random_public_tree_game(seed))
+
+
+@pytest.mark.parametrize("name", ["goofspiel(cards=4)", "goofspiel(cards=3)"])
+def test_histories_are_estimated(name: str) -> None:
+    size, game = game_size(name, seconds=0.3), compile_game(name)
+    assert not size.is_exact
+    # Subtrees of one stratum are of one size here, so that every pass counts exactly.
+    assert size.histories == pytest.approx(game.n_histories, rel=1e-12)
+    assert size.decisions == pytest.approx(game.n_decision_nodes, rel=1e-12)
+    assert game.n_infosets / 2 < size.infosets < 2 * game.n_infosets
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_estimate_is_unbiased_and_says_its_error(seed: int) -> None:
+    """The mean over many passes is within four of its standard errors of the true number: a
+    wrong weight (that of the kept child alone, say) is off by factors."""
+    rules = random_game(seed)
+    size, game = game_size(rules, seconds=1.0, seed=seed), compile_game(rules)
+    slack = 4 * size.relative_error * size.histories + 1e-9
+    assert abs(size.histories - game.n_histories) <= slack
+    low, high = size.interval
+    assert low <= size.histories <= high
+
+
+def test_the_same_seed_gives_the_same_estimate() -> None:
+    rules = random_game(5)
+    # As many passes as there may be: none is left out for want of time.
+    first, second = (game_size(rules, seconds=30.0, seed=3).histories for _ in range(2))
+    assert first == second
+
+
+class Deep(Game):
+    """Two players who halve a line of coins; 2 ** (depth + 1) - 1 histories."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+
+    def node(self, history: tuple[str, ...]) -> Any:
+        if len(history) == self.depth:
+            return Terminal((0.0, 0.0))
+        return Decision(len(history) % 2, f"{history}", ("a", "b"))
+
+
+def test_a_compile_that_cannot_fit_says_about_how_much_it_needs() -> None:
+    with pytest.raises(
+        MemoryLimitError, match=r"about .* histories\) needs about .*limit is 40"
+    ) as caught:
+        compile_game(Deep(21), memory_limit=40 << 20)
+    true = (2**22 - 1) * sizes.histories.BYTES_AFTER_WALK
+    assert caught.value.needed == pytest.approx(true, rel=0.1)
+    assert caught.value.about
+    assert pickle.loads(pickle.dumps(caught.value)).about
+
+
+def test_a_compile_far_beyond_the_limit_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked = 0
+    node = Deep.node
+
+    def counting(self: Deep, history: tuple[str, ...]) -> Any:
+        nonlocal walked
+        walked += 1
+        return node(self, history)
+
+    monkeypatch.setattr(Deep, "node", counting)
+    with pytest.raises(MemoryLimitError, match="needs about"):
+        compile_game(Deep(30), memory_limit=200 << 20)
+    # A limit of 200 MiB is some million histories: refused after a fraction of them.
+    assert walked < 300_000
+
+
+def test_a_game_that_never_ends() -> None:
+    class Endless(Game):
+        def node(self, state: Any) -> Any:
+            return Chance({"on": 1.0})
+
+        def root(self) -> Any:
+            return 0
+
+        def next(self, state: Any, action: Any) -> Any:
+            return 0
+
+    with pytest.raises(GameError, match="does the game end"):
+        game_size(Endless())
+
+
+def test_a_pass_that_does_not_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = game_size(Deep(2000), seconds=1e-4)
+    assert math.isinf(size.relative_error)
+    assert "more than" in str(size)
+    assert size.to_dict()["relative_error"] is None
+
+
+def test_progress_while_histories_are_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "TOLD_AFTER", 0.0)
+    monkeypatch.setattr(sizes, "TOLD_EVERY", 0.0)
+    seen: list[CompileProgress] = []
+    game = compile_game(Deep(12), progress=seen.append)
+    assert seen
+    assert [p.done for p in seen] == sorted(p.done for p in seen)
+    assert seen[-1].done <= game.n_histories
+    assert seen[-1].expected == pytest.approx(game.n_histories, rel=1e-9)
+    without = compile_game(Deep(12))
+    for name, array in game.arrays().items():
+        np.testing.assert_array_equal(array, without.arrays()[name])
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(progress: CompileProgress) -> None:
+        raise EnoughError
+
+    with pytest.raises(EnoughError):
+        compile_game(Deep(12), progress=stop)
+
+
+def test_texts() -> None:
+    assert "936 infosets, 2,186 sequences" in str(game_size("leduc"))
+    assert "roughly" in str(game_size("goofspiel(cards=3)", seconds=0.1))
+    said = game_size("kuhn").to_dict()
+    assert (said["infosets"], said["is_exact"]) == (12, True)
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(ValueError, match="seconds must be"):
+        game_size("kuhn", seconds=0)
+    with pytest.raises(ValueError, match="no game"):
+        game_size("kuhm")

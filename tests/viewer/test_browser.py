@@ -1,0 +1,329 @@
+"""The viewer in a real browser: headless Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tensorcfr import Solution, compile_game, solve
+from tensorcfr.viewer import save_html
+from tensorcfr.viewer.desk import Desk
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+]
+playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("uvicorn")
+
+from tensorcfr.viewer.server import Server  # noqa: E402
+
+READY = "body[data-ready]"
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@contextmanager
+def served(*solutions: Solution) -> Iterator[Server]:
+    server = Server(Desk(*solutions))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.uvicorn.started:
+        pass
+    try:
+        yield server
+    finally:
+        server.stop()
+        thread.join()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page on which no program fails and nothing is refused."""
+    errors: list[str] = []
+    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+    yield opened
+    opened.close()
+    assert not errors
+
+
+def open_page(page: Any, url: str) -> None:
+    page.goto(url)
+    page.wait_for_selector(READY)
+
+
+def click_to(page: Any, *steps: str) -> None:
+    """Click the children with these labels, one after the other."""
+    for step in steps:
+        before = page.get_attribute("#node", "data-id")
+        page.locator("#children button").filter(has_text=step).first.click()
+        page.wait_for_function(
+            "id => document.getElementById('node').dataset.id !== id", arg=before
+        )
+
+
+def table(page: Any) -> dict[str, dict[str, Any]]:
+    """The numbers of the table on the screen, by infoset."""
+    rows = {}
+    for row in page.locator("#strategy tbody tr").all():
+        cells = row.locator("td.action").all()
+        rows[row.get_attribute("data-infoset")] = {
+            "p": [float(cell.get_attribute("data-p")) for cell in cells],
+            "q": [float(cell.get_attribute("data-q") or "nan") for cell in cells],
+            "regret": [float(cell.get_attribute("data-regret")) for cell in cells],
+            "ev": float(row.locator("td.ev").get_attribute("data-value") or "nan"),
+            "reach": float(row.locator("td.reach").get_attribute("data-value")),
+            "loss": float(row.locator("td.lost").get_attribute("data-value")),
+        }
+    return rows
+
+
+def assert_shows(page: Any, solution: Solution, label: str) -> None:
+    """The table on the screen has the numbers of Python for the node of an infoset."""
+    desk = Desk(solution)
+    node = desk.node(desk.find(label), 0)
+    shown = table(page)
+    assert list(shown) == [row["infoset"] for row in node["hands"]]
+    assert label in shown
+    for row in node["hands"]:
+        for key in ("p", "q", "regret"):
+            assert shown[row["infoset"]][key] == row[key]
+        for key in ("ev", "reach", "loss"):
+            assert shown[row["infoset"]][key] == row[key]
+
+
+def test_leduc(page: Any) -> None:
+    solution = solve(compile_game("leduc"), iters=200)
+    with served(solution) as server:
+        open_page(page, server.url)
+        assert page.text_content("#title") == "leduc"
+        assert_shows(page, solution, "Js")
+        click_to(page, "raise", "call", "Qs")
+        assert_shows(page, solution, "Kh rc/Qs")
+        crumbs = page.locator("#crumbs button").all_text_contents()
+        assert crumbs == ["start", "raise", "call", "Qs"]
+        # The hand on the board cannot be held.
+        assert "Qs rc/Qs" not in table(page)
+        page.click("#crumbs button >> nth=1")
+        page.wait_for_selector("#node[data-id='2']")
+        assert_shows(page, solution, "Js r")
+        ranges = page.locator("#ranges .range[data-player='0'] b").all()
+        shares = [float(one.get_attribute("data-p")) for one in ranges]
+        assert sum(shares) == pytest.approx(1.0)
+        assert page.locator("#curve polyline").count() == 1
+
+
+def test_liars_dice(page: Any) -> None:
+    solution = solve(compile_game("liars_dice"), iters=30)
+    with served(solution) as server:
+        open_page(page, server.url)
+        label = solution.game.infoset_labels[solution.game.n_infosets // 3]
+        page.fill("#search", label)
+        page.locator("#found button").first.click()
+        page.wait_for_selector("tr.chosen")
+        assert page.get_attribute("tr.chosen", "data-infoset") == label
+        assert_shows(page, solution, label)
+
+
+def test_a_game_of_histories(page: Any) -> None:
+    solution = solve(compile_game("goofspiel(cards=3)"), iters=30)
+    with served(solution) as server:
+        open_page(page, server.url)
+        click_to(page, solution.game.infoset_labels[0])
+        assert_shows(page, solution, solution.game.infoset_labels[0])
+
+
+def test_editing_a_lock_and_solving_again(page: Any) -> None:
+    game = compile_game("leduc")
+    first = solve(game, iters=100)
+    with served(first) as server:
+        open_page(page, server.url)
+        click_to(page, "raise")
+        page.click("tr[data-infoset='Js r']")
+        page.fill("#editor input[data-action='fold']", "1")
+        page.click("#lock")
+        assert page.text_content("#lock-list li").startswith("Js r: fold 1")
+        page.fill("#iterations", "150")
+        page.click("#solve")
+        page.wait_for_selector("#cost td.cost")
+        twin = solve(game, iters=150, locks={"Js r": {"fold": 1}})
+        for player in range(2):
+            row = page.locator(f"#cost tr[data-player='{player}']")
+            assert float(row.locator(".b").get_attribute("data-value")) == twin.value[player]
+            cost = float(row.locator(".cost").get_attribute("data-value"))
+            assert cost == pytest.approx(twin.value[player] - first.value[player], abs=1e-15)
+        assert page.locator("#curve polyline").count() == 2
+        assert page.text_content("tr[data-infoset='Js r'] .fixed") == "B fixed"
+        assert page.locator(".fixed").count() == 1
+
+
+@pytest.fixture
+def tolerant(browser: Any) -> Iterator[Any]:
+    """A page on which requests may be refused."""
+    opened = browser.new_page()
+    yield opened
+    opened.close()
+
+
+def test_a_lock_that_makes_no_sense_is_told(tolerant: Any) -> None:
+    with served(solve(compile_game("kuhn"), iters=5)) as server:
+        open_page(tolerant, server.url)
+        tolerant.click("tr[data-infoset='K']")
+        tolerant.fill("#editor input[data-action='bet']", "2")
+        tolerant.click("#lock")
+        tolerant.click("#solve")
+        tolerant.wait_for_selector("#solving.error")
+        assert "no distribution" in tolerant.text_content("#solving")
+
+
+def test_two_solutions_side_by_side(page: Any) -> None:
+    game = compile_game("kuhn")
+    first, second = solve(game, iters=5), solve(game, iters=500)
+    with served(first, second) as server:
+        open_page(page, server.url)
+        cell = page.locator("tr[data-infoset='K'] td.action").nth(1)
+        assert f"B {100 * second.policy['K']['bet']:.1f}%" in cell.text_content()
+        assert page.locator("tr[data-infoset='K'] .bar").count() == 2
+        assert page.locator("#curve polyline").count() == 2
+
+
+def test_downloads(page: Any, tmp_path: Path) -> None:
+    solution = solve(compile_game("kuhn"), iters=50)
+    with served(solution) as server:
+        open_page(page, server.url)
+        with page.expect_download() as download:
+            page.click("#save-csv")
+        download.value.save_as(tmp_path / "node.csv")
+        rows = list(csv.DictReader((tmp_path / "node.csv").read_text().splitlines()))
+        assert len(rows) == 6
+        for row in rows:
+            expected = solution.policy[row["infoset"]][row["action"]]
+            assert float(row["probability"]) == expected
+        with page.expect_download() as download:
+            page.click("#save-json")
+        download.value.save_as(tmp_path / "node.json")
+        said = json.loads((tmp_path / "node.json").read_text())
+        assert said["solutions"][0]["hands"][0]["infoset"] == "J"
+
+
+def test_keys_and_shapes(page: Any) -> None:
+    with served(solve(compile_game("leduc"), iters=20)) as server:
+        open_page(page, server.url)
+        page.keyboard.press("2")
+        page.wait_for_selector("#node[data-id='2']")
+        page.keyboard.press("v")
+        assert page.locator(".tile").count() == 6
+        page.keyboard.press("v")
+        assert page.locator(".heat td.cell").count() == 18
+        page.keyboard.press("Backspace")
+        page.wait_for_selector("#node[data-id='0']")
+        theme = page.get_attribute("html", "data-theme")
+        page.keyboard.press("t")
+        assert page.get_attribute("html", "data-theme") != theme
+        page.keyboard.press("/")
+        page.keyboard.type("Kh r")
+        page.wait_for_selector("#found button")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#node[data-id='2']")
+        page.keyboard.press("Escape")
+        page.keyboard.press("?")
+        assert page.locator("#help[open]").count() == 1
+        # Back in the browser's history.
+        page.keyboard.press("Escape")
+        page.go_back()
+        page.wait_for_selector("#node[data-id='0']")
+
+
+def test_a_phone_and_a_dark_page(browser: Any) -> None:
+    with served(solve(compile_game("leduc"), iters=20)) as server:
+        for scheme in ("light", "dark"):
+            opened = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)
+            open_page(opened, server.url)
+            assert opened.get_attribute("html", "data-theme") == scheme
+            # Nothing makes the page wider than the screen.
+            assert opened.evaluate("document.documentElement.scrollWidth") <= 360
+            opened.close()
+
+
+def test_a_page_for_sharing(page: Any, tmp_path: Path) -> None:
+    solution = solve(compile_game("leduc"), iters=50)
+    path = save_html(solution, tmp_path / "leduc.html")
+    open_page(page, path.as_uri())
+    click_to(page, "raise")
+    shown = table(page)
+    for row in Desk(solution).node(2, 0)["hands"]:
+        assert shown[row["infoset"]]["p"] == pytest.approx(row["p"], rel=1e-5)
+        assert shown[row["infoset"]]["ev"] == pytest.approx(row["ev"], rel=1e-5)
+    assert page.is_hidden("#locks")
+    page.fill("#search", "Kh rc/Qs")
+    page.wait_for_selector("#found button")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("tr.chosen")
+    few = save_html(solution, tmp_path / "few.html", most=3)
+    page.goto("about:blank")
+    open_page(page, few.as_uri())
+    page.locator("#children button").first.click()
+    page.wait_for_selector("#node[data-id='1']")
+    page.locator("#children button").first.click()
+    page.wait_for_function(
+        "document.getElementById('note').textContent.includes('not in the page')"
+    )
+
+
+def test_a_page_of_another_origin_gets_nothing(tolerant: Any, tmp_path: Path) -> None:
+    with (
+        served(solve(compile_game("kuhn"), iters=5)) as server,
+        served(solve(compile_game("kuhn"), iters=5)) as other,
+    ):
+        # A page of another port of this machine, and one from a file, know the token even.
+        evil = tmp_path / "evil.html"
+        evil.write_text("<!doctype html><title>evil</title>")
+        for start in (f"http://127.0.0.1:{other.port}/nothing", evil.as_uri()):
+            tolerant.goto(start)
+            said = tolerant.evaluate(
+                """async ([url, token]) => {
+                  try {
+                    const answer = await fetch(url, {headers: {"X-Token": token}});
+                    return "read " + answer.status;
+                  } catch (error) { return "refused"; }
+                }""",
+                [f"http://127.0.0.1:{server.port}/api/about", server.token],
+            )
+            assert said == "refused"
+
+
+def test_labels_are_text(page: Any) -> None:
+    from tensorcfr import Chance, Decision, Game, Terminal
+
+    class Awkward(Game):
+        def node(self, state: tuple[str, ...]) -> Any:
+            if not state:
+                return Chance({"<img src=x onerror=alert(1)>": 0.5, "</script>": 0.5})
+            if len(state) == 1:
+                return Decision(0, f"{state[0]}&amp;", ("<b>x</b>", "{{y}}"))
+            return Terminal((1.0, -1.0))
+
+    with served(solve(compile_game(Awkward()), iters=5)) as server:
+        open_page(page, server.url)
+        page.wait_for_selector("#children button")
+        text = page.text_content("body")
+        assert "<img src=x onerror=alert(1)>" in text or "</script>" in text
+        assert page.locator("img, #children b").count() == 0

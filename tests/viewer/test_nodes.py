@@ -1,0 +1,261 @@
+"""What the viewer says about a node equals the values of the policy, over the histories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.random_games import random_game, random_public_tree_game
+from tensorcfr import CompiledGame, Policy, Solution, compile_game, solve
+from tensorcfr.analysis import values
+from tensorcfr.model.arrays import CHANCE
+from tensorcfr.viewer import nodes as module
+from tensorcfr.viewer import save_html
+from tensorcfr.viewer.desk import BusyError, Desk
+from tensorcfr.viewer.nodes import InfosetNodes, PublicNodes, SolutionValues, plain
+from tensorcfr.viewer.page import build_page
+
+SOURCES: dict[str, Any] = {
+    "kuhn": "kuhn",
+    "leduc": "leduc(ranks=2)",
+    "liars_dice": "liars_dice(faces=3)",
+    **{f"random {seed}": random_public_tree_game(seed) for seed in range(4)},
+}
+
+
+def solved(source: Any) -> Solution:
+    # After a few iterations all probabilities differ.
+    return solve(compile_game(source), "cfr", iters=7)
+
+
+def reaches(game: CompiledGame, policy: Policy) -> np.ndarray:
+    """Probability of every history, history by history."""
+    tree = game.tree
+    reach = np.ones(tree.n_nodes)
+    for node in range(1, tree.n_nodes):
+        parent = int(tree.parent[node])
+        if tree.player[parent] == CHANCE:
+            step = tree.probability[node]
+        else:
+            at = game.sequences(int(tree.infoset[parent]))
+            step = policy.probabilities[at][node - int(tree.first_child[parent])]
+        reach[node] = reach[parent] * step
+    return reach
+
+
+def walk(desk: Desk, index: int = 0) -> list[dict[str, Any]]:
+    """All nodes, from the root by the children's numbers."""
+    left, found = [desk.nodes.root], []
+    while left:
+        node = desk.node(left.pop(), index)
+        json.dumps(plain(node), allow_nan=False)
+        found.append(node)
+        left += [child["id"] for child in node["children"] if child["id"] is not None]
+    return found
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_public_nodes(name: str) -> None:
+    solution = solved(SOURCES[name])
+    game, policy = solution.game, solution.policy
+    desk = Desk(solution)
+    assert isinstance(desk.nodes, PublicNodes)
+    table = values(game, policy)
+    tree, reach = game.tree, reaches(game, policy)
+    by_infoset = np.bincount(
+        tree.infoset[tree.infoset >= 0], reach[tree.infoset >= 0], game.n_infosets
+    )
+    found = walk(desk)
+    assert len(found) == game.public.tree.n_nodes  # type: ignore[union-attr]
+    met = []
+    utility = np.zeros(2)
+    for node in found:
+        chosen = {child["label"]: child["p"] for child in node["children"]}
+        rows = node["hands"]
+        for row in rows:
+            infoset = game.infoset_index[row["infoset"]]
+            met.append(infoset)
+            at = game.sequences(infoset)
+            np.testing.assert_array_equal(row["p"], policy.probabilities[at])
+            assert row["reach"] == pytest.approx(by_infoset[infoset], abs=1e-14)
+            assert row["loss"] == pytest.approx(table.loss[infoset], abs=1e-12)
+            np.testing.assert_allclose(row["regret"], table.regret[at], atol=1e-14)
+            if row["ev"] is not None:
+                np.testing.assert_allclose(row["q"], table.expected[at], atol=1e-12)
+                assert row["ev"] == pytest.approx(table.infoset_expected[infoset], abs=1e-12)
+            else:
+                assert np.isnan(table.infoset_expected[infoset])
+        if rows and node["reach"] > 0:
+            assert node["reach"] == pytest.approx(sum(row["reach"] for row in rows), abs=1e-14)
+            for index, action in enumerate(node["actions"]):
+                mean = sum(row["reach"] * row["p"][index] for row in rows) / node["reach"]
+                assert chosen[action] == pytest.approx(mean, abs=1e-12)
+        if node["reach"] > 0:
+            for own in node["ranges"]:
+                assert sum(hand["p"] for hand in own) == pytest.approx(1.0, abs=1e-12)
+            if node["children"]:
+                assert sum(chosen.values()) == pytest.approx(1.0, abs=1e-12)
+            if node["kind"] == "terminal":
+                utility += node["reach"] * np.array(node["utility"])
+        assert [step["id"] for step in node["path"]][-1] == node["id"]
+    assert sorted(met) == list(range(game.n_infosets))
+    # The terminals make up the value of the game.
+    np.testing.assert_allclose(utility, solution.value, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "source", ["goofspiel(cards=3)", "kuhn(players=3)", random_game(3)], ids=str
+)
+def test_infosets(source: Any) -> None:
+    solution = solved(source)
+    game = solution.game
+    desk = Desk(solution)
+    assert isinstance(desk.nodes, InfosetNodes)
+    found = walk(desk)
+    assert sorted(node["id"] for node in found) == list(range(-1, game.n_infosets))
+    table = values(game, solution.policy)
+    for node in found:
+        if node["id"] == -1:
+            continue
+        (row,) = node["hands"]
+        assert row["infoset"] == game.infoset_labels[node["id"]] == node["path"][-1]["label"]
+        assert row["reach"] == pytest.approx(table.reach[node["id"]], abs=1e-14)
+        # The way here goes through the owner's infosets, each below the one before.
+        assert node["path"][0]["id"] == -1
+        for above, below in zip(node["path"][1:], node["path"][2:], strict=False):
+            children = [child["id"] for child in desk.node(above["id"], 0)["children"]]
+            assert below["id"] in children
+
+
+def test_many_infosets_below_one_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_CHILDREN", 1)
+    desk = Desk(solved("goofspiel(cards=3)"))
+    labels = [child["label"] for child in desk.node(-1, 0)["children"]]
+    assert len(labels) <= 4
+    some = next(n for n in range(desk.nodes.count) if len(desk.node(n, 0)["children"]) > 3)
+    assert any("more" in child["label"] for child in desk.node(some, 0)["children"])
+
+
+def test_search() -> None:
+    desk = Desk(solved("leduc"))
+    (first, *others) = desk.nodes.search("Jh cc/Js")
+    assert first["infoset"] == "Jh cc/Js"
+    assert others
+    assert all("Jh cc/Js" in one["infoset"] for one in others)
+    rows = desk.node(first["node"], 0)["hands"]
+    assert "Jh cc/Js" in [row["infoset"] for row in rows]
+    assert desk.nodes.search("jh CC")[0]["infoset"].startswith("Jh cc")
+    assert desk.nodes.search("  ") == desk.nodes.search("zz") == []
+    assert desk.find("Jh cc/Js") == first["node"]
+    with pytest.raises(ValueError, match="no infoset 'zz'"):
+        desk.find("zz")
+
+
+def test_search_in_large_games_takes_the_whole_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_SEARCHED", 0)
+    desk = Desk(solved("leduc"))
+    assert [one["infoset"] for one in desk.nodes.search("Jh cc/Js")] == ["Jh cc/Js"]
+    assert desk.nodes.search("Jh cc/") == []
+
+
+def test_values_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", 0)
+    solution = solved("kuhn")
+    of = SolutionValues(solution)
+    assert of.get() is None or of.get() is not None  # Begins; may be done at once.
+    assert of._thread is not None
+    of._thread.join()
+    table = of.get()
+    assert table is not None
+    np.testing.assert_array_equal(
+        table.counterfactual, values(solution.game, solution.policy).counterfactual
+    )
+
+
+def test_no_memory_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", 0)
+    monkeypatch.setattr(module, "free_memory", lambda: 0)
+    desk = Desk(solved("kuhn"))
+    node = desk.node(0, 0)
+    assert "not enough memory" in node["note"]
+    assert node["hands"][0]["p"]
+    assert "ev" not in node["hands"][0]
+    assert sum(row["reach"] for row in node["hands"]) == pytest.approx(1.0)
+
+
+class TestDesk:
+    def finish(self, desk: Desk) -> None:
+        while desk.running is not None and not desk.running.is_over:
+            pass
+
+    def test_solving_again_with_locks(self) -> None:
+        game = compile_game("kuhn")
+        first = solve(game, iters=100)
+        desk = Desk(first)
+        desk.solve({"K": {"bet": 1}}, 200)
+        self.finish(desk)
+        twin = solve(game, first.algorithm, iters=200, locks={"K": {"bet": 1}})
+        again = desk.solutions[1].solution
+        np.testing.assert_array_equal(again.policy.probabilities, twin.policy.probabilities)
+        about = desk.about()
+        assert about["version"] == 1
+        assert about["solutions"][1]["values"] == list(twin.value)
+        assert about["solutions"][1]["locks"] == {"K": {"pass": 0.0, "bet": 1.0}}
+        # Free opponents gain at least as much as those who play the lock.
+        assert sum(about["solutions"][1]["gains"]) >= twin.nash_conv - 1e-12
+        rows = desk.node(0, 1)["hands"]
+        locks = {row["infoset"]: row["lock"] for row in rows}
+        assert locks == {"J": None, "Q": None, "K": {"pass": 0.0, "bet": 1.0}}
+
+    def test_refusals(self) -> None:
+        desk = Desk(solved("kuhn"))
+        for locks, iterations, message in (
+            ({"Z": {"bet": 1}}, 10, "no infoset 'Z'"),
+            ({"K": {"bet": 2}}, 10, "no distribution"),
+            ({"K": 1}, 10, "lock of 'K'"),
+            ([], 10, "must be a mapping"),
+            ({}, 0, "iterations must be"),
+            ({}, 1.5, "iterations must be"),
+            ({}, True, "iterations must be"),
+        ):
+            with pytest.raises((TypeError, ValueError), match=message):
+                desk.solve(locks, iterations)
+        for number, index in ((9, 0), (-1, 0), (0, 1), (0, -1)):
+            with pytest.raises(ValueError, match=r"there is no|has no"):
+                desk.node(number, index)
+        with pytest.raises(ValueError, match="second solution is of leduc"):
+            Desk(solved("kuhn"), solved("leduc(ranks=2)"))
+
+    def test_one_solve_at_a_time_which_can_be_stopped(self) -> None:
+        desk = Desk(solved("kuhn"))
+        desk.solve({}, 10_000_000)
+        with pytest.raises(BusyError):
+            desk.solve({}, 1)
+        assert desk.status()["running"]["iterations"] == 10_000_000
+        desk.stop()
+        self.finish(desk)
+        assert desk.solutions[1].solution.iterations < 10_000_000
+        assert desk.status() == {"version": 1, "running": None, "error": None}
+
+
+class TestPage:
+    def test_labels_cannot_break_out(self) -> None:
+        text = build_page({"mode": "file", "label": "</script><script>alert(1)</script><!--"})
+        assert text.count("</script>") == 2  # The data's and the program's.
+        assert "alert(1)" in text
+
+    def test_one_file(self, tmp_path: Path) -> None:
+        solution = solved("kuhn")
+        path = save_html(solution, tmp_path / "kuhn.html")
+        text = path.read_text()
+        assert "<!--" not in text.partition("<script")[0]
+        for word in ("http://", "https://", "src=", "@import"):
+            assert word not in text.replace("http://www.w3.org/2000/svg", "")
+        few = save_html(solution, tmp_path / "few.html", most=2).read_text()
+        assert len(few) < len(text)
+        both = save_html(solution, tmp_path / "both.html", other=solved("kuhn"))
+        assert both.stat().st_size > path.stat().st_size

@@ -1,0 +1,188 @@
+"""The server of the viewer answers its own page, and nobody else."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+
+from tensorcfr import compile_game, solve
+from tensorcfr.errors import MissingExtraError
+from tensorcfr.viewer import view
+from tensorcfr.viewer.desk import Desk
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+from tensorcfr.viewer.server import HOST, MOST_BODY, Server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    served = Server(Desk(solve(compile_game("kuhn"), iters=50)))
+    thread = threading.Thread(target=served.run)
+    thread.start()
+    while not served.uvicorn.started:
+        pass
+    yield served
+    served.stop()
+    thread.join()
+
+
+def ask(
+    server: Server, path: str, *, method: str = "GET", body: bytes | None = None, **headers: str
+) -> tuple[int, str, dict[str, str]]:
+    connection = HTTPConnection(HOST, server.port, timeout=20)
+    try:
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body, given)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(), dict(answer.getheaders())
+    finally:
+        connection.close()
+
+
+def api(server: Server, path: str, body: Any = None, **headers: str) -> Any:
+    method = "GET" if body is None else "POST"
+    data = None if body is None else json.dumps(body).encode()
+    status, text, _ = ask(server, path, method=method, body=data, x_token=server.token, **headers)
+    assert status == 200, text
+    return json.loads(text)
+
+
+def test_the_page(server: Server) -> None:
+    status, text, headers = ask(server, f"/?token={server.token}")
+    assert status == 200
+    assert "<!doctype html>" in text
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    (nonce,) = {part.split("'")[0] for part in policy.split("'nonce-")[1:]}
+    assert text.count(f'nonce="{nonce}"') == 3
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+    assert "access-control-allow-origin" not in headers
+
+
+def test_the_same_numbers_as_python(server: Server) -> None:
+    solution = server.uvicorn.config.app and api(server, "/api/about")["solutions"][0]
+    twin = solve(compile_game("kuhn"), iters=50)
+    assert solution["values"] == list(twin.value)
+    rows = api(server, "/api/node?id=0")["hands"]
+    assert {row["infoset"]: row["p"] for row in rows} == {
+        label: list(twin.policy[label].values()) for label in ("J", "Q", "K")
+    }
+    assert api(server, "/api/search?q=Kpb")[0]["infoset"] == "Kpb"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"x_token": ""},
+        {"x_token": "wrong"},
+        {"x_token": "gar\u00fcn".encode().decode("latin-1")},
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/about", "/api/node?id=0", "/api/status", "/api/search?q=K"])
+def test_without_the_token(server: Server, path: str, headers: dict[str, str]) -> None:
+    status, text, _ = ask(server, path, **headers)
+    assert (status, text) == (403, "wrong or missing token")
+
+
+def test_a_token_in_the_address_is_for_the_page_alone(server: Server) -> None:
+    assert ask(server, f"/api/about?token={server.token}")[0] == 403
+    assert ask(server, "/")[0] == 403
+    assert ask(server, "/", x_token=server.token)[0] == 403
+    assert ask(server, f"/?token={server.token[:-1]}")[0] == 403
+
+
+def test_another_origin_or_host(server: Server) -> None:
+    token = server.token
+    for origin in ("http://evil.example", "null", f"http://{HOST}:1", "file://"):
+        status, text, headers = ask(server, "/api/about", x_token=token, origin=origin)
+        assert (status, text) == (403, "wrong origin")
+        assert "access-control-allow-origin" not in headers
+    for host in ("evil.example", f"evil.example:{server.port}", HOST):
+        status, text, _ = ask(server, "/api/about", x_token=token, host=host)
+        assert (status, text) == (403, "wrong host")
+        assert ask(server, f"/?token={token}", host=host)[0] == 403
+    own = f"http://{HOST}:{server.port}"
+    assert ask(server, "/api/about", x_token=token, origin=own)[0] == 200
+    # A browser asks before it sends the header for another origin: the answer is no.
+    preflight = ask(server, "/api/solve", method="OPTIONS", origin="http://evil.example")
+    assert preflight[0] in (403, 405)
+    assert "access-control-allow-headers" not in preflight[2]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "/../../etc/passwd",
+        "/static/program.js",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "//etc/passwd",
+        "/api/../../x",
+        "/api/file?path=/etc/passwd",
+        "/docs",
+        "/openapi.json",
+    ],
+)
+def test_a_path_outside(server: Server, path: str) -> None:
+    assert ask(server, path, x_token=server.token)[0] == 404
+
+
+def test_bad_requests(server: Server) -> None:
+    def refusal(path: str, body: bytes | None = None) -> tuple[int, str]:
+        method = "GET" if body is None else "POST"
+        return ask(server, path, method=method, body=body, x_token=server.token)[:2]
+
+    assert refusal("/api/node?id=99") == (400, "kuhn has no public node 99")
+    assert refusal("/api/node?id=x") == (400, "expected a whole number, not 'x'")
+    assert refusal("/api/node?id=" + "9" * 4000)[0] == 400
+    assert refusal("/api/node")[0] == 400
+    assert refusal("/api/solve", b"{")[0] == 400
+    assert refusal("/api/solve", b"[]")[0] == 400
+    assert refusal("/api/solve", b'{"locks": {}, "iterations": NaN}')[0] == 400
+    assert refusal("/api/solve", b"\xff\xfe")[0] == 400
+    assert "no infoset 'Z'" in refusal("/api/solve", b'{"locks": {"Z": {}}, "iterations": 5}')[1]
+    assert refusal("/api/solve", b" " * (MOST_BODY + 1)) == (413, "too long")
+    assert ask(server, "/api/solve", x_token=server.token)[0] == 405
+
+
+def test_solving_again(server: Server) -> None:
+    api(server, "/api/solve", {"locks": {"K": {"bet": 1}}, "iterations": 30})
+    while api(server, "/api/status")["running"]:
+        pass
+    twin = solve(compile_game("kuhn"), iters=30, locks={"K": {"bet": 1}})
+    about = api(server, "/api/about")
+    assert about["solutions"][1]["values"] == list(twin.value)
+    assert api(server, "/api/stop", {})["running"] is None
+
+
+def test_only_this_machine(server: Server) -> None:
+    assert server.socket.getsockname()[0] == "127.0.0.1"
+    assert len(server.token) >= 43  # 32 random bytes.
+    other = Server(Desk(solve(compile_game("kuhn"), iters=1)))
+    assert other.token != server.token
+    other.close()
+
+
+def test_a_port_that_is_taken(server: Server) -> None:
+    with pytest.raises(OSError, match="in use"):
+        view(solve(compile_game("kuhn"), iters=1), port=server.port, browser=False)
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("uvicorn", "starlette"):
+        with monkeypatch.context() as patch:
+            for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+                patch.setitem(sys.modules, name, None)
+            patch.setitem(sys.modules, package, None)
+            with pytest.raises(MissingExtraError, match=r"tensorcfr\[view\]"):
+                view(solve(compile_game("kuhn"), iters=1), browser=False)
