@@ -157,7 +157,8 @@ def solve(
             as ``(seed, stream)``; the same seed gives the same bits.  A solution that is gone on
             from brings its own random numbers.
         precision: ``"float64"`` (the default) or ``"float32"``, in which the solver's arrays take
-            half the memory; see :class:`Solver`.
+            half the memory; for games in chunks also ``"int16"``, a quarter of it.  See
+            :class:`Solver` and :class:`tensorcfr.solvers.chunked_solver.ChunkedSolver`.
         threads: Threads that sweep the game, for large games of private hands; the result has the
             same bits for any number.
         keep_best: At every checkpoint evaluate the last iterate too, note it in the trace, and keep
