@@ -386,7 +386,7 @@ def _written(
 
 
 class _Hooks(NamedTuple):
-    """What moves the bar."""
+    """Progress hooks that move the bar."""
 
     compiling: Callable[[CompileProgress], object]
     solving: Callable[[Progress], object]
