@@ -215,4 +215,8 @@ def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comp
     other = second.policy if isinstance(second, Solution) else second
     if not hasattr(one, "game") or not isinstance(one.game, CompiledGame):
         raise TypeError(f"first must be a Solution or a Policy, not {brief(first)}")
-    return Comparison(values(one.game, one), values(one.game, find_policy(one.game, other)))
+    try:
+        policy = find_policy(one.game, other)
+    except TypeError as error:
+        raise TypeError(f"second: {error}") from None
+    return Comparison(values(one.game, one), values(one.game, policy))
