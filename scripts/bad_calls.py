@@ -368,7 +368,9 @@ INSIDE = {
     "given": "infoset",
     "locks": "infoset",
     "path": "holds a",
+    "policies": "infoset",
     "policy": "infoset",
+    "second": "infoset",
     "source": "game",
     "progress": "argument",  # What the caller's own function says of itself.
     "spec": "algorithm",

@@ -1,13 +1,13 @@
-"""Damage files of games, solutions and sweeps in every way there is, and see what reads them.
+"""Damage files of every kind in every way there is, and see what reads them.
 
     python -m scripts.fuzz_files --inputs 1000000 --seed 1
 
 An input is a sound file and a mutation, both drawn by the seed and the number of the input, so that
 every one can be made again (``--show solution:1234``).  Mutations know the structure of the files:
 bytes, members of the archive, descriptions of arrays, numbers in arrays, values in headers, cells
-in tables.  Half of them leave the digest as it was: then a file that is read must hold what it
-held.  The others put a new digest in: then the checks behind it must refuse the file, or the game
-must be sound, which is tried by playing it with kernels that check their bounds.
+in tables, tokens in texts.  Half of them leave the digest as it was: then a file that is read must
+hold what it held.  The others put a new digest in: then the checks behind it must refuse the file,
+or the game must be sound, which is tried by playing it with kernels that check their bounds.
 
 Inputs are tried in batches, each in a process of its own, so that a crash or a hang is seen and
 the next input tried.  The exit status is 1 if there was any defect.
@@ -21,6 +21,7 @@ import json
 import math
 import mmap
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -45,9 +46,27 @@ LOST_SECONDS = 400.0
 """Seconds without a sign of life after which a batch is ended."""
 BATCH = 5_000
 """Inputs per process."""
-SHARES = {"game": 0.06, "solution": 0.05, "header": 0.43, "table": 0.46}
-"""How the inputs are shared out to the loaders."""
+SHARES = {
+    "header": 0.40,
+    "table": 0.38,
+    "game": 0.06,
+    "solution": 0.05,
+    "efg": 0.04,
+    "nfg": 0.03,
+    "csv": 0.02,
+    "json": 0.01,
+    "npz": 0.006,
+    "parquet": 0.004,
+}
+"""The share of each loader in the inputs.  The quick loaders come first: each kind has a share of
+the time that is left."""
+POLICIES = ("csv", "json", "npz", "parquet")
+"""The loaders of policies."""
+ARCHIVES = ("game", "solution", "header")
+"""The loaders of archives with a header."""
 
+EXAMPLES = Path(__file__).parent.parent / "tests" / "data" / "gambit"
+"""Files of Gambit with what the library does not write."""
 GAMES = (
     "kuhn",
     "kuhn(players=3)",
@@ -96,6 +115,7 @@ def make_files(folder: Path) -> None:
     """Write the sound files."""
     from tensorcfr import compile_game, save_game, solve
     from tensorcfr.algorithms import ALGORITHMS, OUTCOME_SAMPLING
+    from tensorcfr.formats import save_efg, save_nfg, save_policy
     from tensorcfr.sweep import sweep
 
     for number, name in enumerate(GAMES):
@@ -111,6 +131,16 @@ def make_files(folder: Path) -> None:
         solution.save(folder / f"solution{number}.npz")
     sweep(folder / "table0.csv", ["kuhn", "leduc(ranks=2)"], ["cfr", "dcfr(alpha=2)"], iters=30)
     sweep(folder / "table1.csv", ["kuhn"], ["external_sampling", "cfr+"], iters=9, seeds=[0, 1])
+    for number, name in enumerate(("kuhn", "kuhn(players=3)", "leduc(ranks=2)")):
+        save_efg(compile_game(name), folder / f"efg{number}.efg")
+    for number, name in enumerate(("matching_pennies", "goofspiel(cards=2)")):
+        save_nfg(compile_game(name), folder / f"nfg{number}.nfg")
+    for path in EXAMPLES.iterdir():
+        kind = path.suffix.removeprefix(".")
+        (folder / f"{kind}-{path.name}").write_bytes(path.read_bytes())
+    policy = solve(compile_game("kuhn"), iters=9).policy
+    for kind in POLICIES:
+        save_policy(policy, folder / f"{kind}0.{kind}")
 
 
 @cache
@@ -121,14 +151,16 @@ def sound_files(folder: Path, kind: str) -> list[Sound]:
     for path in sorted(folder.glob(f"{source}*")):
         content = path.read_bytes()
         sound = Sound(kind, content)
-        if kind != "table":
+        if kind == "npz":
+            sound.members = dict(unzip(content))
+        if kind in ARCHIVES:
             sound.members = dict(unzip(content))
             for name, member in sound.members.items():
                 import numpy as np
 
                 sound.arrays[name] = np.load(io.BytesIO(member))
             sound.header = json.loads(sound.arrays["header"].tobytes())
-        sound.fingerprint = None if kind == "header" else fingerprint(read(kind, content))
+        sound.fingerprint = None if kind == "header" else fingerprint(read(kind, content, folder))
         found.append(sound)
     return found
 
@@ -471,6 +503,51 @@ def byte_table(rng: Random, sound: Sound) -> Mutated:
     return rng.choice((flip_bytes, cut_bytes))(rng, sound)[0], True
 
 
+TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+|\s+')
+ODD_TOKENS = (
+    *("{", "}", '"', '""', ",", "0", "1", "-1", "2", "1/2", "1/3", "1/0", "0.5", "1e308", "1e400"),
+    *("1e99999999", "9" * 30, "9" * 5000, "-1e-320", "nan", "Infinity", "true", "null", "[", "]"),
+    *("c", "p", "t", "EFG", "NFG", "R", "\x00", "\u0663", "\\", '"\\""', "\ufeff", "{" * 5000),
+)
+
+
+def change_tokens(rng: Random, sound: Sound) -> Mutated:
+    """Change tokens of a text: leave out, repeat, exchange, or replace."""
+    tokens = TOKENS.findall(sound.content.decode())
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if not tokens:
+            break
+        way, at = rng.randrange(6), rng.randrange(len(tokens))
+        if way == 0:
+            del tokens[at]
+        elif way == 1:
+            tokens.insert(at, tokens[at])
+        elif way == 2:
+            tokens.insert(rng.randrange(len(tokens)), rng.choice(ODD_TOKENS))
+        elif way == 3:
+            tokens[at] = rng.choice(tokens)
+        elif way == 4:
+            end = at + rng.randrange(40)
+            tokens[at:end] = tokens[at:end] * 2
+        else:
+            tokens[at] = rng.choice(ODD_TOKENS)
+    return "".join(tokens).encode("utf-8", "surrogatepass"), True
+
+
+def change_object(rng: Random, sound: Sound) -> Mutated:
+    """Change values of a JSON object."""
+    value = json.loads(sound.content)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        _change_json(rng, value)
+    return json.dumps(value).encode("utf-8", "surrogatepass"), True
+
+
+def change_stored(rng: Random, sound: Sound) -> Mutated:
+    """Change the archive of a policy, which has neither header nor checksum of its contents."""
+    mutation = rng.choice((change_zip, change_members, change_description))
+    return mutation(rng, sound)[0], True
+
+
 Mutation = Callable[[Random, Sound], Mutated]
 OF_ARCHIVES: tuple[Mutation, ...] = (
     *(flip_bytes, cut_bytes, change_zip, change_members, change_description),
@@ -481,6 +558,12 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
     "solution": OF_ARCHIVES,
     "header": (change_text,),
     "table": (change_cells, change_cells, byte_table),
+    "efg": (change_tokens, change_tokens, byte_table),
+    "nfg": (change_tokens, change_tokens, byte_table),
+    "csv": (change_cells, change_cells, byte_table),
+    "json": (change_tokens, change_object, byte_table),
+    "npz": (change_stored, change_stored, byte_table),
+    "parquet": (byte_table,),
 }
 
 
@@ -495,8 +578,8 @@ def make_input(folder: Path, seed: int, kind: str, number: int) -> tuple[Sound, 
 # What reads the inputs, and what must hold of what was read.
 
 
-def read(kind: str, content: bytes) -> Any:
-    """Read an input as its kind is read."""
+def read(kind: str, content: bytes, folder: Path) -> Any:
+    """Read an input as its kind is read; ``folder`` is for loaders that take paths alone."""
     from tensorcfr import Solution, load_game
     from tensorcfr.solvers.solution_file import read_header
     from tensorcfr.storage.archive import parse_header
@@ -508,6 +591,10 @@ def read(kind: str, content: bytes) -> Any:
         return Solution.load(io.BytesIO(content))
     if kind == "table":
         return list(parse_table(content, "table"))
+    if kind in READ_FROM_PATHS:
+        path = folder / f"input.{kind}"
+        path.write_bytes(content)
+        return READ_FROM_PATHS[kind](path)
     import numpy as np
 
     header = parse_header(np.frombuffer(content, np.uint8), "header")
@@ -515,14 +602,45 @@ def read(kind: str, content: bytes) -> Any:
     return read_header(header, 3 if isinstance(values, list) and len(values) == 3 else 2)
 
 
+def read_rules(path: Path) -> Any:
+    """The compiled game of a text."""
+    from tensorcfr import compile_game
+
+    return compile_game(path)
+
+
+def read_kuhn_policy(path: Path) -> Any:
+    """A policy of Kuhn poker."""
+    from tensorcfr.formats import read_policy
+
+    return read_policy(kuhn(), path)
+
+
+@cache
+def kuhn() -> Any:
+    """The game of all policies."""
+    from tensorcfr import compile_game
+
+    return compile_game("kuhn")
+
+
+READ_FROM_PATHS: dict[str, Callable[[Path], Any]] = {
+    "efg": read_rules,
+    "nfg": read_rules,
+    **dict.fromkeys(POLICIES, read_kuhn_policy),
+}
+
+
 def fingerprint(found: Any) -> Any:
     """All that was read, to be compared."""
-    from tensorcfr import Solution
+    from tensorcfr import Policy, Solution
     from tensorcfr.model.game import CompiledGame
     from tensorcfr.solvers.solution_file import pack_solution
     from tensorcfr.storage.archive import digest_of, pack_header
     from tensorcfr.storage.game import pack_game
 
+    if isinstance(found, Policy):
+        return found.probabilities.tobytes()
     if isinstance(found, CompiledGame):
         return digest_of(pack_game(found)).tobytes()
     if isinstance(found, Solution):
@@ -546,8 +664,13 @@ def make_sure(kind: str, found: Any) -> None:
         text = json.dumps([asdict_or_text(value) for value in found.values()], allow_nan=False)
         if not 0 <= found["iterations"] <= 2**53 or len(text) > 10**7:
             raise DefectError("a header says what cannot be")
-    elif kind == "game":
+    elif kind in ("game", "efg", "nfg"):
         play(found)
+    elif kind in POLICIES:
+        from tensorcfr import evaluate
+
+        if not all(map(math.isfinite, evaluate(found.game, found).gains)):
+            raise DefectError("the policy cannot be evaluated")
     else:
         go_on(found)
 
@@ -607,7 +730,7 @@ def try_input(folder: Path, seed: int, kind: str, number: int) -> tuple[str, str
     signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
     try:
         try:
-            found = read(kind, content)
+            found = read(kind, content, folder)
         except ValueError:
             return mutation, "refused"
         if kind != "header" and fingerprint(found) == sound.fingerprint:
@@ -635,7 +758,7 @@ def run_batch(folder: Path, seed: int, kind: str, first: int, count: int, place:
     for sound in sound_files(folder, kind):
         # Kernels are compiled here, not while an input is timed.
         if kind != "header":
-            make_sure(kind, read(kind, sound.content))
+            make_sure(kind, read(kind, sound.content, folder))
     with open(place, "r+b") as file, mmap.mmap(file.fileno(), 8) as progress:
         for number in range(first, first + count):
             progress[:] = (number + 1).to_bytes(8, "little")
@@ -740,7 +863,7 @@ def main() -> int:
             kind, _, number = asked.show.partition(":")
             _, mutation, (content, has_digest) = make_input(folder, asked.seed, kind, int(number))
             print(f"{mutation}, {len(content):,} bytes, {'new' if has_digest else 'old'} digest")
-            found = read(kind, content)
+            found = read(kind, content, folder)
             print(found)
             make_sure(kind, found)
             return 0

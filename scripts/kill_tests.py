@@ -169,9 +169,23 @@ def _kill(process: subprocess.Popen[bytes], seconds: float, found: Found) -> Non
     while (left := alive(process.pid)) and time.monotonic() < deadline:
         time.sleep(0.02)
     if left:
-        found.fault("processes left", f"{left} of the session {process.pid}")
+        found.fault("processes left", "; ".join(map(_described, left)))
         for pid in left:
             os.kill(pid, signal.SIGKILL)
+
+
+def _described(pid: int) -> str:
+    """Age, processor time, threads and arguments of a process."""
+    try:
+        folder = Path("/proc") / str(pid)
+        words = (folder / "stat").read_text().rpartition(")")[2].split()
+        ticks = os.sysconf("SC_CLK_TCK")
+        age = float(Path("/proc/uptime").read_text().split()[0]) - int(words[19]) / ticks
+        used = (int(words[11]) + int(words[12])) / ticks
+        arguments = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200]
+    except OSError:
+        return f"{pid}, which has ended now"
+    return f"{pid}, {age:.1f} s old, {used:.1f} s of work, {words[17]} threads: {arguments}"
 
 
 def alive(session: int) -> list[int]:
@@ -195,7 +209,8 @@ def _end(words: list[str], folder: Path, found: Found) -> None:
         found.fault("next run fails", done.stderr[:300])
     found.counts["runs to the end"] += 1
     if left := [path.name for path in folder.iterdir() if path.suffix == ".tmp"]:
-        found.fault("temporary files left", ", ".join(left))
+        kept = [path.name for path in folder.iterdir()]
+        found.fault("temporary files left", f"{left} of {kept} after {words}: {done.stdout[-300:]}")
         for name in left:
             (folder / name).unlink()
 

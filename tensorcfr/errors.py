@@ -57,6 +57,10 @@ class FileSizeError(MemoryLimitError, ValueError):
     says both figures."""
 
 
+class UnknownGameError(ValueError):
+    """A file is of a game whose rules are not in it; the caller must give the game."""
+
+
 class MissingExtraError(ImportError):
     """An optional package is missing; says the command that installs it."""
 

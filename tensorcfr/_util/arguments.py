@@ -19,6 +19,7 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -151,14 +152,19 @@ class OneOf(Check):
 class Text(Check):
     """A string."""
 
+    longest: int | None = None
+    """Characters, at most."""
+
     def __call__(self, name: str, value: Any) -> str:
         """A str."""
         if not isinstance(value, str):
             raise self.refuse(name, value, TypeError)
+        if self.longest is not None and len(value) > self.longest:
+            raise self.refuse(name, value)
         return value
 
     def __str__(self) -> str:
-        return "a text"
+        return "a text" + (f" of at most {self.longest:,} characters" if self.longest else "")
 
 
 @dataclass(frozen=True)
@@ -234,6 +240,25 @@ class Several(Check):
     def __str__(self) -> str:
         count = f"{self.length} values" if self.length else "several values"
         return f"{f'{self.each}, or ' if self.alone else ''}{count}, each {self.each}"
+
+
+@dataclass(frozen=True)
+class AnyOf(Check):
+    """A value that one of several checks takes; the function gets the value of the first."""
+
+    checks: tuple[Check, ...]
+    words: str
+    """What that is."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """The value of the first check that takes it."""
+        for check in self.checks:
+            with suppress(TypeError, ValueError):
+                return check(name, value)
+        raise self.refuse(name, value)
+
+    def __str__(self) -> str:
+        return self.words
 
 
 Limit = Annotated[int | None, Number(0, counts="bytes", finite=True, whole=True)]

@@ -80,8 +80,9 @@ def head_to_head(
         raise ValueError("policies: there is no policy to play")
     form, n = game.form, game.n_players
     plans = np.empty((len(policies), game.n_sequences))
-    for plan, policy in zip(plans, policies.values(), strict=True):
-        realization_plan(form, np.ascontiguousarray(find_policy(game, policy).probabilities), plan)
+    for plan, (name, policy) in zip(plans, policies.items(), strict=True):
+        found_policy = find_policy(game, policy, f"policies[{brief(name)}]")
+        realization_plan(form, np.ascontiguousarray(found_policy.probabilities), plan)
     ends = form.player_sequences.tolist()
     found = np.empty((len(policies),) * n + (n,))
     reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
@@ -215,8 +216,6 @@ def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comp
     other = second.policy if isinstance(second, Solution) else second
     if not hasattr(one, "game") or not isinstance(one.game, CompiledGame):
         raise TypeError(f"first must be a Solution or a Policy, not {brief(first)}")
-    try:
-        policy = find_policy(one.game, other)
-    except TypeError as error:
-        raise TypeError(f"second: {error}") from None
-    return Comparison(values(one.game, one), values(one.game, policy))
+    return Comparison(
+        values(one.game, one), values(one.game, find_policy(one.game, other, "second"))
+    )

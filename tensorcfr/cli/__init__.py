@@ -1,6 +1,6 @@
 """The command line, ``tensorcfr`` or ``python -m tensorcfr``; the extra ``tensorcfr[cli]``.
 
-Only :func:`main` lives here, so that a missing typer or rich can be told in one line.
+This module imports neither typer nor rich, so that :func:`main` can report a missing one in a line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .._util.signals import is_terminated
 from ..errors import MissingExtraError
 
 PACKAGES = ("typer", "rich")
-"""What the extra ``tensorcfr[cli]`` brings."""
+"""Packages of the extra ``tensorcfr[cli]``."""
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
         sys.exit(1)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A game's labels may hold characters that this terminal does not know.
+            # Labels of a game may contain characters that this terminal cannot show.
             stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="tensorcfr")
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _flush() -> None:
-    """Drop what a terminal that went away no longer takes: Python would change the exit status."""
+    """Discard output for a closed terminal; otherwise Python would change the exit status."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -39,7 +39,7 @@ from . import (
 from .console import errors_in_one_line, log_to, plain_console, progress_bar
 
 DEFAULT_ITERATIONS = 1000
-"""Iterations to run where no stop rule is given."""
+"""Number of iterations if no stop rule is given."""
 
 app = typer.Typer(
     name="tensorcfr",
@@ -138,7 +138,7 @@ def solve(
         typer.Option("--keep-best", help="Keep the best strategy seen, average or last iterate."),
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(help="Of an algorithm that samples; 0 by default.")
+        int | None, typer.Option(help="Seed of a sampling algorithm; 0 by default.")
     ] = None,
     checkpoints: Annotated[
         str,
@@ -173,7 +173,7 @@ def solve(
         Path | None, typer.Option(help="Append begin, checkpoints and end to this file as it runs.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on from a saved solution.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue a saved solution.")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Let --save and --plot overwrite files.")
     ] = False,
@@ -181,8 +181,11 @@ def solve(
     rows: Rows = 10,
     as_json: machine.Json = False,
 ) -> None:
-    """Solve a game and print the result.  Ctrl-C ends with the result so far; so do SIGTERM and
-    SIGHUP, with their exit status."""
+    """Solve a game and print the result.
+
+    Ctrl-C ends the solve and prints the result so far; so do SIGTERM and SIGHUP, with their exit
+    status.
+    """
     with errors_in_one_line(), ExitStack() as until_the_end:
         if save:
             arguments.check_save(save, force=force)
@@ -224,7 +227,7 @@ def solve(
                 )
             if not request.record.is_exact and not request.has_stop_rule:
                 request = replace(request, iters=DEFAULT_ITERATIONS)
-            # From here on there is something to save: a signal ends the solve, and not the saving.
+            # From here on a signal ends the solve, but not the save after it.
             until_the_end.enter_context(put_off())
             solution = run(request, show.solving)
         # Files first: a closed pipe must not lose them.  Whatever fails, the result is printed.
@@ -247,17 +250,15 @@ def solve(
 def walkthrough(
     game: Annotated[str, typer.Argument(help="A built-in game (see: tensorcfr games).")] = "kuhn",
     algorithm: Annotated[
-        str, typer.Option(help="Any that iterates (see: tensorcfr algorithms).")
+        str, typer.Option(help="Any iterative algorithm (see: tensorcfr algorithms).")
     ] = "chance_sampling(alternating=False)",
     iters: Annotated[int, typer.Option(help="Iterations to show.")] = 2,
     deal: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B,...", help="Chance outcomes that happen for certain, the first ones first."
-        ),
+        typer.Option(metavar="A,B,...", help="Outcomes of the first chance nodes, in this order."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Of an algorithm that samples; 0 by default.")
+        int | None, typer.Option(help="Seed of a sampling algorithm; 0 by default.")
     ] = None,
 ) -> None:
     """Show single iterations with every number, before and after."""
@@ -289,7 +290,7 @@ def algorithms() -> None:
 def _algorithm(
     spec: str | None, start: Solution | None, *, simultaneous: bool
 ) -> Record | str | None:
-    """The algorithm asked for; that of the saved solution, or the default, where none is."""
+    """The named algorithm; by default that of the saved solution, or the default algorithm."""
     if spec == AUTOMATIC or (spec is None and not simultaneous):
         return spec
     if spec is None:
@@ -313,7 +314,7 @@ def _compile(
     limit: int | None,
     progress: Callable[[CompileProgress], object],
 ) -> CompiledGame:
-    """The game asked for; that of the saved solution where none is."""
+    """The named game, compiled; by default that of the saved solution."""
     if game is None:
         if start is None:
             raise ValueError("which game? 'tensorcfr games' lists them")
@@ -326,7 +327,7 @@ def _compile(
 
 
 def _plotter(solution: Solution) -> Callable[[Path], object]:
-    """What draws the solution to a file; matplotlib is imported only then."""
+    """A function that draws the solution to a file; it imports matplotlib when called."""
 
     def write(path: Path) -> None:
         from ..plots import convergence
@@ -339,13 +340,16 @@ def _plotter(solution: Solution) -> Callable[[Path], object]:
 def _written(
     path: Path | None, write: Callable[[Path], object], failed: list[Exception]
 ) -> Path | None:
-    """Write a file if asked; returns where to if that went well, and else notes why not."""
+    """Write a file, unless ``path`` is None; returns its path, or None after a failure.
+
+    An error is appended to ``failed``.
+    """
     if path is None:
         return None
     try:
         write(path)
     except Exception as error:
-        # The solution is in memory only, so any error at all must wait until it is printed.
+        # The solution exists only in memory, so every error waits until the solution is printed.
         failed.append(error)
         return None
     return path

@@ -1,4 +1,4 @@
-"""What is written on the command line, read and checked before anything is computed."""
+"""Parse and check arguments of the command line before the work starts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MOST_SEEDS = 1_000_000
 
 
 def read_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """``["ranks=4"]`` to ``{"ranks": 4}``; a value that is no Python literal is a text.
+    """Parse ``["ranks=4"]`` to ``{"ranks": 4}``; a value that is no Python literal is a text.
 
     Raises:
-        ValueError: There is no ``=``, or nothing before it.
+        ValueError: A setting lacks ``=``, or a name before it.
     """
     read: dict[str, Any] = {}
     for setting in settings:
@@ -38,28 +38,29 @@ def read_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def read_algorithm(spec: str, *, simultaneous: bool) -> Record:
-    """``"dcfr"`` or ``"dcfr(alpha=2)"`` to the record that it stands for.
+    """The record that ``"dcfr"`` or ``"dcfr(alpha=2)"`` names.
 
     Raises:
-        ValueError: There is no such algorithm or option, or the text has another form.
+        ValueError: The algorithm or the option does not exist, or the text cannot be parsed.
     """
     return named_algorithm(spec, **({"alternating": False} if simultaneous else {}))
 
 
 def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, float]] | None:
-    """``["J:bet=0", "K:pass=1/4,bet=0.75"]`` to probabilities by infoset and action; None if there
-    is nothing to lock.
+    """Parse ``["J:bet=0", "K:pass=1/4,bet=0.75"]`` to probabilities by infoset and action.
 
-    Labels are those of the game, so they may have colons, commas and equals signs in them: where
-    several fit, the longest is meant.
+    Labels of the game may contain colons, commas and equals signs: of several matching labels the
+    longest is taken.
+
+    Returns:
+        Probability by infoset and action; None without texts.
 
     Raises:
-        ValueError: No infoset or action of the game stands there, or no probability; names what
-            was written.
+        ValueError: An infoset, an action or a probability cannot be parsed; quotes the text.
     """
     locks: dict[str, dict[str, float]] = {}
     for text in texts:
-        # Not all labels are looked through: a large game makes them one by one.
+        # Look up candidates instead of searching all labels: a large game makes labels on demand.
         ends = [at for at, character in enumerate(text) if character == ":"]
         label = next((text[:at] for at in reversed(ends) if text[:at] in game.infoset_index), None)
         if label is None:
@@ -101,8 +102,10 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
 
 
 def _probability(text: str) -> float:
-    """``"0.25"`` or ``"1/4"``; not by way of a fraction, which ``"1e999999999"`` would fill the
-    memory with."""
+    """Parse ``"0.25"`` or ``"1/4"``.
+
+    Does not use ``Fraction``: ``"1e999999999"`` would fill the memory.
+    """
     numerator, slash, denominator = text.partition("/")
     number = float(numerator) / (float(denominator) if slash else 1.0)
     if not math.isfinite(number):
@@ -111,16 +114,16 @@ def _probability(text: str) -> float:
 
 
 def _longest(text: str, labels: Iterable[str], end: str) -> str | None:
-    """The longest label that a text begins with, ``end`` after it."""
+    """The longest label that begins the text and is followed by ``end``; None if none does."""
     fitting = [label for label in labels if text.startswith(label + end)]
     return max(fitting, key=len, default=None)
 
 
 def read_whole(option: str, text: str | None) -> int | None:
-    """``"1000000"``, ``"1_000_000"`` or ``"1e6"`` to the number.
+    """Parse ``"1000000"``, ``"1_000_000"`` or ``"1e6"``.
 
     Raises:
-        ValueError: It is no whole number, or negative.
+        ValueError: The number is not whole, or negative.
     """
     if text is None:
         return None
@@ -134,10 +137,10 @@ def read_whole(option: str, text: str | None) -> int | None:
 
 
 def read_seeds(text: str) -> list[int]:
-    """``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these ones).
+    """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds).
 
     Raises:
-        ValueError: The text has another form.
+        ValueError: The text cannot be parsed.
     """
     try:
         seeds = [int(seed) for seed in text.split(",") if seed.strip()]
@@ -152,10 +155,10 @@ def read_seeds(text: str) -> list[int]:
 
 
 def read_levels(text: str) -> list[float]:
-    """``"1e-2,1e-3"`` to the exploitabilities.
+    """Parse exploitabilities, ``"1e-2,1e-3"``.
 
     Raises:
-        ValueError: The text has another form, or one is not positive.
+        ValueError: The text cannot be parsed, or a number is not positive.
     """
     try:
         levels = [float(level) for level in text.split(",") if level.strip()]
@@ -167,10 +170,10 @@ def read_levels(text: str) -> list[float]:
 
 
 def read_checkpoints(text: str) -> str | int | list[int]:
-    """``"geometric"``, ``"100"`` (every 100 iterations) or ``"1,10,100"`` (these ones).
+    """Parse ``"geometric"``, ``"100"`` (every 100 iterations) or ``"1,10,100"`` (these iterations).
 
     Raises:
-        ValueError: The text has another form.
+        ValueError: The text cannot be parsed.
     """
     if text == "geometric":
         return text
@@ -186,15 +189,15 @@ def read_checkpoints(text: str) -> str | int | list[int]:
 
 
 def read_deal(text: str | None) -> list[str] | None:
-    """``"Q,K"`` to ``["Q", "K"]``: labels of chance outcomes."""
+    """Parse labels of chance outcomes, ``"Q,K"`` to ``["Q", "K"]``."""
     return None if text is None else [label.strip() for label in text.split(",")]
 
 
 def read_memory_limit(gibibytes: float | None) -> int | None:
-    """The limit in bytes.
+    """Convert a limit from GiB to bytes.
 
     Raises:
-        ValueError: It is negative or no number.
+        ValueError: The limit is negative or not finite.
     """
     if gibibytes is None:
         return None
@@ -204,10 +207,10 @@ def read_memory_limit(gibibytes: float | None) -> int | None:
 
 
 def check_target(option: str, path: Path, *, force: bool) -> None:
-    """Make sure that a file can be written there, before the work that would be lost.
+    """Check that a file can be written, before the work whose result goes there.
 
     Raises:
-        ValueError: It cannot, or it would overwrite a file without ``--force``.
+        ValueError: The file cannot be written, or it exists and ``force`` is False.
     """
     folder = path.parent
     if path.is_dir():
@@ -221,7 +224,7 @@ def check_target(option: str, path: Path, *, force: bool) -> None:
 
 
 def check_save(path: Path, *, force: bool) -> None:
-    """What :func:`check_target` checks, and the ending.
+    """Check the target of ``--save`` like :func:`check_target`, and its suffix.
 
     Raises:
         ValueError: The file cannot be written, or does not end in ``.npz``.
@@ -232,11 +235,11 @@ def check_save(path: Path, *, force: bool) -> None:
 
 
 def check_plot(path: Path, *, force: bool, option: str = "--plot") -> None:
-    """What :func:`check_target` checks, the picture format, and that matplotlib is there.
+    """Check the target of a picture like :func:`check_target`, its format, and matplotlib.
 
     Raises:
-        ValueError: The file cannot be written, or its ending is no picture format.
-        MissingExtraError: Matplotlib is missing.
+        ValueError: The file cannot be written, or its suffix is no picture format.
+        MissingExtraError: Matplotlib is not installed.
     """
     from ..plots import check_format
 

@@ -1,4 +1,4 @@
-"""The command ``chart``: a strategy as a picture."""
+"""The command ``chart``: draw a strategy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import arguments, report
 from .console import errors_in_one_line, plain_console
 
 DEFAULT_ITERATIONS = 1000
-"""Iterations to run where a game is solved for its chart."""
+"""Number of iterations if the chart is of a game, which is solved first."""
 
 
 def chart(
@@ -35,7 +35,7 @@ def chart(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the public nodes.")] = False,
     algorithm: Annotated[
-        str | None, typer.Option(help="What solves the game, if none is saved; by default cfr+.")
+        str | None, typer.Option(help="Algorithm that solves a game; by default cfr+.")
     ] = None,
     iters: Annotated[
         int | None, typer.Option(help=f"Iterations to run; by default {DEFAULT_ITERATIONS}.")
@@ -64,7 +64,7 @@ def chart(
 
 
 def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Solution:
-    """The game, solved for its chart."""
+    """A solution of the game."""
     record = arguments.read_algorithm(algorithm or "cfr+", simultaneous=False)
     if record.is_exact:
         return run(game, record, iters=iters)
@@ -72,7 +72,7 @@ def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Sol
 
 
 def _check_node(game: CompiledGame, node: str | None) -> None:
-    """Whether there is such a node, said before anything is solved."""
+    """Check that the node exists, before the game is solved."""
     from ..plots import find_node
 
     if node is not None:

@@ -1,4 +1,4 @@
-"""What all commands share: where they print, and how they say an error."""
+"""Consoles, progress bars and error messages of all commands."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .._util.signals import Terminated, exit_status, is_terminated, terminations
 from ..errors import MemoryLimitError, MissingExtraError
 
 USAGE, FAILURE = 2, 1
-"""Exit codes: asked for something that makes no sense; or it could not be done."""
+"""Exit codes: a wrong argument; a failure while working."""
 
 
 def plain_console(*, stderr: bool = False) -> Console:
-    """Where to print; labels and actions are text, never markup."""
+    """A console that prints labels and actions as text, never as markup."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager
 def progress_bar(total: float | None = None) -> Iterator[Callable[..., None]]:
-    """A bar on a terminal's standard error, nothing elsewhere.
+    """Show a progress bar on standard error if it is a terminal.
 
     Args:
-        total: What is complete; None while that is not known.
+        total: Value of ``completed`` at the end; None if it is unknown.
 
     Yields:
-        What moves the bar: it takes ``description``, ``total``, ``completed`` and ``figures``, the
-        text behind it, by name.
+        A function that updates the bar; it takes ``description``, ``total``, ``completed`` and
+        ``figures``, the text after the bar, by name.
     """
     console = plain_console(stderr=True)
     with Progress(
@@ -71,8 +71,10 @@ def log_to(path: Path | None) -> Iterator[None]:
 
 @contextmanager
 def errors_in_one_line() -> Iterator[None]:
-    """Say an error of the library, or of the disk, in one line instead of a traceback; end after
-    SIGTERM and SIGHUP with their status."""
+    """Report errors of the library or the disk in one line, without a traceback.
+
+    After SIGTERM or SIGHUP, exits with the status of the signal.
+    """
     with terminations():
         try:
             with _errors_told():
@@ -80,7 +82,7 @@ def errors_in_one_line() -> Iterator[None]:
         except Terminated:
             end("ended by a signal", exit_status())
         except (typer.Exit, OSError):
-            # The terminal that went away takes no output either.
+            # After SIGHUP, output to the closed terminal fails; the signal is the reason.
             if is_terminated():
                 raise typer.Exit(exit_status()) from None
             raise
@@ -93,7 +95,7 @@ def _errors_told() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # Whoever read the output has gone; typer ends quietly.
+        raise  # The reader of the output has closed it; typer ends quietly.
     except MemoryLimitError as error:
         end(f"{str(error).partition(';')[0]}; --memory-limit (GiB) changes it", FAILURE)
     except OSError as error:

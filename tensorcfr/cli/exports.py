@@ -1,4 +1,4 @@
-"""The commands ``export`` and ``compare``: what is done with saved solutions."""
+"""The commands ``export`` and ``compare``, which read saved solutions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from . import arguments, machine, report
 from .console import errors_in_one_line, plain_console
 
 GAMES = {"efg": save_efg, "nfg": save_nfg}
-"""What writes the game of a solution, by format."""
+"""Writers of the game of a solution, by format."""
 
 
 class Which(StrEnum):
-    """Which of a solution's strategies."""
+    """A strategy of a solution."""
 
     AVERAGE = "average"
     LAST = "last"
@@ -36,7 +36,7 @@ def export(
     file: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to; without it, text is printed."),
+        typer.Option("--output", "-o", help="The file; without it, text is printed."),
     ] = None,
     format: Annotated[
         str | None,
@@ -46,7 +46,7 @@ def export(
         ),
     ] = None,
     strategy: Annotated[
-        Which, typer.Option(help="The average, the last iterate, or the best that was kept.")
+        Which, typer.Option(help="The average, the last iterate, or the best strategy kept.")
     ] = Which.AVERAGE,
     values: Annotated[
         bool,
@@ -57,7 +57,7 @@ def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
-    """Write a saved solution's strategy, or its game, in a format that others read."""
+    """Write the strategy or the game of a saved solution in a format of other programs."""
     with errors_in_one_line():
         name = format or (output.suffix.removeprefix(".").lower() if output else "csv")
         known = [*FORMATS, *GAMES]
@@ -92,7 +92,7 @@ def compare(
     rows: Annotated[int, typer.Option(min=0, help="Infosets to print; 0 prints them all.")] = 10,
     as_json: machine.Json = False,
 ) -> None:
-    """Show where two strategies differ, and what that is worth."""
+    """Show the infosets at which two strategies differ, and the utility of each change."""
     with errors_in_one_line():
         one = Solution.load(first, registered=False)
         is_solution = second.suffix == ".npz" and not is_policy_file(second)

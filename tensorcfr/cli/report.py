@@ -1,7 +1,7 @@
-"""What the commands print: solutions, games, algorithms.
+"""Print solutions, games and algorithms.
 
-Plain enough to be read in a pipe: no boxes, no characters beyond ASCII but those of the game's
-own labels, 80 columns; colour is for terminals, and rich leaves it out elsewhere.
+The output is plain enough for a pipe: 80 columns, no boxes, ASCII except in labels of the game.
+Rich prints colours on terminals only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..solvers.solution import Solution, TracePoint
 from ..sweep import Reached, Row, reached
 
 FEW_ACTIONS = 4
-"""Up to this many actions of an infoset are all printed; of more, those that are played."""
+"""Infosets with at most this many actions are printed in full; others without unplayed actions."""
 
 NEVER_PLAYED = 0.0005
 """Probabilities below this would be printed as 0.000."""
@@ -38,14 +38,14 @@ LABEL_WIDTH = 40
 """Characters of an infoset label on one line."""
 
 GAP = "  "
-"""Between two columns."""
+"""Blanks between two columns."""
 
 ROUND_STEPS = (1, 2, 5)
-"""The lines of the trace that are printed: 1, 2, 5, 10, 20, 50, ... iterations, and the last."""
+"""Iterations of printed checkpoints: 1, 2, 5, 10, 20, 50, ... and the last."""
 
 
 def print_solution(console: Console, solution: Solution, *, rows: int, strategy: bool) -> None:
-    """The whole report: game, figures, trace, strategy."""
+    """Print the whole report: game, figures, trace, strategy."""
     _print(console, _game_line(solution.game))
     locked = f", {len(solution.locks):,} infosets locked" if solution.locks else ""
     how = (str(solution.algorithm), "bold")
@@ -172,18 +172,18 @@ def _print_meaning(console: Console, game: CompiledGame) -> None:
 def print_files(
     console: Console, solution: Solution, *, saved: Path | None, drawn: Path | None
 ) -> None:
-    """Where the solution and the picture went."""
+    """Print the paths of the saved solution and the picture."""
     if saved or drawn:
         _print(console, "")
     if saved:
-        hint = f" (go on from it: tensorcfr solve --resume {saved})" if solution.state else ""
+        hint = f" (to continue: tensorcfr solve --resume {saved})" if solution.state else ""
         print_line(console, f"wrote {saved}{hint}")
     if drawn:
         print_line(console, f"wrote {drawn}")
 
 
 def print_walkthrough(console: Console, walked: Walkthrough) -> None:
-    """A table for every iteration: each number before it, and after it."""
+    """Print a table for every iteration: each number before and after it."""
     dealt = f", dealt {', '.join(walked.deal)}" if walked.deal is not None else ""
     _print(console, Text.assemble((walked.game.name, "bold"), f" by {walked.algorithm}{dealt}"))
     for iteration in walked.iterations:
@@ -198,7 +198,7 @@ def print_walkthrough(console: Console, walked: Walkthrough) -> None:
 
 
 def print_games(console: Console) -> None:
-    """Every built-in game: how it is written, what it is."""
+    """Print name, parameters and description of every built-in game."""
     for entry in GAMES.values():
         print_line(console, Text.assemble((entry.name, "bold"), _parameters(entry)))
         _print(console, _indented(entry.description))
@@ -208,7 +208,7 @@ def print_games(console: Console) -> None:
 
 
 def print_algorithms(console: Console) -> None:
-    """Every algorithm: what it does, where it comes from."""
+    """Print name, formula and source of every algorithm."""
     for record in ALGORITHMS.values():
         print_line(console, Text(record.name, "bold"))
         _print(console, _indented(record.formula))
@@ -216,7 +216,7 @@ def print_algorithms(console: Console) -> None:
 
 
 def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]) -> None:
-    """Nodes touched and seconds to each exploitability: a table per game, a line per algorithm."""
+    """Print nodes touched and seconds to each exploitability: a table for each game."""
     games: dict[str, dict[str, list[Reached]]] = {}
     for mark in reached(rows, levels):
         games.setdefault(mark.game, {}).setdefault(mark.algorithm, []).append(mark)
@@ -233,8 +233,8 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
     _print(
         console,
         Text(
-            "Nodes touched (histories visited) and time of iterating until the exploitability "
-            "(nash_conv / players) was seen at or below; x5: the median of 5 seeds; -: not "
+            "Nodes touched (histories visited) and time of iterating up to the first checkpoint "
+            "at or below the exploitability (nash_conv / players); x5: median of 5 seeds; -: not "
             "reached.",
             "dim",
         ),
@@ -242,7 +242,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
 
 
 def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
-    """Where two strategies differ: what each is worth, and the infosets that matter most."""
+    """Print the values of two strategies, and the infosets at which they differ most."""
     game = compared.game
     _print(console, _game_line(game))
     _print(console, "")
@@ -290,12 +290,12 @@ def print_public_nodes(console: Console, game: CompiledGame) -> None:
 
 
 def print_line(console: Console, line: str | Text) -> None:
-    """Print something that is copied or searched for, hence never wrapped."""
+    """Print a line without wrapping it, so that it can be copied or searched for."""
     console.print(line, soft_wrap=True)
 
 
 def _print(console: Console, what: RenderableType) -> None:
-    """Print; in a pipe without the blanks that rich fills its lines with."""
+    """Print; in a pipe, without the trailing blanks of rich."""
     if console.is_terminal:
         console.print(what)
         return
@@ -310,7 +310,7 @@ def _indented(text: str) -> Padding:
 
 
 def _parameters(entry: GameEntry) -> str:
-    """``(ranks=3, suits=2)``; a parameter without a default is one that must be given."""
+    """``(ranks=3, suits=2)``; required parameters have no default."""
     listed = [
         name if default is ... else f"{name}={default!r}"
         for name, default in entry.parameters.items()
@@ -328,7 +328,7 @@ def _game_line(game: CompiledGame) -> Text:
 
 
 def _figures(solution: Solution) -> Table:
-    """Values, distance from equilibrium, effort; each with its unit and its definition."""
+    """A table of values, exploitability and effort, each with its unit and definition."""
     table = Table.grid(padding=(0, 2))
     players, settled = solution.game.n_players, solution.game.settled
     for player, value in enumerate(solution.value):
@@ -360,7 +360,7 @@ def _figures(solution: Solution) -> Table:
 
 
 def _effort(mark: Reached) -> str:
-    """``1.84M 26.1ms``; a dash where it was not reached."""
+    """``1.84M 26.1ms``; a dash if the exploitability was not reached."""
     if mark.seconds is None or mark.nodes_touched is None:
         return "-"
     seconds = _short(mark.seconds, {"s": 1.0, "ms": 1e-3, "us": 1e-6})
@@ -370,7 +370,7 @@ def _effort(mark: Reached) -> str:
 
 
 def _short(value: float, units: Mapping[str, float]) -> str:
-    """Three digits and a unit, the largest that the value fills."""
+    """Three digits and the largest unit that is at most the value."""
     for unit, size in units.items():
         if value >= size:
             scaled = value / size
@@ -403,7 +403,7 @@ def _trace(trace: Sequence[TracePoint]) -> Table:
 
 def _some(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
     """The first checkpoint at or after each round number of iterations, and the last."""
-    # Geometric checkpoints are rounded powers: 1,995 stands for 2,000.
+    # Geometric checkpoints are rounded powers: 1,995 is printed in place of 2,000.
     marks = (0.99 * step * 10**power for power in range(19) for step in ROUND_STEPS)
     mark = next(marks)
     for point in trace:
@@ -414,7 +414,7 @@ def _some(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
 
 
 def _print_strategy(console: Console, solution: Solution, player: int, rows: int) -> None:
-    """A few lines per infoset of a player, those met first in the game first."""
+    """Print the strategy at some infosets of a player, in the order of the game."""
     game = solution.game
     first, end = game.form.player_infosets[player : player + 2].tolist()
     shown = range(first, end if rows == 0 else min(end, first + rows))
@@ -442,7 +442,7 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
 
 
 def _cells(game: CompiledGame, infoset: int, probabilities: np.ndarray) -> list[str]:
-    """``bet 0.222`` for each action that is worth its place."""
+    """``bet 0.222`` for each action; if there are many, only for played actions."""
     actions = game.infoset_actions[infoset]
     return [
         f"{action} {probability:.3f}"

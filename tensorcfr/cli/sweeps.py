@@ -1,4 +1,4 @@
-"""The commands ``sweep`` and ``plot``: many solves compared, and the picture of them."""
+"""The commands ``sweep`` and ``plot``: compare many solves, and draw the comparison."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
 def sweep(
     table: Annotated[
         Path,
-        typer.Argument(help="The CSV file; if it is there, the sweep goes on where it stopped."),
+        typer.Argument(help="The CSV file; if it exists, the sweep continues."),
     ],
     games: Annotated[
         list[str], typer.Option("--game", "-g", help="'kuhn' or 'leduc(ranks=4)'; repeatable.")
@@ -36,7 +36,7 @@ def sweep(
     seeds: Annotated[
         str,
         typer.Option(
-            metavar="NUMBER", help="Seeds 0 to NUMBER - 1, or 'A,B,C', where chance is sampled."
+            metavar="NUMBER", help="Seeds 0 to NUMBER - 1, or 'A,B,C', of sampling algorithms."
         ),
     ] = "1",
     iters: Annotated[
@@ -55,7 +55,7 @@ def sweep(
     ] = None,
     processes: Annotated[
         int,
-        typer.Option(help="Solves that run at a time; more than 1 disturbs the measured seconds."),
+        typer.Option(help="Solves that run at a time; more than 1 distorts the measured seconds."),
     ] = 1,
     memory_limit: Annotated[
         float | None, typer.Option(help="GiB that a solve may take; by default the free memory.")
@@ -68,7 +68,7 @@ def sweep(
 ) -> None:
     """Solve games by algorithms from seeds, into one table.
 
-    Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command goes on where it stopped.
+    Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command continues the sweep.
     """
     with errors_in_one_line(), _interrupt_told(table):
         if plot:
@@ -104,7 +104,7 @@ def plot(
     x: Annotated[
         list[str] | None,
         typer.Option(
-            help="nodes, decision_nodes, seconds or iterations; repeatable; else nodes, seconds."
+            help="nodes, decision_nodes, seconds or iterations; repeatable; default nodes, seconds."
         ),
     ] = None,
     games: Annotated[
@@ -113,7 +113,7 @@ def plot(
     algorithms: Annotated[
         list[str] | None, typer.Option("--algorithm", "-a", help="Only this one; repeatable.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="What stands above the picture.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the picture.")] = None,
     levels: Levels = DEFAULT_LEVELS,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
 ) -> None:
@@ -133,14 +133,14 @@ def plot(
 
 
 def _draw(rows: list[Row], path: Path, **options: Any) -> None:
-    """Draw; matplotlib is imported only now."""
+    """Draw; imports matplotlib on the first call."""
     from ..plots import sweep_curves
 
     sweep_curves(rows, path=path, **options)
 
 
 def _only(rows: list[Row], column: str, wanted: list[str] | None) -> list[Row]:
-    """The rows with one of these values."""
+    """The rows with one of the wanted values in a column; all rows if none is wanted."""
     found = list(dict.fromkeys(getattr(row, column) for row in rows))
     for value in wanted or []:
         if value not in found:
@@ -150,21 +150,21 @@ def _only(rows: list[Row], column: str, wanted: list[str] | None) -> list[Row]:
 
 @contextmanager
 def _interrupt_told(table: Path) -> Iterator[None]:
-    """After a signal that ends the process, say where the rows are and how to go on."""
+    """After a signal that ends the process, report the table and how to continue."""
     try:
         yield
     except KeyboardInterrupt:
         rows = read_sweep(table) if table.exists() else []
         done = sum(row.ends_cell for row in rows)
         end(
-            f"interrupted; {done:,} finished solves are in {table}, the same command goes on",
+            f"interrupted; {done:,} finished solves are in {table}, the same command continues",
             exit_status(),
         )
 
 
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[SweepProgress], None]]:
-    """A bar on a terminal; yields the hook that moves it."""
+    """Show a progress bar on a terminal; yields the progress hook."""
     with progress_bar(total=1.0) as move:
 
         def show(progress: SweepProgress) -> None:

@@ -1,4 +1,4 @@
-"""Compilers: from rules to flat arrays, once."""
+"""Compilers: convert rules to flat arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import Flag, Kind, Limit, checked
+from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, Several, Text, Whole, checked
 from .._util.memory import budget, free_memory
 from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
@@ -21,6 +21,13 @@ __all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
 
 HOOK = Kind((Callable,), "a function")
 
+LONGEST_LABEL = 10_000
+"""Characters of a public label at which to cut, at most."""
+CUT = AnyOf(
+    (Flag(), Whole(0, EXACT), Several(Text(LONGEST_LABEL), alone=True)),
+    "True, public steps from 0, or public labels",
+)
+
 
 @checked()
 def compile_game(
@@ -28,7 +35,7 @@ def compile_game(
     *,
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
-    cut: cut_game.CutLike | None = None,
+    cut: Annotated[cut_game.CutLike | None, CUT] = None,
     progress: Annotated[Callable[[CompileProgress], object] | None, HOOK] = None,
     **parameters: Any,
 ) -> CompiledGame:
@@ -44,12 +51,12 @@ def compile_game(
               ``pygambit.Game``;
             * a game of OpenSpiel, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
               ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``).
-        symmetry: Whether infosets that the payoffs cannot tell apart (suits renamed, say) are
-            solved as one; the solution is one of the whole game in any case.
+        symmetry: Whether to merge infosets with indistinguishable payoffs (hands that differ only
+            in suits, say) for solving; solutions are of the whole game in any case.
         memory_limit: Bytes that compiling may take; by default the machine's free memory.
-        cut: For games of private hands between two players, whether the public tree is cut into
-            chunks, which takes less memory: True for where the caches of this machine say, a number
-            of public steps, or the public labels of the nodes below which everything is a chunk.
+        cut: For games of private hands between two players: whether to cut the public tree into
+            chunks, which takes less memory.  True cuts by the cache sizes of this machine; a number
+            of public steps and a set of public labels say where to cut.
         progress: Called with a :class:`CompileProgress` about ten times a second while the rules of
             a large game are read, which is the slow part; an exception that it raises ends the
             compile.
@@ -63,8 +70,8 @@ def compile_game(
             the history or infoset.
         FormatError: A file is not in its format; names file, line and column.
         ImperfectRecallError: A player forgets an own action.
-        MemoryLimitError: The game needs more than ``memory_limit``; says both figures.
-        MissingExtraError: OpenSpiel is asked for and not installed; says what installs it.
+        MemoryLimitError: The game needs more than ``memory_limit``; gives both figures.
+        MissingExtraError: OpenSpiel or pygambit is not installed; names the extra.
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
@@ -76,7 +83,10 @@ def compile_game(
         if cut is not None and cut is not False:
             if not isinstance(rules, PublicTreeGame):
                 raise ValueError(f"{name} is no game of private hands: it cannot be cut")
-            return cut_game.compile_rules(rules, name, own, cut=cut, symmetric=symmetry)
+            found_by = name if isinstance(source, str) else None
+            return cut_game.compile_rules(
+                rules, name, own, cut=cut, symmetric=symmetry, source=found_by
+            )
         if isinstance(rules, PublicTreeGame):
             return public_game.compile_rules(rules, name, own, symmetry=symmetry)
         try:
@@ -88,8 +98,11 @@ def compile_game(
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """No garbage collection: a walk makes millions of objects and no cycles, and the search for
-    cycles would double its time."""
+    """Pause garbage collection.
+
+    Visiting a game makes millions of objects without cycles; the search for cycles would double
+    the time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -24,7 +24,7 @@ HASH_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass
 class Colours:
-    """What tells hands apart."""
+    """Colours and subgame hashes of hands."""
 
     hand: list[np.ndarray]
     """int64 (hands,), for each player: colour."""
@@ -72,11 +72,10 @@ def as_uint64(numbers: np.ndarray) -> np.ndarray:
 
 
 def root_colours(tree: PublicTree) -> Colours | None:
-    """Colours of the hands once refinement changes nothing any more.
+    """The coarsest stable colours of the hands.
 
     Returns:
-        The colours; None if all hands differ and there is no public chance, whose outcomes could
-        be alike.
+        The colours; None if all hands differ and the game has no public chance.
     """
     public_chance = bool((tree.player == CHANCE).any())
     colour = [np.zeros(hands, dtype=np.int64) for hands in tree.prior.shape]
@@ -90,7 +89,7 @@ def root_colours(tree: PublicTree) -> Colours | None:
         signatures[:] = _signatures(tree, hashes, colour)
         return [own[0] for own in signatures]
 
-    # First as multisets of terminals, which is quick and tells most hands apart.
+    # Compare multisets of terminals first, which is fast and separates most hands.
     for hash_of_hands in (by_terminals, by_tree):
         while True:
             before = [int(own.max()) for own in colour]
@@ -112,7 +111,7 @@ def tells_hands_apart(tables: PublicTree, ways: np.ndarray) -> bool:
 
     Args:
         tables: Arrays over public states in place of those over nodes.
-        ways: int64 (states,): how many nodes each state is.
+        ways: int64 (states,): number of public nodes of each state.
     """
     colour = [np.zeros(hands, dtype=np.int64) for hands in tables.prior.shape]
     hashes = _PayoffHashes(tables)
@@ -136,7 +135,7 @@ def _number(values: np.ndarray) -> np.ndarray:
 
 
 def bytes_needed(tree: PublicTree) -> int:
-    """Bytes that looking for symmetries takes at least, by which it can be refused early."""
+    """Least memory of the search for symmetries in bytes, in order to refuse it early."""
     terminals = np.flatnonzero(tree.payoff >= 0)
     pair = tree.weight[terminals].astype(np.int64) * len(tree.matrix_table)
     pair += tree.matrix[tree.payoff[terminals]]
@@ -221,7 +220,7 @@ def _signatures(
         by_chance = tree.player[above] == CHANCE
         action = (children - tree.first_child[above]).astype(np.uint64)
         with np.errstate(over="ignore"):
-            # Actions are told apart by their number, outcomes of chance by their subgames alone.
+            # Hash actions with their number, but outcomes of chance only by their subgames.
             node = node_signatures(found, possible, colour, children, tree.weight)
             step = np.where(by_chance, node, action)
             step = hash_pair(step, as_uint64(tree.player[above]))
@@ -283,8 +282,8 @@ def is_uniform(tree: PublicTree, colours: Colours) -> bool:
 
 
 def outcome_signatures(tree: PublicTree, colours: Colours) -> np.ndarray:
-    """uint64 (nodes,): equal for children of a chance node whose subgames are alike; 0 where
-    chance did not step."""
+    """uint64 (nodes,): hash that is equal for children of a chance node with equal subgames; 0 at
+    all other nodes."""
     by_chance = np.zeros(tree.n_nodes, dtype=bool)
     by_chance[1:] = tree.player[tree.parent[1:]] == CHANCE
     found = np.zeros(tree.n_nodes, dtype=np.uint64)

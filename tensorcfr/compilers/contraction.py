@@ -1,4 +1,4 @@
-"""Lossless contraction: decisions with a single action are left out of the game that is solved.
+"""Lossless contraction: omit decisions with a single action from the solved game.
 
 At such a decision there is no regret and no choice: its one sequence has the reach and the value
 of the sequence before it.  In liar's dice every other public node is of that kind, because a

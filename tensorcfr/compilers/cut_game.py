@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from .._util.memory import Budget
 from .._util.memory import budget as budget_for
 from ..errors import GameError
 from ..model.arrays import PublicTree
-from ..model.cut_game import Counts, CutGame
+from ..model.cut_game import Counts, CutGame, Recipe
 from ..model.expansion import count_dealing
 from ..model.game import CompiledGame, utilities_of
 from ..model.labels import PublicGame
@@ -33,7 +34,14 @@ public labels of the nodes below which everything is a chunk."""
 
 
 def compile_rules(
-    rules: PublicTreeGame, name: str, budget: Budget, *, cut: CutLike, symmetric: bool
+    rules: PublicTreeGame,
+    name: str,
+    budget: Budget,
+    *,
+    cut: CutLike,
+    symmetric: bool,
+    source: str | None = None,
+    limit: int | None = None,
 ) -> CutGame:
     """Compile the rules of a game of private hands into chunks.
 
@@ -44,6 +52,9 @@ def compile_rules(
         cut: Where to cut.
         symmetric: Whether what the payoffs cannot tell apart is merged, and decisions with one
             action are left out.
+        source: Under which name the rules can be found again, if they can.
+        limit: Sequences that a chunk of several subtrees may have; by default the second-level
+            cache says.
 
     Raises:
         GameError: The rules break their contract, or more than two play.
@@ -54,16 +65,20 @@ def compile_rules(
         raise GameError(f"{name} has {rules.n_players} players; games of two can be cut")
     if isinstance(cut, int) and cut < 0:
         raise ValueError(f"cut must be True, public steps from 0, or public labels, not {cut!r}")
+    if limit is None:
+        limit = int(second_level_cache() * CACHE_SHARE) // np.dtype(np.float64).itemsize
+    given = cut if isinstance(cut, (bool, int)) else (cut,) if isinstance(cut, str) else tuple(cut)
+    recipe = Recipe(source, given, limit, symmetric)
     if isinstance(cut, (bool, int)) and rules.states_repeat:
-        found = _from_states(rules, name, budget, cut, symmetric)
+        found = _from_states(rules, name, budget, cut, recipe)
         if found is not None:
             return found
     public, unit = public_tree.read(rules, budget)
     _check_unit(unit, name)
     tree = public.tree
     quotient = (merging.quotient_of(tree) if symmetric else None) or _identity(tree)
-    where = cut if isinstance(cut, (bool, int)) else _nodes(cut, public, quotient, name)
-    cut_tree = _cut(chunks.graph_of_tree(quotient.tree), where)
+    where = cut if isinstance(cut, (bool, int)) else _nodes(recipe.cut, public, quotient, name)
+    cut_tree = _cut(chunks.graph_of_tree(quotient.tree), where, limit)
 
     def number(flat: CompiledGame) -> np.ndarray:
         assert flat.public is not None
@@ -73,6 +88,7 @@ def compile_rules(
         name,
         cut_tree.form,
         _counts(chunks.graph_of_tree(tree)),
+        recipe=recipe,
         hands=public.hands,
         utilities=utilities_of(tree),
         merges_hands=symmetric and symmetry.merge(tree) is not None,
@@ -82,10 +98,11 @@ def compile_rules(
 
 
 def _from_states(
-    rules: PublicTreeGame, name: str, budget: Budget, cut: bool | int, symmetric: bool
+    rules: PublicTreeGame, name: str, budget: Budget, cut: bool | int, recipe: Recipe
 ) -> CutGame | None:
     """As :func:`compile_rules`, without unfolding the public tree; None where that cannot be: there
     is public chance, or hands may be alike."""
+    symmetric = recipe.symmetry
     read = public_tree.read_states(rules, budget)
     if read is None:
         return None
@@ -95,7 +112,7 @@ def _from_states(
     if symmetric and not tells_hands_apart(tables, chunks.count_ways(whole)):
         return None
     graph = chunks.contracted(whole) if symmetric else whole
-    cut_tree = _cut(graph, cut)
+    cut_tree = _cut(graph, cut, recipe.limit)
 
     def number(flat: CompiledGame) -> np.ndarray:
         assert flat.public is not None
@@ -107,6 +124,7 @@ def _from_states(
         name,
         cut_tree.form,
         _counts(whole),
+        recipe=recipe,
         hands=tuple(tuple(map(str, own)) for own in rules.hands),
         utilities=utilities_of(tables),
         merges_hands=False,
@@ -137,14 +155,14 @@ def _identity(tree: PublicTree) -> Quotient:
     return Quotient(tree, np.arange(tree.n_nodes), hand)
 
 
-def _cut(graph: Graph, cut: bool | int | np.ndarray) -> CutTree:
+def _cut(graph: Graph, cut: bool | int | np.ndarray, limit: int) -> CutTree:
     """The game, cut.
 
     Args:
         graph: Its public states.
         cut: See :data:`CutLike`; in place of labels, the states below which to cut.
+        limit: Sequences that a chunk of several subtrees may have.
     """
-    limit = int(second_level_cache() * CACHE_SHARE) // np.dtype(np.float64).itemsize
     if isinstance(cut, bool):
         size = chunks.sequences_below(graph)
         fits = size <= (limit if size[graph.root] > limit else -1)
@@ -161,10 +179,8 @@ def _cut(graph: Graph, cut: bool | int | np.ndarray) -> CutTree:
     )
 
 
-def _nodes(cut: Sequence[str], public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:
+def _nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:
     """The nodes of the public tree that is solved that have the given labels, int64."""
-    if isinstance(cut, str):
-        cut = [cut]
     found = []
     tree = public.tree
     named = {label: node for node, label in enumerate(public.node_labels or ()) if label}

@@ -1,4 +1,4 @@
-"""The sequence form of a game that came in as histories: levels, buckets and lanes.
+"""The sequence form of a game compiled from histories: levels, buckets and lanes.
 
 The twin for games of private hands is :mod:`.form_of_public_tree`.
 """
@@ -129,7 +129,7 @@ def _set_parents(
 
 
 def _same_above(walked: WalkedGame, node: int) -> int | None:
-    """A history on the way to a node that is in the same infoset; None if there is none."""
+    """An ancestor of a node in the same infoset; None if there is none."""
     tree = walked.tree
     above = int(tree.parent[node])
     while above >= 0 and tree.infoset[above] != tree.infoset[node]:

@@ -4,7 +4,7 @@ Lanes are hands x public nodes.  Public nodes that were reached by the same acti
 so that the last sequences of terminals of one kind are contiguous for both players.  These
 contiguous runs are the blocks of the payoff operator.
 
-The twin for games that came in as histories is :mod:`.form_of_histories`.
+The twin for games compiled from histories is :mod:`.form_of_histories`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .payoff_blocks import NO_STEP, Entries, sequences_of
 from .tables import smallest_int
 
 BYTES_PER_NODE = 130
-"""What laying out takes per public node: last steps, levels, and sorts."""
+"""Bytes per public node for the layout: last steps, levels, and sorts."""
 BYTES_PER_INFOSET = 8
-"""What laying out and checking take per infoset."""
+"""Bytes per infoset for layout and checks."""
 
 
 @dataclass
@@ -43,24 +43,24 @@ class Steps:
     turn: np.ndarray
     """int16 (nodes,): larger at a node than at its parent, unless the node is a terminal."""
     reachable: np.ndarray
-    """bool (nodes,): whether some deal gets there."""
+    """bool (nodes,): whether some deal reaches the node."""
 
 
 class Forest(NamedTuple):
-    """How a part of a game is entered: subtrees whose roots are the children of node 0.
+    """Entries into a part of a game: subtrees whose roots are the children of node 0.
 
-    Node 0 is a chance node that is no part of the game.
+    Node 0 is an artificial chance node.
     """
 
     entry: np.ndarray
     """int64 (players, roots): which of the player's entries leads to each root."""
     mask: tuple[np.ndarray, ...]
-    """int64 (entries,), for each player: row of the masks of :func:`possible_hands`, the hands
-    that each entry has sequences of."""
+    """int64 (entries,), for each player: row of the masks of :func:`possible_hands`, the hands with
+    a sequence in each entry."""
 
 
 class Built(NamedTuple):
-    """A sequence form, and where the public nodes lie in it."""
+    """A sequence form, and the places of public nodes in it."""
 
     form: SequenceForm
     tree: PublicTree
@@ -119,11 +119,11 @@ def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
 
 
 def _game_stages(tree: PublicTree) -> np.ndarray | None:
-    """How far the game has got, if player and number of actions determine it.
+    """Stages of decision nodes, if player and number of actions determine them.
 
-    In liar's dice they do: each bid leaves fewer bids.  Then all nodes with one last bid make one
-    bucket, whatever the number of bids before it, which gives fewer buckets and longer runs of
-    lanes.  In poker they do not: a raise may be answered by a raise.
+    In liar's dice they do: each bid leaves fewer bids.  Then all nodes with the same last bid form
+    one bucket, for any number of bids before it, which gives fewer buckets and longer runs of
+    lanes.  In poker they do not: a raise may follow a raise.
 
     Returns:
         int16 (nodes,): a stage that is larger at a decision node than at its parent; None if
@@ -155,7 +155,7 @@ def possible_hands(tree: PublicTree, *, everybody: bool = False) -> tuple[np.nda
 
     Args:
         tree: The public tree.
-        everybody: Whether there is a mask of all hands of each player too, whatever the weights.
+        everybody: Whether to add a mask of all hands of each player, independent of the weights.
 
     Returns:
         int64 (players, weights): a mask; and the masks, bool (masks, most hands).  With
@@ -201,10 +201,10 @@ def _buckets(
 
 
 def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Place of every decision node among those of its bucket, int64 (nodes,).
+    """Rank of every decision node in its bucket, int64 (nodes,).
 
-    Turn by turn, nodes are sorted by the bucket of their parent, the action, and the place of the
-    parent; so the nodes that one action reaches from one bucket are in the order of that bucket.
+    Level by level, nodes are sorted by the bucket of their parent, the action, and the rank of the
+    parent; so nodes that follow one action of one bucket are in the order of that bucket.
     Within a bucket, nodes whose actions end the game equally often are adjacent, which makes the
     slices of the sparse part of the payoff operator wide.
     """
@@ -227,8 +227,10 @@ def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray
 
 
 def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
-    """One number per node for its bucket and for how often each action ends the game; negative,
-    by turn, where nobody decides.  int64 (nodes,)."""
+    """Hash of each node's bucket and number of terminals after each action, int64 (nodes,).
+
+    It is negative, by level, at nodes without a decision.
+    """
     ends = np.zeros(tree.n_nodes, dtype=np.int64)
     over = np.flatnonzero((tree.payoff >= 0) & steps.reachable)
     for own in steps.last:
@@ -250,8 +252,9 @@ def _layout(
     masks: np.ndarray,
     forest: Forest | None,
 ) -> tuple[dict[str, np.ndarray], Entries]:
-    """The fields of :class:`SequenceForm` that say the layout, ``infoset_parent`` apart; and the
-    entries, whose sequences come before the player's others, hand by hand.
+    """The layout fields of :class:`SequenceForm` without ``infoset_parent``, and the entries.
+
+    Sequences of entries precede the other sequences of the player, hand by hand.
 
     In a part of a game every bucket begins at a multiple of :data:`ALIGNED` sequences: vectors that
     cross cache lines make passes half as fast again.

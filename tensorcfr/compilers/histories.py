@@ -1,4 +1,4 @@
-"""From rules to a history tree, by visiting every history once."""
+"""Build the history tree of a game by visiting every history once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .too_large import Probe, check_depth
 from .units import check_range, unit_of
 
 BYTES_AFTER_WALK = 170
-"""What a compile takes per history once a game is walked, for both views of it."""
+"""Bytes per history of a compile after the walk, for both forms of the game."""
 LEAST_BYTES = 100
-"""What a compile takes per history at least."""
+"""Least number of bytes per history of a compile."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class WalkedGame:
     outcome_labels: list[str]
     n_players: int
     unit: float = 1.0
-    """What the utilities of ``tree`` are multiples of; see :mod:`tensorcfr.compilers.units`."""
+    """The unit of the utilities of ``tree``; see :mod:`tensorcfr.compilers.units`."""
 
     def where(self, node: int) -> str:
         """The name of a history in error messages."""
@@ -132,7 +132,7 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
 
 
 def _children(game: Game, state: Any) -> tuple[int, Callable[[int], Any]]:
-    """How many histories are one step longer, and what makes one of them."""
+    """Number of children of a history, and a function that makes one of them."""
     node = game.node(state)
     if type(node) is Decision:
         edges: Sequence[Any] = node.actions
@@ -149,7 +149,7 @@ def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray)
     Args:
         kind: int64 (nodes,): infoset, ``CHANCE`` or ``TERMINAL``, in breadth-first order.
         children: int64 (nodes,): number of children.
-        infoset_player: int64 (infosets,): who acts.
+        infoset_player: int64 (infosets,): the acting player.
     """
     parent, first_child = tree_links(children)
     player = np.where(kind >= 0, infoset_player[np.maximum(kind, 0)], kind).astype(np.int8)
@@ -166,7 +166,7 @@ def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray)
 
 
 def _outcome_labels(outcome_of: dict[Hashable, int]) -> list[str]:
-    """The labels of the chance outcomes, checked: they differ."""
+    """The labels of the chance outcomes, checked to be distinct."""
     named: dict[str, Hashable] = {}
     for outcome in outcome_of:
         if (other := named.setdefault(str(outcome), outcome)) is not outcome:
@@ -254,7 +254,7 @@ def _is_utility(given: object, n_players: int) -> bool:
 
 @dataclass
 class _Walk:
-    """The histories that a walk has visited, in the order of the visits."""
+    """The visited histories, in the order of the visits."""
 
     kinds: list[int] = field(default_factory=list)
     """Infoset, ``CHANCE`` or ``TERMINAL`` of each history."""
@@ -279,7 +279,7 @@ class _Walk:
 
     def name(self, node: int) -> str:
         """The name of a visited history."""
-        # Back over the earlier siblings to the parent, and so on up to the root.
+        # Step back over earlier siblings to the parent, up to the root.
         labels: list[object] = []
         depth, edge = self.depths[node], 0
         for before in range(node - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""The smaller game that a solver works on: single actions left out, symmetries merged."""
+"""The smaller game for solvers: without single-action decisions, symmetries merged."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .symmetry import Quotient
 def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
     """A smaller game with the same solutions, or None if there is none.
 
-    Decisions that have one action are left out (:mod:`.contraction`), then hands and public
-    outcomes that the payoffs cannot tell apart become one (:mod:`.symmetry`).
+    Omits decisions with one action (:mod:`.contraction`), then merges hands and public outcomes
+    with indistinguishable payoffs (:mod:`.symmetry`).
 
     Args:
         tree: The public tree, with buckets and ranks.

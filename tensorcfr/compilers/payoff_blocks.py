@@ -27,17 +27,17 @@ LOOP_NS = 6.0
 LANE_NS = 0.1
 """Nanoseconds per terminal of such a loop."""
 BYTES_PER_ENTRY = 140
-"""What laying out the sparse part takes per entry, while it is put in order."""
+"""Bytes per entry while the sparse part is sorted."""
 BYTES_PER_END = 200
-"""What laying out the terminals takes for each."""
+"""Bytes per terminal for its layout."""
 
 
 class Entries(NamedTuple):
-    """The sequences of each player that are there before anything happens.
+    """The first sequences of each player.
 
-    A whole game is entered through one empty sequence per player.  A part of a game is entered
-    through the last sequences before it, those of one public step for each hand.  In place of a
-    last own step, ``-1 - e`` is entry ``e`` of the player.
+    The entry of a whole game is the empty sequence of each player.  Each entry of a part of a game
+    is a public step before the part, with one sequence per hand.  In place of a last own step,
+    ``-1 - e`` is entry ``e`` of the player.
     """
 
     first: np.ndarray
@@ -45,8 +45,8 @@ class Entries(NamedTuple):
     sequence: np.ndarray
     """int64 (entries,): sequence of the first possible hand."""
     stride: np.ndarray
-    """int64 (entries,): distance between the sequences of consecutive hands; 0 for an empty
-    sequence, which is the same for all hands."""
+    """int64 (entries,): distance between the sequences of consecutive hands; 0 for the empty
+    sequence, which all hands share."""
     mask: np.ndarray
     """int64 (entries,): row of ``hand_rank``: the hands that are possible."""
 
@@ -77,7 +77,7 @@ def build(
     Args:
         tree: The public tree of a two-player game, with buckets and ranks.
         last: int32 (2, nodes): each player's last own step, or entry.
-        reachable: bool (nodes,): whether some deal gets there.
+        reachable: bool (nodes,): whether some deal reaches the node.
         layout: The fields of :class:`SequenceForm` that describe the layout.
         entered: The entries.
     """
@@ -102,7 +102,7 @@ def build(
 
 @dataclass
 class Places:
-    """Where one player's last steps lie among the player's sequences; int64 (ends,) each."""
+    """Sequences of one player's last steps; int64 (ends,) each."""
 
     group: np.ndarray
     """Bucket and action, as one number; the entry, as a negative one, before the first step."""
@@ -143,8 +143,8 @@ def sequences_of(
         tree: The public tree, with buckets and ranks.
         layout: The fields of :class:`SequenceForm` that describe the layout.
         entered: The entries.
-        player: int64: whose step it is.
-        step: int64: the node that it leads into, or the entry.
+        player: int64: the player of each step.
+        step: int64: the node after each step, or the entry.
 
     Returns:
         The sequence with the first possible hand, the distance between hands, and the mask of
@@ -169,7 +169,7 @@ def sequences_of(
 
 
 def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
-    """The terminals that some deal gets to, and the tables that they share."""
+    """The terminals that some deal reaches, and their tables, each distinct table once."""
     terminals = np.flatnonzero((tree.payoff >= 0) & reachable)
     payoff = tree.payoff[terminals].astype(np.int64)
     weight = tree.weight[terminals].astype(np.int64)

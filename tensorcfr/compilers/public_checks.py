@@ -22,7 +22,7 @@ class States:
     name: str
     """The game's."""
     nodes: list[Decision | Chance | Payoff] = field(default_factory=list)
-    """What the rules say about each state."""
+    """The decision, chance node or payoff of each state, from the rules."""
     children: list[list[int]] = field(default_factory=list)
     edges: list[list[Hashable]] = field(default_factory=list)
     """Actions or outcomes of each state."""
@@ -152,7 +152,7 @@ def checked_matrix(
 
 
 def check_deals(game: PublicTreeGame, states: States, tree: PublicTree, state: np.ndarray) -> None:
-    """Check chance probabilities and utilities, for the deals that get to each node.
+    """Check chance probabilities and utilities, for the deals that reach each node.
 
     Values for other deals may be anything.
 

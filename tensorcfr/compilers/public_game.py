@@ -1,4 +1,4 @@
-"""From the rules of a game of private hands to the compiled game."""
+"""Compile the rules of a game of private hands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .public_labels import Place, add_label, infoset_actions, infoset_labels, ou
 from .walked_game import compile_walked
 
 BYTES_EXPANDED = 240
-"""What a compile takes per history where the public tree is expanded."""
+"""Bytes per history of a compile that expands the public tree."""
 
 
 def compile_rules(
@@ -27,9 +27,9 @@ def compile_rules(
 
     Args:
         rules: The rules.
-        name: How the game was asked for.
-        budget: What the compile may take.
-        symmetry: Whether to merge what the payoffs cannot tell apart.
+        name: The name of the game.
+        budget: Memory budget of the compile.
+        symmetry: Whether to merge infosets with indistinguishable payoffs.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
@@ -43,8 +43,8 @@ def compile_rules(
     form, tree = form_of_public_tree.build(public.tree)
     public = public._replace(tree=tree)
     places = InfosetPlaces(public, form)
-    # Labels that are made here are compared with each other; labels made on demand must be known
-    # to differ without being made.
+    # Labels made here are compared with each other.  Labels made on demand must be distinct by
+    # their parts, because they are never all made.
     lazy = form.n_infosets >= limits.LAZY_LABELS_FROM and type(rules).label is PublicTreeGame.label
     lazy = lazy and public.ambiguity() is None
     game = CompiledGame(
@@ -63,7 +63,7 @@ def compile_rules(
 
 
 def _expanded(rules: PublicTreeGame, public: PublicGame, unit: float, budget: Budget) -> WalkedGame:
-    """The history tree of a game of three players or more: only two players have a public form."""
+    """The history tree of a game of three or more players, which have no public form."""
     tree = public.tree
     histories = count_histories(tree)
     budget.reserve(histories * BYTES_EXPANDED, f"{budget.what} ({histories:,} histories)")

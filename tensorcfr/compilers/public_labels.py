@@ -48,7 +48,7 @@ def add_label(public: PublicGame, label: str, place: Place, place_of: dict[str, 
     """Add an infoset's label to ``place_of``.
 
     Raises:
-        GameError: It is not a string, or another infoset has it.
+        GameError: The label is not a string, or another infoset has the same label.
     """
     node, hand = place
     player = int(public.tree.player[node])

@@ -1,7 +1,7 @@
-"""From the rules of a game of private hands to the arrays of its public tree.
+"""Build the arrays of the public tree from the rules of a game of private hands.
 
-The rules are asked once for every public state.  The states are then unfolded into the public
-tree with array operations, one level at a time.
+Calls the rules once for every public state.  Array operations then unfold the states into the
+public tree, one level at a time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .too_large import Probe, check_depth
 from .units import check_range, unit_of
 
 BYTES_PER_STATE = 100
-"""What the arrays of the public states take; the walk itself is measured."""
+"""Bytes per public state for its arrays; the memory of the rules is measured during the walk."""
 BYTES_PER_NODE = 100
 """Bytes per node of the public tree, while it is unfolded and laid out."""
 
@@ -74,7 +74,7 @@ def read(game: PublicTreeGame, budget: Budget) -> tuple[PublicGame, float]:
 
 
 def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
-    """The tree with its payoffs in a unit near their size, and the unit."""
+    """The tree with its payoffs scaled to a unit near their size, and the unit."""
     over = tree.payoff >= 0
     pairs = np.unique(np.stack([tree.payoff[over], tree.weight[over]]), axis=1)
     alive, players = tree.alive, tree.n_players
@@ -93,7 +93,7 @@ def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     unit = unit_of(float(np.abs(bounds).max()))
     if unit == 1.0:
         return tree, unit
-    # Coefficient and matrix may be extreme both, against each other or alike.
+    # Both coefficient and matrix may be extreme, in the same direction or in opposite ones.
     matrices = tree.matrix_table.reshape(len(tree.matrix_table), -1)
     size = np.where(np.isfinite(matrices), np.abs(matrices), 0.0).max(axis=1, initial=0.0)
     exponent = np.frexp(size)[1]
@@ -192,7 +192,7 @@ def walk_states(game: PublicTreeGame, budget: Budget) -> States:
 
 
 def _children(game: PublicTreeGame, state: Any) -> tuple[int, Callable[[int], Any]]:
-    """How many public nodes are below a state, and what makes one of them."""
+    """Number of children of a state, and a function that makes one of them."""
     node = game.node(state)
     if isinstance(node, Decision):
         edges: Sequence[Any] = node.actions
@@ -212,7 +212,7 @@ def _edges(
         game: The rules.
         states: The states found so far, this one included.
         labels: State by public label; this state's is added.
-        node: What the rules say about the state.
+        node: The decision, chance node or payoff of the state.
         index: Number of the state.
     """
     if isinstance(node, Decision):
@@ -294,10 +294,10 @@ def read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tabl
 
 @dataclass
 class StateArrays:
-    """The states as arrays: what each node of a state has."""
+    """The states as arrays, which all nodes of a state share."""
 
     player: np.ndarray
-    """int8 (states,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    """int8 (states,): the acting player, ``CHANCE`` or ``TERMINAL``."""
     payoff: np.ndarray
     """int (states,): payoff, or -1."""
     n_children: np.ndarray

@@ -1,4 +1,4 @@
-"""Finding private hands x public tree in a game that came in as histories.
+"""Find private hands x public tree in a game compiled from histories.
 
 A game has that form if chance deals first, each player sees a part of the deal (the player's
 hand) and everything after it, and nobody sees anything else.  The infosets alone decide: deals
@@ -35,7 +35,7 @@ class Recognised:
 
 @dataclass
 class _Deals:
-    """The outcomes of chance before anybody acts."""
+    """The chance outcomes before the first decision."""
 
     of_node: np.ndarray
     """int64 (nodes,): the deal on the way to each history; -1 before it is complete."""
@@ -91,8 +91,10 @@ def _deals(tree: HistoryTree) -> _Deals | None:
 
 
 def _hands(tree: HistoryTree, deals: _Deals, player: int) -> np.ndarray:
-    """The player's hand in each deal, int64 (deals,): deals that share one of the player's infosets
-    are one hand."""
+    """The player's hand in each deal, int64 (deals,).
+
+    Two deals with a common infoset of the player have the same hand.
+    """
     acts = np.flatnonzero(tree.player == player)
     infoset, deal = tree.infoset[acts], deals.of_node[acts]
     label = np.arange(len(deals.probability))
@@ -125,7 +127,7 @@ def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
     """The public nodes: histories that differ only in the deal are one.
 
     Returns:
-        None if such histories differ in who acts or in the actions.
+        None if such histories differ in the acting player or the actions.
     """
     tree = walked.tree
     numbers: dict[tuple[str, ...], int] = {}

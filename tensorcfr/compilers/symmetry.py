@@ -1,8 +1,8 @@
-"""Lossless merging: hands and public outcomes that the payoffs cannot tell apart become one.
+"""Lossless merging of hands and public outcomes with indistinguishable payoffs.
 
-Suits are the example: nothing in Leduc tells the J of spades from the J of hearts, so both hands
-become one hand of twice the probability, and the two boards one board.  Hands may be merged if
-they have one colour (:mod:`.colours`).  Infosets of one colour have equal counterfactual values
+Suits are an example: no payoff in Leduc distinguishes the J of spades from the J of hearts.  So
+both hands become one hand of twice the probability, and both boards one board.  Hands may be merged
+if they have one colour (:mod:`.colours`).  Infosets of one colour have equal counterfactual values
 against strategies that are equal within colours, so they have equal regrets in every iteration,
 and an equilibrium of the merged game is an equilibrium of the whole game.
 """
@@ -38,16 +38,16 @@ class Quotient(NamedTuple):
     tree: PublicTree
     """The merged public tree; buckets and ranks are not set yet."""
     node: np.ndarray
-    """int64 (nodes,): the merged node of each public node; -1 where no deal gets."""
+    """int64 (nodes,): the merged node of each public node; -1 if no deal reaches it."""
     hand: tuple[np.ndarray, ...]
     """int64 (hands,), for each player: the merged hand of each hand."""
 
 
 def merge(tree: PublicTree) -> Quotient | None:
-    """The game with everything merged that is alike.
+    """The game with all indistinguishable hands and outcomes merged.
 
     Returns:
-        The merged game; None if nothing is alike, or if hands that are alike at the root differ
+        The merged game; None if nothing can be merged, or if hands of one colour at the root differ
         further down (suits in a game with flushes, say).
     """
     colours = root_colours(tree)
@@ -66,7 +66,7 @@ def merge(tree: PublicTree) -> Quotient | None:
 
 
 def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarray) -> np.ndarray:
-    """The first of the nodes that are alike, for every node.
+    """The representative of every node: the first node of its class.
 
     Args:
         tree: The public tree.
@@ -74,7 +74,7 @@ def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarra
         reachable: bool (nodes,): whether some deal gets there.
 
     Returns:
-        int64 (nodes,); of no meaning where no deal gets.
+        int64 (nodes,); undefined at nodes that no deal reaches.
     """
     found = np.zeros(tree.n_nodes, dtype=np.int64)
     for level in levels_below_root(tree.first_child):
@@ -104,7 +104,7 @@ def _quotient(
     Args:
         tree: The public tree.
         colour: int64 (hands,), for each player: colour of each hand.
-        representative: int64 (nodes,): representative of each node; -1 where no deal gets.
+        representative: int64 (nodes,): representative of each node; -1 if no deal reaches it.
         kept: int64: the representatives, ascending.
     """
     fold = [np.eye(int(own.max()) + 1)[own] for own in colour]
@@ -220,7 +220,7 @@ def _payoffs(
     )
     kinds, terminal, count = np.unique(rows, axis=1, return_index=True, return_counts=True)
     first = np.flatnonzero(np.diff(kinds[0], prepend=-1))
-    # The bits serve to tell coefficients apart; the payoff is the coefficient itself.
+    # Bits distinguish coefficients; the payoff is the coefficient itself.
     coefficients = tree.coefficient[payoff][terminal]
     scale = np.maximum.reduceat(np.abs(coefficients), first)
     scale[scale == 0] = 1.0

@@ -1,4 +1,4 @@
-"""Tables that the nodes of a public tree share, each distinct one kept once."""
+"""Tables shared by nodes of a public tree; each distinct table is stored once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .._util.memory import reserve
 
 BYTES_PER_DEAL = 80
-"""What looking for symmetries takes per deal of each payoff table: ten arrays of numbers."""
+"""Bytes per deal of each payoff table for the search for symmetries: ten arrays of numbers."""
 
 
 class ChanceProducts:
@@ -34,8 +34,8 @@ class ChanceProducts:
 
         Args:
             weight: int64 (nodes,): row before the step.
-            chance: int (nodes,): row of ``chance_table``; negative where the step is not chance's,
-                which leaves the row as it is.
+            chance: int (nodes,): row of ``chance_table``; negative after an action, which keeps
+                the row.
         """
         by_chance = chance >= 0
         if not by_chance.any():
@@ -52,7 +52,7 @@ class ChanceProducts:
     def _row(self, weight: int, chance: int) -> int:
         """The row of the product of a row and a chance step."""
         if (weight, chance) not in self._after:
-            # Probabilities for deals that cannot get here may be anything, even nan.
+            # Deals that cannot reach the node may have any probability, even nan.
             reserve(self.table[0].nbytes * (len(self.table) + 2))
             given = np.where(self.table[weight] > 0, self.chance_table[chance], 0.0)
             product = self.table[weight] * given
@@ -64,8 +64,7 @@ class ChanceProducts:
 
 
 def fingerprint(table: np.ndarray) -> bytes:
-    """A digest that tells a table from others, in place of its bytes, of which there may be
-    gigabytes."""
+    """A digest that identifies a table; the bytes of all tables may be gigabytes."""
     return hashlib.blake2b(np.ascontiguousarray(table).data, digest_size=32).digest()
 
 

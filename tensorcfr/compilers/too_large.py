@@ -1,11 +1,11 @@
-"""Games that are too large to be walked, told before memory is full: by their depth, by probes.
+"""Refuse games that are too large to be visited before memory is full: by depth, by probes.
 
 A probe is one random play.  The product of the numbers of choices that it had, summed over its
 steps, is in expectation the number of nodes of the tree (D. Knuth, "Estimating the efficiency of
 backtrack programs", Mathematics of Computation 29, 1975), and it is never negative.  So by Markov's
 inequality it is more than ``MARGIN`` times the true number with a probability of less than
-``1 / MARGIN``: a tree whose probes say ``MARGIN`` times what memory holds is too large for it.
-Probes mostly say too little, never too much in that sense; what they let pass is measured.
+``1 / MARGIN``.  So a tree is refused if its probes estimate ``MARGIN`` times as many nodes as fit
+the memory.  Most probes underestimate; the memory of a walk is measured in any case.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from .._util.memory import Budget
 from ..errors import GameError, MemoryLimitError
 
 DEEPEST = 10_000
-"""Steps of a history, at most; a game with more of them is taken for one that never ends."""
+"""Largest length of a history; a game with a longer one is refused as endless."""
 PROBE_AT = 1_000
-"""Nodes after which a walk is probed: few enough for a game that only goes down."""
+"""Number of visited nodes at which probes start; small enough for a game of one long history."""
 PROBES = 16
 SECONDS = 0.5
-"""How long the probes take, at most."""
+"""Longest time of the probes, in seconds."""
 MARGIN = 1e6
 
 Children = Callable[[Any, Any], tuple[int, Callable[[int], Any]]]
-"""For a game and a state, how many follow it, and what makes the one with an index."""
+"""From a game and a state: the number of children, and a function from index to child."""
 
 
 class Probe:
-    """Looks at the size of a game once, early in its walk.
+    """Estimates the size of a game early in its walk.
 
     Args:
         game: The rules.
-        children: What follows a state of the game.
-        budget: What the compile may take.
-        bytes_each: Bytes per node, at least.
-        nodes: What the nodes are called.
+        children: Returns the children of a state.
+        budget: Memory budget of the compile.
+        bytes_each: Least number of bytes per node.
+        nodes: A word for the nodes in errors.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Probe:
         self._probed = False
 
     def look(self, count: int) -> None:
-        """Probe, if so many nodes have been met for the first time.
+        """Probe once, when the number of visited nodes is at least :data:`PROBE_AT`.
 
         Raises:
             MemoryLimitError: The game has too many nodes.
@@ -61,13 +61,13 @@ class Probe:
         self._probed = True
         most = self._budget.limit / self._bytes * MARGIN
         total, begun = 0.0, time.perf_counter()
-        # Rules that remember whom they met first must not meet anybody out of turn.
+        # Probe a copy: rules may depend on the order in which their states are visited.
         game = copy.copy(self._game) if hasattr(self._game, "__copy__") else self._game
         for number in range(PROBES):
             try:
                 total += self._play(game, Random(number), most * PROBES - total, begun)
             except Exception:
-                return  # The rules are broken, and the walk says where.
+                return  # The rules are broken; the walk will report the place.
             if total > most * PROBES:
                 raise MemoryLimitError(
                     f"{self._budget.what} (more than {most / MARGIN:.0e} {self._nodes})",
@@ -78,7 +78,7 @@ class Probe:
                 return
 
     def _play(self, game: Any, rng: Random, enough: float, begun: float) -> float:
-        """The estimate of one random play, which ends where it is enough."""
+        """The estimate of one random play; the play ends once the estimate is large enough."""
         state, product, total = game.root(), 1.0, 1.0
         for _ in range(DEEPEST):
             count, child = self._children(game, state)
@@ -93,10 +93,10 @@ class Probe:
 
 
 def check_depth(depth: int, where: Callable[[], str]) -> None:
-    """Refuse a history that goes on and on.
+    """Refuse a history that is too long.
 
     Raises:
-        GameError: It does; names the history, shortened.
+        GameError: The history is too long; names it, shortened.
     """
     if depth > DEEPEST:
         begin = where()[:60]

@@ -1,10 +1,10 @@
-"""Payoffs that are hardly numbers any more, 1e-310 or 5e307, counted in a unit near their size.
+"""Scale extreme payoffs, 1e-310 or 5e307, to a unit near their size.
 
 Regrets are sums of payoffs times probabilities, and weights make them larger still: at the ends of
-the range of floats, sums overflow, products vanish, and every strategy stays uniform without a
-word.  The payoffs of such a game are divided by a power of two when it is compiled, which changes
-no digit, and what is shown is multiplied by it.  Payoffs between ``SMALLEST`` and ``LARGEST`` (in
-single precision, too, far from any end) are left as they are.
+the range of floats, sums overflow, products vanish, and every strategy stays uniform without an
+error.  The compiler divides the payoffs of such a game by a power of two, which changes no digit.
+Results are multiplied by it when shown.  Payoffs between ``SMALLEST`` and ``LARGEST`` (far from
+both ends of the range, in single precision too) stay unchanged.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 from ..errors import GameError
 
 SMALLEST, LARGEST = 2.0**-40, 2.0**40
-"""Sizes of the largest payoff between which a game is counted in 1: about 1e-12 to 1e12."""
+"""Range of the largest payoff of a game with unit 1: about 1e-12 to 1e12."""
 
 
 def unit_of(largest: float) -> float:
-    """The unit of a game whose largest payoff has this absolute value: 1, or a power of two."""
+    """The unit for a given largest absolute payoff: 1 or a power of two."""
     if largest == 0.0 or SMALLEST <= largest <= LARGEST:
         return 1.0
     return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
 
 
 def check_range(name: str, utilities: np.ndarray, least_sum: float | None = None) -> None:
-    """Refuse payoffs whose differences are no numbers.
+    """Refuse payoffs whose differences are not finite.
 
     Args:
         name: The game.
@@ -34,7 +34,7 @@ def check_range(name: str, utilities: np.ndarray, least_sum: float | None = None
         least_sum: That sum; without it, it is that of the utilities.
 
     Raises:
-        GameError: What a best response gains, or the sum of it, may be infinite.
+        GameError: The gain of a best response, or the sum of gains, may be infinite.
     """
     if not len(utilities) or least_sum == np.inf:
         return

@@ -1,4 +1,4 @@
-"""From a walked game (its history tree) to the compiled game."""
+"""Compile a history tree."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def compile_walked(walked: WalkedGame, name: str, *, symmetry: bool = True) -> C
 
     Args:
         walked: The history tree, infosets numbered in the order of the walk.
-        name: How the game was asked for.
-        symmetry: Whether to merge what the payoffs cannot tell apart.
+        name: The name of the game.
+        symmetry: Whether to merge infosets with indistinguishable payoffs.
     """
     found = recognition.recognise(walked)
     if found is None:
@@ -41,7 +41,7 @@ def _number_infosets(
 
     Args:
         walked: The history tree, infosets numbered in the order of the walk.
-        name: How the game was asked for.
+        name: The name of the game.
         order: int64 (infosets,): the infosets in their final order.
         views: The other views of the game, in the final order.
     """

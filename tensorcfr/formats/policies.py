@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from .._util.arguments import brief
+from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
 from ..model.game import CompiledGame
 from ..model.policy import SUM_TOLERANCE, Policy, suggest_label
@@ -76,8 +78,8 @@ def read_policy(game: CompiledGame, path: str | Path, format: str | None = None)
     return FORMATS[find_format(path, format, FORMATS)](game, path)
 
 
-def find_policy(game: CompiledGame, source: Any) -> Policy:
-    """The policy that a source says; every function that takes a policy takes these.
+def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy:
+    """The policy of a source; every function that takes a policy takes these sources.
 
     Args:
         game: The game.
@@ -85,6 +87,7 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
             a file, see :func:`read_policy`; a table of pandas or pyarrow with the columns
             ``infoset``, ``action`` and ``probability``; a policy of OpenSpiel; a mixed behaviour
             profile of pygambit.
+        name: The name of the argument in errors.
 
     Raises:
         TypeError: This is no source of a policy.
@@ -92,14 +95,14 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
     """
     if isinstance(source, Policy):
         if source.game is not game and source.game.digest != game.digest:
-            raise ValueError(f"the policy is for {source.game.name}, not for {game.name}")
+            raise ValueError(f"{name} is for {source.game.name}, not for {game.name}")
         return source
     if isinstance(source, Mapping):
         return Policy.from_mapping(game, source)
     if isinstance(source, (str, Path)):
         if len(str(source)) > LONGEST_PATH or Path(source).suffix[1:] not in FORMATS:
             raise ValueError(
-                f"the policy must be the path of a file, {', '.join(FORMATS)}, not {brief(source)}"
+                f"{name} must be the path of a file, {', '.join(FORMATS)}, not {brief(source)}"
             )
         return read_policy(game, source)
     modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}
@@ -107,7 +110,7 @@ def find_policy(game: CompiledGame, source: Any) -> Policy:
         if library in modules:
             return read(game, source)
     raise TypeError(
-        f"a policy is a Policy, a mapping of infosets to actions to probabilities, a file, a "
+        f"{name} must be a Policy, a mapping of infosets to actions to probabilities, a file, a "
         f"table, or a policy of OpenSpiel or pygambit, not {brief(source)}"
     )
 
@@ -117,7 +120,7 @@ def is_policy_file(path: Path) -> bool:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return PROBABILITY in arrays.files
-    except (ValueError, EOFError):
+    except (ValueError, EOFError, BadZipFile):
         return False  # Who reads it says why.
 
 
@@ -163,8 +166,8 @@ def policy_of_rows(
         given[sequence] = True
         try:
             probabilities[sequence] = float(number)
-        except (TypeError, ValueError):
-            raise ValueError(f"{name_row(place)}: {number!r} is not a probability") from None
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{name_row(place)}: {brief(number)} is not a probability") from None
     _check_distributions(game, probabilities, given)
     return Policy(game, probabilities)
 
@@ -293,7 +296,10 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
                 return in_order
             batches = file.iter_batches(columns=names)
             return policy_of_rows(game, _arrow_rows(batches), lambda row: f"{path}: row {row}")
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError, KeyError) as error:
+        # An error of the system has a number; the library raises its own OSErrors for damage.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise ValueError(f"cannot read {path}: {error}") from error
 
 
@@ -340,6 +346,8 @@ def _read_in_order(game: CompiledGame, file: Any, names: list[str]) -> Policy | 
 def _arrow_rows(batches: Iterable[Any]) -> Iterator[Row]:
     row = 0
     for batch in batches:
+        # The library trusts the indices of dictionaries in a file.
+        batch.validate(full=True)
         columns = [_values(batch.column(name)) for name in ("infoset", "action", PROBABILITY)]
         for label, action, number in zip(*columns, strict=True):
             yield row, label, action, number
@@ -354,15 +362,26 @@ def _values(column: Any) -> list[Any]:
     return [None if code is None else labels[code] for code in column.indices.to_pylist()]
 
 
+DIGEST_DTYPE = "U64"
+"""Dtype of the digest beside a policy: a text of 64 hexadecimal digits."""
+
+
 def _read_npz(game: CompiledGame, path: Path) -> Policy:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            probabilities, digest = arrays[PROBABILITY], str(arrays["digest"])
-    except (KeyError, ValueError, EOFError) as error:
-        raise ValueError(f"cannot read {path}: {error}") from error
-    if digest != game.digest:
+    with open(path, "rb") as file:
+        members = list_members(file, str(path), PLAIN | {DIGEST_DTYPE})
+        if set(members) != {PROBABILITY, "digest"}:
+            raise ValueError(f"{path} holds no policy: its arrays are {', '.join(members)}")
+        arrays = {key: read_member(file, member, str(path)) for key, member in members.items()}
+    if arrays["digest"].shape or str(arrays["digest"]) != game.digest:
         raise ValueError(f"{path}: the policy is for another game than {game.name}")
-    return Policy(game, probabilities)
+    try:
+        policy = Policy(game, arrays[PROBABILITY])
+        if (policy.probabilities[game.form.player_sequences[:-1]] != 1.0).any():
+            raise ValueError("an empty sequence has another probability than 1")
+        _check_distributions(game, policy.probabilities, np.ones(game.n_sequences, dtype=bool))
+        return policy
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {

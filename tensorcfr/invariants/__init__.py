@@ -24,17 +24,17 @@ __all__ = ["INVARIANTS", "Invariant", "check"]
 def check(game: CompiledGame, *, expand: bool = False) -> None:
     """Check every invariant of a compiled game, in the order of the list.
 
-    Invariants of histories are checked if the game came in as histories.  For private hands x
-    public tree they follow from the rest of the list, which is checked without expanding the game.
+    Invariants of histories are checked if the game was compiled from histories.  For private hands
+    x public tree they follow from the other invariants, which need no expanded game.
 
     Args:
         game: The game.
-        expand: Whether to check the whole list: expand private hands x public tree, and make the
+        expand: Whether to check the whole list: expand private hands x public tree, and make
             labels that are otherwise made on demand.
 
     Raises:
-        InvariantError: One is broken; the message begins with its number and name and goes on
-            with the history, infoset or sequence at fault.
+        InvariantError: An invariant is broken; the message has its number and name, and the
+            history, infoset or sequence at fault.
     """
     found = kinds_of(game.form)
     if game.histories is not None:
@@ -48,7 +48,7 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
     kind = Reader if game.public is None else PublicReader
     run(kind(game, game.form), [row for row in INVARIANTS if row.of in found])
     if expand:
-        # Only after the public tree has been checked can it be expanded.
+        # The public tree must be checked before it is expanded.
         expanded = kind(game, game.form, expand=True)
         left = {"histories", "labels"} - found
         run(expanded, [row for row in INVARIANTS if row.number[0] == "A" or row.of in left])
@@ -58,7 +58,7 @@ def run(reader: Reader, rows: list[Invariant]) -> None:
     """Check some rows of the list.
 
     Raises:
-        InvariantError: As above.
+        InvariantError: An invariant is broken; as in :func:`check`.
     """
     for row in rows:
         if (wrong := row.check(reader)) is not None:
@@ -66,7 +66,7 @@ def run(reader: Reader, rows: list[Invariant]) -> None:
 
 
 def kinds_of(form: SequenceForm) -> set[str]:
-    """The rows that hold of a sequence form: of all, and of the kinds of its payoff operator."""
+    """Values of ``Invariant.of`` that apply to a sequence form and the parts of its operator."""
     return {"form", *(part.kind for part in form.operator)}
 
 
@@ -85,13 +85,14 @@ class Invariant(NamedTuple):
     """One line of the list."""
 
     number: str
-    """As in ``docs/data-model.md``."""
+    """Its number in ``docs/data-model.md``."""
     name: str
-    """The same in a few words."""
+    """A name of a few words."""
     check: Callable[[Any], str | None]
     """Returns a description of the error, or None."""
     of: str = "form"
-    """The view that a game must have for the row to apply; all games have a ``form``."""
+    """The part of a game that the row is about; it applies to games with that part.  All games
+    have a ``form``."""
 
 
 INVARIANTS = (

@@ -65,7 +65,7 @@ PUBLIC: Declared = {
 
 
 def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
-    """For each view: the prefix of its array names, the declaration, and the arrays."""
+    """For each part of a game: prefix of array names, declared dtypes and shapes, the arrays."""
     game = reader.game
     yield "", declared_form(game.form), dict(named(game.form))
     if reader.has_tree:
@@ -73,7 +73,7 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
     if game.public is not None:
         yield "public.", PUBLIC, dict(named(game.public.tree))
     if game.merged is not None:
-        # Its players are those of the game.
+        # The merged form has the players of the game.
         declared = {
             **declared_form(game.merged.form),
             "sequence": (np.uint32, ("sequences",)),
@@ -82,7 +82,7 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
 
 
 def declared_form(form: SequenceForm) -> Declared:
-    """What is declared of a sequence form, its payoff operator included."""
+    """Declared dtypes and shapes of a sequence form and its payoff operator."""
     of_parts = {
         f"{part.kind}.{name}": declared
         for part in form.operator
@@ -92,7 +92,7 @@ def declared_form(form: SequenceForm) -> Declared:
 
 
 def named(view: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays of a view, those of a part as ``part.array``."""
+    """The arrays of a record by name; arrays of a payoff part as ``part.array``."""
     for name, array in named_arrays(view):
         yield name.replace("/", "."), array
 
@@ -121,7 +121,7 @@ def array_error(
         array: The array.
         dtype: Its declared dtype.
         dimensions: Its declared shape.
-        sizes: Sizes by name of a dimension; those of the array are added where unknown.
+        sizes: Size by name of a dimension; unknown sizes are taken from the array and added.
     """
     if not isinstance(array, np.ndarray):
         return f"is of type {type(array).__name__}, not an array"
@@ -155,14 +155,14 @@ def split_dimension(dimension: str | int) -> tuple[str, int]:
 
 
 LEAST, MOST = -2, 1 << 32
-"""What whole numbers of a game may be: sentinels, and indices of 32 bits or the end of them."""
+"""Range of whole numbers in a game: sentinels, indices of 32 bits, and the end of their range."""
 
 
 def check_size(reader: Reader) -> str | None:
-    """Whole numbers are of the size of indices, so that nothing overflows that is made of them."""
+    """Whole numbers are in the range of indices, so that sums and products do not overflow."""
     for prefix, _, arrays in views(reader):
         for name, array in arrays.items():
-            # What small types hold is in range.
+            # Smaller types cannot be out of range.
             if array.dtype == np.int64 and array.size:
                 least, most = int(array.min()), int(array.max())
                 if least < LEAST or most > MOST:
@@ -171,7 +171,7 @@ def check_size(reader: Reader) -> str | None:
 
 
 def check_contiguous(reader: Reader) -> str | None:
-    """Every array is contiguous and aligned, as kernels take it."""
+    """Every array is contiguous and aligned, as kernels require."""
     for prefix, _, arrays in views(reader):
         for name, array in arrays.items():
             if not array.flags.c_contiguous:

@@ -44,14 +44,14 @@ def check_program_ranges(reader: Reader) -> str | None:
 def check_program(reader: Reader) -> str | None:
     """Every program reads from its first number to its last."""
     try:
-        reader.programs  # noqa: B018 - they are read here, and kept
+        reader.programs  # noqa: B018 - a cached property, which reads them
     except ValueError as error:
         return str(error)
     return None
 
 
 def check_block_sequences(reader: Reader) -> str | None:
-    """The terminals of a block end one action of one bucket, or one the empty sequence."""
+    """The terminals of a block follow one action of one bucket, or one follows no action."""
     form, block = reader.form, reader.blocks.block
     for player in range(2 if len(block) else 0):
         sequence, stride, mask = block[:, [SEQUENCE + player, STRIDE + player, MASK + player]].T
@@ -89,7 +89,7 @@ def check_block_sequences(reader: Reader) -> str | None:
 
 
 def check_hand(reader: Reader) -> str | None:
-    """The hands of a block's programs are among those that are possible there."""
+    """The programs of a block use only hands that are possible at the block."""
     form, block = reader.form, reader.blocks.block
     possible = np.diff(form.hand_rank, axis=1) > 0
     hands = possible.shape[1]
@@ -145,7 +145,7 @@ def check_shared_sequence(reader: Reader) -> str | None:
     group_of = np.repeat(np.arange(len(blocks.group_offset) - 1), np.diff(blocks.group_offset))
     for player, own in enumerate(blocks.order):
         group = group_of[player * len(own) : (player + 1) * len(own)]
-        # Within an action of a bucket, hands repeat what the first hand has.
+        # Within an action of a bucket, all hands have the same terminals as the first hand.
         begin, count = blocks.block[own, SEQUENCE + player], blocks.block[own, COUNT]
         by_begin = np.argsort(begin, kind="stable")
         end = np.maximum.accumulate((begin + count)[by_begin])

@@ -40,7 +40,7 @@ def check_label(reader: Reader) -> str | None:
 
 
 def check_actions(reader: Reader) -> str | None:
-    """As many action labels as actions, no two alike."""
+    """Each infoset has one distinct label per action."""
     all_actions = tuple(reader.game.infoset_actions)
     if not set(map(type, all_actions)) <= {tuple}:
         bad = next(i for i, given in enumerate(all_actions) if type(given) is not tuple)
@@ -65,8 +65,8 @@ def check_outcome_label(reader: Reader) -> str | None:
 
 
 def check_public_label(reader: Reader) -> str | None:
-    """Labels of hands and public steps, none twice; labels of public nodes, if there are any; and
-    no two infoset labels alike that are made of them."""
+    """Labels of hands, public steps and public nodes are distinct; so are infoset labels made of
+    them."""
     game = reader.game.public
     assert game is not None
     if tuple(map(len, game.hands)) != game.tree.prior.shape:
@@ -85,7 +85,7 @@ def check_public_label(reader: Reader) -> str | None:
 
 
 def check_outcome(reader: Reader) -> str | None:
-    """What chance deals and draws are outcomes, for whoever expands the histories."""
+    """Labels of hands and public chance are outcome labels, which expanding the game needs."""
     public, game = reader.game.public, reader.game
     assert public is not None
     if game.histories is not None:

@@ -32,7 +32,7 @@ def check_empty_bucket(reader: Reader) -> str | None:
 
 
 def check_bucket_order(reader: Reader) -> str | None:
-    """The buckets of a player go by level, none left out, then by number of actions and mask."""
+    """Buckets of a player are sorted by level, number of actions and mask; no level is missing."""
     form = reader.form
     key = np.stack([form.bucket_level, form.bucket_actions, form.bucket_mask])
     rises = np.zeros(key.shape[1] - 1 if key.shape[1] else 0, dtype=bool)
@@ -53,7 +53,7 @@ def check_bucket_order(reader: Reader) -> str | None:
 
 
 def check_infoset_tiles(reader: Reader) -> str | None:
-    """The buckets follow one another over the infosets, none left out."""
+    """The buckets cover the infosets in order, without gaps."""
     form = reader.form
     ends = np.cumsum(form.bucket_lanes)
     begins = ends - form.bucket_lanes
@@ -71,7 +71,7 @@ def check_infoset_tiles(reader: Reader) -> str | None:
 
 
 def check_sequence_tiles(reader: Reader) -> str | None:
-    """The buckets follow one another over the sequences, with one empty sequence per player."""
+    """The buckets cover the sequences in order, after one empty sequence per player."""
     form = reader.form
     ends = np.cumsum(form.bucket_lanes * form.bucket_actions)
     begins = np.append(0, ends)[:-1] + reader.bucket_player + 1
@@ -104,7 +104,7 @@ def check_parent_owner(reader: Reader) -> str | None:
 
 
 def check_parent_level(reader: Reader) -> str | None:
-    """An infoset is at a level below that of its parent, if that is an action."""
+    """The level of an infoset is larger than that of its parent, unless the parent is empty."""
     form = reader.form
     for bucket, player in enumerate(reader.bucket_player.tolist()):
         level, begin = int(form.bucket_level[bucket]), int(form.bucket_infoset[bucket])
@@ -123,7 +123,7 @@ def check_parent_level(reader: Reader) -> str | None:
 
 
 def check_owner(reader: Reader) -> str | None:
-    """The player who acts at a history owns its infoset."""
+    """The acting player at a history owns its infoset."""
     tree, deciding = reader.tree, reader.deciding
     owner = reader.game.infoset_player[tree.infoset[deciding]]
     if (at := first_true(tree.player[deciding] != owner)) is not None:
@@ -158,7 +158,7 @@ def check_child_count(reader: Reader) -> str | None:
 
 
 def check_recall(reader: Reader) -> str | None:
-    """The last own sequence of the player who acts is the parent of the infoset."""
+    """The last own sequence of the acting player is the parent of the infoset."""
     tree, deciding = reader.tree, reader.deciding
     last, _ = reader.last_and_reach
     came = last[tree.player[deciding], deciding]

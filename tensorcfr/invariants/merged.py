@@ -1,7 +1,6 @@
-"""Invariants M: the merged form, and which of its sequences stands for what.
+"""Invariants M: the merged form, and the map from sequences of the game to its sequences.
 
-These are the only invariants that look at every single sequence of a large game, so they are
-worked out by kernels, bucket by bucket.
+Only these invariants read every sequence of a large game, so kernels check them, bucket by bucket.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from .reader import Reader, first_true, outside
 
 
 def merged_of(reader: Reader) -> tuple[Merged, Reader]:
-    """The merged form of a game that has one, and how to look at it."""
+    """The merged form of a game with one, and its reader."""
     assert reader.game.merged is not None
     return reader.game.merged, Reader(reader.game, reader.game.merged.form)
 
 
 def omitted_buckets(reader: Reader) -> np.ndarray:
-    """Buckets of infosets with one action that the merged form leaves out, ascending."""
+    """Buckets of infosets with one action that the merged form omits, ascending."""
     merged, small = merged_of(reader)
     form = reader.form
     empty = small.form.player_sequences[reader.bucket_player]
@@ -35,7 +34,7 @@ def omitted_buckets(reader: Reader) -> np.ndarray:
 
 
 def _omitted(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
-    """Each such bucket: its number, its sequences, and uint32 (lanes,): the sequences before."""
+    """Each omitted bucket: number, sequences, and parent sequences, uint32 (lanes,)."""
     form = reader.form
     for bucket in omitted_buckets(reader).tolist():
         begin, infoset = int(form.bucket_sequence[bucket]), int(form.bucket_infoset[bucket])
@@ -44,12 +43,13 @@ def _omitted(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
 
 
 PIECE = 1 << 20
-"""Sequences that are looked up at a time: NumPy makes indices of 64 bits of them."""
+"""Sequences per look-up: NumPy converts them to 64-bit indices."""
 
 
 def carry(reader: Reader, array: np.ndarray, player: int, found: np.ndarray) -> None:
-    """Of a player's sequences what an array says of the merged ones that have their reach: those
-    of the sequences before where they are left out.
+    """Look up the merged sequence of every sequence of a player in an array.
+
+    An omitted sequence gets the entry of its parent sequence, which has the same reach.
 
     Args:
         reader: The game.
@@ -68,7 +68,7 @@ def carry(reader: Reader, array: np.ndarray, player: int, found: np.ndarray) -> 
 
 
 def carriers(reader: Reader) -> np.ndarray:
-    """For every sequence the merged one that has its reach, uint32 (sequences,)."""
+    """The merged sequence with the same reach, for every sequence; uint32 (sequences,)."""
     found = merged_of(reader)[0].sequence.copy()
     for _, own, above in _omitted(reader):
         found[own] = found[above]
@@ -76,8 +76,8 @@ def carriers(reader: Reader) -> np.ndarray:
 
 
 def check_sequence_map(reader: Reader) -> str | None:
-    """A sequence of the same player for every sequence; the empty one for the empty one, and for
-    those of infosets with one action that are left out."""
+    """Sequences map to sequences of the same player; the empty sequence and omitted sequences map
+    to the empty sequence."""
     merged, small = merged_of(reader)
     sequence, form = merged.sequence, reader.form
     if len(sequence) != form.n_sequences:
@@ -93,7 +93,7 @@ def check_sequence_map(reader: Reader) -> str | None:
     ]
     for player, begin, end, sure in sorted(parts):
         low, high = small.form.player_sequences[player : player + 2].tolist()
-        # Of the empty sequence only the empty one, and of actions without a choice too.
+        # Only the empty sequence and omitted sequences map to the empty sequence.
         least = low if sure else low + 1
         own = sequence[begin:end]
         if begin == empty[player]:
@@ -104,8 +104,7 @@ def check_sequence_map(reader: Reader) -> str | None:
 
 
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
-    """Every bucket that is not left out: its number; uint32 (actions, lanes): what stands for its
-    sequences."""
+    """Every bucket that is not omitted: number, and merged sequences, uint32 (actions, lanes)."""
     merged, _ = merged_of(reader)
     form = reader.form
     kept = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
@@ -117,7 +116,7 @@ def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def check_action(reader: Reader) -> str | None:
-    """The actions of an infoset become those of one infoset, in order."""
+    """The actions of an infoset map to the actions of one infoset, in order."""
     small = merged_of(reader)[1].form
     shapes = tuple(
         map(read_only, (small.bucket_sequence, small.bucket_lanes, small.bucket_actions))
@@ -131,7 +130,7 @@ def check_action(reader: Reader) -> str | None:
 
 
 def check_parent(reader: Reader) -> str | None:
-    """What stands for an infoset's parent is the parent of what stands for the infoset."""
+    """The parent of an infoset maps to the parent of the merged infoset."""
     _, small = merged_of(reader)
     carrier = read_only(carriers(reader))
     shapes = tuple(
@@ -155,7 +154,7 @@ def check_parent(reader: Reader) -> str | None:
 
 
 def members_of(reader: Reader) -> np.ndarray:
-    """How many sequences that are not left out each merged one stands for, uint32."""
+    """Number of sequences mapped to each merged sequence, omitted sequences apart; uint32."""
     _, small = merged_of(reader)
     members = np.zeros(small.form.n_sequences, dtype=np.uint32)
     members[small.form.player_sequences[:-1]] = 1
@@ -165,17 +164,17 @@ def members_of(reader: Reader) -> np.ndarray:
 
 
 def check_merged_use(reader: Reader) -> str | None:
-    """Every merged sequence stands for one."""
+    """Every merged sequence has a sequence that maps to it."""
     if (sequence := first_true(members_of(reader) == 0)) is not None:
         return f"merged {merged_of(reader)[1].sequence(sequence)} stands for none"
     return None
 
 
 def check_payoff(reader: Reader) -> str | None:
-    """Against opponents who play alike in what is merged, each sequence has an equal share of
-    the payoff of the one that stands for it.
+    """Sequences have equal shares of the payoff of their merged sequence.
 
-    Opponents play alike under a random weight per merged sequence, as in P7.
+    This holds against opponents with equal reaches at merged sequences.  Their reaches here are a
+    random number per merged sequence, as in P7.
     """
     _, small = merged_of(reader)
     players = range(reader.form.n_players)
@@ -193,13 +192,13 @@ def check_payoff(reader: Reader) -> str | None:
 def _wrong_payoff(
     reader: Reader, player: int, small_weight: np.ndarray, shares: np.ndarray
 ) -> str | None:
-    """What is wrong with the payoffs of one player; its arrays are gone when it returns.
+    """The error in the payoffs of one player, or None; frees its arrays when it returns.
 
     Args:
         reader: The game.
         player: The player.
         small_weight: float64 (merged sequences,): the weights of the merged sequences.
-        shares: float64 (merged sequences,): what each of those that are merged should get.
+        shares: float64 (merged sequences,): expected payoff of each sequence that maps there.
     """
     weight, given = np.empty((2, reader.form.n_sequences))
     for other in range(reader.form.n_players):
@@ -209,7 +208,7 @@ def _wrong_payoff(
     _pass_up(reader, player, given)
     if _wrong_share(reader, player, given, shares, given) is None:
         return None
-    # What is left of a sum that cancels is compared with what was summed.
+    # Compare the residual with the sum of absolute terms, not with the cancelled sum.
     scale = np.empty(reader.form.n_sequences)
     multiply(magnitudes(reader.form), player, weight, scale)
     _pass_up(reader, player, scale)
@@ -223,11 +222,11 @@ def _wrong_payoff(
 
 
 def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndarray) -> None:
-    """What the payoff operator gives a player's sequences.
+    """Multiply by the payoff operator of a player.
 
     Args:
         form: The game.
-        player: Whose payoffs.
+        player: The player.
         weight: float64 (sequences,): a weight for every sequence of the other players.
         found: float64 (sequences,): modified in place, at the player's sequences.
     """
@@ -241,7 +240,7 @@ def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndar
 
 
 def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:
-    """Add a player's payoffs of sequences that are left out to those of the sequences before.
+    """Add payoffs of a player's omitted sequences to their parent sequences.
 
     Args:
         reader: The game.
@@ -260,14 +259,14 @@ def _wrong_share(
     shares: np.ndarray,
     scale: np.ndarray,
 ) -> int | None:
-    """The first sequence of a player whose payoff is no equal share, or None.
+    """The first sequence of a player whose payoff is not the expected share, or None.
 
     Args:
         reader: The game.
-        player: Whose sequences.
-        given: float64 (sequences,): what they get.
-        shares: float64 (merged sequences,): what each of those that are merged should get.
-        scale: float64 (sequences,): what the difference is measured against.
+        player: The player.
+        given: float64 (sequences,): their payoffs.
+        shares: float64 (merged sequences,): expected payoff of each sequence that maps there.
+        scale: float64 (sequences,): sums of absolute terms, which bound rounding errors.
     """
     form, sequence = reader.form, merged_of(reader)[0].sequence
     empty = int(form.player_sequences[player])
@@ -286,15 +285,17 @@ def _wrong_share(
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to, as the arrays of all games are: a kernel is compiled for
-    each kind of array."""
+    """A read-only view.
+
+    Arrays of games are read-only; kernels would be compiled again for writable arrays.
+    """
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def read_only_form(form: SequenceForm) -> SequenceForm:
-    """The same of all arrays of a form."""
+    """A sequence form with read-only views of all arrays."""
     layout: dict[str, Any] = form._asdict()
     parts = [type(part)(*map(read_only, part)) for part in layout.pop("operator")]
     return SequenceForm(

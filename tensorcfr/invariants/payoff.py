@@ -20,9 +20,9 @@ def check_slice_ranges(reader: Reader) -> str | None:
 
 
 def check_slice_tiles(reader: Reader) -> str | None:
-    """The slices follow one another over the entries."""
+    """The slices cover the entries in order."""
     payoff = reader.entries
-    # Longer ones could overflow in the sum.
+    # Longer slices could overflow in the sum.
     if (at := first_true(payoff.rows > len(payoff.value) // payoff.entries)) is not None:
         return (
             f"slice {at} has {payoff.rows[at]} rows of {payoff.entries[at]} entries, but there are "
@@ -38,7 +38,7 @@ def check_slice_tiles(reader: Reader) -> str | None:
 
 
 def check_row_order(reader: Reader) -> str | None:
-    """The rows of a player are own sequences, each at most once, ascending."""
+    """The rows of a player are distinct sequences of the player, ascending."""
     form, payoff = reader.form, reader.entries
     owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
     begin, end = payoff.row, payoff.row + payoff.rows
@@ -74,7 +74,7 @@ def check_column(reader: Reader) -> str | None:
 
 
 def check_entry_order(reader: Reader) -> str | None:
-    """The entries of a row ascend, no two alike."""
+    """The entries of a row are distinct and sorted by column."""
     payoff = reader.entries
     of = np.repeat(np.arange(len(payoff.row)), payoff.rows * payoff.entries)
     here = np.arange(len(of))
@@ -102,7 +102,7 @@ def check_value(reader: Reader) -> str | None:
 
 
 def check_payoff(reader: Reader) -> str | None:
-    """The operator gives what the tree gives.
+    """The operator and the tree have the same payoffs.
 
     Both sides are multiplied by one fixed random vector over the sequences: two different
     operators give different products for almost every such vector, and no sorting is needed.

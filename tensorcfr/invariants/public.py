@@ -27,18 +27,18 @@ class PublicReader(Reader):
 
     @cached_property
     def alive(self) -> np.ndarray:
-        """The deals that chance lets get there, bool (weights, hands, hands)."""
+        """Deals of positive probability by weight row, bool (weights, hands, hands)."""
         return self.public.alive
 
     @cached_property
     def exists(self) -> np.ndarray:
-        """Whether some deal gets there, bool (nodes,)."""
+        """Whether some deal reaches each node, bool (nodes,)."""
         somewhere = self.alive.reshape(len(self.alive), -1).any(axis=1)
         return np.asarray(somewhere)[self.public.weight]
 
     @cached_property
     def by_public_chance(self) -> np.ndarray:
-        """Whether chance stepped into the node, bool (nodes,)."""
+        """Whether the edge into each node is a chance outcome, bool (nodes,)."""
         stepped = np.zeros(self.public.n_nodes, dtype=bool)
         stepped[1:] = self.public.player[self.public.parent[1:]] == CHANCE
         return stepped
@@ -126,7 +126,7 @@ def check_actor(reader: PublicReader) -> str | None:
 
 
 def check_edge(reader: PublicReader) -> str | None:
-    """Every step has a label, and siblings different ones."""
+    """Every edge has a label, and siblings have distinct labels."""
     tree, game = reader.public, reader.game
     assert game.public is not None
     edges = len(game.public.edges)
@@ -136,7 +136,7 @@ def check_edge(reader: PublicReader) -> str | None:
         wanted = f"0 to {edges - 1}" if node else "-1"
         return f"public node {node} has edge {tree.edge[node]}, not {wanted}"
     key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
-    # In most games they ascend already, and no sort is needed.
+    # In most games the labels ascend, and need no sort.
     if (np.diff(key) > 0).all():
         return None
     order = np.argsort(key, kind="stable")
@@ -147,7 +147,7 @@ def check_edge(reader: PublicReader) -> str | None:
 
 
 def check_step(reader: PublicReader) -> str | None:
-    """Rows of the chance table where chance stepped, and only there; rows of the weight table."""
+    """Exactly the edges of chance have a row of the chance table; all nodes have a weight row."""
     tree = reader.public
     tables, weights = len(tree.chance_table), len(tree.weight_table)
     drawn = reader.by_public_chance
@@ -175,7 +175,7 @@ def check_weight(reader: PublicReader) -> str | None:
     steps = np.stack([above[drawn], tree.chance[1:][drawn], tree.weight[1:][drawn]])
     kinds, example = np.unique(steps, axis=1, return_index=True)
     for (before, chance, weight), at in zip(kinds.T.tolist(), example.tolist(), strict=True):
-        # Probabilities for deals that cannot get here may be anything, even nan.
+        # Deals that cannot reach the node may have any probability, even nan.
         factor = np.where(tree.weight_table[before] > 0, tree.chance_table[chance], 0.0)
         wanted = tree.weight_table[before] * factor
         off = np.abs(tree.weight_table[weight] - wanted)
@@ -186,7 +186,7 @@ def check_weight(reader: PublicReader) -> str | None:
 
 
 def check_chance_sum(reader: PublicReader) -> str | None:
-    """Chance probabilities are not negative and sum to 1, for every deal that gets there."""
+    """Chance probabilities are not negative and sum to 1, for every deal that reaches the node."""
     tree = reader.public
     chance = np.flatnonzero(tree.player == CHANCE)
     fans = (tree.first_child[chance + 1] - tree.first_child[chance]).astype(np.int64)
@@ -214,7 +214,7 @@ def check_chance_sum(reader: PublicReader) -> str | None:
 
 
 def check_utility(reader: PublicReader) -> str | None:
-    """Utilities are finite, for every deal that gets there."""
+    """Utilities are finite, for every deal that reaches the terminal."""
     tree = reader.public
     over = np.flatnonzero(tree.payoff >= 0)
     key = tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
@@ -233,7 +233,7 @@ def check_utility(reader: PublicReader) -> str | None:
 
 
 def check_bucket(reader: PublicReader) -> str | None:
-    """Decision nodes that some deal gets to have a bucket of their player, fan and hands."""
+    """Reachable decision nodes have a bucket with their player, number of actions and hands."""
     tree, form = reader.public, reader.form
     buckets = len(form.bucket_lanes)
     deciding = (tree.player >= 0) & reader.exists
@@ -319,7 +319,7 @@ def check_parent(reader: PublicReader) -> str | None:
 
 
 def check_payoff(reader: PublicReader) -> str | None:
-    """The operator gives what the public tree gives.
+    """The operator and the public tree have the same payoffs.
 
     Both sides are multiplied from both sides by a fixed random vector over the hands, and by
     one over the other player's public steps; there is one figure for every public step of the
@@ -361,7 +361,7 @@ class _Probe:
         self.hand[:, 1] = 1.0
 
     def step_of(self, player: int, sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Public step and hand number of sequences; the latter is -1 at the empty one."""
+        """Public step and hand number of sequences; the empty sequence has hand number -1."""
         form = self.form
         empty = sequence == form.player_sequences[player]
         if empty.all():
@@ -373,7 +373,7 @@ class _Probe:
         return np.where(empty, self.empty[player], step), np.where(empty, -1, nth)
 
     def hand_weight(self, player: int, sequence: np.ndarray, nth: np.ndarray) -> np.ndarray:
-        """The random weight of the hand that a sequence is for; ``nth`` as above."""
+        """The random weight of the hand of each sequence; ``nth`` is its hand number."""
         form = self.form
         if (nth < 0).all():
             return np.ones(len(nth))
@@ -419,7 +419,7 @@ class _Probe:
 
     @cached_property
     def _over(self) -> np.ndarray:
-        """int64 (terminals,): the public terminals that some deal gets to."""
+        """int64 (terminals,): the public terminals that some deal reaches."""
         return np.flatnonzero((self.reader.public.payoff >= 0) & self.reader.exists)
 
     @cached_property
@@ -475,7 +475,7 @@ class _Probe:
             if side.program not in applied:
                 program = self.reader.programs[side.program]
                 applied[side.program] = self.hand[player] @ program.apply(self.hand[other].T)
-            # Without a stride it is the empty sequence.
+            # Stride 0 marks the empty sequence.
             value = applied[side.program][int(side.own.stride == 0), int(side.other.stride == 0)]
             coefficient = part.coefficient[side.terminals]
             at = own_step - int(self.empty[player])

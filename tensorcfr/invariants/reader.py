@@ -1,4 +1,4 @@
-"""A game under check, and what several invariants need of it."""
+"""A game under check, with derived arrays that several invariants use."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Reader:
 
     @cached_property
     def by_chance(self) -> np.ndarray:
-        """Whether chance stepped into the node, bool (nodes,)."""
+        """Whether the edge into each node is a chance outcome, bool (nodes,)."""
         stepped = np.zeros(self.tree.n_nodes, dtype=bool)
         stepped[1:] = np.repeat(self.tree.player == CHANCE, self.children)
         return stepped
@@ -101,7 +101,7 @@ class Reader:
 
     @cached_property
     def bucket_player(self) -> np.ndarray:
-        """int64 (buckets,): whose bucket it is."""
+        """int64 (buckets,): the player of each bucket."""
         return np.repeat(np.arange(self.form.n_players), np.diff(self.form.player_buckets))
 
     @cached_property
@@ -139,14 +139,14 @@ class Reader:
 
     @cached_property
     def entries(self) -> PayoffEntries:
-        """The single entries of the payoff operator; only where there are any."""
+        """The single entries of the payoff operator; valid only if the operator has that part."""
         part = self.form.part(PayoffEntries)
         assert part is not None
         return part
 
     @cached_property
     def blocks(self) -> PayoffBlocks:
-        """The blocks of the payoff operator; only where there are any."""
+        """The blocks of the payoff operator; valid only if the operator has that part."""
         part = self.form.part(PayoffBlocks)
         assert part is not None
         return part
@@ -157,7 +157,7 @@ class Reader:
         return [self.blocks.program(index) for index in range(len(self.blocks.program_offset) - 1)]
 
     def sequence_bucket(self, sequence: np.ndarray) -> np.ndarray:
-        """int64: the bucket of each sequence; of an empty one, anything (-1, maybe)."""
+        """int64: the bucket of each sequence; undefined for empty sequences (-1, maybe)."""
         return np.searchsorted(self.form.bucket_sequence, sequence, side="right") - 1
 
 
@@ -169,7 +169,7 @@ def first_true(wrong: np.ndarray) -> int | None:
 
 
 def outside(values: np.ndarray, low: int, high: int) -> int | None:
-    """Index of the first value that is not in a range; quick where all of them are."""
+    """Index of the first value outside a range, or None; fast if all values are inside."""
     if not len(values) or (low <= values.min() and values.max() < high):
         return None
     return first_true((values < low) | (values >= high))

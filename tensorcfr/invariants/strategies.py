@@ -1,4 +1,4 @@
-"""Strategies and solver states: what must hold of arrays over the sequences of a game."""
+"""Checks of strategies and solver states: arrays over the sequences of a game."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..model.arrays import SequenceForm
 from .reader import first_true
 
 SUM_TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
-"""How far the probabilities of an infoset may be from summing to 1, by dtype."""
+"""Tolerance of the sum of an infoset's probabilities against 1, by dtype."""
 REACH_TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
-"""How far reaches may be from the products of the probabilities, by dtype."""
+"""Tolerance of reaches against products of probabilities, by dtype."""
 
 
 def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
-    """What is wrong with a behaviour strategy, or nothing.
+    """The error in a behaviour strategy, or None.
 
     Args:
         form: The game; its invariants are known to hold.
@@ -40,12 +40,12 @@ def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
 
 
 def wrong_state(form: SequenceForm, state: Any) -> str | None:
-    """What is wrong with what a solver keeps, or nothing; shapes and dtypes are known to be right.
+    """The error in the arrays of a solver, or None; shapes and dtypes have been checked.
 
     Args:
         form: The game that the arrays are over.
-        state: ``strategy`` and ``cumulative``; ``reach``, ``last`` and ``touched`` if they are
-            kept.
+        state: ``strategy`` and ``cumulative``; ``reach``, ``last`` and ``touched`` if the solver
+            has them.
     """
     if wrong := wrong_strategy(form, state.strategy):
         return f"strategy: {wrong}"

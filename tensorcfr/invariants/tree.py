@@ -10,7 +10,7 @@ from .reader import Reader, first_true
 
 
 def check_parent(reader: Reader) -> str | None:
-    """The root has no parent; every parent comes before its children."""
+    """The root has no parent; every parent precedes its children."""
     return parent_error(reader.tree.parent)
 
 
@@ -57,7 +57,7 @@ def child_error(parent: np.ndarray, children: np.ndarray) -> str | None:
 
 
 def check_player(reader: Reader) -> str | None:
-    """The player who acts exists."""
+    """The acting player exists."""
     player, players = reader.tree.player, reader.form.n_players
     if (node := first_true((player < TERMINAL) | (player >= players))) is not None:
         return (
@@ -68,7 +68,7 @@ def check_player(reader: Reader) -> str | None:
 
 
 def check_infoset(reader: Reader) -> str | None:
-    """Infosets exist; chance and terminals have the sentinels."""
+    """Infosets exist; chance nodes and terminals have their sentinels."""
     tree, infosets = reader.tree, reader.form.n_infosets
     wrong = np.where(
         tree.player >= 0,
@@ -82,7 +82,7 @@ def check_infoset(reader: Reader) -> str | None:
 
 
 def check_leaf(reader: Reader) -> str | None:
-    """Terminals, and only they, have no children."""
+    """Exactly the terminals have no children."""
     if (node := first_true((reader.tree.player == TERMINAL) != (reader.children == 0))) is not None:
         kind = "a terminal" if reader.tree.player[node] == TERMINAL else "no terminal"
         return f"{reader.node(node)} is {kind} and has {reader.children[node]} children"
@@ -90,12 +90,12 @@ def check_leaf(reader: Reader) -> str | None:
 
 
 def check_outcome(reader: Reader) -> str | None:
-    """An outcome where chance stepped, and only there."""
+    """Exactly the children of chance nodes have an outcome."""
     outcome, outcomes = reader.tree.outcome, len(reader.game.outcome_labels)
     wrong = np.where(reader.by_chance, (outcome < 0) | (outcome >= outcomes), outcome != NO_OUTCOME)
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {outcomes - 1}" if reader.by_chance[node] else f"{NO_OUTCOME}"
-        # By its parent: without an outcome the node has no name.
+        # Name the parent, because a node without an outcome has no name.
         above = f", a child of {reader.node(int(reader.tree.parent[node]))}," if node else ""
         return f"node {node}{above} has outcome {outcome[node]}, not {wanted}"
     return None
@@ -154,7 +154,7 @@ def check_chance_sum(reader: Reader) -> str | None:
 
 
 def check_sure_step(reader: Reader) -> str | None:
-    """Probability 1 where chance did not step."""
+    """Nodes that follow an action have probability 1."""
     probability = reader.tree.probability
     if (node := first_true((probability != 1.0) & ~reader.by_chance)) is not None:
         return f"{reader.node(node)} has probability {probability[node]}, but chance did not act"

@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._util.jit import called, inlined, kernel
-from ..model.arrays import SequenceForm
-from ..model.chunks import ChunkedForm, Shapes
+from ..model.arrays import LockedLanes, SequenceForm
+from ..model.chunks import ChunkedForm, ChunkLocks, Shapes
 from ..payoff import PayoffBlocks, PayoffEntries
+from ..payoff.multiply import payoff_product, payoff_scratch
+from . import ascent, descent
 from .evaluation import maximise
 from .local_rule import LocalRule, has_forecast, parameters_of
-from .passes import TILE, TILE_ROWS, ascend, descend, payoffs, strategies
+from .tiles import TILE, TILE_ROWS
 
 DOWN = 0
 """Stage of a pass: the way down the trunk."""
@@ -147,6 +149,109 @@ def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
     )
 
 
+@called
+def payoffs(form: SequenceForm, player: int, reach: np.ndarray, value: np.ndarray) -> None:
+    """The payoff product; see :func:`tensorcfr.payoff.multiply.payoff_product`."""
+    payoff_product(form, player, reach, value, payoff_scratch(form))
+
+
+@called
+def descend(
+    form: SequenceForm,
+    player: int,
+    weight: np.ndarray,
+    floor: float,
+    reach: np.ndarray,
+    average: np.ndarray,
+    share: float,
+    tile: np.ndarray,
+    locks: LockedLanes | None,
+) -> None:
+    """:func:`tensorcfr.kernels.descent.descend`, compiled once for trunk and chunks."""
+    descent.descend(form, player, weight, floor, reach, average, share, tile, locks)
+
+
+@called
+def ascend(
+    form: SequenceForm,
+    player: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    regret: np.ndarray,
+    strategy: np.ndarray | None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    tile: np.ndarray,
+    locks: LockedLanes | None,
+) -> None:
+    """:func:`tensorcfr.kernels.ascent.ascend` for all hands, compiled once for trunk and chunks."""
+    hands = form.hand_rank.shape[1] - 1
+    ascent.ascend(
+        form,
+        player,
+        rule,
+        parameters,
+        played_floor,
+        floor,
+        regret,
+        strategy,
+        memory,
+        value,
+        forecast,
+        tile,
+        0,
+        hands,
+        locks,
+    )
+
+
+@inlined
+def lock_table(locks: ChunkLocks | None) -> np.ndarray | None:
+    """Scratch for :func:`locks_of`."""
+    if locks is None:
+        return None
+    return np.empty(locks.most_buckets[0] + 1, np.int64)
+
+
+@inlined
+def locks_of(
+    locks: ChunkLocks | None, part: int, form: SequenceForm, table: np.ndarray | None
+) -> LockedLanes | None:
+    """The locks of a part of the game as its form has them; None where none of any part is locked.
+
+    Args:
+        locks: Those of all parts.
+        part: 0 for the trunk, then chunk by chunk from 1.
+        form: The form of the part.
+        table: Scratch, modified in place; the result refers to it.
+    """
+    if locks is None:
+        return None
+    first, last = locks.part[part], locks.part[part + 1]
+    lock = first
+    for b in range(form.bucket_lanes.shape[0] + 1):
+        while lock < last and locks.bucket[lock] < b:
+            lock += 1
+        table[b] = lock - first
+    return LockedLanes(table, locks.lane[first:], locks.offset[first:], locks.probability)
+
+
+@called
+def strategies(
+    form: SequenceForm,
+    weight: np.ndarray,
+    floor: float,
+    found: np.ndarray,
+    tile: np.ndarray,
+    locks: LockedLanes | None,
+) -> None:
+    """:func:`tensorcfr.kernels.descent.strategies`, compiled once for trunk and chunks."""
+    descent.strategies(form, weight, floor, found, tile, locks)
+
+
 @inlined
 def _played(regret: np.ndarray, strategy: np.ndarray | None) -> np.ndarray:
     """What the strategies played are made from."""
@@ -209,6 +314,7 @@ def run_pass(
     kept: Kept,
     trunk: TrunkScratch,
     scratch: ChunkScratch,
+    locks: ChunkLocks | None,
 ) -> None:
     """A pass through the game, or a stage of it: down the trunk, through chunks, up the trunk.
 
@@ -223,12 +329,15 @@ def run_pass(
         kept: Modified in place.
         trunk: Modified.
         scratch: Modified.
+        locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
     # One long function: pieces that are inlined are compiled twice, by themselves and here.
     tile, narrow = np.empty((TILE_ROWS, TILE)), np.empty((TILE_ROWS, TILE), kept.regret.dtype)
     parameters = parameters_of(rule, row[1:])
     form, end = game.trunk, game.trunk.player_sequences[2]
+    table = lock_table(locks)
     if stage in (DOWN, ALL):
+        locked = locks_of(locks, 0, form, table)
         weight = _played(kept.regret, kept.strategy)
         for player in range(2):
             if not turn.descends[player]:
@@ -237,7 +346,9 @@ def run_pass(
             floor, share = turn.played_floor[player], turn.share[player]
             trunk.reach[first] = 1.0
             kept.cumulative[first] += share
-            descend(form, player, weight, floor, trunk.reach, kept.cumulative, share, narrow)
+            descend(
+                form, player, weight, floor, trunk.reach, kept.cumulative, share, narrow, locked
+            )
             if turn.against_average:
                 pending, part_of = _face(turn, player, kept.cumulative[first])
                 _average(first, last, kept.cumulative, pending, part_of, trunk.reach, trunk.faced)
@@ -248,6 +359,7 @@ def run_pass(
             regret, average = kept.regret[begin:until], kept.cumulative[begin:until]
             strategy, memory = _part(kept.strategy, begin, until), kept.memory[:, begin:until]
             weight = _played(regret, strategy)
+            locked = locks_of(locks, c + 1, chunk, table)
             for player in range(2):
                 if not turn.descends[player]:
                     continue
@@ -255,7 +367,7 @@ def run_pass(
                 floor, share = turn.played_floor[player], turn.share[player]
                 # What has no share is added to scratch, and the average not even read.
                 target = average if share != 0.0 else scratch.value[: until - begin]
-                descend(chunk, player, weight, floor, scratch.reach, target, share, narrow)
+                descend(chunk, player, weight, floor, scratch.reach, target, share, narrow, locked)
                 if turn.against_average:
                     total = kept.cumulative[form.player_sequences[player]]
                     pending, part_of = _face(turn, player, total)
@@ -284,11 +396,13 @@ def run_pass(
                     scratch.value,
                     scratch.forecast,
                     tile,
+                    locked,
                 )
                 _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
                 if has_forecast(rule):
                     _leave(game, c, player, chunk, scratch.forecast, trunk.entry_forecast)
     if stage in (UP, ALL):
+        locked = locks_of(locks, 0, form, table)
         for player in range(2):
             if not turn.updates[player]:
                 continue
@@ -312,6 +426,7 @@ def run_pass(
                 trunk.value,
                 trunk.forecast,
                 tile,
+                locked,
             )
 
 
@@ -367,6 +482,7 @@ def judge(
     scratch: ChunkScratch,
     expected: np.ndarray,
     best: np.ndarray,
+    locks: ChunkLocks | None,
 ) -> None:
     """Expected values, and what each player's best response to the other earns.
 
@@ -382,41 +498,46 @@ def judge(
         expected: float64 (chunks + 1, players): expected values from the terminals of each chunk,
             in the last row from those of the trunk; modified in place.
         best: float64 (players,): modified in place.
+        locks: Locked infosets, which best responses play as they are locked; or None.
     """
     tile = np.empty((TILE_ROWS, TILE), weight.dtype)
-    form = game.trunk
+    form, table = game.trunk, lock_table(locks)
     if stage in (DOWN, ALL):
+        locked = locks_of(locks, 0, form, table)
         for player in range(2):
             trunk.reach[form.player_sequences[player]] = 1.0
             # With a share of 0 the average stays as it is, so any array will do.
-            descend(form, player, weight, floor, trunk.reach, trunk.value, 0.0, tile)
+            descend(form, player, weight, floor, trunk.reach, trunk.value, 0.0, tile, locked)
     if stage in (CHUNKS, ALL):
         for c in range(part, game.shape.shape[0], parts):
             chunk = shape_form(game.shapes, game.shape[c])
             own = weight[game.first[c] : game.first[c + 1]]
+            locked = locks_of(locks, c + 1, chunk, table)
             for player in range(2):
                 _enter(game, c, player, chunk, trunk.reach, scratch.reach)
-                descend(chunk, player, own, floor, scratch.reach, scratch.value, 0.0, tile)
+                reach, value = scratch.reach, scratch.value
+                descend(chunk, player, own, floor, reach, value, 0.0, tile, locked)
             for player in range(2):
                 payoffs(chunk, player, scratch.reach, scratch.value)
                 first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
                 expected[c, player] = _dot(scratch.reach, scratch.value, first, last)
-                _best(chunk, player, scratch.value)
+                _best(chunk, player, scratch.value, locked)
                 _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
     if stage in (UP, ALL):
+        locked = locks_of(locks, 0, form, table)
         for player in range(2):
             payoffs(form, player, trunk.reach, trunk.value)
             first, last = form.player_sequences[player], form.player_sequences[player + 1]
             expected[game.shape.shape[0], player] = _dot(trunk.reach, trunk.value, first, last)
             _collect(game, player, trunk.entry_value, trunk.value)
-            _best(form, player, trunk.value)
+            _best(form, player, trunk.value, locked)
             best[player] = trunk.value[first]
 
 
 @called
-def _best(form: SequenceForm, player: int, value: np.ndarray) -> None:
-    """The backward pass of a best response."""
-    maximise(form, player, value, None)
+def _best(form: SequenceForm, player: int, value: np.ndarray, locks: LockedLanes | None) -> None:
+    """The way up of a best response."""
+    maximise(form, player, value, locks)
 
 
 @inlined
@@ -429,18 +550,26 @@ def _dot(reach: np.ndarray, value: np.ndarray, first: int, last: int) -> float:
 
 
 @kernel
-def all_strategies(game: ChunkedForm, weight: np.ndarray, floor: float, found: np.ndarray) -> None:
+def all_strategies(
+    game: ChunkedForm,
+    weight: np.ndarray,
+    floor: float,
+    found: np.ndarray,
+    locks: ChunkLocks | None,
+) -> None:
     """Everybody's behaviour strategies, by regret matching.
 
     Args:
         game: The game.
         weight: float (numbers,): what they are made from.
         floor: Share of every strategy that is uniform.
-        found: float64 (numbers,): modified in place.
+        found: float (numbers,): modified in place.
+        locks: Locked infosets, or None.
     """
-    tile = np.empty((TILE_ROWS, TILE))
-    strategies(game.trunk, weight, floor, found, tile)
+    tile, table = np.empty((TILE_ROWS, TILE)), lock_table(locks)
+    strategies(game.trunk, weight, floor, found, tile, locks_of(locks, 0, game.trunk, table))
     for c in range(game.shape.shape[0]):
         begin, end = game.first[c], game.first[c + 1]
         form = shape_form(game.shapes, game.shape[c])
-        strategies(form, weight[begin:end], floor, found[begin:end], tile)
+        locked = locks_of(locks, c + 1, form, table)
+        strategies(form, weight[begin:end], floor, found[begin:end], tile, locked)

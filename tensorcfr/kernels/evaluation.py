@@ -1,4 +1,4 @@
-"""Kernels that judge strategies: normalising, reaching, expected values, best responses."""
+"""Kernels that evaluate strategies: normalisation, own reaches, expected values, best responses."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..payoff.multiply import payoff_product, payoff_scratch
 from .locks import locked_best, of_lock, share_out
 
 TILE = 512
-"""Infosets that are worked on together, whose sums stay in the first cache level."""
+"""Infosets per tile; the sums of a tile fit the first-level cache."""
 
 
 @kernel
 def normalise(form: SequenceForm, weight: np.ndarray, strategy: np.ndarray) -> None:
-    """Behaviour strategy from non-negative weights; uniform at infosets without any weight.
+    """Behaviour strategy from non-negative weights; uniform at infosets with total weight 0.
 
     Args:
         form: The game.
@@ -27,7 +27,7 @@ def normalise(form: SequenceForm, weight: np.ndarray, strategy: np.ndarray) -> N
         strategy[form.player_sequences[player]] = 1.0
     for b in range(form.bucket_lanes.shape[0]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        # Action by action: those of one infoset lie as far apart as the bucket is wide.
+        # Loop over actions outside, lanes inside: lanes of one action are adjacent in memory.
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
             first = form.bucket_sequence[b] + begin
@@ -77,7 +77,7 @@ def evaluate(
     best: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
-    """Expected values, and what each player's best response to the others earns.
+    """Expected value of each player, and value of each player's best response.
 
     Args:
         form: The game.
@@ -85,7 +85,7 @@ def evaluate(
         value: float (sequences,): scratch, modified in place.
         expected: float64 (players,): modified in place.
         best: float64 (players,): modified in place.
-        locks: Locked infosets, which best responses play as they are locked; or None.
+        locks: Locked infosets, or None; best responses keep locked probabilities.
     """
     for player in range(form.player_sequences.shape[0] - 1):
         payoff_product(form, player, reach, value, payoff_scratch(form))
@@ -106,19 +106,19 @@ def best_response(
     strategy: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
-    """A pure best response of one player, and the values behind it.
+    """A pure best response of one player, and its counterfactual values.
 
     Args:
         form: The game.
-        player: Who responds.
-        reach: float (sequences,): own reaches of the others.
-        value: float (sequences,): the player's part becomes the counterfactual value of each
-            of his sequences when he plays on optimally; of the empty one, his best-response
+        player: The responding player.
+        reach: float (sequences,): own reaches of the other players.
+        value: float (sequences,): modified in place: the counterfactual value of each sequence
+            of the player under optimal later play; the empty sequence gets the best-response
             value.
-        strategy: float (sequences,): the player's part is modified in place: 1 for the first
+        strategy: float (sequences,): the player's entries are modified in place: 1 for the first
             of the best actions, 0 for the others.
-        locks: Locked infosets, or None: locked probabilities stay, and the first of the best
-            free actions has the rest.
+        locks: Locked infosets, or None; locked probabilities stay, and the first of the best
+            free actions gets the rest.
     """
     payoff_product(form, player, reach, value, payoff_scratch(form))
     maximise(form, player, value, locks)
@@ -151,7 +151,7 @@ def best_response(
 
 @inlined
 def maximise(form: SequenceForm, player: int, value: np.ndarray, locks: LockedLanes | None) -> None:
-    """The backward pass with a maximum in place of the strategy's mean."""
+    """The backward pass with the maximum over actions in place of the mean under a strategy."""
     best = np.empty(TILE)
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]

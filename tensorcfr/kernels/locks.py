@@ -1,4 +1,4 @@
-"""Locked infosets, as the kernels see them: few lanes, which have a loop of their own."""
+"""Inlined functions for locked infosets, which kernels treat in a loop apart from free lanes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..model.arrays import LockedLanes, SequenceForm
 
 @inlined
 def first_lock(locks: LockedLanes, b: int, lane: int) -> int:
-    """The first lock of a bucket at ``lane`` or beyond; the first of the next bucket if there is
-    none."""
+    """Index of the first lock of a bucket at ``lane`` or later; if none, that of the next bucket's
+    first lock."""
     lock = locks.bucket[b]
     while lock < locks.bucket[b + 1] and locks.lane[lock] < lane:
         lock += 1
@@ -20,10 +20,10 @@ def first_lock(locks: LockedLanes, b: int, lane: int) -> int:
 
 @inlined
 def free_share(probability: np.ndarray) -> float:
-    """What the locked actions of an infoset leave to the others; 0 if all are locked.
+    """Total probability of the free actions of a locked infoset; 0 if all actions are locked.
 
     Args:
-        probability: float64 (at least actions,): those of the lock.
+        probability: float64 (actions,): probabilities of the lock; negative for free actions.
     """
     share, free = 1.0, 0
     for a in range(len(probability)):
@@ -42,12 +42,12 @@ def of_lock(locks: LockedLanes, lock: int, actions: int) -> np.ndarray:
 
 @inlined
 def locked_best(value: np.ndarray, lanes: int, probability: np.ndarray) -> float:
-    """What an infoset is worth to who plays its lock, and the best of the free actions besides.
+    """Value of a locked infoset when its free actions are optimal.
 
     Args:
-        value: Values, action ``a`` at ``a * lanes``.
+        value: float: value of action ``a`` at ``a * lanes``.
         lanes: Distance between consecutive actions.
-        probability: float64 (actions,): those of the lock.
+        probability: float64 (actions,): probabilities of the lock; negative for free actions.
     """
     total, best = 0.0, -np.inf
     for a in range(len(probability)):
@@ -61,8 +61,9 @@ def locked_best(value: np.ndarray, lanes: int, probability: np.ndarray) -> float
 
 @kernel
 def impose(form: SequenceForm, locks: LockedLanes, strategy: np.ndarray) -> None:
-    """Make a behaviour strategy one that plays the locks; free actions share what is left in
-    proportion, evenly where they had nothing.
+    """Overwrite a behaviour strategy at locked infosets with their locked probabilities.
+
+    Free actions share the rest in proportion to their probabilities, equally if all are 0.
 
     Args:
         form: The game.
@@ -82,10 +83,10 @@ def share_out(weight: np.ndarray, lanes: int, probability: np.ndarray, floor: fl
     """The strategy of a locked infoset from non-negative weights of its free actions.
 
     Args:
-        weight: float: action ``a`` at ``a * lanes``; modified in place.
+        weight: float: weight of action ``a`` at ``a * lanes``, replaced by its probability.
         lanes: Distance between consecutive actions.
-        probability: float64 (actions,): those of the lock.
-        floor: Share of what the free actions get that is uniform.
+        probability: float64 (actions,): probabilities of the lock; negative for free actions.
+        floor: Uniform share of the total probability of the free actions.
     """
     total, free = 0.0, 0
     for a in range(len(probability)):

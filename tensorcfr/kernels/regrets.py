@@ -1,4 +1,4 @@
-"""Kernels that sum the true regrets of strategies, whatever a solver keeps of them."""
+"""Kernels that sum true regrets, independently of the regrets that a local rule keeps."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def add_regrets(
     regret: np.ndarray,
     locks: LockedLanes | None,
 ) -> float:
-    """Add one iteration's counterfactual regrets of one player.
+    """Add the counterfactual regrets of one player in one iteration.
 
     Args:
         form: The game.
-        player: Whose.
-        strategy: float64 (sequences,): his part is the strategy that he played.
-        reach: float64 (sequences,): the others' reaches.
-        value: float64 (sequences,): scratch, his part is modified in place.
-        gradient: float64 (sequences,): his part is modified in place: what each sequence earns
-            per unit of own reach is added.
-        regret: float64 (sequences,): his part is modified in place.
-        locks: Locked infosets, or None: a locked action regrets nothing, and a free one
-            what the free ones are worth together.
+        player: The player.
+        strategy: float64 (sequences,): the player's strategy in this iteration.
+        reach: float64 (sequences,): own reaches of the other players.
+        value: float64 (sequences,): scratch; the player's entries are modified in place.
+        gradient: float64 (sequences,): the counterfactual payoff of each sequence of the player
+            is added in place.
+        regret: float64 (sequences,): the player's entries are modified in place.
+        locks: Locked infosets, or None; locked actions have no regret, and free actions have
+            regret against the mean of the free actions.
 
     Returns:
-        What his strategy earned.
+        The expected value of the player's strategy.
     """
     payoff_product(form, player, reach, value, payoff_scratch(form))
     for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
@@ -69,15 +69,14 @@ def add_regrets(
 def _add_free(
     strategy: np.ndarray, q: np.ndarray, lanes: int, probability: np.ndarray, regret: np.ndarray
 ) -> None:
-    """Add the regrets of the free actions of a locked infoset, against what these are worth
-    together.
+    """Add regrets of the free actions of a locked infoset, against the mean of the free actions.
 
     Args:
-        strategy: Probabilities, action ``a`` at ``a * lanes``.
-        q: Values, likewise.
+        strategy: float64: probability of action ``a`` at ``a * lanes``.
+        q: float64: counterfactual value of action ``a`` at ``a * lanes``.
         lanes: Distance between consecutive actions.
-        probability: float64 (actions,): those of the lock.
-        regret: Likewise; modified in place.
+        probability: float64 (actions,): probabilities of the lock; negative for free actions.
+        regret: float64: regret of action ``a`` at ``a * lanes``; modified in place.
     """
     share, mean = free_share(probability), 0.0
     for a in range(len(probability)):
@@ -92,14 +91,13 @@ def _add_free(
 def best_total(
     form: SequenceForm, gradient: np.ndarray, best: np.ndarray, locks: LockedLanes | None
 ) -> None:
-    """What each player's best fixed strategy earns.
+    """Total value of the best fixed strategy of each player.
 
     Args:
         form: The game.
-        gradient: float64 (sequences,): what each sequence earns per unit of own reach; modified in
-            place.
+        gradient: float64 (sequences,): summed counterfactual payoffs; modified in place.
         best: float64 (players,): modified in place.
-        locks: Locked infosets, which every strategy plays as they are locked; or None.
+        locks: Locked infosets, or None; every strategy keeps locked probabilities.
     """
     for player in range(form.player_sequences.shape[0] - 1):
         maximise(form, player, gradient, locks)

@@ -79,6 +79,11 @@ class Shapes(NamedTuple):
         """Shapes."""
         return len(self.place)
 
+    def array(self, shape: int, name: str) -> np.ndarray:
+        """An array of a shape, int64 and flat; ``name`` is one of :data:`FIELDS`."""
+        begin, size, _ = self.place[shape, FIELDS.index(name)]
+        return self.integers[begin : begin + size]
+
     @property
     def sequences(self) -> np.ndarray:
         """int64 (shapes,): sequences of each shape, the entries included."""
@@ -124,6 +129,24 @@ class ChunkedForm(NamedTuple):
     def most_sequences(self) -> int:
         """Sequences of the largest shape, its entries included; 0 without chunks."""
         return int(self.shapes.sequences.max(initial=0))
+
+
+class ChunkLocks(NamedTuple):
+    """Locked infosets of a game in chunks, those of the trunk first and then chunk by chunk."""
+
+    part: np.ndarray
+    """int64 (chunks + 2,): the trunk has the locks before ``[1]``, chunk ``c`` those from
+    ``[c + 1]`` to ``[c + 2] - 1``."""
+    bucket: np.ndarray
+    """int64 (locks,): bucket of each lock in the form of its part, ascending within a part."""
+    lane: np.ndarray
+    """int64 (locks,): lane of each lock, ascending within a bucket."""
+    offset: np.ndarray
+    """int64 (locks,): action ``a`` of a lock has the probability ``[offset + a]``."""
+    probability: np.ndarray
+    """float64: as in :class:`tensorcfr.model.arrays.LockedLanes`."""
+    most_buckets: np.ndarray
+    """int64 (1,): buckets of the form that has most."""
 
 
 def pack(forms: list[SequenceForm]) -> Shapes:

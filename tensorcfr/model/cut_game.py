@@ -30,12 +30,26 @@ class Counts(NamedTuple):
     """Nodes of the public tree."""
 
 
+class Recipe(NamedTuple):
+    """How to compile a game in chunks again."""
+
+    source: str | None
+    """Name and parameters of a built-in game; None for games of one's own."""
+    cut: bool | int | tuple[str, ...]
+    """Where it was cut, as for :func:`tensorcfr.compile_game`."""
+    limit: int
+    """Sequences that a chunk of several subtrees may have."""
+    symmetry: bool
+    """As for :func:`tensorcfr.compile_game`."""
+
+
 class CutGame(CompiledGame):
     """A game of private hands in chunks; what is over all its sequences is compiled on demand.
 
     Args:
         name: How the game was asked for.
         chunks: The game in chunks.
+        recipe: How to compile it again.
         counts: What there is of it.
         hands: Labels of each player's hands.
         utilities: float64 (some, players): all utilities that occur.
@@ -50,6 +64,7 @@ class CutGame(CompiledGame):
         chunks: ChunkedForm,
         counts: Counts,
         *,
+        recipe: Recipe,
         hands: tuple[tuple[str, ...], ...],
         utilities: np.ndarray,
         merges_hands: bool,
@@ -60,6 +75,7 @@ class CutGame(CompiledGame):
             name=name,
             chunks=chunks,
             counts=counts,
+            recipe=recipe,
             hands=hands,
             utilities=utilities,
             merges_hands=merges_hands,
@@ -71,6 +87,7 @@ class CutGame(CompiledGame):
 
     chunks: ChunkedForm
     counts: Counts
+    recipe: Recipe
     hands: tuple[tuple[str, ...], ...]
     merges_hands: bool
     _flatten: Callable[[], CompiledGame]
@@ -85,6 +102,13 @@ class CutGame(CompiledGame):
     def numbers(self) -> np.ndarray:
         """int64 (sequences,): where the sequences of :attr:`flat` lie in a solver's arrays."""
         return self._number(self.flat)
+
+    def summed(self, whole: np.ndarray) -> np.ndarray:
+        """Numbers of the flat sequences, float64 (sequences,), in a solver's arrays, float64
+        (numbers,): summed where one sequence there stands for several."""
+        found = np.bincount(self.numbers, weights=whole, minlength=self.chunks.n_numbers)
+        found[self.chunks.trunk.player_sequences[:-1]] = 0.0
+        return found
 
     @property
     def form(self) -> SequenceForm:

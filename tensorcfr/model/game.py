@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from .arrays import (
     SequenceForm,
     named_arrays,
 )
+from .chunks import ChunkedForm
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
 from .labels import EitherSpelling, InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
 
@@ -71,9 +72,12 @@ class CompiledGame:
     """The smaller game that stands for this one, if it has symmetries."""
 
     unit: float = 1.0
-    """What the payoffs in the arrays are multiples of, in the game's own unit: 1, or a power of two
-    where payoffs would be beyond what sums of floats can hold.  Whatever is shown is in the game's
-    own unit."""
+    """Factor from payoffs in the arrays to payoffs in the game's own unit: 1, or a power of two if
+    the payoffs are extreme; see :mod:`tensorcfr.compilers.units`.  Values of policies and solutions
+    are in the game's own unit."""
+
+    chunks: ClassVar[ChunkedForm | None] = None
+    """The game in chunks, if it was cut; then flat arrays are made when they are asked for."""
 
     @property
     def n_players(self) -> int:
@@ -186,7 +190,7 @@ class CompiledGame:
         return found if self.unit == 1.0 else found * self.unit
 
     def _utilities(self) -> np.ndarray:
-        """The same as multiples of :attr:`unit`."""
+        """The same in the unit of the arrays, as multiples of :attr:`unit`."""
         if self.histories is not None:
             return self.histories.utility
         assert self.public is not None

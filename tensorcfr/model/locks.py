@@ -11,6 +11,8 @@ from .._util.arguments import brief, checked
 from ..errors import suggest
 from .arguments import LOCKS, Compiled
 from .arrays import FREE, LockedLanes, SequenceForm
+from .chunks import FIELDS, ChunkedForm, ChunkLocks
+from .cut_game import CutGame
 from .game import CompiledGame
 from .policy import PROBABILITY, SUM_TOLERANCE, suggest_label
 
@@ -130,6 +132,60 @@ def locked_lanes(form: SequenceForm, probabilities: np.ndarray) -> LockedLanes:
         offset=ends[:-1].astype(np.int64),
         probability=np.concatenate([part.ravel() for part in rows]),
     )
+
+
+def chunk_locks(game: CutGame, locks: Locks) -> ChunkLocks | None:
+    """Locks of a game in chunks as kernels take them; None without any.
+
+    Raises:
+        ValueError: Infosets that the game takes for one are locked differently.
+    """
+    if not locks:
+        return None
+    whole, form = locks.probabilities(), game.chunks
+    found = np.full(form.n_numbers, FREE)
+    found[game.numbers] = whole
+    if not np.array_equal(found[game.numbers], whole):
+        raise ValueError(
+            f"the locks tell infosets apart that {game.name} has merged: compile it with "
+            "symmetry=False"
+        )
+    locked = np.flatnonzero(found != FREE)
+    # The trunk is part 0, and chunk c part c + 1.
+    parts = np.searchsorted(form.first[:-1], locked, side="right")
+    begin, rows = np.append(0, form.first[:-1]), []
+    for part in np.unique(parts).tolist():
+        sequence, actions, lanes = _buckets(form, part)
+        own = locked[parts == part] - begin[part]
+        bucket = np.searchsorted(sequence, own, side="right") - 1
+        lane = (own - sequence[bucket]) % lanes[bucket]
+        for b, at in np.unique(np.stack([bucket, lane]), axis=1).T.tolist():
+            first = begin[part] + sequence[b] + at
+            rows.append((part, b, at, found[first + lanes[b] * np.arange(actions[b])]))
+    part_of, bucket_of, lane_of, row_of = zip(*rows, strict=True)
+    ends = np.cumsum([0, *map(len, row_of)])
+    return ChunkLocks(
+        part=np.searchsorted(part_of, np.arange(form.n_chunks + 2)),
+        bucket=np.array(bucket_of),
+        lane=np.array(lane_of),
+        offset=ends[:-1],
+        probability=np.concatenate(row_of),
+        most_buckets=np.array([_most_buckets(form)]),
+    )
+
+
+def _most_buckets(form: ChunkedForm) -> int:
+    """Buckets of the trunk, or of the shape that has most."""
+    sizes = form.shapes.place[:, FIELDS.index("bucket_lanes"), 1]
+    return max(len(form.trunk.bucket_lanes), int(sizes.max(initial=0)))
+
+
+def _buckets(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
+    """First sequence, actions and lanes of every bucket of the trunk, part 0, or of a chunk."""
+    names = ("bucket_sequence", "bucket_actions", "bucket_lanes")
+    if part == 0:
+        return tuple(getattr(form.trunk, name) for name in names)
+    return tuple(form.shapes.array(int(form.shape[part - 1]), name) for name in names)
 
 
 def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Pictures; the extra ``tensorcfr[plot]``.
+"""Pictures of solves and strategies; the extra ``tensorcfr[plot]``.
 
 :func:`convergence` draws single solves, :func:`sweep_curves` a sweep, :func:`kuhn_stages` and
 :func:`strategy_chart` strategies, :func:`draw` the tree of a small game.  All return the figure and

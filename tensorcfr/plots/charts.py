@@ -1,4 +1,4 @@
-"""Strategies as pictures: Kuhn's four decisions, and hands by actions at any public node."""
+"""Draw strategies: the four decisions of Kuhn poker, and hands by actions at a public node."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NEVER = 5e-4
-"""Own reach below which an infoset counts as one that the player's own strategy avoids."""
+"""Own reach below which the player's own strategy counts as avoiding an infoset."""
 
 FEW_CARDS = 6
-"""Up to so many cards there is room to write "<.01" below a bar."""
+"""Largest number of cards for which "<.01" fits below a bar."""
 
 MOST_OF_KUHN = 10_000
 """Infosets of a game that is compared with Kuhn poker, at most."""
@@ -56,9 +56,9 @@ def kuhn_stages(
 ) -> Figure:
     """The four decisions of two-player Kuhn poker: the probability of betting, by card.
 
-    With three cards the equilibria are known (H. W. Kuhn, "A simplified two-person poker", 1950)
-    and drawn in: player 1 has one, player 0 a family with ``alpha`` between 0 and 1/3, the
-    probability of opening with a bet on the jack.
+    For three cards the picture shows all equilibria (H. W. Kuhn, "A simplified two-person poker",
+    1950): one strategy of player 1, and a family of strategies of player 0.  The parameter of the
+    family is ``alpha`` between 0 and 1/3, the probability of opening with a bet on the jack.
 
     Args:
         solution: A solution or a policy of two-player Kuhn poker, any deck.
@@ -66,7 +66,7 @@ def kuhn_stages(
         ax: Four axes of a figure of yours to draw in, one per decision; without caption.
 
     Returns:
-        The figure; nothing is shown.
+        The figure, not shown.
 
     Raises:
         ValueError: It is another game, there are not four axes, or the ending of ``path`` is no
@@ -125,7 +125,7 @@ _SMALL: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 8.0, "color":
 
 
 def _percent(probability: float) -> str:
-    """Two decimals; what is not quite 0 or 1 does not pass for it."""
+    """Two decimals; a number near 0 or 1 is not rounded to it."""
     if 0 < probability < 0.005:
         return "<.01"
     if 0.995 <= probability < 1 - 1e-9:
@@ -134,7 +134,7 @@ def _percent(probability: float) -> str:
 
 
 def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
-    """The equilibrium with a given ``alpha``: the probability of betting on J, Q, K, by stage."""
+    """The equilibrium of a given ``alpha``: probabilities of betting with J, Q, K, by stage."""
     third = 1 / 3
     return {
         START: (alpha, 0.0, 3 * alpha),
@@ -145,7 +145,7 @@ def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
 
 
 def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
-    """All equilibria as brackets, and the member of the family nearest to a strategy."""
+    """Draw all equilibria as brackets, and the equilibrium nearest to a strategy as diamonds."""
     least, most = _family(0.0)[stage], _family(1 / 3)[stage]
     member = _family(min(max(alpha, 0.0), 1 / 3))[stage]
     half = width / 2 + 0.06
@@ -160,7 +160,7 @@ def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
 
 
 def _explain(figure: Figure, bars: Artist) -> None:
-    """What the signs mean."""
+    """Draw the legend."""
     from matplotlib.lines import Line2D
 
     alpha = "\N{GREEK SMALL LETTER ALPHA}"
@@ -190,11 +190,11 @@ def strategy_chart(
     path: str | Path | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Hands by actions at a public node, as a heat map with numbers.
+    """Draw hands by actions at a public node, as a heat map with numbers.
 
-    Beside each hand stands the player's own reach: how probable the player's own strategy makes
-    it to come here with that hand.  Where it is 0, what the strategy says was never used; these
-    rows are grey.
+    The number to the right of each hand is the player's own reach: the probability that the
+    player's own strategy leads to the node with this hand.  Rows of reach 0 are grey, because the
+    player never uses their probabilities.
 
     Args:
         solution: A solution or a policy.
@@ -204,11 +204,11 @@ def strategy_chart(
         ax: Axes of a figure of yours to draw in; without caption.
 
     Returns:
-        The figure; nothing is shown.
+        The figure, not shown.
 
     Raises:
-        ValueError: There is no such node, or the ending of ``path`` is no picture format.
-        MissingExtraError: Matplotlib is missing; says what installs it.
+        ValueError: The node does not exist, or the suffix of ``path`` is no picture format.
+        MissingExtraError: Matplotlib is not installed; names the extra.
     """
     if path is not None:
         check_format(path)
@@ -220,7 +220,7 @@ def strategy_chart(
 
 
 def _own_reach(policy: Policy) -> np.ndarray:
-    """float64 (infosets,): how probable each owner's own strategy makes it to come there."""
+    """Own reach of each infoset under its player's strategy, float64 (infosets,)."""
     form = policy.game.form
     reach = np.empty(policy.game.n_sequences)
     realization_plan(form, policy.probabilities, reach)
@@ -235,7 +235,7 @@ def _heat_map(
     path: str | Path | None,
     given: Axes | None,
 ) -> Figure:
-    """Rows are hands, columns actions; darker is more probable."""
+    """Draw a table of hands (rows) by actions (columns); darker cells are more probable."""
     hands, actions = table.shape
     longest = max(map(len, node.actions))
     cell = max(0.62, 0.085 * longest)
@@ -286,7 +286,7 @@ def _heat_map(
 
 
 def _caption(solution: Solution | Policy) -> str:
-    """Whose strategy it is, and how good."""
+    """Origin and exploitability of a strategy."""
     if isinstance(solution, Policy):
         return f"{solution.game.name}."
     return (

@@ -1,4 +1,4 @@
-"""The curves of single solves."""
+"""Draw convergence curves of single solves."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ def convergence(
     path: str | Path | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Exploitability against effort, both on log scales, one line per solution.
+    """Draw exploitability against effort, both on log scales, one line for each solution.
 
-    Exploitability is ``nash_conv / players``, in the game's own unit.  Checkpoints at which it
-    or the effort is 0 have no place on a log scale and are left out; the title names a solution
-    that has no others.
+    Exploitability is ``nash_conv / players``, in the game's own unit.  A log scale has no 0, so
+    checkpoints with exploitability 0 or effort 0 are omitted.  The title names solutions without
+    any other checkpoint.
 
     Args:
-        solutions: What to compare; usually one game solved by several algorithms.
+        solutions: Solutions to compare; usually of one game by several algorithms.
         x: The effort: iterations, nodes touched, decision nodes among them, or seconds.
-        path: File to write the picture to; its ending says the format.
-        ax: Axes to draw on; by default a figure of its own.
+        path: File for the picture; its suffix gives the format.
+        ax: Axes to draw on; by default those of a new figure.
 
     Returns:
-        The figure; nothing is shown.
+        The figure, not shown.
 
     Raises:
-        ValueError: There is no solution, one without a trace, no such ``x``, or the ending of
+        ValueError: ``solutions`` is empty or one has no trace, ``x`` is unknown, or the suffix of
             ``path`` is no picture format.
-        MissingExtraError: Matplotlib is missing; says what installs it.
+        MissingExtraError: Matplotlib is not installed; names the extra.
     """
     solutions = list(solutions)
     if x not in X_AXES:
@@ -100,7 +100,7 @@ def convergence(
 
 
 def _names(solutions: Sequence[Solution]) -> list[str]:
-    """The algorithm and what was changed in it; the game too where there are several."""
+    """A name for each solution: algorithm and changed options, with the game if games differ."""
     names = [_name(solution.algorithm) for solution in solutions]
     if len({solution.game.name for solution in solutions}) == 1:
         return names
@@ -108,7 +108,7 @@ def _names(solutions: Sequence[Solution]) -> list[str]:
 
 
 def _name(algorithm: Record) -> str:
-    """``dcfr (alpha=2, simultaneous)``: the name, and where it departs from the published one."""
+    """``dcfr (alpha=2, simultaneous)``: the name, and options that differ from the published."""
     published = ALGORITHMS.get(algorithm.name)
     if published is None or not algorithm.options:
         return str(algorithm)
@@ -120,7 +120,7 @@ def _name(algorithm: Record) -> str:
 
 
 def _dress(ax: Axes, solutions: Sequence[Solution], x_label: str, without: Sequence[str]) -> None:
-    """Title, axis labels with definition and unit, a light grid."""
+    """Add title, grid and axis labels with definition and unit."""
     title = ", ".join(dict.fromkeys(solution.game.name for solution in solutions))
     if without:
         title += f"\n(not drawn, nothing above 0 for the log scales: {'; '.join(without)})"

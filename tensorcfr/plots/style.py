@@ -1,6 +1,6 @@
-"""What all pictures share: colours, line styles, names at the ends of lines, the file format.
+"""Common parts of all pictures: colours, line styles, names at the ends of lines, file formats.
 
-Matplotlib is imported inside the functions, and without pyplot: no window, no global state.
+Functions import matplotlib when called, without pyplot: no window opens, no global state changes.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
 Effort = Literal["iterations", "nodes", "decision_nodes", "seconds"]
-"""What can be on the x axis."""
+"""Quantities for the x axis."""
 X_AXES = {
     "iterations": ("iteration", "iterations (each updates every player once)"),
     "nodes": ("nodes_touched", "nodes touched (histories visited)"),
     "decision_nodes": ("decision_nodes_touched", "decision nodes touched"),
     "seconds": ("seconds", "time spent iterating, evaluations not charged (seconds)"),
 }
-"""For each, the field of a trace point or row, and the axis label."""
+"""Field of a trace point or row, and axis label, by effort."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""The palette of M. Okabe and K. Ito, 'Color universal design', 2008: told apart by everybody
-(its yellow left out, which white paper swallows)."""
+"""The palette of M. Okabe and K. Ito, 'Color universal design', 2008, which colour-blind people can
+tell apart; without its yellow, which is pale on white paper."""
 
 DASHES: Sequence[Any] = (
     "solid",
@@ -47,10 +47,10 @@ LABEL_SIZE = 9.0
 """Font size of the names at the line ends, in points."""
 
 LABEL_X = 1.04
-"""Where the names begin, in widths of the axes: room for a leader where one had to move."""
+"""Left edge of the names, in widths of the axes; leaves room for a leader to a moved name."""
 
 LINE_SPACING = 1.15
-"""Room that a name takes, in heights of its letters."""
+"""Height of a line of a name, in heights of its letters."""
 
 
 CAPTION_SIZE = 7.0
@@ -60,11 +60,11 @@ CAPTION_COLUMNS = 17.5
 """Characters of the caption per inch of the figure."""
 
 End = tuple[str, str, float, float]
-"""Where a line ends: its name, its colour, x and y."""
+"""End of a line: name, colour, x and y."""
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """Colour and dashes of a line; 49 differ."""
+    """Colour and dashes of a line; 49 combinations."""
     turn, colour = divmod(index, len(COLOURS))
     return {
         "color": COLOURS[colour],
@@ -74,11 +74,11 @@ def line_style(index: int) -> dict[str, Any]:
 
 
 def check_format(path: str | Path) -> None:
-    """Make sure that a picture can be written, before the work that it would show.
+    """Check the format of a picture before the work that it shows.
 
     Raises:
-        ValueError: The ending is no picture format.
-        MissingExtraError: Matplotlib is missing; says what installs it.
+        ValueError: The suffix of the path is no picture format.
+        MissingExtraError: Matplotlib is not installed; names the extra.
     """
     try:
         from matplotlib.backend_bases import FigureCanvasBase
@@ -93,7 +93,11 @@ def check_format(path: str | Path) -> None:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure that belongs to nobody, its size in inches."""
+    """A figure without a window; its size is in inches.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed; names the extra.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -112,25 +116,25 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def metric(players: set[int]) -> str:
-    """The label of an axis that shows exploitability: its definition and its unit."""
+    """Label of an exploitability axis, with definition and unit."""
     divisor = f"{min(players)} players" if len(players) == 1 else "players"
     return f"exploitability = nash_conv / {divisor}\n(units of utility)"
 
 
 def light_grid(ax: Axes) -> None:
-    """A grid that does not shout, and no box."""
+    """Draw a light grid, and no box."""
     ax.grid(visible=True, which="major", color="#dddddd", linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def caption(figure: Figure, text: str) -> None:
-    """Small print below the picture, wrapped to its width."""
+    """Write small text below the picture, wrapped to its width."""
     lines = textwrap.wrap(text, int(CAPTION_COLUMNS * figure.get_figwidth()))
     figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=CAPTION_SIZE, color="#444444")
 
 
 def name_lines(ends: Mapping[Axes, Sequence[End]]) -> None:
-    """Write each name right of its axes, level with its line's end or as near as there is room."""
+    """Write each name to the right of its axes, as near to the height of its line's end as fits."""
     from matplotlib.text import Text
 
     labels = {ax: [_label(ax, end) for end in own] for ax, own in ends.items() if own}
@@ -138,7 +142,7 @@ def name_lines(ends: Mapping[Axes, Sequence[End]]) -> None:
         return
     figure = next(iter(labels)).get_figure(root=True)
     assert figure is not None
-    # Sizes are known only when the layout is, and the layout makes room for the names.
+    # Sizes are known only after the layout, and the layout must make room for the names.
     figure.draw_without_rendering()
     for ax, own in labels.items():
         height = ax.get_window_extent().height
@@ -148,7 +152,7 @@ def name_lines(ends: Mapping[Axes, Sequence[End]]) -> None:
 
 
 def _label(ax: Axes, end: End) -> Annotation:
-    """A name beside the axes, with a line that leads to the end it belongs to."""
+    """A name next to the axes, with a leader to the end of its line."""
     name, colour, end_x, end_y = end
     return ax.annotate(
         name,
@@ -161,7 +165,7 @@ def _label(ax: Axes, end: End) -> Annotation:
         annotation_clip=False,
         arrowprops={
             "arrowstyle": "-",
-            # Grey: in the line's own colour it would seem to go on.
+            # Grey, because a leader in the colour of the line would look like its continuation.
             "color": "#b0b0b0",
             "linewidth": 0.7,
             "relpos": (0.0, 0.5),
@@ -172,21 +176,21 @@ def _label(ax: Axes, end: End) -> Annotation:
 
 
 def fix_scales(ax: Axes, right: float) -> None:
-    """No scaling from here, or the names would leave their places; no margin on their side."""
+    """Fix the limits, so that names keep their heights; no margin on the right."""
     ax.set_xlim(ax.get_xlim()[0], right)
     ax.set_ylim(ax.get_ylim())
 
 
 def _height_in_axes(ax: Axes, y: float) -> float:
-    """Where a value stands between the lower (0) and the upper (1) edge of the axes."""
+    """Height of a value in the axes: 0 at the lower edge, 1 at the upper edge."""
     return float(ax.transAxes.inverted().transform(ax.transData.transform((1.0, y)))[1])
 
 
 def spread(wanted: Sequence[float], rooms: Sequence[float]) -> list[float]:
-    """Places between 0 and 1 as near to those wanted as the room around each allows.
+    """Places between 0 and 1 that leave room for each name and are near the wanted places.
 
-    The least sum of squared moves, by pooling adjacent violators; neighbours keep half of each
-    one's room between them.
+    Minimises the sum of squared moves by pooling adjacent violators.  The distance between two
+    neighbours is at least half the sum of their rooms.
     """
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     offsets = [0.0]
@@ -208,6 +212,6 @@ def spread(wanted: Sequence[float], rooms: Sequence[float]) -> list[float]:
 
 
 def darker(colour: str) -> str:
-    """The colour at two thirds of its light: thin letters need more contrast than lines."""
+    """The colour at two thirds of its brightness: thin letters need more contrast than lines."""
     channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{channel * 2 // 3:02x}" for channel in channels)

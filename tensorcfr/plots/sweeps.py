@@ -1,4 +1,4 @@
-"""The curves of a sweep: a panel per game and effort, a line per algorithm."""
+"""Draw the curves of a sweep: a panel for each game and effort, a line for each algorithm."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANEL_SIZE = (5.4, 3.5)
-"""Inches of one panel, the names beside it included."""
+"""Size of a panel with its names, in inches."""
 
 LONG_NAME = 16
-"""Characters of a name from which it is written in several lines."""
+"""Longest name that is written in one line, in characters."""
 
 TITLE_PAD = 15.0
-"""Points between a panel and its title: room for the mark of an exact solution."""
+"""Points between a panel and its title, which leave room for the mark of an exact solution."""
 
 EXACT = Status.EXACT.name.lower()
-"""``Row.status`` of an exact solution, which is a time and no curve."""
+"""``Row.status`` of an exact solution, which has a time but no curve."""
 
 
 class _Curve(NamedTuple):
@@ -60,26 +60,26 @@ def sweep_curves(
     title: str | None = None,
     path: str | Path | None = None,
 ) -> Figure:
-    """Exploitability against effort, both on log scales: a row per game, a column per effort.
+    """Draw exploitability against effort on log scales: a row per game, a column per effort.
 
-    Several seeds are drawn as their median and a band from the smallest to the largest, at the
-    iterations at which all were evaluated, and at their ends.  An exact solution is an upright
-    line at the seconds that it took.
+    Several seeds are drawn as their median with a band from the smallest to the largest, at
+    iterations with a checkpoint in every seed, and at their ends.  An exact solution is a
+    vertical line at its seconds.
 
     Args:
-        sweep: A table that :func:`tensorcfr.sweep.sweep` wrote, or its rows.
+        sweep: A table of :func:`tensorcfr.sweep.sweep`, or its rows.
         x: The efforts: iterations, nodes touched, decision nodes among them, seconds.
-        title: What stands above; by default the games, each above its panels.
-        path: File to write the picture to; its ending says the format.
+        title: Title of the picture; each row of panels has the name of its game in any case.
+        path: File for the picture; its suffix gives the format.
 
     Returns:
-        The figure; nothing is shown.
+        The figure, not shown.
 
     Raises:
-        ValueError: There is no row or no such ``x``; the rows do not say it, as those of an
-            earlier version do not say decision nodes; or the ending of ``path`` is no picture
+        ValueError: ``sweep`` has no rows, ``x`` is unknown, the rows lack the effort (tables of
+            earlier versions have no decision nodes), or the suffix of ``path`` is no picture
             format.
-        MissingExtraError: Matplotlib is missing; says what installs it.
+        MissingExtraError: Matplotlib is not installed; names the extra.
     """
     for name in x:
         if name not in X_AXES:
@@ -90,10 +90,10 @@ def sweep_curves(
     if not rows or not x:
         raise ValueError("there is nothing to draw" if x else "there is no x axis")
     for name in x:
-        untold = next((row for row in rows if getattr(row, X_AXES[name][0]) is None), None)
-        if untold:
+        lacking = next((row for row in rows if getattr(row, X_AXES[name][0]) is None), None)
+        if lacking:
             raise ValueError(
-                f"{untold.game} by {untold.algorithm} was swept by a version that did not note its "
+                f"{lacking.game} by {lacking.algorithm} was swept by a version without "
                 f"{X_AXES[name][1]}: remove its rows, and sweep it again"
             )
     by_line = curves(rows)
@@ -123,7 +123,7 @@ def sweep_curves(
 def _draw(
     ax: Axes, lines: dict[str, list[list[Row]]], effort: str, styles: dict[str, dict[str, object]]
 ) -> list[End]:
-    """The lines of a game against one effort; returns where they end."""
+    """Draw the lines of a game against one effort; returns their ends."""
     ends: list[End] = []
     right = 0.0
     attribute = X_AXES[effort][0]
@@ -154,9 +154,9 @@ def _draw(
 
 
 def _curve(seeds: Sequence[Sequence[Row]], attribute: str) -> _Curve:
-    """Median effort and exploitability where every seed has a checkpoint, and at the ends.
+    """Median effort and exploitability at common checkpoints of all seeds, and at their ends.
 
-    What is 0 has no place on a log scale.
+    Omits points with effort or exploitability 0, which a log scale cannot show.
     """
     by_iteration = [{row.iteration: row for row in own} for own in seeds]
     common = set(by_iteration[0]).intersection(*by_iteration[1:])
@@ -178,14 +178,14 @@ def _curve(seeds: Sequence[Sequence[Row]], attribute: str) -> _Curve:
 
 
 def _wrapped(name: str) -> str:
-    """A long name in several lines: it stands beside the axes, whose room it takes."""
+    """A long name in several lines, because names next to the axes make the axes narrower."""
     if len(name) <= LONG_NAME:
         return name
     return name.replace("(", "\n(", 1).replace(", ", ",\n ")
 
 
 def _mark_exact(ax: Axes, name: str, colour: str, seconds: float) -> float:
-    """An upright line at the time of an exact solution; returns where it stands."""
+    """Draw a vertical line at the seconds of an exact solution; returns the seconds."""
     ax.axvline(seconds, color=colour, linewidth=1.2, linestyle=(0, (1.2, 1.2)))
     # Above the axes: inside, it would hide the curves.
     ax.annotate(
@@ -204,7 +204,7 @@ def _mark_exact(ax: Axes, name: str, colour: str, seconds: float) -> float:
 
 
 def _caption(rows: Sequence[Row], by_line: dict[tuple[str, str], list[list[Row]]]) -> str:
-    """What is drawn, of what, measured where."""
+    """Definitions, budget, machine, versions and dates of the drawn rows."""
 
     def all_of(attribute: str) -> str:
         return "; ".join(dict.fromkeys(getattr(row, attribute) for row in rows))

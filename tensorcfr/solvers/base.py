@@ -11,6 +11,7 @@ import numpy as np
 
 from ..algorithms import Record, find_algorithm
 from ..evaluation.metrics import Evaluation
+from ..invariants.strategies import wrong_state
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
@@ -93,6 +94,61 @@ class IterativeSolver(ABC):
             ValueError: An array has another shape or dtype than this game and algorithm have, or
                 holds a value that is not finite; names the array.
         """
+
+    @classmethod
+    def wrong_state(
+        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
+    ) -> str | None:
+        """What is wrong with a restored state, or nothing."""
+        return wrong_state(form_for(game, algorithm, locks), state)
+
+    policy_is_in_state: ClassVar[bool] = False
+    """Whether the average policy follows from the state, by :meth:`policy_of`, so that files need
+    not keep both."""
+
+    @classmethod
+    def policy_of(cls, game: CompiledGame, state: Any, locks: Locks | None = None) -> Policy:
+        """The average policy of a state, where :attr:`policy_is_in_state`."""
+        raise NotImplementedError
+
+    @classmethod
+    def whole_regrets(
+        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
+    ) -> np.ndarray:
+        """The cumulative regrets of a state, float64 (sequences of the game,); where one infoset
+        of the state stands for several, each has its share."""
+        form = form_for(game, algorithm, locks)
+        regret = np.asarray(state.regret, dtype=np.float64)
+        if form is not game.form:
+            assert game.merged is not None
+            counted = np.bincount(game.merged.sequence, minlength=len(regret))
+            regret = regret / np.maximum(counted, 1)
+        return game.unmerged(regret, form)
+
+    @classmethod
+    def begin(
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        regret: np.ndarray,
+        strategy: np.ndarray,
+        *,
+        precision: str,
+        locks: Locks,
+    ) -> Any:
+        """The state before the first iteration that has given regrets, and no average yet.
+
+        Args:
+            game: The game.
+            algorithm: The algorithm.
+            regret: float64: cumulative regrets; see :func:`tensorcfr.solvers.warm_start.warm_state`
+                for the sequences that they are over.
+            strategy: float64, likewise: what is played first.  Algorithms whose strategies are made
+                from the regrets alone may not need it.
+            precision: Of the arrays.
+            locks: Locked infosets.
+        """
+        raise ValueError(f"{algorithm.name} takes no warm start")
 
     @classmethod
     @abstractmethod

@@ -15,13 +15,15 @@ from .._util.memory import free_memory
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation
+from ..invariants.reader import first_true
+from ..invariants.strategies import SUM_TOLERANCE
 from ..kernels import chunks as kernels
 from ..kernels.chunks import ChunkScratch, Kept, TrunkScratch, Turn
 from ..kernels.local_rule import LocalRule
-from ..model.chunks import ALIGNMENT, ChunkedForm
+from ..model.chunks import ALIGNMENT, ChunkedForm, ChunkLocks
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
-from ..model.locks import Locks, LocksLike, locks_for
+from ..model.locks import Locks, LocksLike, chunk_locks, locks_for
 from ..model.policy import Policy
 from .base import IterativeSolver
 
@@ -62,7 +64,7 @@ class ChunkedSolver(IterativeSolver):
         game: A game that was compiled with ``cut``.
         algorithm: A name or a record; see :mod:`tensorcfr.algorithms`.
         precision: In which floats the arrays are kept, ``"float64"`` or ``"float32"``.
-        locks: Must be empty; games in chunks take no locks.
+        locks: Infosets whose probabilities are given; see :class:`tensorcfr.Solver`.
         threads: Threads that work on chunks; the result has the same bits for any number.
         state: Arrays to go on from, after ``iteration`` iterations; copied.
         iteration: Iterations that ``state`` has behind it.
@@ -77,6 +79,7 @@ class ChunkedSolver(IterativeSolver):
     records = Algorithm
     games = CutGame
     game: CutGame
+    policy_is_in_state = True
 
     def __init__(
         self,
@@ -93,8 +96,6 @@ class ChunkedSolver(IterativeSolver):
         if not isinstance(game, CutGame):
             raise TypeError(f"{game!r} is not cut: compile_game(..., cut=True) cuts a game")
         record: Algorithm = self._checked(game, algorithm)
-        if locks:
-            raise ValueError(f"{game.name} is cut into chunks: only a whole game takes locks")
         if record.rule.exponential and game.merges_hands:
             raise ValueError(
                 f"{record.name} minds the size of regrets: compile {game.name} with symmetry=False"
@@ -107,13 +108,15 @@ class ChunkedSolver(IterativeSolver):
         if (needed := bytes_needed(game.chunks, record, precision, threads)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
         self.game = game
+        self.locks = locks_for(game, locks)
+        self._locks = chunk_locks(game, self.locks)
         self.algorithm = record
         self.iteration = iteration
         dtype = np.dtype(precision)
         if state is None:
-            self._state = _first_state(game.chunks, record.rule, dtype)
+            self._state = _first_state(game.chunks, record.rule, dtype, self._locks)
         else:
-            self._state = self.restore(game, record, self.kept(state))
+            self._state = self.restore(game, record, self.kept(state), self.locks)
             dtype = self._state.regret.dtype
         self.precision = str(dtype)
         state = self._state
@@ -130,11 +133,6 @@ class ChunkedSolver(IterativeSolver):
             1 if threads == 1 else threads * PARTS_PER_THREAD, max(game.chunks.n_chunks, 1)
         )
         self._warm_up()
-
-    @cached_property
-    def locks(self) -> Locks:  # type: ignore[override]
-        """None; makes the flat game."""
-        return locks_for(self.game.flat, None)
 
     @property
     def state(self) -> ChunkedState:  # noqa: D102
@@ -235,9 +233,10 @@ class ChunkedSolver(IterativeSolver):
     def _pass(self, row: np.ndarray, turn: Turn) -> None:
         """One pass: down the trunk, through all chunks, up the trunk."""
         game, rule, kept, trunk = self.game.chunks, self.algorithm.rule, self._kept, self._trunk
+        locks = self._locks
         self._stages(
             lambda stage, part, parts, scratch: kernels.run_pass(
-                game, stage, part, parts, rule, row, turn, kept, trunk, scratch
+                game, stage, part, parts, rule, row, turn, kept, trunk, scratch, locks
             )
         )
 
@@ -272,8 +271,6 @@ class ChunkedSolver(IterativeSolver):
 
     @classmethod
     def kept(cls, state: ChunkedState) -> Mapping[str, np.ndarray]:  # noqa: D102
-        if not isinstance(state, ChunkedState):
-            raise ValueError("the state is that of a whole game; a game in chunks begins anew")
         return state._asdict()
 
     @classmethod
@@ -285,9 +282,10 @@ class ChunkedSolver(IterativeSolver):
         locks: Locks | None = None,
     ) -> ChunkedState:
         assert isinstance(game, CutGame)
+        locked = chunk_locks(game, locks_for(game, locks))
         single = kept["regret"].dtype == np.float32
         dtype = np.dtype(np.float32 if single else np.float64)
-        state = _first_state(game.chunks, algorithm.rule, dtype)
+        state = _first_state(game.chunks, algorithm.rule, dtype, locked)
         for name, own in state._asdict().items():
             array = kept[name]
             if array.shape != own.shape or array.dtype != own.dtype:
@@ -301,11 +299,74 @@ class ChunkedSolver(IterativeSolver):
         return state
 
     @classmethod
+    def wrong_state(  # noqa: D102
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        state: ChunkedState,
+        locks: Locks | None = None,
+    ) -> str | None:
+        assert isinstance(game, CutGame)
+        if (at := first_true(~(state.cumulative >= 0.0))) is not None:
+            return f"cumulative[{at}] is {state.cumulative[at]}"
+        if state.strategy.size:
+            locked, found = chunk_locks(game, locks_for(game, locks)), np.ones_like(state.strategy)
+            kernels.all_strategies(game.chunks, state.strategy, 0.0, found, locked)
+            # What belongs to no infoset means nothing.
+            found[state.strategy == 0.0] = 0.0
+            wrong = ~(np.abs(found - state.strategy) <= SUM_TOLERANCE[str(found.dtype)])
+            if (at := first_true(wrong & (found != 1.0))) is not None:
+                return f"strategy[{at}] is {state.strategy[at]}, not {found[at]}"
+        if not 0.0 <= state.floor[0] <= 1.0:
+            return f"floor is {state.floor[0]}"
+        return None
+
+    @classmethod
+    def policy_of(  # noqa: D102
+        cls, game: CompiledGame, state: ChunkedState, locks: Locks | None = None
+    ) -> Policy:
+        assert isinstance(game, CutGame)
+        return _AveragePolicy(game, state.cumulative, chunk_locks(game, locks_for(game, locks)))
+
+    @classmethod
+    def whole_regrets(  # noqa: D102
+        cls, game: CompiledGame, algorithm: Any, state: ChunkedState, locks: Locks | None = None
+    ) -> np.ndarray:
+        assert isinstance(game, CutGame)
+        # One that stands for several has the sum of their regrets.
+        counted = np.bincount(game.numbers, minlength=len(state.regret))
+        regret = state.regret / np.maximum(counted, 1)
+        regret[game.chunks.trunk.player_sequences[:-1]] = 0.0
+        return regret[game.numbers]
+
+    @classmethod
+    def begin(  # noqa: D102
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        regret: np.ndarray,
+        strategy: np.ndarray,
+        *,
+        precision: str,
+        locks: Locks,
+    ) -> ChunkedState:
+        assert isinstance(game, CutGame)
+        state = _first_state(
+            game.chunks, algorithm.rule, np.dtype(precision), chunk_locks(game, locks)
+        )
+        state.regret[:] = game.summed(regret)
+        if state.strategy.size:
+            locked, found = chunk_locks(game, locks), game.summed(strategy)
+            kernels.all_strategies(game.chunks, found, 0.0, state.strategy, locked)
+        return state
+
+    @classmethod
     def last_probabilities(  # noqa: D102
         cls, game: CompiledGame, algorithm: Any, state: ChunkedState, locks: Locks | None = None
     ) -> np.ndarray:
         assert isinstance(game, CutGame)
-        return flat_strategies(game, *_current(algorithm.rule, state))
+        locked = chunk_locks(game, locks_for(game, locks))
+        return flat_strategies(game, *_current(algorithm.rule, state), locked)
 
     @classmethod
     def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
@@ -323,11 +384,11 @@ class ChunkedSolver(IterativeSolver):
 
     def _judge(self, weight: np.ndarray, floor: float) -> Evaluation:
         """Values and best-response values of the strategies that some weights make."""
-        game, trunk = self.game.chunks, self._trunk
+        game, trunk, locks = self.game.chunks, self._trunk, self._locks
         expected, best = np.zeros((game.n_chunks + 1, 2)), np.empty(2)
         self._stages(
             lambda stage, part, parts, scratch: kernels.judge(
-                game, stage, part, parts, weight, floor, trunk, scratch, expected, best
+                game, stage, part, parts, weight, floor, trunk, scratch, expected, best, locks
             )
         )
         values = tuple(sum(own) for own in expected.T.tolist())
@@ -335,11 +396,11 @@ class ChunkedSolver(IterativeSolver):
 
     def average_probabilities(self) -> np.ndarray:
         """The average strategy over the flat game, which is made; float64 (sequences,)."""
-        return flat_strategies(self.game, self._state.cumulative, 0.0)
+        return flat_strategies(self.game, self._state.cumulative, 0.0, self._locks)
 
     def average_policy(self) -> Policy:
         """The average strategy; the flat game is made when it is first looked at."""
-        policy = _AveragePolicy(self.game, self._state.cumulative)
+        policy = _AveragePolicy(self.game, self._state.cumulative, self._locks)
         self._lent.append(ref(policy))
         return policy
 
@@ -350,16 +411,17 @@ class _AveragePolicy(Policy):
     A solver calls :meth:`settle` before it changes the array.
     """
 
-    def __init__(self, game: CutGame, cumulative: np.ndarray) -> None:
+    def __init__(self, game: CutGame, cumulative: np.ndarray, locks: ChunkLocks | None) -> None:
         self.game = game
         self._cumulative: np.ndarray | None = cumulative
+        self._locks = locks
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
         """float64 (sequences,)."""
         assert isinstance(self.game, CutGame)
         assert self._cumulative is not None
-        found = flat_strategies(self.game, self._cumulative, 0.0)
+        found = flat_strategies(self.game, self._cumulative, 0.0, self._locks)
         found.flags.writeable = False
         self._cumulative = None
         return found
@@ -369,11 +431,13 @@ class _AveragePolicy(Policy):
         assert self.probabilities is not None
 
 
-def flat_strategies(game: CutGame, weight: np.ndarray, floor: float) -> np.ndarray:
+def flat_strategies(
+    game: CutGame, weight: np.ndarray, floor: float, locks: ChunkLocks | None
+) -> np.ndarray:
     """The strategies that some weights make over the flat game, which is made; float64
     (sequences,)."""
     found = np.empty(game.chunks.n_numbers)
-    kernels.all_strategies(game.chunks, weight, floor, found)
+    kernels.all_strategies(game.chunks, weight, floor, found, locks)
     return found[game.numbers]
 
 
@@ -406,13 +470,15 @@ def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
     return room[begin : begin + size].view(dtype).reshape(shape)
 
 
-def _first_state(game: ChunkedForm, rule: LocalRule, dtype: np.dtype) -> ChunkedState:
+def _first_state(
+    game: ChunkedForm, rule: LocalRule, dtype: np.dtype, locks: ChunkLocks | None
+) -> ChunkedState:
     """No regrets, no average, uniform strategies."""
     numbers = game.n_numbers
     regret = aligned(numbers, dtype)
     strategy = aligned(0 if rule.matches_regret else numbers, dtype)
     if not rule.matches_regret:
-        kernels.all_strategies(game, regret, 0.0, strategy)
+        kernels.all_strategies(game, regret, 0.0, strategy, locks)
     return ChunkedState(
         regret=regret,
         cumulative=aligned(numbers, dtype),

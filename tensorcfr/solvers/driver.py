@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Annotated, cast
+from pathlib import Path
+from typing import Annotated, Any, cast
 
-from .._util.arguments import Flag, Kind, Limit, Number, brief, checked
+from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, brief, checked
 from .._util.signals import interrupts
 from ..algorithms.records import is_whole
 from ..evaluation import Evaluation, evaluate
@@ -38,6 +40,8 @@ from .warm_start import WarmStart
 CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
 
+CHECKPOINT_SECONDS = 600.0
+"""Seconds between two files that a long solve can go on from."""
 LOG = logging.getLogger(__name__)
 """Begin, checkpoints and end of every solve, at the level INFO."""
 LOG_SECONDS = 30.0
@@ -110,6 +114,9 @@ def solve(
     precision: Annotated[str | None, PRECISION] = None,
     threads: Annotated[int, THREADS] = 1,
     keep_best: Annotated[bool, Flag()] = False,
+    checkpoint: Annotated[str | Path | None, Where()] = None,
+    checkpoint_every: Seconds = CHECKPOINT_SECONDS,
+    checkpoint_iterations: Annotated[int | None, Whole(1, EXACT)] = None,
     progress: Annotated[Callable[[Progress], object] | None, CALLABLE] = None,
     memory_limit: Limit = None,
 ) -> Solution:
@@ -157,6 +164,12 @@ def solve(
             the least exploitable strategy so far, average or last iterate: ``solution.best``.  A
             ``target`` is that of the average strategy all the same.  A solution that is gone on
             from and has a best one keeps it up.
+        checkpoint: A file to write what is found so far to, as :meth:`Solution.save` does, now and
+            then and at the end.  It is replaced whole or not at all, and
+            ``solve(game, start=Solution.load(checkpoint), ...)`` goes on from it to the same bits.
+            A file that cannot be written is a warning, and the solve goes on.
+        checkpoint_every: Seconds between two such files.
+        checkpoint_iterations: Iterations after which the file is written in any case.
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
             If it returns something true, the solve ends and returns its solution.  If it raises an
             exception, the solve ends too; the solution so far is ``solution`` of that exception.
@@ -192,6 +205,9 @@ def solve(
         precision=precision,
         threads=threads,
         keep_best=keep_best,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
+        checkpoint_iterations=checkpoint_iterations,
         memory_limit=memory_limit,
     )
     return run(request, progress)
@@ -229,6 +245,7 @@ class _Run:
         self.best: BestIterate | None = start.best if start else None
         self.keep_best = request.keep_best or self.best is not None
         iters, nodes = request.iters, request.nodes
+        self.saved_at, self.saved_iteration = time.monotonic(), solver.iteration
         self.last = None if iters is None else solver.iteration + int(iters)
         self.last_node = None if nodes is None else solver.nodes_touched + int(nodes)
 
@@ -245,10 +262,14 @@ class _Run:
             while (status := self.status(interrupted())) is None:
                 ends = [end - solver.iteration for end in (self.last, mark) if end is not None]
                 ends += [] if self.last_node is None else [self.iterations_within(self.last_node)]
+                if (apart := request.checkpoint_iterations) is not None:
+                    ends.append(self.saved_iteration + apart - solver.iteration)
                 pace = self.step(min([pace, *ends]), pace)
                 if solver.iteration == mark:
                     self.record()
                     mark = next(marks, None)
+                if self.is_checkpoint_due:
+                    self.save_checkpoint()
                 try:
                     self.report()
                 except Exception as error:
@@ -257,23 +278,30 @@ class _Run:
                         error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
                         error.add_note("the solution so far is .solution of this exception")
                     raise
-        return self.solution(status)
+        solution = self.solution(status)
+        if request.checkpoint is not None:
+            _save(solution, request.checkpoint)
+        return solution
 
     def solution(self, status: Status) -> Solution:
-        """The solution at this point."""
-        solver, request = self.solver, self.request
+        """The solution at this point, recorded; its arrays can no longer be written."""
         evaluation = self.record()
         self.log(status.value)
+        return self.packed(status, evaluation, self.solver.state)
+
+    def packed(self, status: Status, evaluation: Evaluation, state: Any) -> Solution:
+        """What there is now, as a solution whose arrays are those of ``state``."""
+        solver = self.solver
         return Solution(
-            game=request.game,
-            algorithm=request.record,
+            game=self.request.game,
+            algorithm=self.request.record,
             status=status,
             policy=solver.average_policy(),
             evaluation=evaluation,
             iterations=solver.iteration,
             seconds=self.seconds,
             trace=tuple(self.trace),
-            state=solver.state,
+            state=state,
             locks=solver.locks or None,
             best=self.best,
         )
@@ -290,6 +318,29 @@ class _Run:
         named = self.request.game.name, self.request.record
         place = f"iteration {self.solver.iteration:,}, {self.seconds:.1f} s{seen}"
         LOG.info("%s by %s: %s; %s", *named, event, place)
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether it is time to write the file that the solve can go on from."""
+        request = self.request
+        if request.checkpoint is None:
+            return False
+        apart = request.checkpoint_iterations
+        return time.monotonic() - self.saved_at >= request.checkpoint_every or (
+            apart is not None and self.solver.iteration - self.saved_iteration >= apart
+        )
+
+    def save_checkpoint(self) -> None:
+        """Write that file."""
+        assert self.request.checkpoint is not None
+        state = self.solver.state
+        # Views, because the solver goes on with the arrays themselves.
+        views = type(state)(*(array.view() for array in state))
+        _save(
+            self.packed(Status.INTERRUPTED, self.solver.evaluate(), views),
+            self.request.checkpoint,
+        )
+        self.saved_at, self.saved_iteration = time.monotonic(), self.solver.iteration
 
     @property
     def seconds(self) -> float:
@@ -397,6 +448,14 @@ class _Run:
     @property
     def _is_recorded(self) -> bool:
         return self.latest is not None and self.latest.iteration == self.solver.iteration
+
+
+def _save(solution: Solution, path: str | Path) -> None:
+    """Write a checkpoint; where that cannot be, the solve is worth more than the file."""
+    try:
+        solution.save(path)
+    except OSError as error:
+        warnings.warn(f"the checkpoint was not written: {error}", stacklevel=2)
 
 
 def _solve_exactly(request: SolveRequest) -> Solution:

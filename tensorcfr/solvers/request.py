@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +47,9 @@ class SolveRequest:
     precision: str | None = None
     threads: int = 1
     keep_best: bool = False
+    checkpoint: str | Path | None = None
+    checkpoint_every: float = math.inf
+    checkpoint_iterations: int | None = None
     memory_limit: int | None = None
     needs_curve: bool = False
     """Whether iterations are wanted for their own sake (to draw them), so that ``"auto"`` must not
@@ -149,6 +154,10 @@ class SolveRequest:
             record.is_sampled and (self.precision not in (None, "float64") or self.threads != 1),
             f"{name} samples in float64, on one thread",
         )
+        yield (
+            self.checkpoint is None and self.checkpoint_iterations is not None,
+            "checkpoint_iterations needs checkpoint, the file to write",
+        )
         # The linear program that "auto" chose meets every target.
         target = None if self.is_automatic else self.target
         stops = (self.iters, self.time_limit, self.nodes, target)
@@ -187,7 +196,10 @@ class SolveRequest:
 
 
 def _merged_alike(start: Solution, game: CompiledGame) -> bool:
-    """Whether the arrays of a solution are over the sequences that a solver of the game has."""
+    """Whether the arrays of a solution are over the sequences that a solver of the game has; the
+    digests of both games are equal."""
+    if start.game is game or game.chunks is not None:
+        return True
     form = form_for(game, start.algorithm, start.locks)
     if start.form is start.game.form or form is game.form:
         return start.form is start.game.form and form is game.form

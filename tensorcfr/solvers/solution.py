@@ -13,6 +13,7 @@ from .._util.arguments import Flag, Limit, Where, checked
 from ..algorithms import Record
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
+from ..model.arguments import Compiled
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
@@ -220,6 +221,7 @@ class Solution:
         cls,
         path: Annotated[str | Path | BinaryIO, Where(files=True)],
         *,
+        game: Compiled | None = None,
         memory_limit: Limit = None,
         registered: Annotated[bool, Flag()] = True,
     ) -> Solution:
@@ -227,6 +229,8 @@ class Solution:
 
         Args:
             path: The file; or a file that is open for reading bytes.
+            game: The game that the file must be of, which the solution then has; needed for games
+                in chunks that are not built in.
             memory_limit: Bytes that reading and checking may take; by default the free memory.
             registered: Whether the algorithm must be registered.  If not, a solution by an
                 algorithm that is not is read without its state: it can be looked at, evaluated and
@@ -236,10 +240,12 @@ class Solution:
             FileNotFoundError: There is no such file; other errors of the system likewise.
             ValueError: The file is no solution, of a newer version, or damaged; says which.
             FileSizeError: It takes more memory than there is; a ValueError, too.
+            UnknownGameError: The file is of a game in chunks that is not built in, and ``game`` is
+                not given; a ValueError, too.
         """
         from .solution_file import read_solution
 
-        return read_solution(path, memory_limit, registered=registered)
+        return read_solution(path, game, memory_limit, registered=registered)
 
     def summary(self) -> str:
         """A short text: game, algorithm, why it ended, value, exploitability."""

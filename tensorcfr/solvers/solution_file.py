@@ -12,7 +12,7 @@ import numpy as np
 from ..algorithms import ALGORITHMS, Record, from_dict
 from ..algorithms.registry import Unregistered
 from ..evaluation import Evaluation
-from ..invariants.strategies import wrong_state, wrong_strategy
+from ..invariants.strategies import wrong_strategy
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
@@ -39,7 +39,6 @@ from ..storage.fields import (
 )
 from ..storage.fields import text as text_of
 from ..storage.game import pack_game, unpack_game
-from .base import form_for
 from .kinds import solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
@@ -82,7 +81,9 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
     if solution.locks:
         header["locks"] = {label: solution.locks[label] for label in solution.locks}
     arrays = pack_game(solution.game)
-    arrays["solution/policy"] = solution.policy.probabilities
+    kind = solver_class(solution.algorithm, solution.game)
+    if kind is None or not kind.policy_is_in_state:
+        arrays["solution/policy"] = solution.policy.probabilities
     if solution.best is not None:
         header["best"] = {
             "kind": solution.best.kind,
@@ -90,19 +91,25 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
             **_pack_evaluation(solution.best.evaluation),
         }
         arrays["solution/best"] = solution.best.policy.probabilities
-    if (kind := solver_class(solution.algorithm, solution.game)) is not None:
+    if kind is not None:
         arrays |= {f"solution/{name}": a for name, a in kind.kept(solution.state).items()}
     return header, arrays
 
 
 def read_solution(
-    path: Source, memory_limit: int | None = None, *, registered: bool = True
+    path: Source,
+    game: CompiledGame | None = None,
+    memory_limit: int | None = None,
+    *,
+    registered: bool = True,
 ) -> Solution:
     """What :meth:`Solution.load` does."""
     header, arrays = read_arrays(path, "solution", memory_limit=memory_limit)
     with says_where(path):
         refuse_others(arrays, ("game/", "solution/"))
-        return unpack_solution(header, arrays, registered=registered)
+        return unpack_solution(
+            header, arrays, known=game, memory_limit=memory_limit, registered=registered
+        )
 
 
 def solution_header(n_players: int) -> tuple[Fields, Fields]:
@@ -128,19 +135,26 @@ def solution_header(n_players: int) -> tuple[Fields, Fields]:
 
 
 def unpack_solution(
-    header: dict[str, Any], arrays: Mapping[str, np.ndarray], *, registered: bool = True
+    header: dict[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    *,
+    known: CompiledGame | None = None,
+    memory_limit: int | None = None,
+    registered: bool = True,
 ) -> Solution:
     """The solution of a header and arrays.
 
     Args:
         header: The header.
         arrays: The arrays.
+        known: The game, as for :func:`tensorcfr.storage.game.unpack_game`.
+        memory_limit: Likewise.
         registered: Whether its algorithm must be registered.
 
     Raises:
         ValueError: Something is missing, unknown or wrong; says what.
     """
-    game = unpack_game(arrays, header["version"])
+    game = unpack_game(arrays, header["version"], known=known, memory_limit=memory_limit)
     said = read_header(header, game.n_players, registered=registered)
     algorithm = said["algorithm"]
     locks = Locks(game, said.get("locks", {}))
@@ -153,10 +167,16 @@ def unpack_solution(
             iteration=of_best["iteration"],
             kind=of_best["kind"],
         )
-    policy = _policy(game, given, "solution/policy")
-    state = None
+    kind, state = solver_class(algorithm, game), None
+    if kind is not None:
+        state = kind.restore(game, algorithm, _Kept(given), locks)
+        if wrong := kind.wrong_state(game, algorithm, state, locks):
+            raise ValueError(f"the solver's {wrong}")
+    if kind is not None and kind.policy_is_in_state:
+        policy = kind.policy_of(game, state, locks)
+    else:
+        policy = _policy(game, given, "solution/policy")
     if not isinstance(algorithm, Unregistered):  # Its rule says what the arrays must be.
-        state = _state(game, algorithm, locks, given)
         given.refuse_rest()
     return Solution(
         game=game,
@@ -246,17 +266,6 @@ def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
     if wrong := wrong_strategy(game.form, policy.probabilities):
         raise ValueError(f"array {key!r}: {wrong}")
     return policy
-
-
-def _state(game: CompiledGame, algorithm: Record, locks: Locks, given: Taken) -> Any:
-    """The arrays that a solver goes on from; None after the linear program."""
-    kind = solver_class(algorithm, game)
-    if kind is None:
-        return None
-    state = kind.restore(game, algorithm, _Kept(given), locks)
-    if wrong := wrong_state(form_for(game, algorithm, locks), state):
-        raise ValueError(f"the solver's {wrong}")
-    return state
 
 
 class _Kept(Mapping[str, np.ndarray]):

@@ -132,6 +132,32 @@ class Solver(IterativeSolver):
         return _with_scratch(form, rule, **copies)
 
     @classmethod
+    def begin(  # noqa: D102
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        regret: np.ndarray,
+        strategy: np.ndarray,
+        *,
+        precision: str,
+        locks: Locks,
+    ) -> kernels.State:
+        form, dtype = form_for(game, algorithm, locks), np.dtype(precision)
+        if (lanes := locks.lanes(form)) is not None:
+            impose(form, lanes, strategy)
+        reach = np.empty(form.n_sequences)
+        evaluation.realization_plan(form, strategy, reach)
+        kept = {
+            "regret": regret,
+            "strategy": strategy,
+            "reach": reach,
+            "cumulative": np.zeros(form.n_sequences),
+            "memory": np.zeros((len(algorithm.rule.memory), form.n_sequences)),
+        }
+        kept = {name: array.astype(dtype) for name, array in kept.items()}
+        return cls.restore(game, algorithm, kept, locks)
+
+    @classmethod
     def last_probabilities(  # noqa: D102
         cls, game: CompiledGame, algorithm: Any, state: kernels.State, locks: Locks | None = None
     ) -> np.ndarray:

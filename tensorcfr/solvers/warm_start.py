@@ -10,7 +10,6 @@ import numpy as np
 from ..algorithms import Algorithm, Record, find_algorithm
 from ..formats.policies import find_policy
 from ..kernels import evaluation
-from ..kernels.iteration import State
 from ..kernels.local_rule import LocalRule
 from ..kernels.locks import impose
 from ..kernels.regrets import add_regrets
@@ -19,8 +18,8 @@ from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
 from .base import form_for
+from .kinds import solver_class
 from .solution import Solution
-from .solver import Solver
 
 WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
 """A solution, whose regrets are taken if it has any, or strategies, in any form that
@@ -35,15 +34,16 @@ def warm_state(
     iterations: float = 1.0,
     locks: LocksLike | None = None,
     precision: str = "float64",
-) -> State:
+) -> Any:
     """What ``Solver(game, algorithm, state=...)`` begins with; nothing in the average yet.
 
     Args:
         game: The game that will be solved.
         algorithm: What will solve it: a variant that sweeps the game.
         given: A solution of a game with the same infosets, by any algorithm: its regrets as they
-            are, and the strategy that it would have played next.  Or strategies, which a solution
-            without regrets gives too: regrets of which regret matching makes them.
+            are, and the strategy that it would have played next; a game in chunks begins with
+            what regret matching makes of them, where the rule matches regrets.  Or strategies,
+            which a solution without regrets gives too: regrets of which regret matching makes them.
         iterations: How many iterations of regret matching given strategies count for; see
             :func:`regrets_for`.
         locks: The locks that the solver will have.
@@ -61,23 +61,12 @@ def warm_state(
     if not 0 < iterations < np.inf:
         raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
     locked = locks_for(game, locks)
-    form = form_for(game, record, locked)
-    lanes = locked.lanes(form)
-    regret, strategy = _begin(game, form, lanes, record.rule, given, iterations)
-    if lanes is not None:
-        impose(form, lanes, strategy)
-    reach = np.empty(form.n_sequences)
-    evaluation.realization_plan(form, strategy, reach)
-    kept = {
-        "regret": regret,
-        "strategy": strategy,
-        "reach": reach,
-        "cumulative": np.zeros(form.n_sequences),
-        "memory": np.zeros((len(record.rule.memory), form.n_sequences)),
-    }
-    dtype = np.dtype(precision)
-    kept = {name: array.astype(dtype) for name, array in kept.items()}
-    return Solver.restore(game, record, kept, locked)
+    kind = solver_class(record, game)
+    assert kind is not None
+    # Over the whole game where it is cut; the solver knows which of its numbers is which sequence.
+    form = game.form if game.chunks is not None else form_for(game, record, locked)
+    regret, strategy = _begin(game, form, locked.lanes(form), record.rule, given, iterations)
+    return kind.begin(game, record, regret, strategy, precision=precision, locks=locked)
 
 
 def _begin(
@@ -102,7 +91,7 @@ def _begin(
     if isinstance(given, Policy):
         check_shape(game, given.game)
     else:
-        given = find_policy(game, given)
+        given = find_policy(game, given, "warm_start")
     return regrets_for(game, form, given.probabilities, iterations, locks)
 
 
@@ -138,21 +127,25 @@ def _regrets_of(
     game: CompiledGame, form: SequenceForm, solution: Solution
 ) -> tuple[np.ndarray, np.ndarray]:
     """Those that a solution ended with."""
-    state, there = solution.state, solution.game
-    assert state is not None
+    there, strategy = solution.game, solution.last_policy.probabilities
     # The games may pay very differently; where neither is extreme, this is 1.
-    regret = state.regret.astype(np.float64) * (there.unit / game.unit)
-    strategy = solution.last_policy.probabilities
-    if solution.form is not there.form:
-        assert there.merged is not None
-        if form is not game.form:
-            assert game.merged is not None
-            if np.array_equal(there.merged.sequence, game.merged.sequence):
-                return regret, averaged(game, form, strategy)
-        # One that stands for several has the sum of their regrets.
-        counted = np.bincount(there.merged.sequence, minlength=len(regret))
-        regret = there.unmerged(regret / np.maximum(counted, 1), solution.form)
-    return _summed(game, form, regret), averaged(game, form, strategy)
+    scale = there.unit / game.unit
+    if _merged_alike(game, form, solution):
+        return solution.state.regret * np.float64(scale), averaged(game, form, strategy)
+    kind = solver_class(solution.algorithm, there)
+    assert kind is not None
+    regret = kind.whole_regrets(there, solution.algorithm, solution.state, solution.locks)
+    return _summed(game, form, regret * scale), averaged(game, form, strategy)
+
+
+def _merged_alike(game: CompiledGame, form: SequenceForm, solution: Solution) -> bool:
+    """Whether the arrays of a solution are over the sequences of a merged form, one for one."""
+    there = solution.game
+    if there.chunks is not None or form is game.form or solution.form is there.form:
+        return False
+    assert there.merged is not None
+    assert game.merged is not None
+    return np.array_equal(there.merged.sequence, game.merged.sequence)
 
 
 def regrets_for(

@@ -86,6 +86,27 @@ def text(allowed: Collection[str] | None = None) -> Check:
     return check
 
 
+def flag(value: Any, where: str) -> bool:
+    """True or false."""
+    if isinstance(value, bool):
+        return value
+    raise _wrong(value, where, "true or false")
+
+
+def either(*checks: Check) -> Check:
+    """What the first of some checks takes that takes it."""
+
+    def check(value: Any, where: str) -> Any:
+        for one in checks[:-1]:
+            try:
+                return one(value, where)
+            except ValueError:
+                pass
+        return checks[-1](value, where)
+
+    return check
+
+
 def maybe(check: Check) -> Check:
     """Null, or what another check takes."""
     return lambda value, where: None if value is None else check(value, where)

@@ -36,6 +36,7 @@ from .archive import (
     says_where,
     write_arrays,
 )
+from .cut_game import KEY, pack_cut_game, unpack_cut_game
 from .fields import Fields, read_fields, text
 
 GAME_HEADER: Fields = {**START, "name": text()}
@@ -63,27 +64,36 @@ def save_game(game: Compiled, path: Annotated[str | Path, Where()]) -> Path:
 
 @checked()
 def load_game(
-    path: Annotated[Source, Where(files=True)], *, memory_limit: Limit = None
+    path: Annotated[Source, Where(files=True)],
+    *,
+    game: Compiled | None = None,
+    memory_limit: Limit = None,
 ) -> CompiledGame:
     """Read what :func:`save_game` wrote; every invariant is checked, as after compiling.
 
+    The file of a game in chunks says how the game was compiled, and it is compiled again.
+
     Args:
         path: The file; or a file that is open for reading bytes.
+        game: The game that must be in the file, which is returned; needed for games in chunks that
+            are not built in.
         memory_limit: Bytes that reading and checking may take; by default the free memory.
 
     Raises:
         FileNotFoundError: There is no such file; other errors of the system likewise.
         ValueError: The file is no compiled game, or of a newer version, or damaged; says which.
         FileSizeError: It takes more memory than there is; a ValueError, too.
+        UnknownGameError: The file is of a game in chunks that is not built in, and ``game`` is not
+            given; a ValueError, too.
     """
     header, arrays = read_arrays(path, "game", memory_limit=memory_limit)
     with says_where(path):
         read_fields(header, GAME_HEADER)
         refuse_others(arrays, ("game/",))
-        game = unpack_game(arrays, header["version"])
-        if game.name != header["name"]:
-            raise ValueError(f"header.name is {header['name']!r}, but the game is {game.name!r}")
-        return game
+        found = unpack_game(arrays, header["version"], known=game, memory_limit=memory_limit)
+        if found.name != header["name"]:
+            raise ValueError(f"header.name is {header['name']!r}, but the game is {found.name!r}")
+        return found
 
 
 def pack_game(game: CompiledGame) -> Arrays:
@@ -94,7 +104,7 @@ def pack_game(game: CompiledGame) -> Arrays:
     Labels that are made when they are asked for are not kept.
     """
     if isinstance(game, CutGame):
-        raise ValueError(f"{game.name} is cut into chunks, which no file holds yet")
+        return pack_cut_game(game)
     arrays = {f"game/{name}": array for name, array in game.arrays().items()}
     if game.unit != 1.0:
         arrays["game/unit"] = np.array([game.unit])
@@ -121,17 +131,30 @@ def pack_game(game: CompiledGame) -> Arrays:
     return arrays
 
 
-def unpack_game(arrays: Mapping[str, np.ndarray], version: int = VERSION) -> CompiledGame:
+def unpack_game(
+    arrays: Mapping[str, np.ndarray],
+    version: int = VERSION,
+    *,
+    known: CompiledGame | None = None,
+    memory_limit: int | None = None,
+) -> CompiledGame:
     """The game that :func:`pack_game` packed, checked, its arrays read-only.
 
     Args:
         arrays: The arrays, among others maybe; those of the game are made read-only.
         version: ``version`` in the header of their file.
+        known: The game that it must be, if the caller has it; it is returned.
+        memory_limit: Bytes that compiling a game in chunks may take.
 
     Raises:
         ValueError: An array is missing or unknown, or breaks an invariant; the message names it.
+            Or it is another game than ``known``.
     """
     given = Taken(_from_version_1(arrays) if version == 1 else arrays, "game/")
+    if given.has(KEY):
+        cut = unpack_cut_game(given, known, memory_limit)
+        given.refuse_rest()
+        return cut
     views = _unpack_views(given)
     form = _unpack_form(given, "game/form")
     public = _unpack_public(given) if "public" in views else None
@@ -167,7 +190,9 @@ def unpack_game(arrays: Mapping[str, np.ndarray], version: int = VERSION) -> Com
     # Frozen first: compiled checks tell arrays that may be written from those that may not.
     game.freeze()
     check(game)
-    return game
+    if known is not None and known.digest != game.digest:
+        raise ValueError(f"the file is of another game than {known.name} here: {game.name}")
+    return game if known is None else known
 
 
 def pack_labels(key: str, labels: Sequence[str]) -> Arrays:

@@ -1,4 +1,4 @@
-"""What a sweep runs: its cells and their budget, read and checked before anything is computed."""
+"""The cells of a sweep and their budget, read and checked before the first solve."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ..solvers.request import check_stop_rules
 
 @dataclass(frozen=True)
 class Budget:
-    """When each cell ends: at the first of these that is met; see :func:`tensorcfr.solve`.
+    """The stop rules of a cell, which ends at the first that holds; see :func:`tensorcfr.solve`.
 
     Raises:
-        ValueError: A rule makes no sense, or only a target is given, which may never be reached.
+        ValueError: A rule is out of range, or only a target is given, which may never be reached.
     """
 
     iters: int | None = None
@@ -47,11 +47,11 @@ class Budget:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """The rules that were given, as :func:`tensorcfr.solve` takes them."""
+        """The given rules, as arguments of :func:`tensorcfr.solve`."""
         return {name: rule for name, rule in vars(self).items() if rule is not None}
 
     def share(self, iteration: int, nodes_touched: int, seconds: float) -> float:
-        """How much of the budget is spent, between 0 and 1."""
+        """Spent share of the budget, between 0 and 1."""
         spent = [(iteration, self.iters), (nodes_touched, self.nodes), (seconds, self.time_limit)]
         return min(1.0, max(done / limit if limit else 0.0 for done, limit in spent))
 
@@ -64,19 +64,19 @@ class Cell:
     """One solve of a sweep."""
 
     game: str
-    """How the game is called in the table."""
+    """Name of the game in the table."""
     algorithm: str
-    """The algorithm, and where it departs from the published one: ``dcfr(alpha=2)``."""
+    """The algorithm, with options that differ from the published ones: ``dcfr(alpha=2)``."""
     seed: int | None
-    """For an algorithm that draws at random; None for the others."""
+    """Seed of a sampling algorithm; None for the others."""
     source: str | CompiledGame
-    """What :func:`tensorcfr.compile_game` takes, or a compiled game."""
+    """A source for :func:`tensorcfr.compile_game`, or a compiled game."""
     record: Record
     """The algorithm as data."""
 
     @property
     def key(self) -> tuple[str, str, int | None]:
-        """What tells it from the other cells of a sweep."""
+        """Game, algorithm and seed, which identify the cell in its sweep."""
         return self.game, self.algorithm, self.seed
 
     def __str__(self) -> str:
@@ -89,10 +89,10 @@ def cells(
     algorithms: Iterable[str | Record],
     seeds: Iterable[int],
 ) -> list[Cell]:
-    """Games times algorithms times seeds, each once; one seed where nothing is drawn.
+    """Games times algorithms times seeds, each once; algorithms that draw nothing have one cell.
 
     Raises:
-        ValueError: A name or a parameter is unknown; or there is nothing to run.
+        ValueError: A name or a parameter is unknown, or a list is empty.
     """
     named: dict[str, str | CompiledGame] = {}
     for source in _several(games, "game"):
@@ -109,14 +109,14 @@ def cells(
 
 
 def read_algorithm(spec: str | Record, **options: Any) -> Record:
-    """``"dcfr"`` or ``"dcfr(alpha=2)"`` to the record that it stands for.
+    """The record that a text such as ``"dcfr"`` or ``"dcfr(alpha=2)"`` names.
 
     Args:
-        spec: The text; a record stands for itself.
-        options: More options; they win over those in the text.
+        spec: The text, or a record.
+        options: More options; they override options in the text.
 
     Raises:
-        ValueError: There is no such algorithm or option, or the text has another form.
+        ValueError: The algorithm or the option does not exist, or the text cannot be parsed.
     """
     if isinstance(spec, str):
         try:
@@ -142,7 +142,7 @@ def spec_of(record: Record) -> str:
     """The text that :func:`read_algorithm` reads as this record.
 
     Raises:
-        ValueError: A parameter is a function that is registered under no name.
+        ValueError: A parameter is a function that is not registered under a name.
     """
     known = ALGORITHMS.get(record.name)
     if record == known:
@@ -158,12 +158,12 @@ def spec_of(record: Record) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A value as it is written in Python, whole floats without their point."""
+    """A value as a Python literal; whole floats lose their decimal point."""
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else repr(value)
 
 
 def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
-    """At least one; a text alone would be taken apart into letters."""
+    """A list of at least one item; a single text counts as one item, not as its letters."""
     listed = [given] if isinstance(given, (str, CompiledGame, Record)) else list(given)
     if not listed:
         raise ValueError(f"there is no {kind} to run")
@@ -171,7 +171,7 @@ def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
 
 
 def _check_game(source: str | CompiledGame) -> str:
-    """The name of a game that there is; its rules are made, and not yet compiled."""
+    """The name of a game, whose rules can be made; does not compile the game."""
     if isinstance(source, CompiledGame):
         return source.name
     if not isinstance(source, str):
@@ -181,7 +181,7 @@ def _check_game(source: str | CompiledGame) -> str:
 
 
 def _check_seeds(seeds: Iterable[int]) -> list[int]:
-    """Whole numbers from 0, each once, at least one."""
+    """The seeds without repetitions: whole numbers >= 0, at least one."""
     given = list(seeds)
     if not given:
         raise ValueError("there is no seed to run")

@@ -1,4 +1,4 @@
-"""``sweep``: run every cell that has not been run, here or in parallel processes."""
+"""``sweep``: run every unfinished cell, in this process or in several."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from .table import GOES_ON, Row, Table
 
 MOST_PROCESSES = 256
 POLL_SECONDS = 0.1
-"""How long to wait for news of the processes before looking whether they are alive."""
+"""Seconds to wait for an event of a worker process before checking that all are alive."""
 
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """What a progress hook is told."""
+    """Argument of a progress hook."""
 
     cell: Cell
-    """The cell that there is news of."""
+    """The cell that made progress."""
     latest: TracePoint | None
-    """Its last checkpoint, if there is one."""
+    """Its last checkpoint; None before the first."""
     finished: int
-    """Cells that are finished, those of earlier calls included."""
+    """Number of finished cells, including cells of earlier calls."""
     total: int
-    """Cells of the sweep."""
+    """Number of cells of the sweep."""
     share: float
-    """How much of the whole is done, between 0 and 1."""
+    """Finished share of the sweep, between 0 and 1."""
 
 
 @checked()
@@ -70,23 +70,23 @@ def sweep(
 ) -> list[Row]:
     """Solve every game by every algorithm, from every seed, into one CSV table.
 
-    Each solve is a cell; it is evaluated at geometric checkpoints (ten times per factor of ten
-    in iterations, or 25 times with a target), and evaluation is not charged to it.  Every
-    checkpoint is in the file at once.  Called again, finished cells are not run again; one that
-    was cut short begins anew, so that its seconds are measured in one piece.  More games,
-    algorithms or seeds may be asked for than before.
+    Each solve is a cell.  Cells are evaluated at geometric checkpoints (ten per factor of ten
+    in iterations, or 25 with a target); evaluations are not charged.  Each checkpoint is written
+    to the file at once.  A second call skips finished cells.  It runs interrupted cells from
+    their beginning, so that their seconds are measured in one piece.  A later call may add games,
+    algorithms or seeds.
 
     Args:
         path: The CSV file; its columns are the fields of :class:`Row`.
         games: Names, ``"leduc"`` or ``"leduc(ranks=4)"``, or compiled games.
         algorithms: Names, ``"dcfr"`` or ``"dcfr(alpha=2)"``, or records; ``"lp"`` has one row.
-        seeds: For algorithms that draw at random; the others run once.
+        seeds: For sampling algorithms; the others run once.
         iters: Iterations at which a cell ends.
         nodes: Nodes touched (histories visited) at which a cell ends.
         time_limit: Seconds of iterating after which a cell ends.
         target: Exploitability (nash_conv / players) at which a cell ends.
-        processes: Cells that run at a time.  Processes get in each other's way: to compare
-            seconds, leave it at 1.  With more, a script needs ``if __name__ == "__main__":``.
+        processes: Number of cells that run at a time.  Concurrent processes slow each other down:
+            to compare seconds, use 1.  With more, a script needs ``if __name__ == "__main__":``.
         memory_limit: Bytes that a cell may take; by default the machine's free memory.
         progress: Called with a :class:`SweepProgress` about twenty times a second.
 
@@ -94,10 +94,10 @@ def sweep(
         All rows of the table.
 
     Raises:
-        ValueError: Something unknown is asked for, or the file belongs to another sweep; said
-            before anything is run.
-        OSError: The file cannot be written; what it holds already is safe.
-        KeyboardInterrupt: Ctrl-C; what was computed is in the file.
+        ValueError: A game, algorithm or option is unknown, or the file belongs to another sweep;
+            raised before the first solve.
+        OSError: The file cannot be written; its rows are safe.
+        KeyboardInterrupt: Ctrl-C; all computed rows are in the file.
         SweepError: Some cells failed, the others are finished; names the first.
     """
     budget = Budget(iters=iters, nodes=nodes, time_limit=time_limit, target=target)
@@ -106,33 +106,41 @@ def sweep(
         _check_picklable(wanted)
     with Table(path, wanted, budget) as table:
         todo = [cell for cell in wanted if not table.is_finished(cell)]
-        desk = _Desk(table, budget, len(wanted), len(wanted) - len(todo), progress)
+        recorder = _Recorder(table, budget, len(wanted), len(wanted) - len(todo), progress)
         if processes == 1 or len(todo) < 2:
-            _run_here(todo, budget, memory_limit, desk)
+            _run_here(todo, budget, memory_limit, recorder)
         else:
-            _run_in_processes(todo, budget, memory_limit, desk, processes)
+            _run_in_processes(todo, budget, memory_limit, recorder, processes)
         rows = table.rows
-    if desk.failures:
-        cell, error = desk.failures[0]
-        more = f" (and {len(desk.failures) - 1} more cells failed)" if desk.failures[1:] else ""
+    if recorder.failures:
+        cell, error = recorder.failures[0]
+        more = (
+            f" (and {len(recorder.failures) - 1} more cells failed)"
+            if recorder.failures[1:]
+            else ""
+        )
         raise SweepError(f"{cell}: {error}{more}") from error
     return rows
 
 
-class _News(NamedTuple):
-    """What a running cell tells; the point is None if it has been told before."""
+class _Event(NamedTuple):
+    """A message of a running cell."""
 
     point: TracePoint | None
+    """A new checkpoint; None if the last one has been reported before."""
     share: float
+    """Spent share of the cell's budget, between 0 and 1."""
     status: str = GOES_ON
+    """Name of the cell's final status; :data:`GOES_ON` before the end."""
     players: int = 0
+    """Number of players of the game."""
 
 
-Tell = Callable[[Cell, _News], object]
+Report = Callable[[Cell, _Event], object]
 
 
-class _Desk:
-    """Where news of the cells comes in: rows go to the table, the rest to the hook."""
+class _Recorder:
+    """Records events of cells: appends rows to the table and calls the progress hook."""
 
     def __init__(
         self,
@@ -150,12 +158,12 @@ class _Desk:
         self._latest: dict[tuple[Any, ...], TracePoint] = {}
         self._dates: dict[tuple[Any, ...], str] = {}
 
-    def hear(self, cell: Cell, news: _News) -> None:
-        """Take down what a cell tells."""
-        self._shares[cell.key] = news.share
-        if news.point is not None:
-            self._latest[cell.key] = news.point
-            row = self._row(cell, news.point, news)
+    def record(self, cell: Cell, event: _Event) -> None:
+        """Record an event of a cell."""
+        self._shares[cell.key] = event.share
+        if event.point is not None:
+            self._latest[cell.key] = event.point
+            row = self._row(cell, event.point, event)
             self.table.append(row)
             if row.ends_cell:
                 self._finished += 1
@@ -166,11 +174,11 @@ class _Desk:
             self._hook(SweepProgress(cell, latest, self._finished, self._total, min(1.0, share)))
 
     def fail(self, cell: Cell, error: BaseException) -> None:
-        """A cell has failed; the others go on."""
+        """Record that a cell failed; the others continue."""
         self.failures.append((cell, error))
         self._shares.pop(cell.key, None)
 
-    def _row(self, cell: Cell, point: TracePoint, news: _News) -> Row:
+    def _row(self, cell: Cell, point: TracePoint, event: _Event) -> Row:
         today = datetime.now(UTC).date().isoformat()
         return Row(
             game=cell.game,
@@ -183,8 +191,8 @@ class _Desk:
             seconds=point.seconds,
             nash_conv=point.nash_conv,
             exploitability=point.exploitability,
-            players=news.players,
-            status=news.status,
+            players=event.players,
+            status=event.status,
             budget=str(self._budget),
             versions=versions(),
             machine=machine(),
@@ -192,17 +200,17 @@ class _Desk:
         )
 
 
-def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, tell: Tell) -> Status:
-    """Solve one cell, and tell its checkpoints as they are recorded."""
+def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Report) -> Status:
+    """Solve one cell, and report its checkpoints while it runs."""
     game = _compiled(cell.source, memory_limit)
-    told: TracePoint | None = None
+    reported: TracePoint | None = None
 
     def hook(progress: Progress) -> None:
-        nonlocal told
+        nonlocal reported
         share = budget.share(progress.iteration, progress.nodes_touched, progress.seconds)
-        new = progress.latest if progress.latest is not told else None
-        told = progress.latest
-        tell(cell, _News(new, share, players=game.n_players))
+        new = progress.latest if progress.latest is not reported else None
+        reported = progress.latest
+        report(cell, _Event(new, share, players=game.n_players))
 
     if cell.record.is_exact:
         solve(compile_game("matching_pennies"), cell.record)  # Imports scipy, off the clock.
@@ -211,13 +219,13 @@ def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, tell: Tell) 
         seed = {} if cell.seed is None else {"seed": cell.seed}
         options: dict[str, Any] = budget.rules | seed
         solution = solve(game, cell.record, memory_limit=memory_limit, progress=hook, **options)
-    news = _News(_last_point(solution), 1.0, solution.status.name.lower(), game.n_players)
-    tell(cell, news)
+    status = solution.status.name.lower()
+    report(cell, _Event(_last_point(solution), 1.0, status, game.n_players))
     return solution.status
 
 
 def _last_point(solution: Solution) -> TracePoint:
-    """The end of the record; the linear program keeps none."""
+    """The last checkpoint of a solution; the linear program records none, so one is made."""
     if solution.trace:
         return solution.trace[-1]
     figures = (solution.seconds, solution.nash_conv, solution.exploitability)
@@ -226,21 +234,23 @@ def _last_point(solution: Solution) -> TracePoint:
 
 @lru_cache(maxsize=1)
 def _compiled(source: str | CompiledGame, memory_limit: int | None) -> CompiledGame:
-    """The game; consecutive cells share it."""
+    """The compiled game, cached: consecutive cells share it."""
     if isinstance(source, CompiledGame):
         return source
     return compile_game(source, memory_limit=memory_limit)
 
 
-def _run_here(todo: list[Cell], budget: Budget, memory_limit: int | None, desk: _Desk) -> None:
+def _run_here(
+    todo: list[Cell], budget: Budget, memory_limit: int | None, recorder: _Recorder
+) -> None:
     """One cell after the other, in this process."""
     for cell in todo:
         try:
-            status = _run_cell(cell, budget, memory_limit, desk.hear)
+            status = _run_cell(cell, budget, memory_limit, recorder.record)
         except OSError:
-            raise  # The table cannot be written: there is nowhere to put the other cells.
+            raise  # The table cannot be written, so the other cells would be lost, too.
         except Exception as error:
-            desk.fail(cell, error)
+            recorder.fail(cell, error)
             continue
         finally:
             if cell is todo[-1]:
@@ -253,48 +263,54 @@ def _run_here(todo: list[Cell], budget: Budget, memory_limit: int | None, desk: 
 
 
 class _StopError(Exception):
-    """The sweep is over; what the cell has told is in the table."""
+    """The sweep is over; all reported rows of the cell are in the table."""
 
 
 class _Worker:
-    """What a worker process keeps: the way home, and whether to go on."""
+    """Globals of a worker process."""
 
     pipe: Any = None
-    turn: Any = None
+    """Write end of the pipe to the parent."""
+    lock: Any = None
+    """Lock of the pipe: one worker sends at a time."""
     stop: Any = None
+    """Event that ends all cells."""
 
 
-def _begin_worker(pipe: Any, turn: Any, stop: Any) -> None:
-    """Ctrl-C reaches every process of a terminal, as the end of the terminal does; the parent
-    decides what it means.  If the parent is killed, so is this one."""
+def _begin_worker(pipe: Any, lock: Any, stop: Any) -> None:
+    """Set up a worker process.
+
+    A terminal sends Ctrl-C and its hang-up to all its processes.  The workers ignore both; the
+    parent decides.  A worker ends when its parent is killed.
+    """
     end_with_parent()
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    _Worker.pipe, _Worker.turn, _Worker.stop = pipe, turn, stop
+    _Worker.pipe, _Worker.lock, _Worker.stop = pipe, lock, stop
 
 
 def _work(number: int, cell: Cell, budget: Budget, memory_limit: int | None) -> None:
     """Run a cell in a worker process."""
 
-    def tell(cell: Cell, news: _News) -> None:
-        # Sent before this returns, unlike what is put into a queue: a cell that has returned
-        # has told everything.
-        with _Worker.turn:
-            _Worker.pipe.send((number, news))
+    def report(cell: Cell, event: _Event) -> None:
+        # A pipe sends before this function returns; a queue would send later.  So all events of a
+        # cell are in the pipe when the cell returns.
+        with _Worker.lock:
+            _Worker.pipe.send((number, event))
         if _Worker.stop.is_set():
             raise _StopError
 
     if _Worker.stop.is_set():
         raise _StopError
-    _run_cell(cell, budget, memory_limit, tell)
+    _run_cell(cell, budget, memory_limit, report)
 
 
 def _run_in_processes(
-    todo: list[Cell], budget: Budget, memory_limit: int | None, desk: _Desk, processes: int
+    todo: list[Cell], budget: Budget, memory_limit: int | None, recorder: _Recorder, processes: int
 ) -> None:
-    """Several cells at a time, each in a process of its own; the table is written here."""
-    # Forking a process that has threads is not safe; a fresh interpreter is.
+    """Run several cells at a time in worker processes; this process writes the table."""
+    # Forking a process that has threads is not safe, so workers are spawned.
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
     stop = context.Event()
@@ -312,17 +328,17 @@ def _run_in_processes(
         while waiting:
             returned = [number for number, future in waiting.items() if future.done()]
             if reader.poll(POLL_SECONDS):
-                number, news = reader.recv()
-                desk.hear(todo[number], news)
-                if news.status != GOES_ON:
+                number, event = reader.recv()
+                recorder.record(todo[number], event)
+                if event.status != GOES_ON:
                     waiting.pop(number)
                 continue
             for number in returned:
-                desk.fail(todo[number], _why(waiting.pop(number)))
+                recorder.fail(todo[number], _why(waiting.pop(number)))
 
 
 def _why(future: Future[None]) -> BaseException:
-    """Why a cell ended without telling its end."""
+    """The reason that a cell ended without a final event."""
     error = future.exception()
     if error is None or isinstance(error, BrokenProcessPool):
         return RuntimeError(
@@ -336,13 +352,13 @@ def _why(future: Future[None]) -> BaseException:
 def _orderly_end(
     pool: ProcessPoolExecutor, reader: Any, stop: Any, futures: list[Future[None]]
 ) -> Iterator[None]:
-    """Whatever happens, leave no process behind."""
+    """End all worker processes on the way out, after errors too."""
     try:
         yield
     finally:
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
-        # A process ends only when somebody has taken what it told.
+        # A worker may wait for room in the pipe, so the pipe is emptied until all cells have ended.
         while not all(future.done() for future in futures):
             if reader.poll(POLL_SECONDS):
                 reader.recv()
@@ -350,7 +366,7 @@ def _orderly_end(
 
 
 def _check_picklable(wanted: list[Cell]) -> None:
-    """Another process knows the algorithms of this library, not those registered in this one."""
+    """Refuse algorithms registered in this process, which worker processes do not know."""
     for cell in wanted:
         if cell.record.name not in PUBLISHED:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""What a sweep says in short: the effort to given exploitabilities."""
+"""Summary of a sweep: the effort to reach given exploitabilities."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .._util.arguments import Number, Several, checked
 from .table import ROWS, Row, curves
 
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
-"""Exploitabilities to reach, unless told otherwise."""
+"""Default exploitabilities to reach."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """When an algorithm was first seen at or below an exploitability on a game.
+    """The effort of an algorithm to reach an exploitability on a game.
 
-    The median over seeds (the larger of two middle ones); None where half of them or more did
-    not come so far.
+    Each figure is the median over seeds (the larger of two middle ones) at the first checkpoint at
+    or below the exploitability; None if half of the seeds or more did not reach it.
     """
 
     game: str
@@ -30,13 +30,13 @@ class Reached:
     level: float
     """The exploitability (nash_conv / players), in the game's own unit."""
     seeds: int
-    """Seeds that were run."""
+    """Number of seeds."""
     iteration: int | None
     """Iterations done."""
     nodes_touched: int | None
     """Histories visited."""
     decision_nodes_touched: int | None
-    """None also where the rows do not say it."""
+    """Decision nodes visited; None also if the rows do not have this number."""
     seconds: float | None
     """Time spent iterating; evaluations are not charged."""
 
@@ -51,7 +51,7 @@ def reached(
     """Iterations, nodes touched, decision nodes among them and seconds to each level, per game and
     algorithm.
 
-    Seen at checkpoints: the figures are too large by up to the distance between two of them.
+    Only checkpoints are known, so each figure is too large by at most the distance between two.
 
     Raises:
         ValueError: A level is not a positive number.

@@ -1,9 +1,8 @@
-"""The table of a sweep: a CSV file, one row per checkpoint, that a crash cannot spoil.
+"""The table of a sweep: a CSV file with one row per checkpoint, which survives crashes.
 
-Rows are appended as they come, each in one piece; what a crash leaves unfinished at the end of
-the file is not read.  A row replaces the earlier ones of its cell that have come as far or
-further, so that a cell which begins anew takes the place of its unfinished attempt.  An orderly
-end, Ctrl-C included, puts the file in order.
+Each row is appended in one write.  Readers ignore an unfinished line at the end of the file.  A
+row replaces earlier rows of its cell with the same or a later iteration, so that a restarted cell
+replaces its unfinished attempt.  A normal end, Ctrl-C included, sorts the file.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from .cells import Budget, Cell
 GOES_ON = ""
 """``Row.status`` of a checkpoint that is not the last of its cell."""
 INTERRUPTED = "interrupted"
-"""``Row.status`` of the last row of a cell that was interrupted; it will be run again."""
+"""``Row.status`` of the last row of an interrupted cell, which will be run again."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +39,17 @@ class Row:
     game: str
     """Name of the game, with its parameters."""
     algorithm: str
-    """The algorithm, and where it departs from the published one: ``dcfr(alpha=2)``."""
+    """The algorithm, with options that differ from the published ones: ``dcfr(alpha=2)``."""
     parameters: str
     """All its parameters and options."""
     seed: int | None
-    """None for an algorithm that draws nothing."""
+    """Seed; None for an algorithm that draws nothing."""
     iteration: int
     """Iterations done; each updates every player once."""
     nodes_touched: int
     """Histories visited so far."""
     decision_nodes_touched: int | None
-    """Decision nodes among them; None in rows of versions that did not note it."""
+    """Decision nodes among them; None in rows of versions that did not record it."""
     seconds: float
     """Time spent iterating so far; evaluations are not charged."""
     nash_conv: float
@@ -60,7 +59,7 @@ class Row:
     players: int
     """Number of players."""
     status: str
-    """On the last row of a cell, why it ended; see :class:`tensorcfr.Status`."""
+    """Why the cell ended, on its last row; see :class:`tensorcfr.Status`."""
     budget: str
     """The stop rules of the sweep."""
     versions: str
@@ -68,34 +67,34 @@ class Row:
     machine: str
     """Processor and number of cores."""
     date: str
-    """UTC, when the cell began."""
+    """Day on which the cell began, in UTC."""
 
     @property
     def key(self) -> tuple[str, str, int | None]:
-        """That of the cell."""
+        """Game, algorithm and seed, which identify the cell."""
         return self.game, self.algorithm, self.seed
 
     @property
     def ends_cell(self) -> bool:
-        """Whether the cell is finished with this row."""
+        """Whether this row is the last one of a finished cell."""
         return self.status not in (GOES_ON, INTERRUPTED)
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
 """The columns, in order."""
 ADDED = ("decision_nodes_touched",)
-"""Columns that the tables of earlier versions lack; they are read as empty, and written anew."""
+"""Columns that tables of earlier versions lack; they are read as empty."""
 
 
 def _whole(text: str) -> int:
-    """A whole number from 0, in the digits that Python writes."""
+    """A whole number >= 0 in decimal digits."""
     if not re.fullmatch(r"[0-9]{1,25}", text):
         raise ValueError(f"{text[:40]!r} is no whole number")
     return int(text)
 
 
 def _number(text: str) -> float:
-    """A finite number, as Python writes it."""
+    """A finite number, as Python prints it."""
     if not re.fullmatch(r"-?[0-9]{1,310}(\.[0-9]{1,330})?(e[+-]?[0-9]{1,3})?", text):
         raise ValueError(f"{text[:40]!r} is no number")
     if not math.isfinite(found := float(text)):
@@ -104,7 +103,7 @@ def _number(text: str) -> float:
 
 
 def _seconds(text: str) -> float:
-    """A finite number from 0."""
+    """A finite number >= 0."""
     if (found := _number(text)) < 0.0:
         raise ValueError(f"{text!r} is negative")
     return found
@@ -130,7 +129,7 @@ def _date(text: str) -> str:
 
 
 def _maybe(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Nothing, or what another reader reads."""
+    """A reader that takes an empty cell as None."""
     return lambda text: read(text) if text else None
 
 
@@ -146,9 +145,9 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "status": _status,
     "date": _date,
 }
-"""How columns are read that are not any text."""
+"""The readers of columns; all other columns are texts."""
 ROUNDING = 1e-9
-"""How far the exploitability of a row may be from ``nash_conv / players``, relatively."""
+"""Relative tolerance of the exploitability of a row against ``nash_conv / players``."""
 
 ROWS = Several(Kind((Row,), "a row of a sweep"))
 
@@ -157,11 +156,11 @@ Key = tuple[str, str, int | None]
 
 @checked()
 def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
-    """The rows of a sweep's table, attempts that were begun anew left out.
+    """The rows of a sweep's table, without replaced rows of unfinished attempts.
 
     Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is no sweep's table, or damaged; names line and column.
+        FileNotFoundError: The file does not exist.
+        ValueError: The file is not the table of a sweep, or damaged; names line and column.
     """
     rows: dict[Key, list[Row]] = {}
     for row in _read_lines(Path(path)):
@@ -173,7 +172,7 @@ def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
 def curves(
     rows: Annotated[Iterable[Row], ROWS],
 ) -> dict[tuple[str, str], list[list[Row]]]:
-    """By game and algorithm, the rows of each seed."""
+    """The rows of each seed, by game and algorithm."""
     by_cell: dict[Key, list[Row]] = {}
     for row in rows:
         by_cell.setdefault(row.key, []).append(row)
@@ -184,16 +183,16 @@ def curves(
 
 
 class Table:
-    """The table of a sweep, open for more rows; use it in a ``with`` statement.
+    """The table of a sweep, open for more rows; a context manager.
 
     Args:
-        path: The CSV file; made if it is not there.
+        path: The CSV file; created if it does not exist.
         cells: The cells of the sweep.
         budget: Their budget.
 
     Raises:
-        ValueError: The file is no sweep's table, or that of another sweep: it holds cells that
-            this one has not, or another budget.  Or another process is writing it.
+        ValueError: The file is not the table of a sweep, or it is the table of another sweep, with
+            other cells or another budget, or another process writes to it.
         OSError: The file cannot be written.
     """
 
@@ -223,7 +222,7 @@ class Table:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # The rows are safe already; only their order is lost where the disk is full.
+        # All rows are on the disk; a full disk only prevents sorting them.
         with suppress(OSError):
             self._put_in_order()
         self._file.close()
@@ -235,15 +234,15 @@ class Table:
         return [row for key in keys for row in self._rows[key]]
 
     def is_finished(self, cell: Cell) -> bool:
-        """Whether a cell has run to its end."""
+        """Whether the last row of a cell ends it."""
         rows = self._rows.get(cell.key)
         return bool(rows) and rows[-1].ends_cell  # type: ignore[index]
 
     def append(self, row: Row) -> None:
-        """Write a row, in one piece; the last one of a cell is on the disk when this returns.
+        """Write a row in one piece; the last row of a cell is synced to the disk.
 
         Raises:
-            OSError: It could not be written; the file is as it was before.
+            OSError: The row could not be written; the file is unchanged.
         """
         self._write([_line(row)])
         if row.ends_cell:
@@ -251,7 +250,7 @@ class Table:
         _add(self._rows, row)
 
     def _open(self) -> io.FileIO:
-        """The file, locked against other processes that would write it."""
+        """Open the file, and lock it against other writers."""
         file = open(self.path, "ab", buffering=0)  # noqa: SIM115
         try:
             import fcntl
@@ -280,7 +279,7 @@ class Table:
             )
 
     def _write(self, lines: list[str]) -> None:
-        """Append whole lines, or nothing."""
+        """Append all lines, or none."""
         size = os.fstat(self._file.fileno()).st_size
         rest = memoryview("".join(f"{line}\n" for line in lines).encode())
         try:
@@ -292,7 +291,7 @@ class Table:
             raise OSError(error.errno, error.strerror, str(self.path)) from error
 
     def _put_in_order(self) -> None:
-        """Write the file anew: cell after cell, without what was replaced."""
+        """Write the file again, sorted by cells, without replaced rows."""
         with replacing(self.path) as file:
             for line in (",".join(COLUMNS), *map(_line, self.rows)):
                 file.write(f"{line}\n".encode())
@@ -301,7 +300,7 @@ class Table:
 
 
 def _add(rows: dict[Key, list[Row]], row: Row) -> None:
-    """Add a row to its cell, in place of those that have come as far or further."""
+    """Add a row to its cell; it replaces rows of the same or a later iteration."""
     own = rows.setdefault(row.key, [])
     while own and own[-1].iteration >= row.iteration:
         own.pop()
@@ -309,14 +308,14 @@ def _add(rows: dict[Key, list[Row]], row: Row) -> None:
 
 
 def _line(row: Row) -> str:
-    """A row as CSV, without the end of the line; floats keep every digit."""
+    """A row as CSV without a line end; floats keep all digits."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(asdict(row).values())
     return text.getvalue()
 
 
 def _read_lines(path: Path) -> Iterator[Row]:
-    """The rows of a file, as they were written."""
+    """The rows of a file, in the order of the file."""
     yield from parse_table(path.read_bytes(), str(path))
 
 
@@ -325,12 +324,12 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
 
     Args:
         content: The bytes of the file.
-        name: What errors call it.
+        name: Name of the file in errors.
 
     Raises:
-        ValueError: It is no sweep's table, or damaged; names line and column.
+        ValueError: The content is not the table of a sweep, or damaged; names line and column.
     """
-    # What follows the last end of a line was being written when the machine stopped.
+    # A crash may have left an unfinished line at the end.
     content = content[: content.rfind(b"\n") + 1]
     try:
         text = content.decode()
@@ -343,7 +342,7 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
         raise ValueError(f"{name} is no table of a sweep: its columns are not {', '.join(COLUMNS)}")
     first: dict[Key, Row] = {}
     latest: dict[Key, Row] = {}
-    # A line may end within a text between quotes: it is the line that a row begins on that counts.
+    # A quoted text may contain line ends, so errors name the line on which a row begins.
     line = lines.line_num + 1
     while (values := _next_line(lines, name)) is not None:
         row = _parse_row(columns, values, f"{name}, line {line}")
@@ -351,7 +350,7 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
         if before is None or before.status == INTERRUPTED:
             first[row.key] = row
         elif before.iteration >= row.iteration and not _ends(before, row):
-            # A cell that begins anew begins as early as it did before.
+            # A restarted cell has the same first checkpoint as before.
             if row.iteration > first[row.key].iteration:
                 raise ValueError(
                     f"{name}, line {line}, column iteration: {row.iteration} comes after "
@@ -370,15 +369,15 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
 
 
 def _ends(before: Row, row: Row) -> bool:
-    """Whether a row ends a cell at the checkpoint that the row before it is of."""
+    """Whether a row repeats the checkpoint of the row before it in order to end the cell."""
     return before.iteration == row.iteration and row.ends_cell and not before.ends_cell
 
 
 def _next_line(lines: Any, name: str) -> list[str] | None:
-    """The next line of a CSV file in columns; None at the end.
+    """The cells of the next line of a CSV file; None at the end.
 
     Raises:
-        ValueError: Its quotes are wrong, or one of its texts is too long.
+        ValueError: A quotation mark is misplaced, or a cell is too long.
     """
     line = lines.line_num + 1
     try:

@@ -80,7 +80,7 @@ def test_compare(solution: Path, tmp_path: Path) -> None:
     printed("export", longer, "--output", path)
     assert printed("compare", solution, path, "--rows", "3") == report
     other = solve(compile_game("kuhn"), iters=1).save(tmp_path / "kuhn.npz")
-    assert refused(USAGE, "compare", solution, other) == "the policy is for kuhn, not for leduc"
+    assert refused(USAGE, "compare", solution, other) == "second is for kuhn, not for leduc"
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def running_sweep(path: Path, processes: int) -> Iterator[subprocess.Popen[str]]
 def assert_interrupted(running: subprocess.Popen[str], path: Path, status: int) -> None:
     _, error = running.communicate(timeout=PATIENCE)
     assert error == (
-        f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command goes on\n"
+        f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command continues\n"
     )
     assert running.returncode == status
     assert any(row.iteration > 1000 for row in read_sweep(path))

@@ -298,7 +298,7 @@ def test_a_policy_is_read_only_and_of_the_right_size() -> None:
 
 def test_a_policy_for_another_game() -> None:
     policy = Policy.uniform(compiled("kuhn(cards=4)"))
-    with pytest.raises(ValueError, match=r"the policy is for kuhn\(cards=4\), not for kuhn"):
+    with pytest.raises(ValueError, match=r"policy is for kuhn\(cards=4\), not for kuhn"):
         evaluate(compiled("kuhn"), policy)
 
 

@@ -119,7 +119,8 @@ BAD_FILES = [
     ("json", '{"J": {"bet": 1, "bet": 0}}', "'bet' is given twice"),
     ("json", '{"J": {"bet": null}}', "None is not a probability"),
     ("json", '{"J": {"bet": NaN, "pass": 0}}', "'J' are no distribution|says nothing"),
-    ("npz", "not an archive", "cannot read"),
+    ("json", f'{{"J": {{"bet": 1{"0" * 400}}}}}', r"1000.*\.\.\. is not a probability"),
+    ("npz", "not an archive", r"policy\.npz is not an \.npz file"),
     ("parquet", "not a table", "cannot read"),
     ("txt", "", "cannot have the format 'txt'"),
 ]
@@ -135,11 +136,58 @@ def test_bad_files(format: str, text: str, message: str, tmp_path: Path) -> None
         read_policy(compile_game("kuhn"), path)
 
 
+def test_damaged_archives(tmp_path: Path) -> None:
+    """The archive of a policy is trusted as little as that of a game."""
+    game = compile_game("kuhn")
+    path = tmp_path / "policy.npz"
+    uniform, digest = Policy.uniform(game).probabilities, np.array(game.digest)
+    np.savez(path, probability=uniform, digest=digest)
+    assert same_bits(read_policy(game, path), Policy.uniform(game))
+    content = bytearray(path.read_bytes())
+    content[content.index(uniform.tobytes()) + 8 * 5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="the checksum of array 'probability' is another"):
+        read_policy(game, path)
+    np.savez_compressed(path, probability=uniform, digest=digest)
+    with pytest.raises(ValueError, match=r"'probability\.npy' is compressed"):
+        read_policy(game, path)
+    np.savez(path, probability=uniform, digest=digest, more=uniform)
+    with pytest.raises(ValueError, match="holds no policy: its arrays are probability, digest"):
+        read_policy(game, path)
+    wrong: list[tuple[np.ndarray, str]] = [
+        (uniform / 2, "empty sequence"),
+        (np.where(uniform < 1, 0.25, 1.0), "infoset 'J' are no distribution"),
+        (uniform[:-1], "kuhn has 26 sequences"),
+    ]
+    for probability, message in wrong:
+        np.savez(path, probability=probability, digest=digest)
+        with pytest.raises(ValueError, match=message):
+            read_policy(game, path)
+
+
+def test_damaged_parquet(tmp_path: Path) -> None:
+    """What the library raises of its own, and an index that it lets through."""
+    pa = pytest.importorskip("pyarrow")
+    game = compile_game("kuhn")
+    path = save_policy(Policy.uniform(game), tmp_path / "policy.parquet")
+    content = path.read_bytes()
+    path.write_bytes(content[:-100] + bytes(90) + content[-10:])
+    with pytest.raises(ValueError, match=r"cannot read .*policy\.parquet"):
+        read_policy(game, path)
+    with pytest.raises(FileNotFoundError):
+        read_policy(game, tmp_path / "none.parquet")
+    for index in (-1, 7):
+        column = pa.DictionaryArray.from_arrays(pa.array([0, index]), pa.array(["J"]), safe=False)
+        table = pa.table({"infoset": column, "action": ["bet", "pass"], "probability": [1.0, 0.0]})
+        with pytest.raises(ValueError, match="bounds"):
+            find_policy(game, table)
+
+
 def test_a_policy_of_another_game(tmp_path: Path) -> None:
     path = save_policy(Policy.uniform(compile_game("kuhn")), tmp_path / "policy.npz")
     with pytest.raises(ValueError, match="for another game than kuhn"):
         read_policy(compile_game("kuhn(players=3)"), path)
-    with pytest.raises(TypeError, match="a policy is a Policy, a mapping"):
+    with pytest.raises(TypeError, match="policy must be a Policy, a mapping"):
         find_policy(compile_game("kuhn"), 5)
 
 

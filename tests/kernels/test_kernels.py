@@ -14,7 +14,7 @@ from support.random_games import keyed, random_game, random_public_tree_game
 from tensorcfr import CompiledGame, Game, PublicTreeGame, Solver, compile_game
 from tensorcfr._util import jit
 from tensorcfr.algorithms import CFR, DCFR
-from tensorcfr.kernels import evaluation
+from tensorcfr.kernels import ascent, evaluation, tiles
 from tensorcfr.kernels import iteration as sweeps
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries, multiply
 from tensorcfr.payoff.blocks import COUNT
@@ -110,7 +110,7 @@ def naive_iteration(game: CompiledGame, state: sweeps.State, player: int) -> Non
         own = game.sequences(infoset)
         v = float(np.dot(strategy[own], q[own]))
         instant = q[own] - v
-        instant[np.abs(instant) <= sweeps.ROUNDING * np.abs(q[own]).max()] = 0.0
+        instant[np.abs(instant) <= ascent.ROUNDING * np.abs(q[own]).max()] = 0.0
         state.regret[own] += instant
         positive = np.maximum(state.regret[own], 0.0)
         uniform = np.full(len(positive), 1 / len(positive))
@@ -139,7 +139,7 @@ def test_iteration(name: str) -> None:
 def test_lanes_beyond_one_tile() -> None:
     """Buckets and slices longer than a tile are cut, and give what uncut ones give."""
     game = compile_game("kuhn(cards=600)", memory_limit=16 << 30)
-    assert game.form.bucket_lanes.max() > 2 * sweeps.TILE
+    assert game.form.bucket_lanes.max() > 2 * tiles.TILE
     reach = random_reach(game)
     # A showdown against card j pays by rank: for pass-pass, the sum below i minus that above.
     g = np.empty(game.n_sequences)
@@ -159,8 +159,8 @@ def test_lanes_beyond_one_tile() -> None:
 
 def test_the_wide_game_has_several_tiles() -> None:
     form = GAMES["wide"].form
-    assert (form.bucket_lanes > max(sweeps.TILE, evaluation.TILE)).sum() == 2
-    assert form.bucket_lanes.max() > 2 * max(sweeps.TILE, evaluation.TILE)
+    assert (form.bucket_lanes > max(tiles.TILE, evaluation.TILE)).sum() == 2
+    assert form.bucket_lanes.max() > 2 * max(tiles.TILE, evaluation.TILE)
     (part,) = form.operator
     assert isinstance(part, PayoffEntries)
     assert part.rows.max() > 2 * multiply.TILE

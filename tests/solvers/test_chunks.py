@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,17 +28,33 @@ from support.random_games import (
     random_public_tree_game,
     repeated,
 )
+from support.random_locks import random_locks
 from support.reference import ReferenceCFR
 from support.rule_twins import REMEMBERING
 from support.variants import VARIANTS, fading, floored
-from tensorcfr import LocalRule, PublicTreeGame, Solver, compile_game, solve
+from tensorcfr import (
+    LocalRule,
+    PublicTreeGame,
+    Solution,
+    Solver,
+    compile_game,
+    load_game,
+    save_game,
+    solve,
+)
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, DCFR, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT
 from tensorcfr.compilers import cut_game
+from tensorcfr.errors import UnknownGameError
 from tensorcfr.games import make_game
 from tensorcfr.kernels import chunks as kernels
+from tensorcfr.kernels import iteration
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_needed
+from tensorcfr.solvers.warm_start import warm_state
+from tensorcfr.storage.archive import pack_text, write_arrays
+from tensorcfr.storage.cut_game import KEY
+from tensorcfr.storage.game import pack_game
 
 
 @pytest.fixture
@@ -48,9 +65,13 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def interpret(patched: pytest.MonkeyPatch) -> None:
     """Run kernels as Python: on small games that takes less time than compiling a rule."""
-    for name in ("run_pass", "judge", "all_strategies"):
-        kernel = getattr(kernels, name)
-        patched.setattr(kernels, name, getattr(kernel, "py_func", kernel))
+    for module, names in (
+        (kernels, ("run_pass", "judge", "all_strategies")),
+        (iteration, ("iterate",)),
+    ):
+        for name in names:
+            kernel = getattr(module, name)
+            patched.setattr(module, name, getattr(kernel, "py_func", kernel))
 
 
 def same_strategies(chunked: ChunkedSolver, flat: Solver) -> float:
@@ -350,12 +371,121 @@ def test_a_policy_stays_as_it_was() -> None:
     np.testing.assert_array_equal(policy.probabilities, expected)
 
 
-def test_what_chunks_do_not_have_is_refused(tmp_path: Path) -> None:
-    game = compile_game("kuhn", cut=1)
-    with pytest.raises(ValueError, match="only a whole game takes locks"):
-        solve(game, CFR, iters=1, locks={"K": {"bet": 1}})
-    with pytest.raises(ValueError, match="a game in chunks begins anew"):
-        solve(game, CFR, iters=1, warm_start=solve(compile_game("kuhn"), CFR, iters=1).policy)
-    solution = solve(game, CFR, iters=1)
-    with pytest.raises(ValueError, match="cut into chunks, which no file holds yet"):
-        solution.save(tmp_path / "solution.npz")
+# ------------------------------------------------------------------------------------ warm starts
+
+
+@pytest.mark.parametrize("name", ["cfr", "hedge", "gradient"])
+@pytest.mark.parametrize("source", ["policy", "flat", "chunks"])
+def test_warm_starts(name: str, source: str, interpreted: None) -> None:
+    """From strategies, from a solution of the flat game, and from one of the game in chunks."""
+    rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
+    algorithm = KEPT.get(name) or CFR
+    symmetry = not algorithm.rule.exponential
+    cut, whole = (compile_game(rules, cut=c, symmetry=symmetry) for c in (2, None))
+    before = solve(cut if source == "chunks" else whole, algorithm, iters=4)
+    given = before.policy if source == "policy" else before
+    if source == "policy" and algorithm.rule.exponential:
+        return
+    flat, chunked = (
+        kind(game, algorithm, state=warm_state(game, algorithm, given, iterations=3.0))
+        for kind, game in ((Solver, whole), (ChunkedSolver, cut))
+    )
+    for _ in range(3):
+        flat.step()
+        chunked.step()
+        assert same_strategies(chunked, flat) <= TOLERANCE
+
+
+# ------------------------------------------------------------------------------------------ files
+
+
+@pytest.mark.parametrize("cut", [True, 2, (" pass", " bet")])
+def test_files_of_built_in_games(cut: Any, tmp_path: Path) -> None:
+    """The game is compiled again; regrets and averages are read, and the solve goes on."""
+    game = compile_game("kuhn(cards=5)", cut=cut)
+    solution = solve(game, CFR, iters=7, locks={"J": {"bet": 0.5}}, keep_best=True)
+    loaded = Solution.load(solution.save(tmp_path / "solution.npz"))
+    assert loaded.game.digest == game.digest
+    assert loaded.game is not game
+    assert isinstance(loaded.game, CutGame)
+    assert loaded.policy["Q"] == solution.policy["Q"]
+    assert loaded.last_policy["Qb"] == solution.last_policy["Qb"]
+    assert loaded.best is not None
+    assert loaded.trace == solution.trace
+    for one, other in ((solution, loaded), (loaded, loaded)):
+        after = solve(other.game, start=other, iters=5)
+        whole = solve(one.game, start=one, iters=5)
+        assert after.state.regret.tobytes() == whole.state.regret.tobytes()
+        assert after.evaluation == whole.evaluation
+    assert load_game(save_game(game, tmp_path / "game.npz")).digest == game.digest
+
+
+def test_files_of_own_games(tmp_path: Path) -> None:
+    """The file has no rules: whoever reads it brings the game."""
+    rules = random_public_tree_game(7, max_hands=5)
+    game = compile_game(rules, cut=2)
+    path = solve(game, HEDGE, iters=3).save(tmp_path / "solution.npz")
+    with pytest.raises(UnknownGameError, match=r"solution.npz: .* give it as game="):
+        Solution.load(path)
+    assert Solution.load(path, game=game).game is game
+    assert Solution.load(path, game=compile_game(rules, cut=2)).iterations == 3
+    with pytest.raises(ValueError, match=r"the file is of .*, cut into other chunks"):
+        Solution.load(path, game=compile_game(rules, cut=1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"source": "kuhn(cards=6)"}, "cut into other chunks, with other payoffs"),
+        ({"source": "goofspiel(cards=3)"}, "no game of private hands"),
+        ({"source": "chess"}, "there is no game 'chess'"),
+        ({"cut": -1}, "cut is -1"),
+        ({"cut": [1]}, "not a text"),
+        ({"limit": 0}, "limit is 0, not a whole number from 1"),
+        ({"extra": 1}, "unknown key 'extra'"),
+    ],
+)
+def test_damaged_recipes(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    game = compile_game("kuhn(cards=5)", cut=2)
+    said = json.loads(bytes(pack_game(game)[KEY])) | changes
+    header = {"kind": "game", "name": game.name}
+    path = write_arrays(tmp_path / "game.npz", header, {KEY: pack_text(json.dumps(said))})
+    with pytest.raises(ValueError, match=problem):
+        load_game(path)
+
+
+# ------------------------------------------------------------------------------------------- locks
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    game=public_tree_games(n_players=2),
+    seed=st.integers(0, 999),
+    cut=st.sampled_from((1, 2, 3)),
+    name=st.sampled_from(("cfr", "cfr+", "dcfr", *KEPT)),
+)
+def test_locks(game: PublicTreeGame, seed: int, cut: int, name: str) -> None:
+    """Locked infosets in the trunk and in chunks, in part and whole, for rules of every kind."""
+    algorithm = KEPT.get(name) or ALGORITHMS[name]
+    assert isinstance(algorithm, Algorithm)
+    with pytest.MonkeyPatch.context() as patched:
+        interpret(patched)
+        whole = compile_game(game, symmetry=False)
+        locks = random_locks(whole, seed)
+        chunked = ChunkedSolver(compile_game(game, cut=cut, symmetry=False), algorithm, locks=locks)
+        flat = Solver(whole, algorithm, locks=locks)
+        for count in (1, 1, 3):
+            chunked.step(count)
+            flat.step(count)
+            assert same_strategies(chunked, flat) <= TOLERANCE
+            for found, expected in (
+                (chunked.evaluate(), flat.evaluate()),
+                (chunked.evaluate_current(), flat.evaluate_current()),
+            ):
+                np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=TOLERANCE)
+                np.testing.assert_allclose(
+                    found.best_responses, expected.best_responses, rtol=0, atol=TOLERANCE
+                )
+        for label, row in locks.items():
+            for action, probability in row.items():
+                assert chunked.average_policy()[label][action] == pytest.approx(probability)

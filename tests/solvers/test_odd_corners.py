@@ -226,7 +226,7 @@ class TestPolicies:
                 node = super().node(history)
                 return node._replace(actions=("a", "b")) if isinstance(node, Decision) else node
 
-        with pytest.raises(ValueError, match="the policy is for Turned, not for Straight"):
+        with pytest.raises(ValueError, match=" is for Turned, not for Straight"):
             evaluate(compile_game(Straight()), Policy.uniform(compile_game(Turned())))
 
     @pytest.mark.parametrize("value", [-0.5, 1.5, np.nan])

@@ -232,7 +232,7 @@ def test_sizes_are_compared_with_the_memory_first(
     kuhn: CompiledGame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save_game(kuhn, tmp_path / "game")
-    monkeypatch.setattr(archive, "_read_member", None)  # Nothing is read.
+    monkeypatch.setattr(archive, "read_member", None)  # Nothing is read.
     with pytest.raises(MemoryLimitError, match=r"^reading .*game\.npz needs at least ") as raised:
         load_game(path, memory_limit=1000)
     assert isinstance(raised.value, ValueError)

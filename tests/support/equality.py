@@ -15,6 +15,10 @@ from tensorcfr.games import make_game
 from tensorcfr.rules import Payoff, Terminal
 
 TOLERANCE = 1e-12
+ROUNDINGS = 10
+"""How many times the rounding of the reference a solver may be off, after :data:`LAST_EXACT`."""
+LAST_EXACT = 10
+"""Last iteration up to which no rounding excuses a difference beyond :data:`TOLERANCE`."""
 MARKS = (1, 2, 3, 10, 50)
 EARLY_MARKS = (1, 2, 3, 10)
 """For games on which the rounding of two correct programs grows beyond the tolerance later."""
@@ -167,9 +171,11 @@ def check_built_in(name: str, variant: Variant) -> None:
 
 
 def check_random(game: Game | PublicTreeGame, variant: Variant) -> None:
-    """Equal to 1e-12 over 50 iterations, or as far as rounding lets any two programs be.
+    """Equal to 1e-12 over 10 iterations, and over 50 to 1e-12 or to the rounding of the reference.
 
-    About one random game in a hundred passes so near to a tie that rounding grows beyond 1e-12.
+    About one random game in a hundred passes so near to a tie that rounding grows beyond 1e-12
+    after some ten iterations.  Of 2,689 games, 30 did, each at iteration 50, and the solver was
+    off by at most 2.7 times the distance that rounding takes the reference from itself.
     """
     algorithm, options = variant
     solver = Solver(compile_game(game), algorithm)
@@ -181,9 +187,8 @@ def _check(
 ) -> None:
     for mark in MARKS:
         worst, where = difference_at(mark, solver, reference)
-        assert worst <= TOLERANCE or worst <= 100 * rounding(as_game(game), options, mark), (
-            f"iteration {mark}, infoset {where!r}: off by {worst}"
-        )
+        excused = mark > LAST_EXACT and worst <= ROUNDINGS * rounding(as_game(game), options, mark)
+        assert worst <= TOLERANCE or excused, f"iteration {mark}, infoset {where!r}: off by {worst}"
 
 
 def rounding(
@@ -217,6 +222,9 @@ def check_last_iterate(variant: Variant) -> None:
         reference.step()
         worst, where = difference(solver.current_policy(), reference.current_policy())
         rules, last = as_game(GAMES["kuhn, 4 cards"]()), ReferenceCFR.current_policy
-        assert worst <= TOLERANCE or worst <= 100 * rounding(rules, options, reference.t, last), (
+        excused = reference.t > LAST_EXACT and worst <= ROUNDINGS * rounding(
+            rules, options, reference.t, last
+        )
+        assert worst <= TOLERANCE or excused, (
             f"iteration {solver.iteration}, infoset {where!r}: {worst}"
         )

@@ -1,0 +1,497 @@
+"""The way up a sequence form: counterfactual values, regrets and the next strategies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._util.jit import inlined
+from ..model.arrays import LockedLanes, SequenceForm
+from .descent import locked_strategy, match, matching
+from .local_rule import LocalRule, apply, has_forecast, is_exponential
+from .locks import first_lock, free_share, of_lock, share_out
+from .tiles import TILE
+
+ROUNDING = 2.0**-48
+"""An instantaneous regret smaller than this, relative to the counterfactual values that it comes
+from, is taken for 0: it is the rounding of an exact tie, and its sign is an accident."""
+SINGLE_ROUNDING = 2.0**-20
+"""The same where values are stored in single precision."""
+
+
+@inlined
+def ascend(
+    form: SequenceForm,
+    player: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    regret: np.ndarray,
+    strategy: np.ndarray | None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    tile: np.ndarray,
+    first_hand: int,
+    last_hand: int,
+    locks: LockedLanes | None,
+) -> None:
+    """From the deepest level up: values and regrets, infoset by infoset.
+
+    Args:
+        form: The game, or a part of it.
+        player: Whose infosets.
+        rule: The local rule.
+        parameters: The rule's parameters at this iteration.
+        played_floor: Share of the strategies played that is uniform; for rules whose strategies
+            are not kept.
+        floor: Share of the next strategies that is uniform.
+        regret: float (sequences,): modified in place.
+        strategy: float (sequences,): the strategies played, which become the next ones; or None
+            for rules whose strategies regret matching makes from the regrets.
+        memory: float (kept, sequences): what the rule keeps; modified in place.
+        value: float (sequences,): comes in as ``g``; each level adds its infosets' values to the
+            sequences that lead to them, in the end to the entries.
+        forecast: float (sequences,): for rules with a forecast, comes in as ``g``, and becomes the
+            values when the player already plays the next strategies further down.
+        tile: float64 (TILE_ROWS, TILE): modified.
+        first_hand: First of the hands to work on.
+        last_hand: The one after the last.
+        locks: Locked infosets, or None.
+    """
+    rounding = ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING
+    # Taken apart once: a view costs an atomic count, and there are as many tiles as lanes / TILE.
+    v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
+    for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
+        last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
+        if actions == 1:
+            _pass_up(form, b, first_lane, last_lane, value)
+            if has_forecast(rule):
+                _pass_up(form, b, first_lane, last_lane, forecast)
+            continue
+        run = first_lane
+        if locks is not None:
+            lock = first_lock(locks, b, first_lane)
+        while run < last_lane:
+            # Up to the next locked lane, which is worked on by itself.
+            end = last_lane
+            if locks is not None and lock < locks.bucket[b + 1]:
+                end = min(end, locks.lane[lock])
+            for begin in range(run, end, TILE):
+                length = min(TILE, end - begin)
+                at = form.bucket_sequence[b] + begin
+                parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+                _ascend_tile(
+                    actions,
+                    lanes,
+                    at,
+                    length,
+                    parent,
+                    rule,
+                    parameters,
+                    played_floor,
+                    floor,
+                    rounding,
+                    regret,
+                    strategy,
+                    memory,
+                    value,
+                    forecast,
+                    v,
+                    scale,
+                    total,
+                    expected,
+                    constant,
+                )
+            if locks is not None and end < last_lane:
+                at = form.bucket_sequence[b] + end
+                parent = form.infoset_parent[form.bucket_infoset[b] + end :]
+                _ascend_locked(
+                    lanes,
+                    at,
+                    parent,
+                    rule,
+                    parameters,
+                    played_floor,
+                    floor,
+                    rounding,
+                    regret,
+                    strategy,
+                    memory,
+                    value,
+                    forecast,
+                    of_lock(locks, lock, actions),
+                )
+                lock += 1
+            run = end + 1
+
+
+@inlined
+def _pass_up(
+    form: SequenceForm, b: int, first_lane: int, last_lane: int, value: np.ndarray
+) -> None:
+    """Where there is one action there is nothing to regret: its value goes to the parent."""
+    at = form.bucket_sequence[b]
+    parent = form.infoset_parent[form.bucket_infoset[b] :]
+    for lane in range(first_lane, last_lane):
+        value[parent[lane]] += value[at + lane]
+
+
+@inlined
+def _ascend_tile(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    parent: np.ndarray,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray | None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+    total: np.ndarray,
+    expected: np.ndarray,
+    constant: np.ndarray,
+) -> None:
+    """What :func:`ascend` does at ``length`` lanes of a bucket that are not locked.
+
+    Action ``a`` of the first of them is sequence ``at + a * lanes``; ``parent`` has the last
+    sequence before each of their infosets.  The last five are scratch, float64 (TILE,) each.
+    """
+    if strategy is None and actions == 2:
+        _value_two(
+            rule,
+            parameters,
+            played_floor,
+            rounding,
+            memory,
+            at,
+            at + lanes,
+            length,
+            value[at:],
+            value[at + lanes :],
+            regret[at:],
+            regret[at + lanes :],
+            v,
+        )
+        for lane in range(length):
+            value[parent[lane]] += v[lane]
+        return
+    if strategy is None and actions == 3:
+        _value_three(
+            rule,
+            parameters,
+            played_floor,
+            rounding,
+            memory,
+            at,
+            at + lanes,
+            at + 2 * lanes,
+            length,
+            value[at:],
+            value[at + lanes :],
+            value[at + 2 * lanes :],
+            regret[at:],
+            regret[at + lanes :],
+            regret[at + 2 * lanes :],
+            v,
+        )
+        for lane in range(length):
+            value[parent[lane]] += v[lane]
+        return
+    # The value of each infoset, and the size of the numbers that it is made of.
+    v[:length] = 0.0
+    scale[:length] = 0.0
+    if strategy is None:
+        match(regret[at:], actions, lanes, length, played_floor, total, constant)
+        # Loops with few arrays each take less time than one with many.
+        for a in range(actions):
+            w, q = regret[at + a * lanes :], value[at + a * lanes :]
+            for lane in range(length):
+                v[lane] += (max(w[lane], 0.0) * total[lane] + constant[lane]) * q[lane]
+            for lane in range(length):
+                scale[lane] = max(scale[lane], abs(q[lane]))
+    else:
+        for a in range(actions):
+            kept, q = strategy[at + a * lanes :], value[at + a * lanes :]
+            for lane in range(length):
+                v[lane] += kept[lane] * q[lane]
+                scale[lane] = max(scale[lane], abs(q[lane]))
+        if has_forecast(rule):
+            _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
+        total[:length] = 0.0
+    # The local rule: new regrets; preferences in place of strategies that are kept.
+    for a in range(actions):
+        first = at + a * lanes
+        q, cumulative, sigma = value[first:], regret[first:], _from(strategy, first)
+        for lane in range(length):
+            instant = q[lane] - v[lane]
+            if abs(instant) <= rounding * scale[lane]:
+                instant = 0.0
+            new, preference = apply(
+                rule,
+                np.float64(cumulative[lane]),
+                instant,
+                memory,
+                first + lane,
+                parameters,
+            )
+            cumulative[lane] = new
+            if strategy is not None:
+                if has_forecast(rule):
+                    ahead = forecast[first + lane]
+                    lean = ahead - expected[lane]
+                    if abs(lean) > rounding * max(scale[lane], abs(ahead)):
+                        preference += lean
+                if not is_exponential(rule):
+                    preference = max(preference, 0.0)
+                    total[lane] += preference
+                sigma[lane] = preference
+    if strategy is not None:
+        if is_exponential(rule):
+            _exponentiate(strategy[at:], actions, lanes, length, total)
+        uniform = 1.0 / actions
+        for lane in range(length):
+            idle = total[lane] <= 0.0
+            constant[lane] = uniform if idle else floor * uniform
+            total[lane] = 0.0 if idle else (1.0 - floor) / total[lane]
+        for a in range(actions):
+            kept = strategy[at + a * lanes :]
+            for lane in range(length):
+                kept[lane] = kept[lane] * total[lane] + constant[lane]
+        if has_forecast(rule):
+            _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
+            for lane in range(length):
+                forecast[parent[lane]] += expected[lane]
+    for lane in range(length):
+        value[parent[lane]] += v[lane]
+
+
+@inlined
+def _from(array: np.ndarray | None, begin: int) -> np.ndarray | None:
+    """The rest of an array, if there is one: loops over the lanes of a view are vectorised."""
+    if array is None:
+        return None
+    return array[begin:]
+
+
+@inlined
+def _exact(instant: float, least: float) -> float:
+    """An instantaneous regret, 0 where it is but rounding."""
+    return 0.0 if abs(instant) <= least else instant
+
+
+@inlined
+def _value_two(
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    floor: float,
+    rounding: float,
+    memory: np.ndarray,
+    first0: int,
+    first1: int,
+    length: int,
+    q0: np.ndarray,
+    q1: np.ndarray,
+    regret0: np.ndarray,
+    regret1: np.ndarray,
+    v: np.ndarray,
+) -> None:
+    """What :func:`ascend` does at infosets of two actions whose strategies are made from their
+    regrets; ``v`` becomes their values."""
+    for lane in range(length):
+        before0, before1 = np.float64(regret0[lane]), np.float64(regret1[lane])
+        own0, own1 = max(before0, 0.0), max(before1, 0.0)
+        factor, constant = matching(own0 + own1, floor, 1.0 / 2.0)
+        value0, value1 = np.float64(q0[lane]), np.float64(q1[lane])
+        mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
+        least = rounding * max(abs(value0), abs(value1))
+        instant0, instant1 = _exact(value0 - mean, least), _exact(value1 - mean, least)
+        new0, _ = apply(rule, before0, instant0, memory, first0 + lane, parameters)
+        new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
+        regret0[lane], regret1[lane] = new0, new1
+        v[lane] = mean
+
+
+@inlined
+def _value_three(
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    floor: float,
+    rounding: float,
+    memory: np.ndarray,
+    first0: int,
+    first1: int,
+    first2: int,
+    length: int,
+    q0: np.ndarray,
+    q1: np.ndarray,
+    q2: np.ndarray,
+    regret0: np.ndarray,
+    regret1: np.ndarray,
+    regret2: np.ndarray,
+    v: np.ndarray,
+) -> None:
+    """The same at infosets of three actions."""
+    for lane in range(length):
+        before0, before1 = np.float64(regret0[lane]), np.float64(regret1[lane])
+        before2 = np.float64(regret2[lane])
+        own0, own1, own2 = max(before0, 0.0), max(before1, 0.0), max(before2, 0.0)
+        factor, constant = matching(own0 + own1 + own2, floor, 1.0 / 3.0)
+        value0, value1 = np.float64(q0[lane]), np.float64(q1[lane])
+        value2 = np.float64(q2[lane])
+        mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
+        mean += (own2 * factor + constant) * value2
+        least = rounding * max(abs(value0), abs(value1), abs(value2))
+        instant0, instant1 = _exact(value0 - mean, least), _exact(value1 - mean, least)
+        instant2 = _exact(value2 - mean, least)
+        new0, _ = apply(rule, before0, instant0, memory, first0 + lane, parameters)
+        new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
+        new2, _ = apply(rule, before2, instant2, memory, first2 + lane, parameters)
+        regret0[lane], regret1[lane], regret2[lane] = new0, new1, new2
+        v[lane] = mean
+
+
+@inlined
+def _ascend_locked(
+    lanes: int,
+    at: int,
+    parent: np.ndarray,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray | None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    probability: np.ndarray,
+) -> None:
+    """What :func:`ascend` does at an infoset that is locked.
+
+    Its free actions are a decision of their own: their regrets are against what they are worth
+    together, and the rule's strategy for them is scaled to what the lock leaves.
+
+    Action ``a`` is sequence ``at + a * lanes``; ``parent`` begins with the last sequence before the
+    infoset; ``probability`` is that of the lock, action by action.
+    """
+    actions, share = len(probability), free_share(probability)
+    # The strategy that is played, then the preferences of the next one.
+    sigma = _locked_play(regret[at:], strategy, at, lanes, probability, played_floor)
+    v, mean, expected, scale, largest = 0.0, 0.0, 0.0, 0.0, -np.inf
+    for a in range(actions):
+        s = at + a * lanes
+        v += sigma[a] * value[s]
+        if probability[a] < 0.0:
+            mean += sigma[a] * value[s] / share
+            scale = max(scale, abs(value[s]))
+            if has_forecast(rule):
+                expected += sigma[a] * forecast[s] / share
+    for a in range(actions):
+        s = at + a * lanes
+        if probability[a] < 0.0:
+            instant = value[s] - mean
+            if abs(instant) <= rounding * scale:
+                instant = 0.0
+            new, preference = apply(rule, np.float64(regret[s]), instant, memory, s, parameters)
+            regret[s] = new
+            if has_forecast(rule):
+                lean = forecast[s] - expected
+                if abs(lean) > rounding * max(scale, abs(forecast[s])):
+                    preference += lean
+            if not is_exponential(rule):
+                preference = max(preference, 0.0)
+            largest = max(largest, preference)
+            sigma[a] = preference
+    value[parent[0]] += v
+    if strategy is not None:
+        if is_exponential(rule):
+            for a in range(actions):
+                if probability[a] < 0.0:
+                    sigma[a] = np.exp(sigma[a] - largest)
+        share_out(sigma, 1, probability, floor)
+        for a in range(actions):
+            strategy[at + a * lanes] = sigma[a]
+            if has_forecast(rule):
+                forecast[parent[0]] += sigma[a] * forecast[at + a * lanes]
+
+
+@inlined
+def _locked_play(
+    regret: np.ndarray,
+    strategy: np.ndarray | None,
+    at: int,
+    lanes: int,
+    probability: np.ndarray,
+    floor: float,
+) -> np.ndarray:
+    """The strategy that is played at a locked infoset, float64 (actions,).
+
+    Args:
+        regret: Regrets, action ``a`` at ``a * lanes``.
+        strategy: Strategies that are kept, action ``a`` at ``at + a * lanes``; or None.
+        at: Where those of the infoset begin.
+        lanes: Distance between consecutive actions.
+        probability: float64 (actions,): those of the lock.
+        floor: Share of what the free actions get that is uniform, where strategies are not kept.
+    """
+    if strategy is None:
+        return locked_strategy(regret, lanes, probability, floor)
+    found = np.empty(len(probability))
+    for a in range(len(probability)):
+        found[a] = strategy[at + a * lanes]
+    return found
+
+
+@inlined
+def _mean(
+    strategy: np.ndarray, q: np.ndarray, actions: int, lanes: int, length: int, mean: np.ndarray
+) -> None:
+    """Mean value of each infoset under a strategy.
+
+    Args:
+        strategy: Probabilities, action ``a`` of lane ``l`` at ``a * lanes + l``.
+        q: Values, likewise.
+        actions: Actions of every infoset.
+        lanes: Distance between consecutive actions.
+        length: Infosets.
+        mean: float64 (at least length,): modified in place.
+    """
+    mean[:length] = 0.0
+    for a in range(actions):
+        for lane in range(length):
+            mean[lane] += strategy[a * lanes + lane] * q[a * lanes + lane]
+
+
+@inlined
+def _exponentiate(
+    weight: np.ndarray, actions: int, lanes: int, length: int, total: np.ndarray
+) -> None:
+    """Weights from exponents, the largest of an infoset at 1, and their totals.
+
+    Args:
+        weight: Exponents, action ``a`` of lane ``l`` at ``a * lanes + l``; modified in place.
+        actions: Actions of every infoset.
+        lanes: Distance between the exponents of consecutive actions.
+        length: Infosets.
+        total: float64 (at least length,): modified in place.
+    """
+    for lane in range(length):
+        largest = weight[lane]
+        for a in range(1, actions):
+            largest = max(largest, weight[lane + a * lanes])
+        total[lane] = 0.0
+        for a in range(actions):
+            weight[lane + a * lanes] = np.exp(weight[lane + a * lanes] - largest)
+            total[lane] += weight[lane + a * lanes]

@@ -1,0 +1,296 @@
+"""The way down a sequence form: reaches from strategies, added to the averages.
+
+A solver either keeps strategies, or makes them from what it keeps where they are needed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._util.jit import inlined
+from ..model.arrays import LockedLanes, SequenceForm
+from .locks import of_lock, share_out
+from .tiles import TILE
+
+
+@inlined
+def _like(array: np.ndarray, number: float) -> float:
+    """A number in the floats of an array: single precision takes half the time where no operand is
+    of double precision."""
+    return array.dtype.type(number)
+
+
+@inlined
+def matching(total: float, floor: float, uniform: float) -> tuple[float, float]:
+    """Regret matching: a strategy is ``max(weight, 0) * factor + constant``.
+
+    Args:
+        total: Sum of the positive weights of an infoset.
+        floor: Share of the strategy that is uniform.
+        uniform: Probability of an action under the uniform strategy.
+
+    Returns:
+        ``factor`` and ``constant``.
+    """
+    if total <= 0.0:
+        return 0.0, uniform
+    return (1.0 - floor) / total, floor * uniform
+
+
+@inlined
+def match(
+    weight: np.ndarray,
+    actions: int,
+    lanes: int,
+    length: int,
+    floor: float,
+    factor: np.ndarray,
+    constant: np.ndarray,
+) -> None:
+    """Regret matching: the strategies are ``max(weight, 0) * factor + constant``.
+
+    Args:
+        weight: Regrets, or other weights; action ``a`` of lane ``l`` at ``a * lanes + l``.
+        actions: Actions of every infoset.
+        lanes: Distance between consecutive actions.
+        length: Infosets.
+        floor: Share of a strategy that is uniform.
+        factor: float (at least length,): modified in place.
+        constant: float (at least length,): modified in place.
+    """
+    zero, uniform = _like(factor, 0.0), _like(factor, 1.0 / actions)
+    rest, least = _like(factor, 1.0 - floor), _like(factor, floor / actions)
+    factor[:length] = zero
+    # Two actions at a time, which spares every other sum.
+    for a in range(0, actions - 1, 2):
+        w0, w1 = weight[a * lanes :], weight[(a + 1) * lanes :]
+        for lane in range(length):
+            factor[lane] += max(w0[lane], zero) + max(w1[lane], zero)
+    if actions % 2:
+        w = weight[(actions - 1) * lanes :]
+        for lane in range(length):
+            factor[lane] += max(w[lane], zero)
+    for lane in range(length):
+        total = factor[lane]
+        idle = total <= zero
+        constant[lane] = uniform if idle else least
+        factor[lane] = zero if idle else rest / total
+
+
+@inlined
+def descend(
+    form: SequenceForm,
+    player: int,
+    weight: np.ndarray,
+    floor: float,
+    reach: np.ndarray,
+    average: np.ndarray,
+    share: float,
+    tile: np.ndarray,
+    locks: LockedLanes | None,
+) -> None:
+    """From the first level down: the player's own reaches, added to the average.
+
+    Args:
+        form: The game, or a part of it.
+        player: Whose reaches.
+        weight: float (sequences,): what the strategies are made from by regret matching: regrets,
+            strategies, or cumulative strategies.
+        floor: Share of every strategy that is uniform.
+        reach: float (sequences,): modified in place; the reaches of the entries are there.
+        average: float (sequences,): modified in place, the entries apart.
+        share: Weight of the reaches in the average; with 0 it stays as it is.
+        tile: float (TILE_ROWS, TILE), in the floats of ``weight``: modified.
+        locks: Locked infosets, or None.
+    """
+    factor, constant, above = tile[0], tile[1], tile[2]
+    zero, part = _like(tile, 0.0), _like(tile, share)
+    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        run = 0
+        if locks is not None:
+            lock = locks.bucket[b]
+        while run < lanes:
+            # Up to the next locked lane, which is worked on by itself.
+            end = lanes
+            if locks is not None and lock < locks.bucket[b + 1]:
+                end = locks.lane[lock]
+            for begin in range(run, end, TILE):
+                length = min(TILE, end - begin)
+                at = form.bucket_sequence[b] + begin
+                parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+                for lane in range(length):
+                    above[lane] = reach[parent[lane]]
+                if actions == 2:
+                    _reach_two(
+                        weight[at:],
+                        weight[at + lanes :],
+                        above,
+                        floor,
+                        share,
+                        length,
+                        reach[at:],
+                        reach[at + lanes :],
+                        average[at:],
+                        average[at + lanes :],
+                    )
+                    continue
+                match(weight[at:], actions, lanes, length, floor, factor, constant)
+                for lane in range(length):
+                    factor[lane] *= above[lane]
+                    constant[lane] *= above[lane]
+                for a in range(actions):
+                    w, x = weight[at + a * lanes :], reach[at + a * lanes :]
+                    for lane in range(length):
+                        x[lane] = max(w[lane], zero) * factor[lane] + constant[lane]
+                    average_x = average[at + a * lanes :]
+                    for lane in range(length):
+                        average_x[lane] += part * x[lane]
+            if locks is not None and end < lanes:
+                at = form.bucket_sequence[b] + end
+                before = reach[form.infoset_parent[form.bucket_infoset[b] + end]]
+                sigma = locked_strategy(weight[at:], lanes, of_lock(locks, lock, actions), floor)
+                for a in range(actions):
+                    reach[at + a * lanes] = before * sigma[a]
+                    average[at + a * lanes] += share * (before * sigma[a])
+                lock += 1
+            run = end + 1
+
+
+@inlined
+def locked_strategy(
+    weight: np.ndarray, lanes: int, probability: np.ndarray, floor: float
+) -> np.ndarray:
+    """The strategy at a locked infoset, float64 (actions,), by regret matching.
+
+    Args:
+        weight: Regrets, or other weights; action ``a`` at ``a * lanes``.
+        lanes: Distance between consecutive actions.
+        probability: float64 (actions,): those of the lock.
+        floor: Share of what the free actions get that is uniform.
+    """
+    found = np.empty(len(probability))
+    for a in range(len(probability)):
+        found[a] = max(weight[a * lanes], 0.0)
+    share_out(found, 1, probability, floor)
+    return found
+
+
+@inlined
+def _reach_two(
+    w0: np.ndarray,
+    w1: np.ndarray,
+    above: np.ndarray,
+    floor: float,
+    share: float,
+    length: int,
+    x0: np.ndarray,
+    x1: np.ndarray,
+    average0: np.ndarray,
+    average1: np.ndarray,
+) -> None:
+    """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
+    which halves the time of the many infosets that have few actions."""
+    zero, uniform = _like(above, 0.0), _like(above, 0.5)
+    rest, least, part = _like(above, 1.0 - floor), _like(above, floor / 2.0), _like(above, share)
+    for lane in range(length):
+        own0, own1 = max(w0[lane], zero), max(w1[lane], zero)
+        total = own0 + own1
+        idle = total <= zero
+        factor = zero if idle else rest / total
+        constant = uniform if idle else least
+        factor, constant = factor * above[lane], constant * above[lane]
+        own0, own1 = own0 * factor + constant, own1 * factor + constant
+        x0[lane], x1[lane] = own0, own1
+        average0[lane] += part * own0
+        average1[lane] += part * own1
+
+
+@inlined
+def strategies(
+    form: SequenceForm,
+    weight: np.ndarray,
+    floor: float,
+    found: np.ndarray,
+    tile: np.ndarray,
+    locks: LockedLanes | None,
+) -> None:
+    """Everybody's behaviour strategies, by regret matching.
+
+    Args:
+        form: The game, or a part of it.
+        weight: float (sequences,): what they are made from.
+        floor: Share of every strategy that is uniform.
+        found: float (sequences,): modified in place; 1 for the entries.
+        tile: float (TILE_ROWS, TILE): modified.
+        locks: Locked infosets, or None.
+    """
+    factor, constant = tile[0], tile[1]
+    found[:] = 1.0
+    for b in range(form.bucket_lanes.shape[0]):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            at = form.bucket_sequence[b] + begin
+            match(weight[at:], actions, lanes, length, floor, factor, constant)
+            for a in range(actions):
+                w, sigma = weight[at + a * lanes :], found[at + a * lanes :]
+                for lane in range(length):
+                    sigma[lane] = max(w[lane], 0.0) * factor[lane] + constant[lane]
+        if locks is not None:
+            for lock in range(locks.bucket[b], locks.bucket[b + 1]):
+                at = form.bucket_sequence[b] + locks.lane[lock]
+                sigma = locked_strategy(weight[at:], lanes, of_lock(locks, lock, actions), floor)
+                for a in range(actions):
+                    found[at + a * lanes] = sigma[a]
+
+
+@inlined
+def forward(
+    form: SequenceForm,
+    player: int,
+    first_hand: int,
+    last_hand: int,
+    weight: float,
+    strategy: np.ndarray,
+    reach: np.ndarray,
+    average: np.ndarray,
+    tile: np.ndarray,
+) -> None:
+    """From the first level down: the player's own reaches of strategies that are kept.
+
+    The reaches that there are, those of the strategies that this iteration used, are added to the
+    average before they are replaced.
+
+    Args:
+        form: The game.
+        player: Whose reaches.
+        first_hand: First of the hands to work on.
+        last_hand: The one after the last.
+        weight: Weight of the reaches that there are in the average.
+        strategy: float (sequences,): behaviour strategies.
+        reach: float (sequences,): modified in place.
+        average: float (sequences,): modified in place, that of the empty sequence with the first
+            hand.
+        tile: float (at least 1, TILE): modified.
+    """
+    above = tile[0]
+    if first_hand == 0 < last_hand:
+        average[form.player_sequences[player]] += weight
+    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
+        last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
+        for begin in range(first_lane, last_lane, TILE):
+            length = min(TILE, last_lane - begin)
+            at = form.bucket_sequence[b] + begin
+            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            for lane in range(length):
+                above[lane] = reach[parent[lane]]
+            for a in range(actions):
+                x = reach[at + a * lanes :]
+                average_x = average[at + a * lanes :]
+                sigma = strategy[at + a * lanes :]
+                for lane in range(length):
+                    average_x[lane] += weight * x[lane]
+                    x[lane] = above[lane] * sigma[lane]
