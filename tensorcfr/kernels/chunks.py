@@ -7,14 +7,16 @@ result has the same bits however the chunks are shared out.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from .._util.jit import called, inlined, kernel
 from ..model.arrays import LockedLanes, SequenceForm
-from ..model.chunks import ChunkedForm, ChunkLocks, Shapes
-from ..payoff import PayoffBlocks, PayoffEntries
+from ..model.chunks import CardShapes, ChunkedForm, ChunkLocks, Shapes
+from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
+from ..payoff.cards import LANES
 from ..payoff.multiply import payoff_product, payoff_scratch
 from . import ascent, descent, packing
 from .evaluation import maximise
@@ -121,10 +123,14 @@ def _array(pool: np.ndarray, place: np.ndarray, field: int) -> np.ndarray:
     return pool[place[field, 0] : place[field, 0] + place[field, 1]]
 
 
+def shape_form(shapes: Shapes | CardShapes, shape: int) -> SequenceForm:
+    """The sequence form of a shape, as views."""
+    return _FORMS[type(shapes)](shapes, shape)
+
+
 @inlined
-def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
-    """The sequence form of a shape, as views; the fields are those of
-    :data:`tensorcfr.model.chunks.FIELDS`."""
+def _entries_and_blocks(shapes: Shapes, shape: int) -> SequenceForm:
+    """A form whose fields are those of :data:`tensorcfr.model.chunks.FIELDS`."""
     place, whole, index, real = (
         shapes.place[shape],
         shapes.integers,
@@ -150,6 +156,37 @@ def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
         _array(whole, place, 25),
         _array(real, place, 26),
     )
+    return _form(whole, index, place, (payoff, blocks))
+
+
+@inlined
+def _cards(shapes: CardShapes, shape: int) -> SequenceForm:
+    """A form whose fields are those of :data:`tensorcfr.model.chunks.CARD_FIELDS`."""
+    place, whole, index, real = (
+        shapes.place[shape],
+        shapes.integers,
+        shapes.indices,
+        shapes.reals,
+    )
+    groups = place[17, 1] // 3
+    cards = PayoffCards(
+        _array(whole, place, 12),
+        _array(real, place, 13),
+        _array(index, place, 14),
+        _array(whole, place, 15).reshape(place[15, 1] // 2, 2),
+        _array(index, place, 16),
+        _array(whole, place, 17).reshape(groups, 3),
+        _array(whole, place, 18).reshape(2, groups, LANES),
+        _array(real, place, 19).reshape(2, groups, 3, LANES),
+    )
+    return _form(whole, index, place, (cards,))
+
+
+@inlined
+def _form(
+    whole: np.ndarray, index: np.ndarray, place: np.ndarray, operator: tuple[Any, ...]
+) -> SequenceForm:
+    """A form with the given operator."""
     return SequenceForm(
         _array(whole, place, 0),
         _array(whole, place, 1),
@@ -163,8 +200,18 @@ def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
         _array(whole, place, 9),
         _array(whole, place, 10).reshape(place[10, 1] // place[10, 2], place[10, 2]),
         _array(index, place, 11),
-        (payoff, blocks),
+        operator,
     )
+
+
+_FORMS: dict[type, Any] = {Shapes: _entries_and_blocks, CardShapes: _cards}
+"""What takes a form of each kind of shapes apart."""
+
+
+@overload(shape_form)
+def _shape_form(shapes, shape):  # type: ignore[no-untyped-def]
+    form = _FORMS[shapes.instance_class]
+    return lambda shapes, shape: form(shapes, shape)
 
 
 @called
