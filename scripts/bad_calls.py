@@ -243,6 +243,10 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "sweep": ["TABLE", "-g", "kuhn", "-a", "cfr", "--iters", "2"],
         "plot": [str(folder / "done.csv")],
         "chart": ["kuhn", "--list"],
+        "evaluate": [str(solution)],
+        "size": ["kuhn"],
+        "draw": ["kuhn"],
+        "view": [str(solution), "--html", str(folder / "page.html"), "--force"],
     }
     commands: Any = typer.main.get_command(app)
     if set(good) != set(commands.commands):

@@ -26,7 +26,7 @@ from ..model.card_game import (
     Boards,
     CompiledCardGame,
 )
-from ..model.chunks import ALIGNED, CARD_FIELDS, CardShapes, ChunkedForm
+from ..model.chunks import CARD_FIELDS, ROW, CardShapes, ChunkedForm
 from ..model.cut_game import Counts, Recipe
 from ..model.game import CompiledGame
 from ..payoff import PayoffCards
@@ -713,7 +713,7 @@ class _Compiler:
             trunk=trunk_form,
             shapes=shapes,
             shape=np.arange(len(place)),
-            first=np.cumsum(-(-sizes.astype(np.int64) // ALIGNED) * ALIGNED),
+            first=np.cumsum(-(-sizes.astype(np.int64) // ROW) * ROW),
             entry_offset=offset,
             entry=np.concatenate([np.empty(0, dtype=np.uint32), *listed]),
         )

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Limit, Number, Whole, checked
-from .._util.memory import Budget, budget, free_memory
+from .._util.memory import Budget, budget, free_memory, taken
 from ..errors import GameError, MemoryLimitError, format_bytes
 from ..formats.sources import find_rules
 from ..model.arrays import CHANCE, TERMINAL
@@ -41,6 +41,10 @@ REFUSED_ABOVE = 4.0
 """A game whose estimate needs so many times the limit is refused before it is walked..."""
 REFUSED_ERROR = 0.25
 """... if the relative standard error of the estimate is at most this."""
+ESTIMATE_SHARE = 0.04
+"""Share of the limit that an estimate may take while a game is compiled."""
+LOOK_EVERY = 8
+"""States between two looks at the memory that an estimate has taken."""
 ESTIMATED_FROM = 0.02
 """Share of the limit after which the whole game is estimated."""
 TOLD_AFTER, TOLD_EVERY = 0.5, 0.1
@@ -299,6 +303,7 @@ class Watch:
         """A better error for a walk that ended at its limit: how much the whole game needs."""
         if error.about or isinstance(self.rules, PublicTreeGame):
             return error
+        error.__traceback__ = None  # Its frames hold what has been walked.
         size = self.estimate(2.0)
         return (
             error if size is None or size.bytes_compiling <= error.needed else self.too_large(size)
@@ -313,18 +318,23 @@ class Watch:
         """An estimate that can be relied upon; None where there is none."""
         self.is_estimated = True
         assert isinstance(self.rules, Game)
-        size = _estimate_quietly(self.rules, self.name, seconds=seconds)
+        allowed = int(ESTIMATE_SHARE * self.own.limit)
+        size = _estimate_quietly(self.rules, self.name, seconds=seconds, allowed=allowed)
         return size if size is not None and size.relative_error <= REFUSED_ERROR else None
 
 
-def _estimate_quietly(rules: Game, name: str, *, seconds: float) -> Size | None:
-    """An estimate; None where the rules do not let themselves be sampled.
+class _TooMuchError(Exception):
+    """An estimate has taken more memory than it may."""
+
+
+def _estimate_quietly(rules: Game, name: str, *, seconds: float, allowed: int) -> Size | None:
+    """An estimate; None where the rules do not let themselves be sampled, or take much memory.
 
     Rules that remember the states that they have met must not meet any out of turn.
     """
     game = copy.copy(rules) if hasattr(rules, "__copy__") else rules
     try:
-        return estimate(_Histories(game), name, seconds=seconds, seed=0)
+        return estimate(_Histories(game), name, seconds=seconds, seed=0, allowed=allowed)
     except Exception:
         return None  # The rules are broken, and the walk says where.
 
@@ -417,8 +427,8 @@ class _Met:
     stratum: Hashable
     totals: tuple[float, ...]
     """What one such state adds: histories, terminals, decisions, actions, infosets."""
-    label: tuple[int, str] | None
-    """Player and infoset, where histories have some."""
+    label: tuple[int, int] | None
+    """Player and hash of the infoset, where histories have some: labels may be long."""
     n_children: int
     child: Callable[[int], Any]
 
@@ -439,7 +449,7 @@ class _Histories:
         if type(node) is Decision:
             edges: Sequence[Any] = node.actions
             kind, totals = int(node.player), (1.0, 0.0, 1.0, float(len(edges)), 0.0)
-            label = (kind, str(node.infoset))
+            label = (kind, hash(node.infoset))
         elif type(node) is Chance:
             edges = list(node.outcomes)
             kind, totals, label = CHANCE, (1.0, 0.0, 0.0, 0.0, 0.0), None
@@ -489,18 +499,34 @@ class _PublicTree:
         return _Met((TERMINAL, 0, deals), (deals, deals, 0.0, 0.0, 0.0), None, 0, lambda i: None)
 
 
-def estimate(rules: _Histories | _PublicTree, name: str, *, seconds: float, seed: int) -> Size:
+def estimate(
+    rules: _Histories | _PublicTree,
+    name: str,
+    *,
+    seconds: float,
+    seed: int,
+    allowed: int | None = None,
+) -> Size:
     """Chen's estimate of a game's size.
+
+    Args:
+        rules: The game.
+        name: Its name.
+        seconds: How long it may take; a pass may take five times as long.
+        seed: Of the sampling.
+        allowed: Bytes that it may take; None for any number.
 
     Raises:
         GameError: The histories do not end.
     """
     begun = time.perf_counter()
+    limit = None if allowed is None else taken() + allowed
     found: list[np.ndarray] = []
     labels = _Labels()
     ended = True
     while len(found) < PASSES[1]:
-        totals, own, ended = _pass(rules, Random(f"{seed} {len(found)}"), begun + 5 * seconds)
+        rng = Random(f"{seed} {len(found)}")
+        totals, own, ended = _pass(rules, rng, begun + 5 * seconds, limit)
         found.append(totals)
         labels.add(own)
         if not ended:
@@ -534,12 +560,12 @@ def estimate(rules: _Histories | _PublicTree, name: str, *, seconds: float, seed
     )
 
 
-Weighted = dict[tuple[int, tuple[int, str]], float]
+Weighted = dict[tuple[int, tuple[int, int]], float]
 """Weights of the decision nodes of a pass, by depth and infoset."""
 
 
 def _pass(
-    rules: _Histories | _PublicTree, rng: Random, deadline: float
+    rules: _Histories | _PublicTree, rng: Random, deadline: float, limit: int | None
 ) -> tuple[np.ndarray, Weighted, bool]:
     """One pass: totals, weights of infosets, whether it came to the end."""
     totals = np.zeros(6)
@@ -558,11 +584,13 @@ def _pass(
                 key = depth, met.label
                 weighted[key] = weighted.get(key, 0.0) + weight
             for index in range(met.n_children):
+                if limit is not None and index % LOOK_EVERY == 0 and taken() > limit:
+                    raise _TooMuchError
                 child = rules.meet(met.child(index))
                 before, kept = below.get(child.stratum, (0.0, child))
                 total = before + weight
-                taken = child if rng.random() * total < weight else kept
-                below[child.stratum] = total, taken
+                one = child if rng.random() * total < weight else kept
+                below[child.stratum] = total, one
         if time.perf_counter() > deadline:
             return totals, weighted, False
         level = below

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
 from ..model.game import CompiledGame
 from ..model.policy import SUM_TOLERANCE, Policy, suggest_label
-from .tables import SequenceTable, chunks, find_format
+from .tables import CHUNK, SequenceTable, chunks, find_format, repeat_labels
 
 Row = tuple[int, Any, Any, Any]
 """Number of the row in its source, infoset label, action label, probability."""
@@ -118,7 +120,7 @@ def is_policy_file(path: Path) -> bool:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return PROBABILITY in arrays.files
-    except (ValueError, EOFError):
+    except (ValueError, EOFError, BadZipFile):
         return False  # Who reads it says why.
 
 
@@ -140,31 +142,23 @@ def policy_of_rows(
     given = np.zeros(game.n_sequences, dtype=bool)
     probabilities[game.form.player_sequences[:-1]] = 1.0
     # Rows in the game's own order are recognised without a look at the index, which makes labels.
-    expected = _expected(game)
-    following = next(expected, None)
+    left = _take_in_order(game, iter(rows), probabilities, given)
     last: str | None = None
     infoset, actions = 0, tuple[str, ...]()
-    for place, label, action, number in rows:
-        if following is not None and following[:2] == (label, action):
-            sequence = following[2]
-            following = next(expected, None)
-        else:
-            following = None
-            if label != last:
-                found = game.infoset_index.get(label) if isinstance(label, str) else None
-                if found is None:
-                    hint = suggest_label(game, str(label))
-                    raise ValueError(
-                        f"{name_row(place)}: {game.name} has no infoset {label!r}; {hint}"
-                    )
-                last, infoset, actions = label, found, game.infoset_actions[found]
-            if action not in actions:
-                raise ValueError(
-                    f"{name_row(place)}: infoset {label!r} has no action {action!r}; "
-                    f"{suggest(str(action), actions)}"
-                )
-            at = game.sequences(infoset)
-            sequence = at.start + at.step * actions.index(action)
+    for place, label, action, number in left:
+        if label != last:
+            found = game.infoset_index.get(label) if isinstance(label, str) else None
+            if found is None:
+                hint = suggest_label(game, str(label))
+                raise ValueError(f"{name_row(place)}: {game.name} has no infoset {label!r}; {hint}")
+            last, infoset, actions = label, found, game.infoset_actions[found]
+        if action not in actions:
+            raise ValueError(
+                f"{name_row(place)}: infoset {label!r} has no action {action!r}; "
+                f"{suggest(str(action), actions)}"
+            )
+        at = game.sequences(infoset)
+        sequence = at.start + at.step * actions.index(action)
         if given[sequence]:
             raise ValueError(
                 f"{name_row(place)}: action {action!r} of infoset {label!r} is given twice"
@@ -178,14 +172,40 @@ def policy_of_rows(
     return Policy(game, probabilities)
 
 
-def _expected(game: CompiledGame) -> Iterator[tuple[str, str, int]]:
-    """Infoset, action and sequence of every row that a table of the game has."""
+def _take_in_order(
+    game: CompiledGame, rows: Iterator[Row], probabilities: np.ndarray, given: np.ndarray
+) -> Iterator[Row]:
+    """Take the first rows as long as they are in the game's own order, many at a time.
+
+    Args:
+        game: The game.
+        rows: The rows.
+        probabilities: float64 (sequences,): modified in place, like ``given``.
+        given: bool (sequences,): which probabilities are there.
+
+    Returns:
+        The rows that are left.
+    """
     for chunk in chunks(game):
-        for label, actions, sequences in zip(
-            chunk.labels, chunk.actions, chunk.sequences.tolist(), strict=True
-        ):
-            for action, sequence in zip(actions, sequences, strict=True):
-                yield label, action, sequence
+        n_actions = chunk.sequences.shape[1]
+        for first in range(0, len(chunk.labels), CHUNK):
+            part = slice(first, first + CHUNK)
+            sequences = chunk.sequences[part].ravel()
+            taken = list(islice(rows, len(sequences)))
+            if len(taken) < len(sequences):
+                return chain(taken, rows)
+            _, labels, actions, numbers = zip(*taken, strict=True)
+            expected = chain.from_iterable(repeat(label, n_actions) for label in chunk.labels[part])
+            if labels != tuple(expected) or actions != tuple(
+                chain.from_iterable(chunk.actions[part])
+            ):
+                return chain(taken, rows)
+            try:
+                probabilities[sequences] = list(map(float, numbers))
+            except (TypeError, ValueError):
+                return chain(taken, rows)  # Row by row, which names the one that is wrong.
+            given[sequences] = True
+    return rows
 
 
 def _check_distributions(game: CompiledGame, probabilities: np.ndarray, given: np.ndarray) -> None:
@@ -271,6 +291,9 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
             names = ["infoset", "action", PROBABILITY]
             for name in names:
                 _column(file.schema_arrow.names, name, str(path))
+            in_order = _read_in_order(game, file, names)
+            if in_order is not None:
+                return in_order
             batches = file.iter_batches(columns=names)
             return policy_of_rows(game, _arrow_rows(batches), lambda row: f"{path}: row {row}")
     except (pa.ArrowException, OSError, KeyError) as error:
@@ -278,6 +301,46 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ValueError(f"cannot read {path}: {error}") from error
+
+
+def _read_in_order(game: CompiledGame, file: Any, names: list[str]) -> Policy | None:
+    """The policy of a Parquet file whose rows are in the game's own order; None if they are not.
+
+    Columns are compared as a whole, so that no row becomes a Python object.
+    """
+    import pyarrow as pa
+
+    probabilities = np.ones(game.n_sequences)
+    given = np.zeros(game.n_sequences, dtype=bool)
+    groups = (file.read_row_group(i, names) for i in range(file.num_row_groups))
+    left = next(groups, None)
+    for chunk in chunks(game):
+        rows = chunk.sequences.size
+        while left is not None and len(left) < rows:
+            more = next(groups, None)
+            if more is None:
+                return None
+            left = pa.concat_tables([left, more])
+        if left is None:
+            return None
+        table, left = left.slice(0, rows), left.slice(rows)
+        expected = repeat_labels(pa, chunk)
+        for name, column in zip(names[:2], expected, strict=True):
+            found = table.column(name)
+            if not (pa.types.is_dictionary(found.type) or pa.types.is_string(found.type)):
+                return None
+            if not found.cast(pa.string()).combine_chunks().equals(column):
+                return None
+        numbers = table.column(names[2])
+        if numbers.null_count or not pa.types.is_floating(numbers.type):
+            return None
+        sequences = chunk.sequences.ravel()
+        probabilities[sequences] = numbers.to_numpy()
+        given[sequences] = True
+    if (left is not None and len(left)) or next(groups, None) is not None:
+        return None
+    _check_distributions(game, probabilities, given)
+    return Policy(game, probabilities)
 
 
 def _arrow_rows(batches: Iterable[Any]) -> Iterator[Row]:

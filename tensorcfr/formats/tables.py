@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,7 +22,7 @@ import numpy as np
 from .._util.files import replacing
 from ..errors import MissingExtraError, suggest
 from ..model.game import CompiledGame
-from ..model.labels import InfosetLabels, InfosetPlaces
+from ..model.labels import InfosetLabels, InfosetPlaces, PublicGame
 
 KEYS = ("player", "infoset", "action")
 """The columns that say which sequence a row is about."""
@@ -76,7 +76,7 @@ def _labelled_hands(
     nodes = int(form.bucket_stride[bucket])
     first = int(places.first[bucket])
     node = places.nodes[first : first + nodes].tolist()
-    suffixes = [public.node_label(n) for n in node]
+    suffixes = _node_labels(public, places.nodes[first : first + nodes])
     actions = [public.actions(n) for n in node]
     names = public.hands[int(public.tree.player[node[0]])]
     held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
@@ -88,6 +88,44 @@ def _labelled_hands(
             [hand + suffix for hand in hands for suffix in suffixes],
             actions * len(hands),
         )
+
+
+def _node_labels(public: PublicGame, nodes: np.ndarray) -> list[str]:
+    """:meth:`PublicGame.node_label` of many nodes, which share most of their steps."""
+    if public.node_labels is not None:
+        return [public.node_label(node) for node in nodes.tolist()]
+    tree = public.tree
+    levels: list[tuple[np.ndarray, np.ndarray]] = []
+    above = nodes
+    while len(above) > 1 or above[0]:
+        parents, place = np.unique(np.where(above > 0, tree.parent[above], 0), return_inverse=True)
+        levels.append((above, place))
+        above = parents
+    labels = [""]
+    for below, place in reversed(levels):
+        steps = zip(below.tolist(), tree.edge[below].tolist(), place.tolist(), strict=True)
+        labels = [f"{labels[at]} {public.edges[edge]}" if node else "" for node, edge, at in steps]
+    return labels
+
+
+def action_codes(chunk: Chunk) -> tuple[list[str], np.ndarray]:
+    """The action labels of a chunk, each once; int32 (rows,): which of them each row has."""
+    number: dict[str, int] = {}
+    # Few infosets differ in their actions.
+    kinds = {actions: index for index, actions in enumerate(dict.fromkeys(chunk.actions))}
+    table = [[number.setdefault(a, len(number)) for a in actions] for actions in kinds]
+    kind = np.fromiter(map(kinds.__getitem__, chunk.actions), dtype=np.int64)
+    codes = np.array(table, dtype=np.int32).reshape(len(kinds), -1)[kind].ravel()
+    return list(number), codes
+
+
+def repeat_labels(pa: Any, chunk: Chunk) -> tuple[Any, Any]:
+    """Infoset and action label of every row of a chunk, as arrays of strings."""
+    infosets, n_actions = chunk.sequences.shape
+    repeated = np.repeat(np.arange(infosets), n_actions)
+    number, codes = action_codes(chunk)
+    labels = pa.array(chunk.labels, pa.string()).take(pa.array(repeated))
+    return labels, pa.array(number, pa.string()).take(pa.array(codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,20 +199,18 @@ class SequenceTable:
 
     def _batches(self, pa: Any) -> Iterator[Any]:
         """Record batches, in which labels are numbers and every label is there once."""
+        schema = self._schema(pa)
         for chunk in chunks(self.game):
             infosets, n_actions = chunk.sequences.shape
-            number: dict[str, int] = {}
-            codes = [number.setdefault(a, len(number)) for a in chain.from_iterable(chunk.actions)]
+            number, codes = action_codes(chunk)
             repeated = np.repeat(np.arange(infosets, dtype=np.int32), n_actions)
             columns = [
                 pa.array(np.full(len(codes), chunk.player, dtype=np.int8)),
                 pa.DictionaryArray.from_arrays(repeated, pa.array(chunk.labels, pa.string())),
-                pa.DictionaryArray.from_arrays(
-                    np.array(codes, dtype=np.int32), pa.array(list(number), pa.string())
-                ),
+                pa.DictionaryArray.from_arrays(codes, pa.array(number, pa.string())),
                 *(pa.array(column[chunk.sequences].ravel()) for column in self.columns.values()),
             ]
-            yield pa.RecordBatch.from_arrays(columns, schema=self._schema(pa))
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def write(self, file: BinaryIO, format: str) -> None:
         """Write the table to an open file; see :data:`WRITERS`."""
@@ -221,19 +257,23 @@ def _text(file: BinaryIO) -> io.TextIOWrapper:
 
 def _write_csv(table: SequenceTable, file: BinaryIO) -> None:
     text = _text(file)
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.names)
-    # csv writes floats with as many digits as they have.
-    writer.writerows(table.rows())
+    rows = chain([tuple(table.names)], table.rows())
+    while some := list(islice(rows, CHUNK)):
+        # The file is written in large pieces.  csv writes floats with as many digits as they have.
+        piece = io.StringIO()
+        csv.writer(piece, lineterminator="\n").writerows(some)
+        text.write(piece.getvalue())
     text.detach()
 
 
 def _write_json(table: SequenceTable, file: BinaryIO) -> None:
     text = _text(file)
     begin = "{\n"
-    for label, row in table._nested():
+    rows = table._nested()
+    while some := list(islice(rows, CHUNK)):
         # JSON has no number for "not reached".
-        text.write(f"{begin}{json.dumps(label)}: {json.dumps(_without_nan(row))}")
+        lines = [f"{json.dumps(label)}: {json.dumps(_without_nan(row))}" for label, row in some]
+        text.write(begin + ",\n".join(lines))
         begin = ",\n"
     text.write("\n}\n" if begin == ",\n" else "{}\n")
     text.detach()

@@ -18,7 +18,7 @@ from ..model.chunks import CardShapes, ChunkedForm, ChunkLocks, Shapes
 from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
 from ..payoff.cards import LANES
 from ..payoff.multiply import payoff_product, payoff_scratch
-from . import ascent, descent
+from . import ascent, descent, packing
 from .evaluation import maximise
 from .local_rule import LocalRule, has_forecast, parameters_of
 from .meeting import count_up, wait_for
@@ -34,17 +34,31 @@ ALL = 3
 """All stages of a pass, one after the other."""
 
 
-class Kept(NamedTuple):
-    """What a solver keeps from one iteration to the next, (numbers,) unless said; all of it
-    float64 or all float32."""
+class Numbers(NamedTuple):
+    """An array over the sequences of trunk and chunks."""
 
-    regret: np.ndarray
+    chunks: np.ndarray
+    """float or int16 (numbers,): what is before the first chunk belongs to the trunk."""
+    scale: np.ndarray | None
+    """float32 (rows,): the scales of an array in 16 bits; see
+    :mod:`tensorcfr.kernels.packing`."""
+    trunk: np.ndarray
+    """float (trunk sequences,): those of the trunk; a part of ``chunks`` unless this has a
+    scale."""
+
+
+class Kept(NamedTuple):
+    """What a solver keeps from one iteration to the next; all of it float64, or float32, or what is
+    in chunks int16 and the rest float32."""
+
+    regret: Numbers
     """Cumulative regret, as the local rule keeps it."""
-    cumulative: np.ndarray
+    cumulative: Numbers
     """Sum over iterations of averaging weight times own reach; for the empty sequences of the
     trunk the sum of the weights."""
     strategy: np.ndarray | None
-    """The strategies that are played next, for rules that do not make them from the regret."""
+    """(numbers,): the strategies that are played next, for rules that do not make them from the
+    regret."""
     memory: np.ndarray
     """What the rule keeps beside the regret, (kept, numbers)."""
 
@@ -77,6 +91,10 @@ class ChunkScratch(NamedTuple):
     """(most sequences,): counterfactual values."""
     forecast: np.ndarray
     """(most sequences,): forecast values; empty for rules without."""
+    regret: np.ndarray
+    """(most sequences,): regrets of arrays in 16 bits; otherwise empty."""
+    average: np.ndarray
+    """(most sequences,): cumulative strategies likewise."""
 
 
 class Turn(NamedTuple):
@@ -276,7 +294,7 @@ def locks_of(
         form: The form of the part.
         table: Scratch, modified in place; the result refers to it.
     """
-    if locks is None:
+    if locks is None or table is None:
         return None
     first, last = locks.part[part], locks.part[part + 1]
     lock = first
@@ -380,31 +398,38 @@ def run_pass(
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
     # One long function: pieces that are inlined are compiled twice, by themselves and here.
-    tile, narrow = np.empty((TILE_ROWS, TILE)), np.empty((TILE_ROWS, TILE), kept.regret.dtype)
+    tile, narrow = np.empty((TILE_ROWS, TILE)), np.empty((TILE_ROWS, TILE), trunk.reach.dtype)
+    trunk_regret, trunk_average = kept.regret.trunk, kept.cumulative.trunk
     parameters = parameters_of(rule, row[1:])
     form, end = game.trunk, game.trunk.player_sequences[2]
     table = lock_table(locks)
     if stage in (DOWN, ALL):
         locked = locks_of(locks, 0, form, table)
-        weight = _played(kept.regret, kept.strategy)
+        weight = _played(trunk_regret, kept.strategy)
         for player in range(2):
             if not turn.descends[player]:
                 continue
             first, last = form.player_sequences[player], form.player_sequences[player + 1]
             floor, share = turn.played_floor[player], turn.share[player]
             trunk.reach[first] = 1.0
-            kept.cumulative[first] += share
-            descend(
-                form, player, weight, floor, trunk.reach, kept.cumulative, share, narrow, locked
-            )
+            trunk_average[first] += share
+            descend(form, player, weight, floor, trunk.reach, trunk_average, share, narrow, locked)
             if turn.against_average:
-                pending, part_of = _face(turn, player, kept.cumulative[first])
-                _average(first, last, kept.cumulative, pending, part_of, trunk.reach, trunk.faced)
+                pending, part_of = _face(turn, player, trunk_average[first])
+                _average(first, last, trunk_average, pending, part_of, trunk.reach, trunk.faced)
     if stage in (CHUNKS, ALL):
         for c in range(part, game.shape.shape[0], parts):
             chunk = shape_form(game.shapes, game.shape[c])
             begin, until = game.first[c], game.first[c + 1]
-            regret, average = kept.regret[begin:until], kept.cumulative[begin:until]
+            regret_scale = packing.scales_of(kept.regret.scale, begin, until)
+            average_scale = packing.scales_of(kept.cumulative.scale, begin, until)
+            kept_regret = kept.regret.chunks[begin:until]
+            kept_average = kept.cumulative.chunks[begin:until]
+            regret = packing.workplace(kept_regret, regret_scale, scratch.regret)
+            average = packing.workplace(kept_average, average_scale, scratch.average)
+            packing.load(kept_regret, regret_scale, regret)
+            if turn.against_average or turn.share.any():
+                packing.load(kept_average, average_scale, average)
             strategy, memory = _part(kept.strategy, begin, until), kept.memory[:, begin:until]
             weight = _played(regret, strategy)
             locked = locks_of(locks, c + 1, chunk, table)
@@ -417,12 +442,15 @@ def run_pass(
                 target = average if share != 0.0 else scratch.value[: until - begin]
                 descend(chunk, player, weight, floor, scratch.reach, target, share, narrow, locked)
                 if turn.against_average:
-                    total = kept.cumulative[form.player_sequences[player]]
+                    total = trunk_average[form.player_sequences[player]]
                     pending, part_of = _face(turn, player, total)
                     first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
                     reach = scratch.reach
                     _average(first, last, average, pending, part_of, reach, reach)
                     _enter(game, c, player, chunk, trunk.faced, reach)
+                if share != 0.0:
+                    first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                    packing.store(average, first, last, kept_average, average_scale)
             for player in range(2):
                 if not turn.updates[player]:
                     continue
@@ -446,6 +474,8 @@ def run_pass(
                     tile,
                     locked,
                 )
+                first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                packing.store(regret, first, last, kept_regret, regret_scale)
                 _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
                 if has_forecast(rule):
                     _leave(game, c, player, chunk, scratch.forecast, trunk.entry_forecast)
@@ -468,7 +498,7 @@ def run_pass(
                 parameters,
                 turn.played_floor[player],
                 turn.floor,
-                kept.regret[:end],
+                trunk_regret,
                 _part(kept.strategy, 0, end),
                 kept.memory[:, :end],
                 trunk.value,
@@ -611,7 +641,7 @@ def judge(
     stage: int,
     part: int,
     parts: int,
-    weight: np.ndarray,
+    weight: Numbers,
     floor: float,
     trunk: TrunkScratch,
     scratch: ChunkScratch,
@@ -626,7 +656,7 @@ def judge(
         stage: As for :func:`run_pass`.
         part: Likewise.
         parts: Likewise.
-        weight: float (numbers,): what the strategies are made from by regret matching.
+        weight: What the strategies are made from by regret matching.
         floor: Share of every strategy that is uniform.
         trunk: Modified; values are those of best responses.
         scratch: Modified.
@@ -635,18 +665,21 @@ def judge(
         best: float64 (players,): modified in place.
         locks: Locked infosets, which best responses play as they are locked; or None.
     """
-    tile = np.empty((TILE_ROWS, TILE), weight.dtype)
+    tile = np.empty((TILE_ROWS, TILE), trunk.reach.dtype)
     form, table = game.trunk, lock_table(locks)
     if stage in (DOWN, ALL):
         locked = locks_of(locks, 0, form, table)
         for player in range(2):
             trunk.reach[form.player_sequences[player]] = 1.0
             # With a share of 0 the average stays as it is, so any array will do.
-            descend(form, player, weight, floor, trunk.reach, trunk.value, 0.0, tile, locked)
+            descend(form, player, weight.trunk, floor, trunk.reach, trunk.value, 0.0, tile, locked)
     if stage in (CHUNKS, ALL):
         for c in range(part, game.shape.shape[0], parts):
             chunk = shape_form(game.shapes, game.shape[c])
-            own = weight[game.first[c] : game.first[c + 1]]
+            begin, until = game.first[c], game.first[c + 1]
+            scale = packing.scales_of(weight.scale, begin, until)
+            own = packing.workplace(weight.chunks[begin:until], scale, scratch.regret)
+            packing.load(weight.chunks[begin:until], scale, own)
             locked = locks_of(locks, c + 1, chunk, table)
             for player in range(2):
                 _enter(game, c, player, chunk, trunk.reach, scratch.reach)
@@ -684,10 +717,20 @@ def _dot(reach: np.ndarray, value: np.ndarray, first: int, last: int) -> float:
     return total
 
 
+@inlined
+def _most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
+    """Numbers of the largest chunk, where arrays are in 16 bits; otherwise none."""
+    most = 0
+    if scale is not None:
+        for c in range(game.shape.shape[0]):
+            most = max(most, game.first[c + 1] - game.first[c])
+    return most
+
+
 @kernel
 def all_strategies(
     game: ChunkedForm,
-    weight: np.ndarray,
+    weight: Numbers,
     floor: float,
     found: np.ndarray,
     locks: ChunkLocks | None,
@@ -696,15 +739,19 @@ def all_strategies(
 
     Args:
         game: The game.
-        weight: float (numbers,): what they are made from.
+        weight: What they are made from.
         floor: Share of every strategy that is uniform.
         found: float (numbers,): modified in place.
         locks: Locked infosets, or None.
     """
     tile, table = np.empty((TILE_ROWS, TILE)), lock_table(locks)
-    strategies(game.trunk, weight, floor, found, tile, locks_of(locks, 0, game.trunk, table))
+    scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
+    strategies(game.trunk, weight.trunk, floor, found, tile, locks_of(locks, 0, game.trunk, table))
     for c in range(game.shape.shape[0]):
         begin, end = game.first[c], game.first[c + 1]
         form = shape_form(game.shapes, game.shape[c])
         locked = locks_of(locks, c + 1, form, table)
-        strategies(form, weight[begin:end], floor, found[begin:end], tile, locked)
+        scale = packing.scales_of(weight.scale, begin, end)
+        own = packing.workplace(weight.chunks[begin:end], scale, scratch)
+        packing.load(weight.chunks[begin:end], scale, own)
+        strategies(form, own, floor, found[begin:end], tile, locked)

@@ -22,8 +22,11 @@ from .arrays import SequenceForm, named_arrays
 ALIGNMENT = 64
 """Bytes: a cache line, and the longest vectors."""
 ALIGNED = 16
-"""Numbers: the sequences of chunks begin at multiples of it, which is :data:`ALIGNMENT` bytes in
+"""Numbers: the buckets of a chunk begin at multiples of it, which is :data:`ALIGNMENT` bytes in
 single precision and twice that in double precision."""
+ROW = 64
+"""Numbers that share a scale where a solver keeps them in 16 bits.  The sequences of chunks begin
+at multiples of it, so that no row belongs to two chunks."""
 
 FORM_FIELDS = (
     "player_infosets",

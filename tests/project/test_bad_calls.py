@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 def test_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """400 of them, another sample in no two versions of the list of calls."""
+    monkeypatch.chdir(tmp_path)  # Some texts are names of files.
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
     from scripts import bad_calls
 

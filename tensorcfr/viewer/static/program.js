@@ -48,7 +48,7 @@ const percent = value => {
   if (value < 1 && value > 0.9995) return ">99.9%";
   return (100 * value).toFixed(1) + "%";
 };
-const points = value => `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`;
+const points = value => Math.abs(value) < 5e-4 ? "0.0" : `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`;
 const colour = index => COLOURS[index % COLOURS.length];
 
 // ----------------------------------------------------------------------------- where data is
@@ -302,7 +302,7 @@ function curve(lines) {
       stroke: ["var(--accent)", "#D55E00", "#009E73"][index], "stroke-width": 1.8, "stroke-dasharray": ["none", "6 3", "2 2"][index],
     }));
     const [x, y] = place(line[line.length - 1]);
-    const text = draw("text", {x: x - 4, y: y - 6, "text-anchor": "end"}); text.textContent = ["A", "B", "now"][index]; parts.push(text);
+    const text = draw("text", {x: x - 4 - 12 * index, y: y - 6, "text-anchor": "end"}); text.textContent = ["A", "B", "now"][index]; parts.push(text);
   });
   return draw("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "exploitability by iteration"}, ...parts);
 }
@@ -390,12 +390,14 @@ function showCost() {
   const [a, b] = state.about.solutions;
   at("cost").replaceChildren();
   if (!b) return;
-  const rows = a.values.map((value, player) => make("tr", {"data-player": player},
-    make("td", {}, `player ${player}`), make("td", {}, signed(value)), make("td", {class: "b", "data-value": b.values[player]}, signed(b.values[player])),
-    make("td", {class: "cost", "data-value": b.values[player] - value}, signed(b.values[player] - value)),
-    make("td", {}, signed(b.gains[player]))));
-  at("cost").replaceChildren(make("table", {}, make("thead", {}, make("tr", {},
-    ...["value", "A", "B", "B − A", "could gain in B"].map(text => make("th", {}, text)))), make("tbody", {}, ...rows)));
+  const rows = [
+    ["value in A", "a", a.values], ["value in B", "b", b.values],
+    ["B − A", "cost", a.values.map((value, player) => b.values[player] - value)],
+    ["could gain in B", "gain", b.gains],
+  ].map(([text, name, values]) => make("tr", {}, make("td", {}, text), ...values.map((value, player) =>
+    make("td", {class: name, "data-player": player, "data-value": value}, signed(value)))));
+  const head = make("tr", {}, make("th", {}, ""), ...a.values.map((_, player) => make("th", {}, `player ${player}`)));
+  at("cost").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
 }
 
 // ------------------------------------------------------------------------------- all of it
