@@ -14,6 +14,8 @@ from .._util.arguments import Text, Where, checked
 from ..compilers.card_game import Weighted, weight_met
 from ..kernels.card_values import expected_values
 from ..model.card_game import DECISION, CompiledCardGame
+from ..model.chunks import ROW
+from ..solvers.chunked_solver import ChunkedState
 from ..solvers.solution import Solution
 
 LONGEST_LINE = 10_000
@@ -119,20 +121,19 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
 
     Raises:
         TypeError: The solution is of another kind of game.
-        ValueError: There is no such line, nobody acts there, or the solution's state is not kept in
-            floats.
+        ValueError: There is no such line, nobody acts there, or the solution has no state.
     """
     game, state = solution.game, solution.state
     if not isinstance(game, CompiledCardGame):
         raise TypeError(f"{game.name} is no game of cards")
-    weight = getattr(state, "cumulative", None)
-    if weight is None or weight.dtype.kind != "f":
-        raise ValueError("the solution has no averages in floats")
+    if not isinstance(state, ChunkedState):
+        raise ValueError("the solution has no state to read averages from")
+    weight = _averages(state)
     node, board = game.find(line)
     place = game.place(node, board)
     chunk = int(game.node_place[node, 0])
     wanted = board * game.groups + chunk if chunk >= 0 else -1
-    trunk, inside = _values(game, np.asarray(weight, dtype=np.float64), wanted)
+    trunk, inside = _values(game, weight, wanted)
     offset = int(game.chunks.first[wanted]) if wanted >= 0 else 0
     value = (inside if wanted >= 0 else trunk)[1]
 
@@ -154,7 +155,7 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.where(met > 1e-12 * left[other].sum(), (value[at].T / share), np.nan).T
     weights = weight[place.first + hands[:, None] + np.arange(len(place.actions)) * place.stride]
-    positive = np.maximum(np.asarray(weights, dtype=np.float64), 0.0)
+    positive = np.maximum(weights, 0.0)
     total = positive.sum(axis=1, keepdims=True)
     uniform = np.full(positive.shape, 1.0 / len(place.actions))
     strategy = np.divide(positive, total, out=uniform, where=total > 0)
@@ -171,6 +172,16 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
         strategy=strategy,
         values=values,
     )
+
+
+def _averages(state: ChunkedState) -> np.ndarray:
+    """The cumulative strategy, float64 (numbers,), whatever it is kept in."""
+    kept = state.averages
+    found: np.ndarray = kept.chunks.astype(np.float64)
+    if kept.scale is not None:
+        found *= np.repeat(kept.scale, ROW)[: len(found)]
+        found[: len(kept.trunk)] = kept.trunk
+    return found
 
 
 def _values(
