@@ -194,15 +194,25 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "walkthrough", analysis.walkthrough, {"game": kuhn, "algorithm": "cfr", "iters": 1}
     yield "values", analysis.values, of_game
     yield "best_responses", analysis.best_responses, of_game
+    river = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100}
+    spot = tensorcfr.solve(tensorcfr.compile_game("holdem", **river), iters=1)
+    yield "hand_table", analysis.hand_table, {"solution": spot}
     yield "compare", analysis.compare, {"first": solution, "second": solution}
     yield "head_to_head", analysis.head_to_head, {"game": kuhn, "policies": [policy]}
     yield "simulate", analysis.simulate, {**of_game, "n": 2}
 
 
+NEEDED: dict[str, dict[str, Any]] = {
+    "matrix": {"payoffs": [[1]]},
+    "holdem": {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100},
+}
+"""What games need that have parameters without a default."""
+
+
 def game_calls() -> Iterator[Call]:
     """Parameters of the built-in games; what they need beside is small."""
     for name, entry in GAMES.items():
-        needed = {"payoffs": [[1]]} if name == "matrix" else {}
+        needed = NEEDED.get(name, {})
         checks = declared(entry.make)
         for parameter in entry.parameters:
             check, optional = checks.get(parameter, (None, entry.parameters[parameter] is None))

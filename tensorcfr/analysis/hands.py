@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Text, Where, checked
+from .._util.arguments import Text, Where, brief, checked
 from ..compilers.card_game import Weighted, weight_met
 from ..kernels.card_values import expected_values
 from ..model.card_game import DECISION, CompiledCardGame
@@ -123,6 +123,8 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
         TypeError: The solution is of another kind of game.
         ValueError: There is no such line, nobody acts there, or the solution has no state.
     """
+    if not isinstance(solution, Solution):
+        raise TypeError(f"solution must be a Solution, not {brief(solution)}")
     game, state = solution.game, solution.state
     if not isinstance(game, CompiledCardGame):
         raise TypeError(f"{game.name} is no game of cards")

@@ -303,6 +303,7 @@ def test_rake() -> None:
         ({"rake": 2.0}, "rake must be"),
         ({"ranges": ("AsAh", "AsKd,AhKd")}, "shares a card with every other"),
         ({"add": ("",)}, "add takes lines"),
+        ({"remove": 5}, "remove takes lines"),
     ],
 )
 def test_bad_spots(options: dict[str, Any], message: str) -> None:

@@ -211,6 +211,8 @@ def _lines(what: str, given: Any) -> tuple[tuple[str, ...], ...]:
     """Lines of actions."""
     if isinstance(given, str):
         given = (given,)
+    if not isinstance(given, Sequence):
+        raise TypeError(f"holdem: {what} takes lines such as 'check bet75', not {brief(given)}")
     found = []
     for line in given:
         if not isinstance(line, str) or not line.split():
