@@ -18,7 +18,18 @@ from .kernels.local_rule import LocalRule
 from .model.game import CompiledGame
 from .model.locks import Locks
 from .model.policy import Policy
-from .rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
+from .rules import (
+    CardGame,
+    Chance,
+    Deal,
+    Decision,
+    Fold,
+    Game,
+    Payoff,
+    PublicTreeGame,
+    Showdown,
+    Terminal,
+)
 from .solvers.driver import solve
 from .solvers.sampled_solver import SampledSolver
 from .solvers.solution import Solution
@@ -29,9 +40,12 @@ __all__ = [
     "ALGORITHMS",
     "GAMES",
     "Algorithm",
+    "CardGame",
     "Chance",
     "CompiledGame",
+    "Deal",
     "Decision",
+    "Fold",
     "Game",
     "GameError",
     "LocalRule",
@@ -41,6 +55,7 @@ __all__ = [
     "Policy",
     "PublicTreeGame",
     "SampledSolver",
+    "Showdown",
     "Solution",
     "Solver",
     "Terminal",

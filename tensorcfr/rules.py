@@ -147,3 +147,85 @@ class PublicTreeGame:
     def label(self, player: int, hand: Hashable, public: str) -> str:
         """The infoset label of a player who holds ``hand`` at a public node."""
         return f"{hand}{public}"
+
+
+class Deal(NamedTuple):
+    """A public node of a :class:`CardGame` where one card is dealt face up: each card that is
+    neither on the board nor in a hand is equally likely."""
+
+
+class Fold(NamedTuple):
+    """A public node of a :class:`CardGame` where the game is over, whatever the cards are."""
+
+    utilities: tuple[float, float]
+    """What each player gets, in the game's own unit (chips, say)."""
+
+
+class Showdown(NamedTuple):
+    """A public node of a :class:`CardGame` where the hands are compared."""
+
+    win: tuple[float, float]
+    """What each player gets if player 0 has the stronger hand."""
+    tie: tuple[float, float]
+    """What each player gets if both hands are equally strong."""
+    lose: tuple[float, float]
+    """What each player gets if player 1 has the stronger hand."""
+
+
+class CardGame:
+    """A game of two players in which hands are sets of cards, and cards are dealt to a board.
+
+    The private hands have one or two cards each.  The betting does not depend on the cards: it is
+    one tree for all boards, with a :class:`Deal` wherever the next card comes.  At the end stands
+    a :class:`Fold` or a :class:`Showdown`.  No array of hands x hands is ever made, so hands may
+    be many: :class:`tensorcfr.games.holdem.Holdem` has up to 1,176 of each player.
+
+    A pair of hands is dealt with a probability that is proportional to the product of their
+    weights, if they have no card in common.
+    """
+
+    n_players: int = 2
+    """Two; there is no other number."""
+    cards: Sequence[str]
+    """The labels of all cards of the deck.  Elsewhere cards are numbers, indices of this."""
+    board: tuple[int, ...] = ()
+    """Cards that lie on the board from the start."""
+    hands: Sequence[np.ndarray]
+    """For each player int64 (hands, 1 or 2): the cards of each hand, as many for both players."""
+    weights: Sequence[np.ndarray]
+    """For each player float64 (hands,): the weights of the hands, above 0."""
+
+    @property
+    def name(self) -> str:
+        """The name that the compiled game carries."""
+        return type(self).__name__
+
+    def root(self) -> Any:
+        """The public state right after the deal; states are hashable, and equal states have equal
+        futures."""
+        return ()
+
+    def node(self, state: Any) -> Decision | Deal | Fold | Showdown:
+        """Who acts at this public state, whether a card is dealt, or what the end pays.  The
+        ``infoset`` of a decision is None: it is what was done so far."""
+        raise NotImplementedError(f"{type(self).__name__} must define node(state)")
+
+    def next(self, state: Any, action: Any) -> Any:
+        """The public state after an action; after a card was dealt, ``action`` is None."""
+        return (*state, action)
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """The strength of hands at a showdown.
+
+        Args:
+            board: The cards of the board.
+            hands: int64 (hands, 1 or 2): hands without a card of the board.
+
+        Returns:
+            int64 (hands,): larger wins, equal ties.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define strength(board, hands)")
+
+    def hand_label(self, player: int, hand: int) -> str:
+        """The label of a hand: those of its cards."""
+        return "".join(str(self.cards[card]) for card in self.hands[player][hand])

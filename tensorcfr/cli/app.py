@@ -21,7 +21,7 @@ from ..formats.policies import is_policy_file
 from ..formats.sources import is_foreign
 from ..model.game import CompiledGame
 from ..model.policy import Policy
-from ..solvers.driver import Progress, run
+from ..solvers.driver import CHECKPOINT_SECONDS, Progress, run
 from ..solvers.request import DEFAULT_ALGORITHM, SolveRequest
 from ..solvers.solution import Solution
 from . import (
@@ -157,8 +157,30 @@ def solve(
         int, typer.Option(min=1, help="Threads, for large games of private hands; the same bits.")
     ] = 1,
     precision: Annotated[
-        str | None, typer.Option(help="'float64', or 'float32' for half the memory.")
+        str | None,
+        typer.Option(
+            help="'float64', 'float32' for half the memory, or with --cut 'int16' for a quarter."
+        ),
     ] = None,
+    cut: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Cut a game of private hands into chunks, which takes less memory: 'auto' by the "
+            "caches of this machine, or a number of public steps.",
+        ),
+    ] = None,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(help="With --cut: keep the solver's arrays in files of this directory."),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Save the solution so far to this file (.npz), now and then."),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0, help="Seconds between two --checkpoint files.")
+    ] = CHECKPOINT_SECONDS,
     warm_start: Annotated[
         Path | None,
         typer.Option(
@@ -189,6 +211,8 @@ def solve(
     with errors_in_one_line(), ExitStack() as until_the_end:
         if save:
             arguments.check_save(save, force=force)
+        if checkpoint and checkpoint != resume:
+            arguments.check_save(checkpoint, force=force, option="--checkpoint")
         if plot:
             arguments.check_plot(plot, force=force)
         marks = arguments.read_checkpoints(checkpoints)
@@ -201,7 +225,7 @@ def solve(
         last_node = arguments.read_whole("--nodes", nodes)
         until_the_end.enter_context(log_to(log))
         with _progress_bar(start.iterations if start else 0, time_limit) as show:
-            compiled = _compile(game, start, given, limit, show.compiling)
+            compiled = _compile(game, start, given, limit, show.compiling, arguments.read_cut(cut))
             request = SolveRequest(
                 game=compiled,
                 algorithm=record,
@@ -218,6 +242,9 @@ def solve(
                 precision=precision,
                 warm_start=_warm_start(compiled, warm_start),
                 warm_iterations=warm_iterations,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+                state_dir=state_dir,
                 memory_limit=limit,
                 needs_curve=plot is not None,
             )
@@ -313,6 +340,7 @@ def _compile(
     given: dict[str, Any],
     limit: int | None,
     progress: Callable[[CompileProgress], object],
+    cut: bool | int | None,
 ) -> CompiledGame:
     """The named game, compiled; by default that of the saved solution."""
     if game is None:
@@ -320,10 +348,12 @@ def _compile(
             raise ValueError("which game? 'tensorcfr games' lists them")
         if given:
             raise ValueError("--set is for a game named on the command line")
+        if cut is not None:
+            raise ValueError("--cut is for a game named on the command line")
         return start.game
     if given and is_foreign(game):
         raise ValueError(f"--set is for built-in games, not for {game!r}")
-    return compile_game(game, memory_limit=limit, progress=progress, **given)
+    return compile_game(game, memory_limit=limit, progress=progress, cut=cut, **given)
 
 
 def _plotter(solution: Solution) -> Callable[[Path], object]:
@@ -356,7 +386,7 @@ def _written(
 
 
 class _Hooks(NamedTuple):
-    """What moves the bar."""
+    """Progress hooks that move the bar."""
 
     compiling: Callable[[CompileProgress], object]
     solving: Callable[[Progress], object]

@@ -46,6 +46,21 @@ def read_algorithm(spec: str, *, simultaneous: bool) -> Record:
     return named_algorithm(spec, **({"alternating": False} if simultaneous else {}))
 
 
+def read_cut(text: str | None) -> bool | int | None:
+    """Where ``--cut`` says to cut a game.
+
+    Raises:
+        ValueError: It is neither ``"auto"`` nor a number.
+    """
+    if text is None:
+        return None
+    if text == "auto":
+        return True
+    if text.isascii() and text.isdigit() and len(text) < 6:
+        return int(text)
+    raise ValueError(f"--cut takes 'auto' or a number of public steps, not {brief(text)}")
+
+
 def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, float]] | None:
     """Parse ``["J:bet=0", "K:pass=1/4,bet=0.75"]`` to probabilities by infoset and action.
 
@@ -223,15 +238,15 @@ def check_target(option: str, path: Path, *, force: bool) -> None:
         raise ValueError(f"{option} {path}: no permission to write there")
 
 
-def check_save(path: Path, *, force: bool) -> None:
-    """Check the target of ``--save`` like :func:`check_target`, and its suffix.
+def check_save(path: Path, *, force: bool, option: str = "--save") -> None:
+    """Check the target of a solution's file like :func:`check_target`, and its suffix.
 
     Raises:
         ValueError: The file cannot be written, or does not end in ``.npz``.
     """
     if path.suffix != ".npz":
-        raise ValueError(f"--save {path}: a solution is an .npz file; write {path.name}.npz")
-    check_target("--save", path, force=force)
+        raise ValueError(f"{option} {path}: a solution is an .npz file; write {path.name}.npz")
+    check_target(option, path, force=force)
 
 
 def check_plot(path: Path, *, force: bool, option: str = "--plot") -> None:

@@ -51,7 +51,7 @@ def progress_bar(total: float | None = None) -> Iterator[Callable[..., None]]:
 
 @contextmanager
 def log_to(path: Path | None) -> Iterator[None]:
-    """Append what the library logs to a file, if there is one; each line is written at once."""
+    """Append log messages of the library to a file, unless ``path`` is None; flush every line."""
     if path is None:
         yield
         return

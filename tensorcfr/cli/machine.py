@@ -1,6 +1,6 @@
-"""What ``--json`` prints: solutions, evaluations, comparisons as plain values.
+"""Output of ``--json``: solutions, evaluations and comparisons as plain values.
 
-The keys are those of the Python objects.  Numbers that are not finite are null.
+Keys are the names of Python fields.  Numbers that are not finite are null.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def print_evaluation(
 
 
 def _print_meaning(console: Console, game: CompiledGame) -> None:
-    """What exploitability means where it is no guarantee."""
+    """Print the meaning of exploitability for games in which it is no guarantee."""
     if meaning := meaning_of_exploitability(game):
         _print(console, Text(meaning, "dim"))
 
@@ -281,7 +281,7 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
 
 
 def print_public_nodes(console: Console, game: CompiledGame) -> None:
-    """The public nodes of a game: name, who acts, the actions, how many hands."""
+    """Print the public nodes of a game: name, player, number of hands, actions."""
     for node in public_nodes(game).values():
         hands = f"{len(node.hands)} hands" if any(node.hands) else "no hands"
         print_line(

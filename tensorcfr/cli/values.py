@@ -160,7 +160,7 @@ def size(
 def _game_and_policy(
     source: str, strategy: Path | None, limit: int | None
 ) -> tuple[CompiledGame, Policy]:
-    """What is to be evaluated."""
+    """The game and the policy to evaluate."""
     if source.endswith(".npz"):
         solution = Solution.load(source, registered=False, memory_limit=limit)
         game = solution.game

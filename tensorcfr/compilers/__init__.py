@@ -13,8 +13,8 @@ from .._util.memory import budget, free_memory
 from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
-from ..rules import Game, PublicTreeGame
-from . import cut_game, histories, public_game, walked_game
+from ..rules import CardGame, Game, PublicTreeGame
+from . import card_game, cut_game, histories, public_game, walked_game
 from .sizes import CompileProgress, Size, Watch, game_size
 
 __all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
@@ -31,7 +31,7 @@ CUT = AnyOf(
 
 @checked()
 def compile_game(
-    source: str | Path | Game | PublicTreeGame | Any,
+    source: str | Path | Game | PublicTreeGame | CardGame | Any,
     *,
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
@@ -79,11 +79,15 @@ def compile_game(
     with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
         name, rules = find_rules(source, **parameters)
         own.what = f"compiling {name}"
+        found_by = name if isinstance(source, str) else None
+        if isinstance(rules, CardGame):
+            if cut is False:
+                return card_game.flatten(rules, name, limit)
+            return card_game.compile_rules(rules, name, own, source=found_by)
         own.watch = watch = Watch(rules, name, own, progress)
         if cut is not None and cut is not False:
             if not isinstance(rules, PublicTreeGame):
                 raise ValueError(f"{name} is no game of private hands: it cannot be cut")
-            found_by = name if isinstance(source, str) else None
             return cut_game.compile_rules(
                 rules, name, own, cut=cut, symmetric=symmetry, source=found_by
             )

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import MemoryLimitError
 from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, PublicTree, SequenceForm
-from ..model.chunks import ALIGNED, ChunkedForm, pack
+from ..model.chunks import ROW, ChunkedForm, pack
 from . import form_of_public_tree
 from .form_of_public_tree import Built, Forest, possible_hands
 from .payoff_blocks import sequences_of
@@ -337,7 +337,7 @@ class _Chunks:
         shapes = pack([built.form for built in self.built])
         shape = np.array(self.shape, dtype=np.int64)
         sizes = np.append(self.trunk.form.n_sequences, shapes.sequences[shape])
-        ends = np.cumsum(-(-sizes // ALIGNED) * ALIGNED)
+        ends = np.cumsum(-(-sizes // ROW) * ROW)
         counts = np.array(self.counts, dtype=np.int64).reshape(-1, 2)
         offset = np.zeros((len(shape), 3), dtype=np.int64)
         np.cumsum(counts, axis=1, out=offset[:, 1:])

@@ -266,7 +266,7 @@ def node_signatures(
 def is_uniform(tree: PublicTree, colours: Colours) -> bool:
     """Whether hands of one colour have equal subgames at every node where they are possible.
 
-    In games with flushes, say, suits are alike at the root and differ further down.
+    In games with flushes, for example, suits have one colour at the root and differ further down.
     """
     for own, can, hand in zip(colours.signatures, possible_hands(tree), colours.hand, strict=True):
         possible = can[tree.weight]

@@ -47,7 +47,7 @@ def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
         final order.
 
     Raises:
-        ImperfectRecallError: Two histories of an infoset differ in what its player did before;
+        ImperfectRecallError: Two histories of an infoset differ in earlier actions of its player;
             the message names both.
     """
     n_actions = np.array([len(actions) for actions in walked.infosets.actions], dtype=np.int64)

@@ -27,7 +27,7 @@ from .._util.memory import Budget, budget, free_memory, taken
 from ..errors import GameError, MemoryLimitError, format_bytes
 from ..formats.sources import find_rules
 from ..model.arrays import CHANCE, TERMINAL
-from ..rules import Chance, Decision, Game, Payoff, PublicTreeGame
+from ..rules import CardGame, Chance, Decision, Game, Payoff, PublicTreeGame
 from . import histories, public_tree
 from .public_checks import States, checked_prior
 from .tables import ChanceProducts
@@ -206,7 +206,7 @@ class Size:
 
 @checked()
 def game_size(
-    source: str | Path | Game | PublicTreeGame | Any,
+    source: str | Path | Game | PublicTreeGame | CardGame | Any,
     *,
     seconds: Annotated[float, Number(above=0, finite=True, counts="seconds")] = 2.0,
     seed: Annotated[int, Whole(0)] = 0,
@@ -232,6 +232,10 @@ def game_size(
     """
     limit = free_memory() if memory_limit is None else memory_limit
     name, rules = find_rules(source, **parameters)
+    if isinstance(rules, CardGame):
+        from .card_size import card_size
+
+        return card_size(rules, name)
     if isinstance(rules, PublicTreeGame):
         with budget(f"reading {name}", limit) as own:
             try:

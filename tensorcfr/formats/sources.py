@@ -13,11 +13,11 @@ from .._util.arguments import brief
 from .._util.specs import parse_spec
 from ..errors import GameError
 from ..games import make_game
-from ..rules import Game, PublicTreeGame
+from ..rules import CardGame, Game, PublicTreeGame
 from .efg import read_efg
 from .nfg import read_nfg
 
-Rules = Game | PublicTreeGame
+Rules = Game | PublicTreeGame | CardGame
 
 
 class FoundRules(NamedTuple):
@@ -72,7 +72,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         raise TypeError(
             f"parameters {', '.join(parameters)} are for built-in games asked for by name"
         )
-    if isinstance(source, (Game, PublicTreeGame)):
+    if isinstance(source, (Game, PublicTreeGame, CardGame)):
         return FoundRules(source.name, source)
     if isinstance(source, (str, Path)):
         return _find_text(source)

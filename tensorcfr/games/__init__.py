@@ -13,16 +13,17 @@ from typing import Any
 from .._util.arguments import brief, checks_of
 from .._util.specs import parse_spec
 from ..errors import GameError, suggest
-from ..rules import Game, PublicTreeGame
+from ..rules import CardGame, Game, PublicTreeGame
 from . import matrix
 from .goofspiel import Goofspiel
+from .holdem import Holdem
 from .kuhn import KuhnPoker, OneCardPoker
 from .leduc import LeducPoker
 from .liars_dice import Bluff, LiarsDice
 from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
 
-Rules = Game | PublicTreeGame
+Rules = Game | PublicTreeGame | CardGame
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "liars_dice": LiarsDice,
     "bluff": Bluff,
     "goofspiel": Goofspiel,
+    "holdem": Holdem,
     "matrix": MatrixGame,
     "rock_paper_scissors": matrix.rock_paper_scissors,
     "rock_paper_scissors_plus": matrix.rock_paper_scissors_plus,

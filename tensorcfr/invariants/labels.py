@@ -35,7 +35,7 @@ def label_error(labels: Sequence[object]) -> str | None:
 
 
 def check_label(reader: Reader) -> str | None:
-    """Infoset labels are strings, no two alike."""
+    """Infoset labels are distinct strings."""
     return label_error(reader.game.infoset_labels)
 
 
@@ -60,7 +60,7 @@ def check_actions(reader: Reader) -> str | None:
 
 
 def check_outcome_label(reader: Reader) -> str | None:
-    """Outcome labels are strings, no two alike."""
+    """Outcome labels are distinct strings."""
     return label_error(reader.game.outcome_labels)
 
 

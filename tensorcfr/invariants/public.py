@@ -221,7 +221,8 @@ def check_utility(reader: PublicReader) -> str | None:
     kinds, example = np.unique(key, return_index=True)
     for kind, at in zip(kinds.tolist(), example.tolist(), strict=True):
         payoff, weight = divmod(kind, len(tree.weight_table))
-        paid = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]]
+        with np.errstate(over="ignore", invalid="ignore"):
+            paid = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]]
         wrong = ~np.isfinite(paid).all(axis=0) & reader.alive[weight]
         if wrong.any():
             hands = np.argwhere(wrong)[0].tolist()

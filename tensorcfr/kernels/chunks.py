@@ -7,16 +7,18 @@ result has the same bits however the chunks are shared out.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from .._util.jit import called, inlined, kernel
 from ..model.arrays import LockedLanes, SequenceForm
-from ..model.chunks import ChunkedForm, ChunkLocks, Shapes
-from ..payoff import PayoffBlocks, PayoffEntries
+from ..model.chunks import CardShapes, ChunkedForm, ChunkLocks, Shapes
+from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
+from ..payoff.cards import LANES
 from ..payoff.multiply import payoff_product, payoff_scratch
-from . import ascent, descent
+from . import ascent, descent, packing
 from .evaluation import maximise
 from .local_rule import LocalRule, has_forecast, parameters_of
 from .tiles import TILE, TILE_ROWS
@@ -31,17 +33,31 @@ ALL = 3
 """All stages of a pass, one after the other."""
 
 
-class Kept(NamedTuple):
-    """What a solver keeps from one iteration to the next, (numbers,) unless said; all of it
-    float64 or all float32."""
+class Numbers(NamedTuple):
+    """An array over the sequences of trunk and chunks."""
 
-    regret: np.ndarray
+    chunks: np.ndarray
+    """float or int16 (numbers,): what is before the first chunk belongs to the trunk."""
+    scale: np.ndarray | None
+    """float32 (rows,): the scales of an array in 16 bits; see
+    :mod:`tensorcfr.kernels.packing`."""
+    trunk: np.ndarray
+    """float (trunk sequences,): those of the trunk; a part of ``chunks`` unless this has a
+    scale."""
+
+
+class Kept(NamedTuple):
+    """What a solver keeps from one iteration to the next; all of it float64, or float32, or what is
+    in chunks int16 and the rest float32."""
+
+    regret: Numbers
     """Cumulative regret, as the local rule keeps it."""
-    cumulative: np.ndarray
+    cumulative: Numbers
     """Sum over iterations of averaging weight times own reach; for the empty sequences of the
     trunk the sum of the weights."""
     strategy: np.ndarray | None
-    """The strategies that are played next, for rules that do not make them from the regret."""
+    """(numbers,): the strategies that are played next, for rules that do not make them from the
+    regret."""
     memory: np.ndarray
     """What the rule keeps beside the regret, (kept, numbers)."""
 
@@ -74,6 +90,10 @@ class ChunkScratch(NamedTuple):
     """(most sequences,): counterfactual values."""
     forecast: np.ndarray
     """(most sequences,): forecast values; empty for rules without."""
+    regret: np.ndarray
+    """(most sequences,): regrets of arrays in 16 bits; otherwise empty."""
+    average: np.ndarray
+    """(most sequences,): cumulative strategies likewise."""
 
 
 class Turn(NamedTuple):
@@ -103,10 +123,14 @@ def _array(pool: np.ndarray, place: np.ndarray, field: int) -> np.ndarray:
     return pool[place[field, 0] : place[field, 0] + place[field, 1]]
 
 
+def shape_form(shapes: Shapes | CardShapes, shape: int) -> SequenceForm:
+    """The sequence form of a shape, as views."""
+    return _FORMS[type(shapes)](shapes, shape)
+
+
 @inlined
-def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
-    """The sequence form of a shape, as views; the fields are those of
-    :data:`tensorcfr.model.chunks.FIELDS`."""
+def _entries_and_blocks(shapes: Shapes, shape: int) -> SequenceForm:
+    """A form whose fields are those of :data:`tensorcfr.model.chunks.FIELDS`."""
     place, whole, index, real = (
         shapes.place[shape],
         shapes.integers,
@@ -132,6 +156,37 @@ def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
         _array(whole, place, 25),
         _array(real, place, 26),
     )
+    return _form(whole, index, place, (payoff, blocks))
+
+
+@inlined
+def _cards(shapes: CardShapes, shape: int) -> SequenceForm:
+    """A form whose fields are those of :data:`tensorcfr.model.chunks.CARD_FIELDS`."""
+    place, whole, index, real = (
+        shapes.place[shape],
+        shapes.integers,
+        shapes.indices,
+        shapes.reals,
+    )
+    groups = place[17, 1] // 3
+    cards = PayoffCards(
+        _array(whole, place, 12),
+        _array(real, place, 13),
+        _array(index, place, 14),
+        _array(whole, place, 15).reshape(place[15, 1] // 2, 2),
+        _array(index, place, 16),
+        _array(whole, place, 17).reshape(groups, 3),
+        _array(whole, place, 18).reshape(2, groups, LANES),
+        _array(real, place, 19).reshape(2, groups, 3, LANES),
+    )
+    return _form(whole, index, place, (cards,))
+
+
+@inlined
+def _form(
+    whole: np.ndarray, index: np.ndarray, place: np.ndarray, operator: tuple[Any, ...]
+) -> SequenceForm:
+    """A form with the given operator."""
     return SequenceForm(
         _array(whole, place, 0),
         _array(whole, place, 1),
@@ -145,8 +200,18 @@ def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
         _array(whole, place, 9),
         _array(whole, place, 10).reshape(place[10, 1] // place[10, 2], place[10, 2]),
         _array(index, place, 11),
-        (payoff, blocks),
+        operator,
     )
+
+
+_FORMS: dict[type, Any] = {Shapes: _entries_and_blocks, CardShapes: _cards}
+"""What takes a form of each kind of shapes apart."""
+
+
+@overload(shape_form)
+def _shape_form(shapes, shape):  # type: ignore[no-untyped-def]
+    form = _FORMS[shapes.instance_class]
+    return lambda shapes, shape: form(shapes, shape)
 
 
 @called
@@ -228,7 +293,7 @@ def locks_of(
         form: The form of the part.
         table: Scratch, modified in place; the result refers to it.
     """
-    if locks is None:
+    if locks is None or table is None:
         return None
     first, last = locks.part[part], locks.part[part + 1]
     lock = first
@@ -332,31 +397,38 @@ def run_pass(
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
     # One long function: pieces that are inlined are compiled twice, by themselves and here.
-    tile, narrow = np.empty((TILE_ROWS, TILE)), np.empty((TILE_ROWS, TILE), kept.regret.dtype)
+    tile, narrow = np.empty((TILE_ROWS, TILE)), np.empty((TILE_ROWS, TILE), trunk.reach.dtype)
+    trunk_regret, trunk_average = kept.regret.trunk, kept.cumulative.trunk
     parameters = parameters_of(rule, row[1:])
     form, end = game.trunk, game.trunk.player_sequences[2]
     table = lock_table(locks)
     if stage in (DOWN, ALL):
         locked = locks_of(locks, 0, form, table)
-        weight = _played(kept.regret, kept.strategy)
+        weight = _played(trunk_regret, kept.strategy)
         for player in range(2):
             if not turn.descends[player]:
                 continue
             first, last = form.player_sequences[player], form.player_sequences[player + 1]
             floor, share = turn.played_floor[player], turn.share[player]
             trunk.reach[first] = 1.0
-            kept.cumulative[first] += share
-            descend(
-                form, player, weight, floor, trunk.reach, kept.cumulative, share, narrow, locked
-            )
+            trunk_average[first] += share
+            descend(form, player, weight, floor, trunk.reach, trunk_average, share, narrow, locked)
             if turn.against_average:
-                pending, part_of = _face(turn, player, kept.cumulative[first])
-                _average(first, last, kept.cumulative, pending, part_of, trunk.reach, trunk.faced)
+                pending, part_of = _face(turn, player, trunk_average[first])
+                _average(first, last, trunk_average, pending, part_of, trunk.reach, trunk.faced)
     if stage in (CHUNKS, ALL):
         for c in range(part, game.shape.shape[0], parts):
             chunk = shape_form(game.shapes, game.shape[c])
             begin, until = game.first[c], game.first[c + 1]
-            regret, average = kept.regret[begin:until], kept.cumulative[begin:until]
+            regret_scale = packing.scales_of(kept.regret.scale, begin, until)
+            average_scale = packing.scales_of(kept.cumulative.scale, begin, until)
+            kept_regret = kept.regret.chunks[begin:until]
+            kept_average = kept.cumulative.chunks[begin:until]
+            regret = packing.workplace(kept_regret, regret_scale, scratch.regret)
+            average = packing.workplace(kept_average, average_scale, scratch.average)
+            packing.load(kept_regret, regret_scale, regret)
+            if turn.against_average or turn.share.any():
+                packing.load(kept_average, average_scale, average)
             strategy, memory = _part(kept.strategy, begin, until), kept.memory[:, begin:until]
             weight = _played(regret, strategy)
             locked = locks_of(locks, c + 1, chunk, table)
@@ -369,12 +441,15 @@ def run_pass(
                 target = average if share != 0.0 else scratch.value[: until - begin]
                 descend(chunk, player, weight, floor, scratch.reach, target, share, narrow, locked)
                 if turn.against_average:
-                    total = kept.cumulative[form.player_sequences[player]]
+                    total = trunk_average[form.player_sequences[player]]
                     pending, part_of = _face(turn, player, total)
                     first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
                     reach = scratch.reach
                     _average(first, last, average, pending, part_of, reach, reach)
                     _enter(game, c, player, chunk, trunk.faced, reach)
+                if share != 0.0:
+                    first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                    packing.store(average, first, last, kept_average, average_scale)
             for player in range(2):
                 if not turn.updates[player]:
                     continue
@@ -398,6 +473,8 @@ def run_pass(
                     tile,
                     locked,
                 )
+                first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
+                packing.store(regret, first, last, kept_regret, regret_scale)
                 _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
                 if has_forecast(rule):
                     _leave(game, c, player, chunk, scratch.forecast, trunk.entry_forecast)
@@ -420,7 +497,7 @@ def run_pass(
                 parameters,
                 turn.played_floor[player],
                 turn.floor,
-                kept.regret[:end],
+                trunk_regret,
                 _part(kept.strategy, 0, end),
                 kept.memory[:, :end],
                 trunk.value,
@@ -476,7 +553,7 @@ def judge(
     stage: int,
     part: int,
     parts: int,
-    weight: np.ndarray,
+    weight: Numbers,
     floor: float,
     trunk: TrunkScratch,
     scratch: ChunkScratch,
@@ -491,7 +568,7 @@ def judge(
         stage: As for :func:`run_pass`.
         part: Likewise.
         parts: Likewise.
-        weight: float (numbers,): what the strategies are made from by regret matching.
+        weight: What the strategies are made from by regret matching.
         floor: Share of every strategy that is uniform.
         trunk: Modified; values are those of best responses.
         scratch: Modified.
@@ -500,18 +577,21 @@ def judge(
         best: float64 (players,): modified in place.
         locks: Locked infosets, which best responses play as they are locked; or None.
     """
-    tile = np.empty((TILE_ROWS, TILE), weight.dtype)
+    tile = np.empty((TILE_ROWS, TILE), trunk.reach.dtype)
     form, table = game.trunk, lock_table(locks)
     if stage in (DOWN, ALL):
         locked = locks_of(locks, 0, form, table)
         for player in range(2):
             trunk.reach[form.player_sequences[player]] = 1.0
             # With a share of 0 the average stays as it is, so any array will do.
-            descend(form, player, weight, floor, trunk.reach, trunk.value, 0.0, tile, locked)
+            descend(form, player, weight.trunk, floor, trunk.reach, trunk.value, 0.0, tile, locked)
     if stage in (CHUNKS, ALL):
         for c in range(part, game.shape.shape[0], parts):
             chunk = shape_form(game.shapes, game.shape[c])
-            own = weight[game.first[c] : game.first[c + 1]]
+            begin, until = game.first[c], game.first[c + 1]
+            scale = packing.scales_of(weight.scale, begin, until)
+            own = packing.workplace(weight.chunks[begin:until], scale, scratch.regret)
+            packing.load(weight.chunks[begin:until], scale, own)
             locked = locks_of(locks, c + 1, chunk, table)
             for player in range(2):
                 _enter(game, c, player, chunk, trunk.reach, scratch.reach)
@@ -549,10 +629,20 @@ def _dot(reach: np.ndarray, value: np.ndarray, first: int, last: int) -> float:
     return total
 
 
+@inlined
+def _most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
+    """Numbers of the largest chunk, where arrays are in 16 bits; otherwise none."""
+    most = 0
+    if scale is not None:
+        for c in range(game.shape.shape[0]):
+            most = max(most, game.first[c + 1] - game.first[c])
+    return most
+
+
 @kernel
 def all_strategies(
     game: ChunkedForm,
-    weight: np.ndarray,
+    weight: Numbers,
     floor: float,
     found: np.ndarray,
     locks: ChunkLocks | None,
@@ -561,15 +651,19 @@ def all_strategies(
 
     Args:
         game: The game.
-        weight: float (numbers,): what they are made from.
+        weight: What they are made from.
         floor: Share of every strategy that is uniform.
         found: float (numbers,): modified in place.
         locks: Locked infosets, or None.
     """
     tile, table = np.empty((TILE_ROWS, TILE)), lock_table(locks)
-    strategies(game.trunk, weight, floor, found, tile, locks_of(locks, 0, game.trunk, table))
+    scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
+    strategies(game.trunk, weight.trunk, floor, found, tile, locks_of(locks, 0, game.trunk, table))
     for c in range(game.shape.shape[0]):
         begin, end = game.first[c], game.first[c + 1]
         form = shape_form(game.shapes, game.shape[c])
         locked = locks_of(locks, c + 1, form, table)
-        strategies(form, weight[begin:end], floor, found[begin:end], tile, locked)
+        scale = packing.scales_of(weight.scale, begin, end)
+        own = packing.workplace(weight.chunks[begin:end], scale, scratch)
+        packing.load(weight.chunks[begin:end], scale, own)
+        strategies(form, own, floor, found[begin:end], tile, locked)

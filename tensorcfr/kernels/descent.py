@@ -12,12 +12,22 @@ from ..model.arrays import LockedLanes, SequenceForm
 from .locks import of_lock, share_out
 from .tiles import TILE
 
+LEAST_TOTAL = 1e-37
+"""Regrets of an infoset that sum to less are no regrets in single precision, where numbers below
+1.2e-38 lose their digits and those below 2.9e-39 have no reciprocal."""
+
 
 @inlined
 def _like(array: np.ndarray, number: float) -> float:
     """A number in the floats of an array: single precision takes half the time where no operand is
     of double precision."""
     return array.dtype.type(number)
+
+
+@inlined
+def _nothing(array: np.ndarray) -> float:
+    """Totals up to here count as 0: in single precision, ``1 / total`` would be infinite."""
+    return _like(array, 0.0 if array.itemsize == 8 else LEAST_TOTAL)
 
 
 @inlined
@@ -59,6 +69,7 @@ def match(
         constant: float (at least length,): modified in place.
     """
     zero, uniform = _like(factor, 0.0), _like(factor, 1.0 / actions)
+    nothing = _nothing(factor)
     rest, least = _like(factor, 1.0 - floor), _like(factor, floor / actions)
     factor[:length] = zero
     # Two actions at a time, which spares every other sum.
@@ -72,7 +83,7 @@ def match(
             factor[lane] += max(w[lane], zero)
     for lane in range(length):
         total = factor[lane]
-        idle = total <= zero
+        idle = total <= nothing
         constant[lane] = uniform if idle else least
         factor[lane] = zero if idle else rest / total
 
@@ -192,11 +203,12 @@ def _reach_two(
     """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
     which halves the time of the many infosets that have few actions."""
     zero, uniform = _like(above, 0.0), _like(above, 0.5)
+    nothing = _nothing(above)
     rest, least, part = _like(above, 1.0 - floor), _like(above, floor / 2.0), _like(above, share)
     for lane in range(length):
         own0, own1 = max(w0[lane], zero), max(w1[lane], zero)
         total = own0 + own1
-        idle = total <= zero
+        idle = total <= nothing
         factor = zero if idle else rest / total
         constant = uniform if idle else least
         factor, constant = factor * above[lane], constant * above[lane]

@@ -22,10 +22,13 @@ from .arrays import SequenceForm, named_arrays
 ALIGNMENT = 64
 """Bytes: a cache line, and the longest vectors."""
 ALIGNED = 16
-"""Numbers: the sequences of chunks begin at multiples of it, which is :data:`ALIGNMENT` bytes in
+"""Numbers: the buckets of a chunk begin at multiples of it, which is :data:`ALIGNMENT` bytes in
 single precision and twice that in double precision."""
+ROW = 64
+"""Numbers that share a scale where a solver keeps them in 16 bits.  The sequences of chunks begin
+at multiples of it, so that no row belongs to two chunks."""
 
-FIELDS = (
+FORM_FIELDS = (
     "player_infosets",
     "player_sequences",
     "player_buckets",
@@ -38,6 +41,10 @@ FIELDS = (
     "bucket_mask",
     "hand_rank",
     "infoset_parent",
+)
+"""The arrays of a sequence form without its operator, in the order in which they are placed."""
+FIELDS = (
+    *FORM_FIELDS,
     "payoff/row",
     "payoff/rows",
     "payoff/entries",
@@ -55,6 +62,18 @@ FIELDS = (
     "blocks/weight",
 )
 """The arrays of a sequence form, in the order in which :class:`Shapes` places them."""
+CARD_FIELDS = (
+    *FORM_FIELDS,
+    "cards/sizes",
+    "cards/weight",
+    "cards/same",
+    "cards/board",
+    "cards/walk",
+    "cards/group",
+    "cards/sequence",
+    "cards/amount",
+)
+"""The arrays of a sequence form, in the order in which :class:`CardShapes` places them."""
 
 
 class Shapes(NamedTuple):
@@ -91,12 +110,46 @@ class Shapes(NamedTuple):
         return self.integers[players[:, 0] + players[:, 1] - 1]
 
 
+class CardShapes(NamedTuple):
+    """As :class:`Shapes`, of forms whose operator is a
+    :class:`~tensorcfr.payoff.cards.PayoffCards`.
+
+    Every chunk is a shape of its own, but what it has in common with others lies in the pools
+    once: boards differ in their walks alone.
+    """
+
+    place: np.ndarray
+    """int64 (shapes, fields, 3): as in :class:`Shapes`, for :data:`CARD_FIELDS`."""
+    integers: np.ndarray
+    """int64: the pool of the arrays of int64."""
+    indices: np.ndarray
+    """uint32: the pool of the arrays of uint32."""
+    reals: np.ndarray
+    """float64: the pool of the arrays of float64."""
+
+    @property
+    def n_shapes(self) -> int:
+        """Shapes."""
+        return len(self.place)
+
+    def array(self, shape: int, name: str) -> np.ndarray:
+        """An array of a shape, int64 and flat; ``name`` is one of :data:`CARD_FIELDS`."""
+        begin, size, _ = self.place[shape, CARD_FIELDS.index(name)]
+        return self.integers[begin : begin + size]
+
+    @property
+    def sequences(self) -> np.ndarray:
+        """int64 (shapes,): sequences of each shape, the entries included."""
+        players = self.place[:, CARD_FIELDS.index("player_sequences")]
+        return self.integers[players[:, 0] + players[:, 1] - 1]
+
+
 class ChunkedForm(NamedTuple):
     """A game of two players as trunk and chunks."""
 
     trunk: SequenceForm
     """The part above the cut."""
-    shapes: Shapes
+    shapes: Shapes | CardShapes
     """The structures of the chunks."""
     shape: np.ndarray
     """int64 (chunks,): shape of each chunk."""

@@ -73,7 +73,7 @@ class CutGame(CompiledGame):
     ) -> None:
         self.__dict__.update(
             name=name,
-            chunks=chunks,
+            _chunks=chunks,
             counts=counts,
             recipe=recipe,
             hands=hands,
@@ -85,13 +85,18 @@ class CutGame(CompiledGame):
         )
         self.freeze()
 
-    chunks: ChunkedForm
+    _chunks: ChunkedForm
     counts: Counts
     recipe: Recipe
     hands: tuple[tuple[str, ...], ...]
     merges_hands: bool
     _flatten: Callable[[], CompiledGame]
     _number: Callable[[CompiledGame], np.ndarray]
+
+    @property
+    def chunks(self) -> ChunkedForm:
+        """The game in chunks."""
+        return self._chunks
 
     @cached_property
     def flat(self) -> CompiledGame:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -76,8 +76,10 @@ class CompiledGame:
     the payoffs are extreme; see :mod:`tensorcfr.compilers.units`.  Values of policies and solutions
     are in the game's own unit."""
 
-    chunks: ClassVar[ChunkedForm | None] = None
-    """The game in chunks, if it was cut; then flat arrays are made when they are asked for."""
+    @property
+    def chunks(self) -> ChunkedForm | None:
+        """The game in chunks, if it was cut; then flat arrays are made when they are asked for."""
+        return None
 
     @property
     def n_players(self) -> int:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from . import blocks, entries
+from . import blocks, cards, entries
 from .blocks import PayoffBlocks
+from .cards import PayoffCards
 from .entries import PayoffEntries
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
     "ARRAYS",
     "KINDS",
     "PayoffBlocks",
+    "PayoffCards",
     "PayoffEntries",
     "PayoffPart",
     "count_entries",
@@ -78,11 +80,16 @@ class PayoffPart(Protocol):
         """Sizes, in a few words."""
 
 
-KINDS: dict[str, Any] = {"payoff": PayoffEntries, "blocks": PayoffBlocks}
+KINDS: dict[str, Any] = {
+    "payoff": PayoffEntries,
+    "blocks": PayoffBlocks,
+    "cards": PayoffCards,
+}
 """The kinds of parts by name."""
 ARRAYS: dict[str, Mapping[str, tuple[type, tuple[str | int, ...]]]] = {
     "payoff": entries.ARRAYS,
     "blocks": blocks.ARRAYS,
+    "cards": cards.ARRAYS,
 }
 """For each kind, dtype and shape of its arrays."""
 

@@ -14,6 +14,8 @@ from numba.extending import overload
 
 from .._util.jit import inlined
 from .blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE, PayoffBlocks
+from .card_lanes import add_cards, cards_scratch
+from .cards import PayoffCards
 from .entries import PayoffEntries
 from .lanes import spread, weighted_sum
 
@@ -269,11 +271,16 @@ def _any_opponents(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarr
             g[payoff.row[s] + r] += weight
 
 
-ADD: dict[type, Callable[..., None]] = {PayoffEntries: add_entries, PayoffBlocks: add_blocks}
+ADD: dict[type, Callable[..., None]] = {
+    PayoffEntries: add_entries,
+    PayoffBlocks: add_blocks,
+    PayoffCards: add_cards,
+}
 """What adds the product of each kind of part."""
 SCRATCH: dict[type, Callable[..., int]] = {
     PayoffEntries: entries_scratch,
     PayoffBlocks: blocks_scratch,
+    PayoffCards: cards_scratch,
 }
 """How much scratch each kind needs."""
 

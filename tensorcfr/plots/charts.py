@@ -71,7 +71,7 @@ def kuhn_stages(
     Raises:
         ValueError: It is another game, there are not four axes, or the ending of ``path`` is no
             picture format.
-        MissingExtraError: Matplotlib is missing; says what installs it.
+        MissingExtraError: Matplotlib is not installed; names the extra.
     """
     if path is not None:
         check_format(path)

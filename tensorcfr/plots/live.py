@@ -23,7 +23,7 @@ class LiveProgress:
         every: Seconds between two pictures.
 
     Raises:
-        MissingExtraError: IPython is not installed; says what installs it.
+        MissingExtraError: IPython is not installed; names the extra.
     """
 
     def __init__(self, every: float = EVERY) -> None:

@@ -64,9 +64,9 @@ def draw(
 
     Args:
         game: The game.
-        strategy: A solution of it, or a policy for it, whose probabilities are written beside the
+        strategy: A solution or a policy of the game; its probabilities are printed next to the
             actions.
-        path: File to write the picture to; its ending says the format (.svg, .png, .pdf ...).
+        path: File for the picture; its suffix gives the format (.svg, .png, .pdf ...).
         most: Histories that may be drawn.
 
     Returns:
@@ -74,7 +74,7 @@ def draw(
 
     Raises:
         ValueError: As for :func:`tree_source`, or the ending is no picture format.
-        MissingExtraError: The package ``graphviz`` is not installed; says what installs it.
+        MissingExtraError: The package ``graphviz`` is not installed; names the extra.
         RuntimeError: The program ``dot`` of Graphviz is not installed, and ``path`` is given.
     """
     source = tree_source(game, strategy, most=most)

@@ -11,11 +11,15 @@ from .._util.arguments import EXACT, Kind, Number, OneOf, Whole
 from ..algorithms import Record
 
 MOST_THREADS = 1024
-PRECISIONS = ("float64", "float32")
+FLOATS = ("float64", "float32")
 """Floats that a solver's arrays may be kept in."""
+PACKED = "int16"
+"""The precision of 16 bits, with a scale for each row, in which games in chunks may be kept."""
+PRECISIONS = (*FLOATS, PACKED)
 
 CALLABLE = Kind((Callable,), "a function")
 CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or iterations")
+FLOAT = OneOf(FLOATS)
 PRECISION = OneOf(PRECISIONS)
 STEPS = Whole(0, EXACT)
 THREADS = Whole(1, MOST_THREADS)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 from weakref import ref
@@ -13,22 +17,22 @@ import numpy as np
 
 from .._util.memory import free_memory
 from ..algorithms import Algorithm
-from ..errors import MemoryLimitError
+from ..errors import MemoryLimitError, format_bytes
 from ..evaluation.metrics import Evaluation
 from ..invariants.reader import first_true
 from ..invariants.strategies import SUM_TOLERANCE
 from ..kernels import chunks as kernels
-from ..kernels.chunks import ChunkScratch, Kept, TrunkScratch, Turn
+from ..kernels.chunks import ChunkScratch, Kept, Numbers, TrunkScratch, Turn
 from ..kernels.local_rule import LocalRule
-from ..model.chunks import ALIGNMENT, ChunkedForm, ChunkLocks
+from ..kernels.packing import pack, unpack
+from ..model.chunks import ALIGNMENT, ROW, ChunkedForm, ChunkLocks
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, chunk_locks, locks_for
 from ..model.policy import Policy
+from .arguments import PACKED, PRECISIONS
 from .base import IterativeSolver
 
-PRECISIONS = ("float64", "float32")
-"""Floats that the arrays may be kept in."""
 PARTS_PER_THREAD = 4
 """Parts that the chunks are shared out to: several, so that a thread that is held up hands work
 over; each costs a call of a kernel, some 50 microseconds."""
@@ -49,6 +53,32 @@ class ChunkedState(NamedTuple):
     """What the rule keeps beside the regret, (kept, numbers)."""
     floor: np.ndarray
     """float64 (1,): share of the strategies that are played next that is uniform."""
+    scale: np.ndarray
+    """float32 (2, rows): in 16 bits, the scales of ``regret`` and ``cumulative``; see
+    :mod:`tensorcfr.kernels.packing`.  Otherwise it has no rows."""
+    trunk: np.ndarray
+    """float32 (2, trunk sequences): in 16 bits, ``regret`` and ``cumulative`` of the trunk, which
+    are zeros there.  Otherwise it has no sequences."""
+
+    @property
+    def regrets(self) -> Numbers:
+        """Cumulative regrets as kernels take them."""
+        return self._numbers(self.regret, 0)
+
+    @property
+    def averages(self) -> Numbers:
+        """Cumulative strategies as kernels take them."""
+        return self._numbers(self.cumulative, 1)
+
+    @property
+    def strategies(self) -> Numbers:
+        """The strategies that are kept, as kernels take them."""
+        return Numbers(self.strategy, None, self.strategy)
+
+    def _numbers(self, chunks: np.ndarray, which: int) -> Numbers:
+        if self.scale.size:
+            return Numbers(chunks, self.scale[which], self.trunk[which])
+        return Numbers(chunks, None, chunks)
 
 
 class ChunkedSolver(IterativeSolver):
@@ -63,16 +93,23 @@ class ChunkedSolver(IterativeSolver):
     Args:
         game: A game that was compiled with ``cut``.
         algorithm: A name or a record; see :mod:`tensorcfr.algorithms`.
-        precision: In which floats the arrays are kept, ``"float64"`` or ``"float32"``.
+        precision: In what the arrays are kept, ``"float64"``, ``"float32"``, or ``"int16"``: 16
+            bits and a scale for every 64 numbers, worked on in float32; for rules that keep regrets
+            alone.
         locks: Infosets whose probabilities are given; see :class:`tensorcfr.Solver`.
         threads: Threads that work on chunks; the result has the same bits for any number.
         state: Arrays to go on from, after ``iteration`` iterations; copied.
         iteration: Iterations that ``state`` has behind it.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
+        state_dir: A directory for the arrays that are kept, which are then files mapped into memory
+            and may be larger than it.  They are scratch of this solver: what there was of their
+            names is replaced, and a file to go on from is what ``checkpoint`` of
+            :func:`tensorcfr.solve` writes.
 
     Raises:
         ValueError: There is no such algorithm or precision, or the algorithm cannot sweep a game
             in chunks.
+        OSError: ``state_dir`` cannot be written, or has no room; said before the first iteration.
         MemoryLimitError: The arrays would not fit; said before they are allocated.
     """
 
@@ -92,6 +129,7 @@ class ChunkedSolver(IterativeSolver):
         state: ChunkedState | None = None,
         iteration: int = 0,
         memory_limit: int | None = None,
+        state_dir: str | Path | None = None,
     ) -> None:
         if not isinstance(game, CutGame):
             raise TypeError(f"{game!r} is not cut: compile_game(..., cut=True) cuts a game")
@@ -104,30 +142,39 @@ class ChunkedSolver(IterativeSolver):
             raise ValueError(f"precision must be one of {PRECISIONS}, not {precision!r}")
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise ValueError(f"threads must be a number from 1, not {threads!r}")
+        if precision == PACKED and (record.rule.memory or not record.rule.matches_regret):
+            raise ValueError(
+                f"{record.name} keeps more than regrets: it takes float64 or float32, not {PACKED}"
+            )
         limit = free_memory() if memory_limit is None else memory_limit
-        if (needed := bytes_needed(game.chunks, record, precision, threads)) > limit:
+        needed = bytes_needed(game.chunks, record, precision, threads)
+        if state_dir is not None:
+            needed -= bytes_kept(game.chunks, record, precision)
+        if needed > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
         self.game = game
         self.locks = locks_for(game, locks)
         self._locks = chunk_locks(game, self.locks)
         self.algorithm = record
         self.iteration = iteration
-        dtype = np.dtype(precision)
-        if state is None:
-            self._state = _first_state(game.chunks, record.rule, dtype, self._locks)
-        else:
-            self._state = self.restore(game, record, self.kept(state), self.locks)
-            dtype = self._state.regret.dtype
+        dtype = np.dtype(precision if state is None else state.regret.dtype)
+        new = aligned if state_dir is None else MappedFiles(Path(state_dir)).new
+        self._state = _first_state(game.chunks, record.rule, dtype, self._locks, new)
+        if state is not None:
+            _copy_state(game, record, self.kept(state), self._state)
         self.precision = str(dtype)
         state = self._state
         strategy = None if record.rule.matches_regret else state.strategy
-        self._kept = Kept(state.regret, state.cumulative, strategy, state.memory)
+        self._kept = Kept(state.regrets, state.averages, strategy, state.memory)
+        floats = _floats(dtype)
         self._lent: list[ref[_AveragePolicy]] = []
         forecast, averaged = record.rule.forecast, record.against == "average"
-        self._trunk = _trunk_scratch(game.chunks, dtype, forecast=forecast, averaged=averaged)
+        self._trunk = _trunk_scratch(game.chunks, floats, forecast=forecast, averaged=averaged)
         self._scratch: SimpleQueue[ChunkScratch] = SimpleQueue()
         for _ in range(threads):
-            self._scratch.put(_chunk_scratch(game.chunks, dtype, forecast=forecast))
+            self._scratch.put(
+                _chunk_scratch(game.chunks, floats, forecast=forecast, packed=floats != dtype)
+            )
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tensorcfr")
         self._parts = min(
             1 if threads == 1 else threads * PARTS_PER_THREAD, max(game.chunks.n_chunks, 1)
@@ -149,7 +196,8 @@ class ChunkedSolver(IterativeSolver):
 
     def _restart_average(self) -> None:
         self._settle()
-        self._state.cumulative[:] = 0.0
+        self._state.cumulative[:] = 0
+        self._state.trunk[1] = 0.0
 
     def _settle(self) -> None:
         """Lay out the average strategies that were given away, before the average changes."""
@@ -283,19 +331,10 @@ class ChunkedSolver(IterativeSolver):
     ) -> ChunkedState:
         assert isinstance(game, CutGame)
         locked = chunk_locks(game, locks_for(game, locks))
-        single = kept["regret"].dtype == np.float32
-        dtype = np.dtype(np.float32 if single else np.float64)
+        known = [name for name in PRECISIONS if kept["regret"].dtype == name]
+        dtype = np.dtype(known[0] if known else PRECISIONS[0])
         state = _first_state(game.chunks, algorithm.rule, dtype, locked)
-        for name, own in state._asdict().items():
-            array = kept[name]
-            if array.shape != own.shape or array.dtype != own.dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype} {array.shape}; for {game.name}, cut like this, and "
-                    f"the rule {algorithm.rule.name} it is {own.dtype} {own.shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} holds a value that is not finite")
-            own[:] = array
+        _copy_state(game, algorithm, kept, state)
         return state
 
     @classmethod
@@ -307,11 +346,14 @@ class ChunkedSolver(IterativeSolver):
         locks: Locks | None = None,
     ) -> str | None:
         assert isinstance(game, CutGame)
-        if (at := first_true(~(state.cumulative >= 0.0))) is not None:
-            return f"cumulative[{at}] is {state.cumulative[at]}"
+        for name, sums in (("cumulative", state.cumulative), ("trunk", state.trunk[1])):
+            if (at := first_true(~(sums >= 0.0))) is not None:
+                return f"{name}[{at}] is {sums[at]}"
+        if not (state.scale >= 0.0).all():
+            return "scale is below 0"
         if state.strategy.size:
             locked, found = chunk_locks(game, locks_for(game, locks)), np.ones_like(state.strategy)
-            kernels.all_strategies(game.chunks, state.strategy, 0.0, found, locked)
+            kernels.all_strategies(game.chunks, state.strategies, 0.0, found, locked)
             # What belongs to no infoset means nothing.
             found[state.strategy == 0.0] = 0.0
             wrong = ~(np.abs(found - state.strategy) <= SUM_TOLERANCE[str(found.dtype)])
@@ -326,7 +368,7 @@ class ChunkedSolver(IterativeSolver):
         cls, game: CompiledGame, state: ChunkedState, locks: Locks | None = None
     ) -> Policy:
         assert isinstance(game, CutGame)
-        return _AveragePolicy(game, state.cumulative, chunk_locks(game, locks_for(game, locks)))
+        return _AveragePolicy(game, state.averages, chunk_locks(game, locks_for(game, locks)))
 
     @classmethod
     def whole_regrets(  # noqa: D102
@@ -334,8 +376,9 @@ class ChunkedSolver(IterativeSolver):
     ) -> np.ndarray:
         assert isinstance(game, CutGame)
         # One that stands for several has the sum of their regrets.
-        counted = np.bincount(game.numbers, minlength=len(state.regret))
-        regret = state.regret / np.maximum(counted, 1)
+        whole = _unpacked(state.regrets)
+        counted = np.bincount(game.numbers, minlength=len(whole))
+        regret = whole / np.maximum(counted, 1)
         regret[game.chunks.trunk.player_sequences[:-1]] = 0.0
         return regret[game.numbers]
 
@@ -354,10 +397,12 @@ class ChunkedSolver(IterativeSolver):
         state = _first_state(
             game.chunks, algorithm.rule, np.dtype(precision), chunk_locks(game, locks)
         )
-        state.regret[:] = game.summed(regret)
+        _pack(game.summed(regret), state.regrets)
         if state.strategy.size:
             locked, found = chunk_locks(game, locks), game.summed(strategy)
-            kernels.all_strategies(game.chunks, found, 0.0, state.strategy, locked)
+            kernels.all_strategies(
+                game.chunks, Numbers(found, None, found), 0.0, state.strategy, locked
+            )
         return state
 
     @classmethod
@@ -376,13 +421,13 @@ class ChunkedSolver(IterativeSolver):
 
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average strategy."""
-        return self._judge(self._state.cumulative, 0.0)
+        return self._judge(self._state.averages, 0.0)
 
     def evaluate_current(self) -> Evaluation:
         """Values and best-response values of the last iterate."""
         return self._judge(*_current(self.algorithm.rule, self._state))
 
-    def _judge(self, weight: np.ndarray, floor: float) -> Evaluation:
+    def _judge(self, weight: Numbers, floor: float) -> Evaluation:
         """Values and best-response values of the strategies that some weights make."""
         game, trunk, locks = self.game.chunks, self._trunk, self._locks
         expected, best = np.zeros((game.n_chunks + 1, 2)), np.empty(2)
@@ -396,11 +441,11 @@ class ChunkedSolver(IterativeSolver):
 
     def average_probabilities(self) -> np.ndarray:
         """The average strategy over the flat game, which is made; float64 (sequences,)."""
-        return flat_strategies(self.game, self._state.cumulative, 0.0, self._locks)
+        return flat_strategies(self.game, self._state.averages, 0.0, self._locks)
 
     def average_policy(self) -> Policy:
         """The average strategy; the flat game is made when it is first looked at."""
-        policy = _AveragePolicy(self.game, self._state.cumulative, self._locks)
+        policy = _AveragePolicy(self.game, self._state.averages, self._locks)
         self._lent.append(ref(policy))
         return policy
 
@@ -411,9 +456,9 @@ class _AveragePolicy(Policy):
     A solver calls :meth:`settle` before it changes the array.
     """
 
-    def __init__(self, game: CutGame, cumulative: np.ndarray, locks: ChunkLocks | None) -> None:
+    def __init__(self, game: CutGame, cumulative: Numbers, locks: ChunkLocks | None) -> None:
         self.game = game
-        self._cumulative: np.ndarray | None = cumulative
+        self._cumulative: Numbers | None = cumulative
         self._locks = locks
 
     @cached_property
@@ -432,7 +477,7 @@ class _AveragePolicy(Policy):
 
 
 def flat_strategies(
-    game: CutGame, weight: np.ndarray, floor: float, locks: ChunkLocks | None
+    game: CutGame, weight: Numbers, floor: float, locks: ChunkLocks | None
 ) -> np.ndarray:
     """The strategies that some weights make over the flat game, which is made; float64
     (sequences,)."""
@@ -441,11 +486,11 @@ def flat_strategies(
     return found[game.numbers]
 
 
-def _current(rule: LocalRule, state: ChunkedState) -> tuple[np.ndarray, float]:
+def _current(rule: LocalRule, state: ChunkedState) -> tuple[Numbers, float]:
     """What the strategies of the next iteration are made from, and their floor."""
     if rule.matches_regret:
-        return state.regret, float(state.floor[0])
-    return state.strategy, 0.0
+        return state.regrets, float(state.floor[0])
+    return state.strategies, 0.0
 
 
 def bytes_needed(
@@ -453,13 +498,49 @@ def bytes_needed(
 ) -> int:
     """Bytes that a solver takes beside the compiled game; what an evaluation needs is among them,
     a policy of the whole game is not."""
-    rule = algorithm.rule
-    kept = 2 + (not rule.matches_regret) + len(rule.memory)
-    scratch = 2 + rule.forecast
-    numbers = kept * game.n_numbers + threads * scratch * game.most_sequences
-    numbers += (scratch + (algorithm.against == "average")) * game.trunk.n_sequences
+    rule, dtype = algorithm.rule, np.dtype(precision)
+    floats = _floats(dtype)
+    scratch = 2 + rule.forecast + (2 if floats != dtype else 0)
+    numbers = threads * scratch * game.most_sequences
+    numbers += (2 + rule.forecast + (algorithm.against == "average")) * game.trunk.n_sequences
     numbers += (1 + rule.forecast) * len(game.entry)
-    return numbers * np.dtype(precision).itemsize
+    return bytes_kept(game, algorithm, precision) + numbers * floats.itemsize
+
+
+def bytes_kept(game: ChunkedForm, algorithm: Algorithm, precision: str = "float64") -> int:
+    """Bytes of the arrays that a solver keeps from one iteration to the next."""
+    rule, dtype = algorithm.rule, np.dtype(precision)
+    arrays = 2 + (not rule.matches_regret) + len(rule.memory)
+    kept = arrays * game.n_numbers * dtype.itemsize
+    if (floats := _floats(dtype)) != dtype:
+        kept += 2 * (game.n_numbers // ROW + game.trunk.n_sequences) * floats.itemsize
+    return kept
+
+
+def _floats(dtype: np.dtype) -> np.dtype:
+    """The floats in which arrays of a precision are worked on."""
+    return np.dtype(np.float32) if dtype == PACKED else dtype
+
+
+def _unpacked(numbers: Numbers) -> np.ndarray:
+    """All numbers of an array as floats, in a new array."""
+    if numbers.scale is None:
+        return numbers.chunks.astype(np.float64)
+    found = np.empty(len(numbers.chunks), dtype=np.float32)
+    unpack(numbers.chunks, numbers.scale, found)
+    found[: len(numbers.trunk)] = numbers.trunk
+    return found.astype(np.float64)
+
+
+def _pack(found: np.ndarray, numbers: Numbers) -> None:
+    """Put floats into an array, which is modified in place."""
+    if numbers.scale is None:
+        numbers.chunks[:] = found
+        return
+    numbers.trunk[:] = found[: len(numbers.trunk)]
+    rest = found.astype(np.float32)
+    rest[: len(numbers.trunk)] = 0.0
+    pack(rest, 0, len(rest), numbers.chunks, numbers.scale)
 
 
 def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
@@ -470,21 +551,88 @@ def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
     return room[begin : begin + size].view(dtype).reshape(shape)
 
 
+class MappedFiles:
+    """New arrays in files of a directory, mapped into memory.
+
+    Args:
+        directory: The directory; it is made if there is none.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._directory, self._count = directory, 0
+
+    def new(self, shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
+        """Zeros.
+
+        Raises:
+            OSError: There is no room for them on the disk.
+        """
+        size = int(np.prod(shape)) * dtype.itemsize
+        if size == 0:
+            return np.zeros(shape, dtype=dtype)
+        path = self._directory / f"state-{self._count}.bin"
+        self._count += 1
+        path.unlink(missing_ok=True)
+        free = shutil.disk_usage(self._directory).free
+        if size > free:
+            raise OSError(
+                errno.ENOSPC,
+                f"the state needs {format_bytes(size)} more, {format_bytes(free)} are free",
+                str(path),
+            )
+        with path.open("wb") as file:
+            # Blocks, and not a hole: a full disk is an error here, and a crash when it is written.
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+        found: np.ndarray = np.memmap(path, dtype=dtype, mode="r+", shape=shape).view(np.ndarray)
+        return found
+
+
+def _copy_state(
+    game: CutGame, algorithm: Any, kept: Mapping[str, np.ndarray], state: ChunkedState
+) -> None:
+    """Copy arrays into those of a state, which are modified in place.
+
+    Raises:
+        ValueError: An array has another shape or dtype, or holds a value that is not finite; names
+            the array.
+    """
+    for name, own in state._asdict().items():
+        array = kept[name]
+        if array.shape != own.shape or array.dtype != own.dtype:
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}; for {game.name}, cut like this, and "
+                f"the rule {algorithm.rule.name} it is {own.dtype} {own.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds a value that is not finite")
+        own[:] = array
+
+
 def _first_state(
-    game: ChunkedForm, rule: LocalRule, dtype: np.dtype, locks: ChunkLocks | None
+    game: ChunkedForm,
+    rule: LocalRule,
+    dtype: np.dtype,
+    locks: ChunkLocks | None,
+    new: Callable[[tuple[int, ...] | int, np.dtype], np.ndarray] = aligned,
 ) -> ChunkedState:
-    """No regrets, no average, uniform strategies."""
-    numbers = game.n_numbers
-    regret = aligned(numbers, dtype)
-    strategy = aligned(0 if rule.matches_regret else numbers, dtype)
+    """No regrets, no average, uniform strategies, in arrays that ``new`` makes."""
+    numbers, packed = game.n_numbers, _floats(dtype) != dtype
+    regret = new(numbers, dtype)
+    strategy = new(0 if rule.matches_regret else numbers, dtype)
     if not rule.matches_regret:
-        kernels.all_strategies(game, regret, 0.0, strategy, locks)
+        kernels.all_strategies(game, Numbers(regret, None, regret), 0.0, strategy, locks)
     return ChunkedState(
         regret=regret,
-        cumulative=aligned(numbers, dtype),
+        cumulative=new(numbers, dtype),
         strategy=strategy,
-        memory=aligned((len(rule.memory), numbers), dtype),
+        memory=new((len(rule.memory), numbers), dtype),
         floor=np.zeros(1),
+        scale=new((2, numbers // ROW if packed else 0), np.dtype(np.float32)),
+        trunk=new((2, game.trunk.n_sequences if packed else 0), np.dtype(np.float32)),
     )
 
 
@@ -503,8 +651,16 @@ def _trunk_scratch(
     )
 
 
-def _chunk_scratch(game: ChunkedForm, dtype: np.dtype, *, forecast: bool) -> ChunkScratch:
+def _chunk_scratch(
+    game: ChunkedForm, dtype: np.dtype, *, forecast: bool, packed: bool
+) -> ChunkScratch:
     most = game.most_sequences
+    # Chunks end with a whole row.
+    room = -(-most // ROW) * ROW
     return ChunkScratch(
-        aligned(most, dtype), aligned(most, dtype), aligned(most if forecast else 0, dtype)
+        reach=aligned(most, dtype),
+        value=aligned(most, dtype),
+        forecast=aligned(most if forecast else 0, dtype),
+        regret=aligned(room if packed else 0, dtype),
+        average=aligned(room if packed else 0, dtype),
     )

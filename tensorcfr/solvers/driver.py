@@ -117,6 +117,7 @@ def solve(
     checkpoint: Annotated[str | Path | None, Where()] = None,
     checkpoint_every: Seconds = CHECKPOINT_SECONDS,
     checkpoint_iterations: Annotated[int | None, Whole(1, EXACT)] = None,
+    state_dir: Annotated[str | Path | None, Where()] = None,
     progress: Annotated[Callable[[Progress], object] | None, CALLABLE] = None,
     memory_limit: Limit = None,
 ) -> Solution:
@@ -157,7 +158,8 @@ def solve(
             as ``(seed, stream)``; the same seed gives the same bits.  A solution that is gone on
             from brings its own random numbers.
         precision: ``"float64"`` (the default) or ``"float32"``, in which the solver's arrays take
-            half the memory; see :class:`Solver`.
+            half the memory; for games in chunks also ``"int16"``, a quarter of it.  See
+            :class:`Solver` and :class:`tensorcfr.solvers.chunked_solver.ChunkedSolver`.
         threads: Threads that sweep the game, for large games of private hands; the result has the
             same bits for any number.
         keep_best: At every checkpoint evaluate the last iterate too, note it in the trace, and keep
@@ -170,6 +172,9 @@ def solve(
             A file that cannot be written is a warning, and the solve goes on.
         checkpoint_every: Seconds between two such files.
         checkpoint_iterations: Iterations after which the file is written in any case.
+        state_dir: For games in chunks: a directory to keep the solver's arrays in, which may then
+            be larger than the memory; see
+            :class:`tensorcfr.solvers.chunked_solver.ChunkedSolver`.
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
             If it returns something true, the solve ends and returns its solution.  If it raises an
             exception, the solve ends too; the solution so far is ``solution`` of that exception.
@@ -208,6 +213,7 @@ def solve(
         checkpoint=checkpoint,
         checkpoint_every=checkpoint_every,
         checkpoint_iterations=checkpoint_iterations,
+        state_dir=state_dir,
         memory_limit=memory_limit,
     )
     return run(request, progress)

@@ -25,6 +25,8 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
     options: dict[str, Any] = {"memory_limit": request.memory_limit}
     if start is not None:
         options |= {"state": start.state, "iteration": start.iterations}
+    if request.state_dir is not None:
+        options["state_dir"] = request.state_dir
     if record.is_sampled:
         options["seed"] = request.seed
     if record.passes_whole_game:

@@ -50,6 +50,7 @@ class SolveRequest:
     checkpoint: str | Path | None = None
     checkpoint_every: float = math.inf
     checkpoint_iterations: int | None = None
+    state_dir: str | Path | None = None
     memory_limit: int | None = None
     needs_curve: bool = False
     """Whether iterations are wanted for their own sake (to draw them), so that ``"auto"`` must not
@@ -153,6 +154,11 @@ class SolveRequest:
         yield (
             record.is_sampled and (self.precision not in (None, "float64") or self.threads != 1),
             f"{name} samples in float64, on one thread",
+        )
+        yield (
+            self.state_dir is not None and not (record.passes_whole_game and self.game.chunks),
+            "state_dir is for variants that pass over the whole game, on games in chunks: "
+            "compile_game(..., cut=True)",
         )
         yield (
             self.checkpoint is None and self.checkpoint_iterations is not None,

@@ -336,11 +336,13 @@ def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = 
     queue = record.scheme in ("whole", "chance")
     all_hands = record.scheme == "public"
     layout = layout_of(game, record, public=public)
-    walked = bytes_of(layout, queue=queue, public=public, all_hands=all_hands)
+    walked = bytes_of(layout, queue=False, public=public, all_hands=all_hands)
+    queued = bytes_of(layout, queue=queue, public=public, all_hands=all_hands) - walked
     # Baselines are put together from one array for each player.
     baselines = 2 * game.n_players if record.baseline > 0.0 else 0
     kept = (KEPT_ARRAYS + baselines) * game.n_sequences + game.n_infosets
-    return walked + 8 * kept + FLAGS * game.n_sequences
+    # A traversal has freed its queue when a solution is made.
+    return walked + max(queued, 8 * kept + FLAGS * game.n_sequences)
 
 
 def check_seed(seed: Any) -> Seed:

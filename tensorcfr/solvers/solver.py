@@ -20,7 +20,7 @@ from ..model.arguments import LOCKS, Compiled
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
-from .arguments import PRECISION, THREADS, Iterations, Named
+from .arguments import FLOAT, THREADS, Iterations, Named
 from .base import IterativeSolver, form_for
 from .threads import ThreadPool
 
@@ -70,7 +70,7 @@ class Solver(IterativeSolver):
         game: Compiled,
         algorithm: Named = "cfr+",
         *,
-        precision: Annotated[str, PRECISION] = "float64",
+        precision: Annotated[str, FLOAT] = "float64",
         locks: Annotated[LocksLike | None, LOCKS] = None,
         threads: Annotated[int, THREADS] = 1,
         state: Annotated[kernels.State | None, Kind((kernels.State,), "a solver's state")] = None,

@@ -9,12 +9,12 @@ import json
 from typing import Any
 
 from .._util.memory import budget, free_memory
-from ..compilers import cut_game
+from ..compilers import card_game, cut_game
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
 from ..games import make_game
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
-from ..rules import PublicTreeGame
+from ..rules import CardGame, PublicTreeGame
 from .archive import Arrays, Taken, pack_text
 from .fields import Fields, either, flag, maybe, read_fields, several, text, whole
 
@@ -84,6 +84,11 @@ def _compile(said: dict[str, Any], memory_limit: int) -> CutGame:
             "give it as game="
         )
     rules = make_game(source)
+    if isinstance(rules, CardGame):
+        with budget(f"compiling {said['name']}", memory_limit) as own:
+            return card_game.compile_rules(
+                rules, said["name"], own, source=source, limit=said["limit"]
+            )
     if not isinstance(rules, PublicTreeGame):
         raise ValueError(f"{source} is no game of private hands: it cannot have been cut")
     try:

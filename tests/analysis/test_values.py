@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.equality import Multiplied, as_game
 from support.random_games import games, public_tree_games
 from tensorcfr import CompiledGame, Policy, compile_game, evaluate, solve
 from tensorcfr.analysis import best_responses, compare, head_to_head, simulate, values
+from tensorcfr.games import make_game
 from tensorcfr.kernels.evaluation import normalise
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 
@@ -152,6 +154,17 @@ def test_random_games(game: Any, seed: int, pure: bool) -> None:
     check(compiled, random_policy(compiled, seed, pure=pure))
 
 
+def test_values_are_in_the_unit_of_the_game() -> None:
+    """Payoffs times a power of two, which the compiler divides out again: values times it."""
+    rules = as_game(make_game("kuhn"))
+    plain, large = (compile_game(Multiplied(rules, factor)) for factor in (1.0, 2.0**50))
+    assert (plain.unit, large.unit) == (1.0, 2.0**51)  # The largest payoff is 2.
+    policy = random_policy(plain, 1).to_dict()
+    one, other = values(plain, policy), values(large, policy)
+    for name in ("counterfactual", "regret", "best", "expected", "infoset_expected", "loss"):
+        assert (getattr(other, name) == 2.0**50 * getattr(one, name)).all(), name
+
+
 def test_kuhn_by_hand() -> None:
     game = compile_game("kuhn")
     assert values(game, solve(game, "lp").policy).loss.sum() == pytest.approx(0, abs=1e-12)
@@ -215,6 +228,8 @@ def test_head_to_head(name: str) -> None:
         np.testing.assert_allclose(result.values[seats], expected, rtol=0, atol=TOLERANCE)
     if game.n_players == 2:
         np.testing.assert_allclose(result.scores, -result.scores.T, atol=TOLERANCE)
+        both_seats = (result.values[0, 1, 0] + result.values[1, 0, 1]) / 2
+        assert result.scores[0, 1] == both_seats != 0.0
         assert str(result).splitlines()[1].startswith("a")
     else:
         with pytest.raises(ValueError, match="scores are for 2 players, not for 3"):

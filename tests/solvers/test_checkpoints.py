@@ -96,3 +96,30 @@ def test_kills(cut: int | None, tmp_path: Path) -> None:
     after = solve(found.game, start=found, iters=2)
     assert after.state.regret.tobytes() == expected.state.regret.tobytes()
     assert after.state.cumulative.tobytes() == expected.state.cumulative.tobytes()
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    """Cut, saved as it runs, and gone on from."""
+    from typer.testing import CliRunner
+
+    from tensorcfr.cli.app import app
+
+    at = str(tmp_path / "at.npz")
+    begin = ["solve", "kuhn", "--algorithm", "cfr", "--cut", "2", "--iters", "7"]
+    begun = CliRunner().invoke(
+        app, [*begin, "--checkpoint", at, "--checkpoint-every", "0", "--state-dir", str(tmp_path)]
+    )
+    assert begun.exit_code == 0, begun.output
+    again = ["solve", "--resume", at, "--checkpoint", at, "--iters", "4", "--precision", "float64"]
+    after = CliRunner().invoke(app, again)
+    assert after.exit_code == 0, after.output
+    expected = solve(compile_game("kuhn", cut=2), "cfr", iters=11)
+    assert Solution.load(at).state.regret.tobytes() == expected.state.regret.tobytes()
+    for options, problem in (
+        (["--cut", "x"], "--cut takes 'auto' or a number of public steps, not 'x'"),
+        (["--checkpoint", "at.txt"], "--checkpoint at.txt: a solution is an .npz file"),
+        (["--checkpoint", at], "exists"),
+    ):
+        refused = CliRunner().invoke(app, ["solve", "kuhn", *options])
+        assert refused.exit_code == 2
+        assert problem in refused.stderr

@@ -38,6 +38,7 @@ from tensorcfr import (
     Solution,
     Solver,
     compile_game,
+    evaluate,
     load_game,
     save_game,
     solve,
@@ -49,8 +50,10 @@ from tensorcfr.errors import UnknownGameError
 from tensorcfr.games import make_game
 from tensorcfr.kernels import chunks as kernels
 from tensorcfr.kernels import iteration
+from tensorcfr.kernels.packing import pack, unpack
+from tensorcfr.model.chunks import ROW
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_needed
+from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept, bytes_needed
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.storage.archive import pack_text, write_arrays
 from tensorcfr.storage.cut_game import KEY
@@ -259,6 +262,99 @@ def test_single_precision(algorithm: Algorithm) -> None:
     found, expected = single.evaluate(), double.evaluate()
     np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=2e-5)
     assert found.exploitability == pytest.approx(expected.exploitability, abs=2e-5)
+
+
+def test_numbers_in_16_bits() -> None:
+    """The largest of a row is kept to 24 bits, the others are the nearest, and what is packed
+    again does not change."""
+    draw = np.random.default_rng(1)
+    size = 5 * ROW + 3
+    numbers = (draw.normal(size=size) * 10.0 ** draw.integers(-9, 9, size)).astype(np.float32)
+    numbers[ROW : 2 * ROW] = 0.0
+    packed, scale = np.zeros(size, np.int16), np.zeros(6, np.float32)
+    pack(numbers, 0, size, packed, scale)
+    found, again, scales = np.empty_like(numbers), packed.copy(), scale.copy()
+    unpack(packed, scale, found)
+    for row in range(6):
+        own = slice(row * ROW, (row + 1) * ROW)
+        most = np.abs(numbers[own]).max()
+        assert np.abs(found[own] - numbers[own]).max() <= most / (2 * 32767) * (1 + 1e-6)
+        assert np.abs(found[own]).max() == pytest.approx(most, rel=2.0**-22)
+    pack(found, 0, size, again, scales)
+    np.testing.assert_array_equal(again, packed)
+    untouched = packed.copy()
+    pack(np.zeros_like(numbers), 2 * ROW, 3 * ROW, packed, scale)
+    assert not packed[2 * ROW : 3 * ROW].any()
+    packed[2 * ROW : 3 * ROW] = untouched[2 * ROW : 3 * ROW]
+    np.testing.assert_array_equal(packed, untouched)
+
+
+@pytest.mark.parametrize("algorithm", [CFR, CFR_PLUS, DCFR(alternating=False)], ids=str)
+def test_16_bits(algorithm: Algorithm) -> None:
+    """The same game values, threads change no bit, and a solve goes on from its state."""
+    double = ChunkedSolver(wide(), algorithm)
+    short, threaded = (
+        ChunkedSolver(wide(), algorithm, precision="int16", threads=threads) for threads in (1, 3)
+    )
+    for solver in (double, short, threaded):
+        solver.step(50)
+    assert short.state.regret.dtype == short.state.cumulative.dtype == np.int16
+    for name, array in short.state._asdict().items():
+        assert array.tobytes() == getattr(threaded.state, name).tobytes(), name
+    found, expected = short.evaluate(), double.evaluate()
+    assert found == threaded.evaluate()
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-3)
+    assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-3)
+    average = short.average_policy()
+    assert evaluate(average.game, average).nash_conv == pytest.approx(found.nash_conv, abs=1e-6)
+    second = ChunkedSolver(wide(), algorithm, state=short.state, iteration=50)
+    assert second.precision == "int16"
+    for solver in (short, second):
+        solver.step(5)
+    assert short.state.regret.tobytes() == second.state.regret.tobytes()
+
+
+def test_who_takes_16_bits(tmp_path: Path) -> None:
+    game = compile_game("kuhn(cards=5)", cut=2, symmetry=False)
+    with pytest.raises(ValueError, match="hedge keeps more than regrets"):
+        solve(game, HEDGE, iters=1, precision="int16")
+    with pytest.raises(ValueError, match="precision must be"):
+        solve(compile_game("kuhn"), CFR, iters=1, precision="int16")
+    solution = solve(game, CFR, iters=9, precision="int16")
+    loaded = Solution.load(solution.save(tmp_path / "solution.npz"))
+    assert loaded.policy["Q"] == solution.policy["Q"]
+    after, whole = solve(loaded.game, start=loaded, iters=2), solve(game, start=solution, iters=2)
+    assert after.state.regret.tobytes() == whole.state.regret.tobytes()
+    chunked = compile_game("kuhn(cards=5)", cut=2, symmetry=False)
+    warm = solve(chunked, CFR, iters=1, warm_start=solve(game, CFR, iters=20), precision="int16")
+    assert warm.exploitability < solve(chunked, CFR, iters=1).exploitability
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
+def test_state_in_files(precision: str, tmp_path: Path) -> None:
+    """The same bits; a solve goes on from them, and writes files to go on from."""
+    place, at = tmp_path / "state", tmp_path / "at.npz"
+    plain = solve(wide(), CFR, iters=9, precision=precision)
+    begun = solve(wide(), CFR, iters=5, precision=precision, state_dir=place, checkpoint=at)
+    mapped = sum(path.stat().st_size for path in place.iterdir())
+    assert mapped == bytes_kept(wide().chunks, CFR, precision)
+    for start in (begun, Solution.load(at, game=wide())):
+        ended = solve(wide(), start=start, iters=4, state_dir=tmp_path / "other")
+        for name, array in plain.state._asdict().items():
+            assert getattr(ended.state, name).tobytes() == array.tobytes(), name
+
+
+def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensorcfr.solvers import chunked_solver
+
+    with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
+        solve(compile_game("kuhn"), CFR, iters=1, state_dir=tmp_path)
+    with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
+        solve(wide(), "external_sampling", iters=1, state_dir=tmp_path)
+    usage = chunked_solver.shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(chunked_solver.shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    with pytest.raises(OSError, match=r"the state needs .* KiB more, 1,?000 .* are free.*state-0"):
+        solve(wide(), CFR, iters=1, state_dir=tmp_path)
 
 
 def test_going_on() -> None:

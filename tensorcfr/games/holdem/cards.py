@@ -1,0 +1,70 @@
+"""Playing cards as numbers and as text, and the two-card hands that they make.
+
+Card ``4 * rank + suit``: rank 0 is the deuce and 12 the ace, the suits are ``cdhs``.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+RANKS = "23456789TJQKA"
+SUITS = "cdhs"
+CARDS = tuple(rank + suit for rank in RANKS for suit in SUITS)
+"""The label of each card."""
+HANDS = np.array(sorted(combinations(range(51, -1, -1), 2), reverse=True), dtype=np.int64)
+"""int64 (1326, 2): every hand, the higher card first; strong cards first."""
+HAND_NUMBER = {(int(a), int(b)): number for number, (a, b) in enumerate(HANDS)}
+"""The row of :data:`HANDS` of two cards, the higher one first."""
+
+
+def read_cards(text: str, what: str) -> tuple[int, ...]:
+    """The cards of a text such as ``"Td9d6h"``; blanks and commas between cards are skipped.
+
+    Args:
+        text: The cards.
+        what: What they are, as errors name it.
+
+    Raises:
+        ValueError: The text is no list of cards, or a card is there twice; names the place.
+    """
+    found: list[int] = []
+    at = 0
+    while at < len(text):
+        if text[at] in " ,":
+            at += 1
+            continue
+        label = text[at : at + 2]
+        card = label[:1].upper() + label[1:].lower()
+        if card not in CARDS:
+            raise ValueError(
+                f"{what}: {label!r} at character {at + 1} of {text!r} is no card; "
+                "cards are written like Td or 9s"
+            )
+        if CARDS.index(card) in found:
+            raise ValueError(f"{what}: {card} at character {at + 1} of {text!r} is there twice")
+        found.append(CARDS.index(card))
+        at += 2
+    return tuple(found)
+
+
+def hand_label(hand: tuple[int, int] | np.ndarray) -> str:
+    """``"AsKd"``, the higher card first."""
+    high, low = sorted((int(hand[0]), int(hand[1])), reverse=True)
+    return CARDS[high] + CARDS[low]
+
+
+def grid_place(hand: tuple[int, int] | np.ndarray) -> tuple[int, int]:
+    """Row and column of a hand in the usual 13 x 13 grid: aces first, suited hands above the
+    diagonal."""
+    high, low = sorted((12 - int(hand[0]) // 4, 12 - int(hand[1]) // 4))
+    suited = hand[0] % 4 == hand[1] % 4
+    return (high, low) if suited else (low, high)
+
+
+def grid_label(row: int, column: int) -> str:
+    """``"AKs"``, ``"AKo"`` or ``"AA"``: the hands of a place in the grid."""
+    high, low = sorted((row, column))
+    kind = "" if row == column else "s" if row < column else "o"
+    return RANKS[12 - high] + RANKS[12 - low] + kind

@@ -1,0 +1,219 @@
+"""Heads-up no-limit hold'em after the flop, one spot at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+
+from ..._util.arguments import Number, Whole, brief, checked
+from ...rules import CardGame, Deal, Decision, Fold, Showdown
+from . import betting
+from .betting import STREETS, Betting, Table
+from .cards import CARDS, HANDS, hand_label, read_cards
+from .ranges import read_range
+from .sizes import Size, read_sizes
+from .strength import strengths
+
+PLAYERS = ("oop", "ip")
+"""The players by position: player 0, out of position, acts first on every street."""
+Choice = str | Mapping[str, Any]
+"""One text for all, or texts by street, by player, or by both."""
+
+
+class Holdem(CardGame):
+    """Hold'em between two players from the flop, the turn or the river on.
+
+    The players hold two cards each from a range; the pot and the stacks are those at the start of
+    the spot.  Player 0 is out of position and acts first on every street.  Actions are ``fold``,
+    ``check``, ``call``, ``bet120``, ``raise300`` (to 300 chips on this street) and ``allin``.
+    Utilities are chips; half of the starting pot counts as each player's own, so that without rake
+    they sum to 0.
+
+    Args:
+        board: Three, four or five cards, ``"Td9d6hQc"``.
+        ranges: The ranges of player 0 and player 1, as
+            :func:`~tensorcfr.games.holdem.ranges.read_range` reads them.
+        pot: Chips in the pot.
+        stacks: Chips that each player has left: one number, of which the smaller stack counts.
+        bets: Sizes of bets, as :func:`~tensorcfr.games.holdem.sizes.read_sizes` reads them; one
+            text for all, or a mapping from ``flop``, ``turn``, ``river`` or ``oop``, ``ip`` (or
+            from the ones to a mapping from the others).
+        raises: Sizes of raises, likewise.
+        donk: Sizes with which player 0 opens the turn or the river after calling the last bet of
+            the street before; None for ``bets``.
+        rake: Share of the pot that the house takes from the winner.
+        rake_cap: Chips that it takes at most.
+        add_allin: All-in is added to the sizes where it is at most so many times the pot.
+        force_allin: A size becomes all-in where at most so much would be left behind, as a share of
+            the pot after a call.
+        merging: Sizes are dropped where a larger one is near; 0 keeps all.
+        add: Lines to add by hand: ``("check bet75",)`` adds a bet of 75 after a check.  Cards that
+            are dealt are left out.
+        remove: Lines to remove by hand.
+
+    Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
+    """
+
+    @checked("holdem")
+    def __init__(
+        self,
+        *,
+        board: str,
+        ranges: Any,
+        pot: Annotated[int, Whole(1, 10**9)],
+        stacks: Annotated[int, Whole(1, 10**9)],
+        bets: Any = "",
+        raises: Any = "",
+        donk: Any = None,
+        rake: Annotated[float, Number(0, 1)] = 0.0,
+        rake_cap: Annotated[float, Number(0, 1e9)] = 1e9,
+        add_allin: Annotated[float, Number(0, 1e9)] = 1.5,
+        force_allin: Annotated[float, Number(0, 1e9)] = 0.15,
+        merging: Annotated[float, Number(0, 1e9)] = 0.1,
+        add: Any = (),
+        remove: Any = (),
+    ) -> None:
+        if not isinstance(board, str):
+            raise TypeError(f"holdem: board must be a text such as 'Td9d6h', not {brief(board)}")
+        self.cards = CARDS
+        self.board = read_cards(board, "holdem: board")
+        if not 3 <= len(self.board) <= 5:
+            raise ValueError(
+                f"holdem: board: {board!r} has {len(self.board)} cards; a board has 3 to 5"
+            )
+        if isinstance(ranges, str) or not isinstance(ranges, Sequence) or len(ranges) != 2:
+            raise ValueError(f"holdem: ranges must be two texts, not {brief(ranges)}")
+        dead = np.isin(HANDS, self.board).any(axis=1)
+        numbers, weights = [], []
+        for player, text in enumerate(ranges):
+            read = read_range(text, f"holdem: ranges[{player}]")
+            live = np.flatnonzero((read > 0) & ~dead)
+            if not len(live):
+                raise ValueError(f"holdem: ranges[{player}]: {text!r} has no hand on {board}")
+            numbers.append(live)
+            weights.append(read[live])
+        self.hands = [HANDS[own] for own in numbers]
+        self.weights = weights
+        self.street = len(self.board) - 3
+        self.pot, self.stacks = pot, stacks
+        self.rake, self.rake_cap = float(rake), float(rake_cap)
+        streets = range(self.street, 3)
+        before: list[Any] = [None] * self.street
+        self.betting = Betting(
+            pot=pot,
+            stack=stacks,
+            first_street=self.street,
+            bets=(*before, *(_both("bets", bets, street) for street in streets)),
+            raises=(*before, *(_both("raises", raises, street) for street in streets)),
+            donks=(*before, *(_donk(donk, street, self.street) for street in streets)),
+            add_allin=float(add_allin),
+            force_allin=float(force_allin),
+            merging=float(merging),
+            added=_lines("add", add),
+            removed=_lines("remove", remove),
+        )
+
+    @property
+    def name(self) -> str:
+        """``holdem Td9d6hQc``."""
+        return "holdem " + "".join(CARDS[card] for card in self.board)
+
+    def root(self) -> Table:
+        """Player 0 opens."""
+        return self.betting.root()
+
+    def node(self, state: Table) -> Decision | Deal | Fold | Showdown:
+        """The actions, the next card, or the chips that are won."""
+        if state.player >= 0:
+            return Decision(state.player, None, self.betting.actions(state))
+        if state.player == betting.TO_DEAL:
+            return Deal()
+        put = min(self.betting.chips(state))
+        pot = self.pot + 2 * put
+        rake = min(self.rake * pot, self.rake_cap)
+        won, lost = pot / 2.0 - rake, -pot / 2.0
+        if state.player == betting.TO_SHOW:
+            tied = -rake / 2.0
+            return Showdown((won, lost), (tied, tied), (lost, won))
+        return Fold((won, lost) if state.player == betting.WON else (lost, won))
+
+    def next(self, state: Table, action: str | None) -> Table:
+        """The table after an action, or after a card."""
+        return self.betting.next(state, betting.DEAL if action is None else action)
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """As :func:`~tensorcfr.games.holdem.strength.strengths` has it."""
+        return strengths(np.array(board, dtype=np.int64), hands)
+
+    def hand_label(self, player: int, hand: int) -> str:
+        """``"AsKd"``."""
+        return hand_label(self.hands[player][hand])
+
+    @cached_property
+    def hand_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The labels of both players' hands."""
+        first, second = (
+            tuple(self.hand_label(player, hand) for hand in range(len(self.hands[player])))
+            for player in range(2)
+        )
+        return first, second
+
+
+def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:
+    """The text for a street and a player, and what errors call it."""
+    where = what
+    for _ in range(2):
+        if not isinstance(given, Mapping):
+            break
+        for key in given:
+            if key not in (*STREETS, *PLAYERS):
+                raise ValueError(
+                    f"holdem: {where} is for {', '.join((*STREETS, *PLAYERS))}, not {brief(key)}"
+                )
+        found = [key for key in (STREETS[street], PLAYERS[player]) if key in given]
+        if not found:
+            raise ValueError(
+                f"holdem: {where} says nothing of the {STREETS[street]} or {PLAYERS[player]}"
+            )
+        if len(found) == 2:
+            raise ValueError(f"holdem: {where} must be by street or by player, not by both at once")
+        where, given = f"{where}[{found[0]!r}]", given[found[0]]
+    return where, given
+
+
+def _both(what: str, given: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+    """The sizes of both players on a street."""
+    first, second = (_chosen(what, given, street, player) for player in range(2))
+    raises = what == "raises"
+    return (
+        read_sizes(first[1], f"holdem: {first[0]}", raises=raises),
+        read_sizes(second[1], f"holdem: {second[0]}", raises=raises),
+    )
+
+
+def _donk(given: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
+    """The donk sizes of a street, None for none of their own."""
+    if given is None or street == first_street:
+        return None
+    if isinstance(given, Mapping) and STREETS[street] not in given and given:
+        for key in given:
+            if key not in STREETS[1:]:
+                raise ValueError(f"holdem: donk is for the turn and the river, not {brief(key)}")
+        return None
+    where, text = _chosen("donk", given, street, 0)
+    return None if text is None else read_sizes(text, f"holdem: {where}", raises=False)
+
+
+def _lines(what: str, given: Any) -> tuple[tuple[str, ...], ...]:
+    """Lines of actions."""
+    if isinstance(given, str):
+        given = (given,)
+    found = []
+    for line in given:
+        if not isinstance(line, str) or not line.split():
+            raise ValueError(f"holdem: {what} takes lines such as 'check bet75', not {brief(line)}")
+        found.append(tuple(line.split()))
+    return tuple(found)

@@ -1,0 +1,210 @@
+"""A compiled game of cards: betting x boards x hands, in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import suggest
+from ..rules import CardGame
+from .chunks import ChunkedForm
+from .cut_game import Counts, CutGame, Recipe
+from .game import CompiledGame
+
+DECISION, DEAL, FOLD, SHOWDOWN = range(4)
+"""Kinds of public nodes of the betting."""
+
+
+class BettingTree(NamedTuple):
+    """The betting of a game of cards, the same on every board."""
+
+    kind: np.ndarray
+    """int8 (nodes,): :data:`DECISION`, ..."""
+    player: np.ndarray
+    """int8 (nodes,): who acts; -1 elsewhere."""
+    parent: np.ndarray
+    """int64 (nodes,): the node before; -1 for the root, node 0.  Parents come first."""
+    step: tuple[str, ...]
+    """Per node, the action that leads into it; "" after a deal and for the root."""
+    first_child: np.ndarray
+    """int64 (nodes,): the first of the nodes after a decision or a deal, which are adjacent."""
+    children: np.ndarray
+    """int64 (nodes,): how many nodes come after."""
+    round: np.ndarray
+    """int64 (nodes,): cards that have been dealt on the way."""
+    amounts: np.ndarray
+    """float64 (nodes, 3, 2): what each player gets for a win of player 0, a tie, and a loss."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Public nodes of the betting."""
+        return len(self.kind)
+
+    @property
+    def rounds(self) -> int:
+        """Cards that are dealt to the board on the longest way."""
+        return int(self.round.max())
+
+
+class Boards(NamedTuple):
+    """The boards of one round, in the order in which their cards are dealt."""
+
+    cards: np.ndarray
+    """int64 (boards, round): the cards that were dealt."""
+    parent: np.ndarray
+    """int64 (boards,): the board before the last card."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the infosets of a public node lie in a solver's arrays: action ``a`` of hand ``h`` at
+    ``first + a * stride + h``."""
+
+    player: int
+    actions: tuple[str, ...]
+    first: int
+    stride: int
+
+
+class CompiledCardGame(CutGame):
+    """A game of cards in chunks.
+
+    Args:
+        name: How the game was asked for.
+        rules: The rules.
+        betting: Its betting.
+        boards: The boards of each round.
+        chunks: The game in chunks.
+        counts: What there is of it.
+        deals: Sum of the weights of the pairs of hands that can be dealt.
+        node_place: int64 (nodes, 2): for every decision the group of lines of the last round that
+            it is in, -1 for the trunk, and the first sequence of its first hand on the first board;
+            in a chunk, from the chunk's first sequence.
+        node_stride: int64 (nodes,): distance between the sequences of consecutive actions.
+        groups: Groups of lines in the last round.
+        recipe: How to compile the game again.
+        flatten: Makes the flat game.
+        number: From the flat game, the number of each of its sequences in a solver's arrays.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rules: CardGame,
+        betting: BettingTree,
+        boards: tuple[Boards, ...],
+        chunks: ChunkedForm,
+        counts: Counts,
+        deals: float,
+        *,
+        node_place: np.ndarray,
+        node_stride: np.ndarray,
+        groups: int,
+        recipe: Recipe,
+        flatten: Callable[[], CompiledGame],
+        number: Callable[[CompiledGame], np.ndarray],
+    ) -> None:
+        hands = tuple(
+            tuple(rules.hand_label(player, hand) for hand in range(len(rules.hands[player])))
+            for player in range(2)
+        )
+        ends = betting.kind >= FOLD
+        super().__init__(
+            name,
+            chunks,
+            counts,
+            recipe=recipe,
+            hands=hands,
+            utilities=betting.amounts[ends].reshape(-1, 2),
+            merges_hands=False,
+            flatten=flatten,
+            number=number,
+        )
+        self.__dict__.update(
+            rules=rules,
+            betting=betting,
+            boards=boards,
+            deals=deals,
+            node_place=node_place,
+            node_stride=node_stride,
+            groups=groups,
+        )
+
+    rules: CardGame
+    betting: BettingTree
+    boards: tuple[Boards, ...]
+    deals: float
+    node_place: np.ndarray
+    node_stride: np.ndarray
+    groups: int
+
+    def find(self, line: str | Sequence[str]) -> tuple[int, int]:
+        """The public node of a line such as ``"check bet120 call 7s"``.
+
+        Returns:
+            The node of the betting, and the number of its board among those of its round.
+
+        Raises:
+            ValueError: There is no such line; names the step.
+        """
+        betting, rules = self.betting, self.rules
+        node, board = 0, 0
+        taken: list[str] = []
+        for step in line.split() if isinstance(line, str) else line:
+            where = f"after {' '.join(taken)!r}" if taken else "at the start"
+            taken.append(str(step))
+            first, count = int(betting.first_child[node]), int(betting.children[node])
+            if betting.kind[node] == DEAL:
+                of_round = self.boards[int(betting.round[node]) + 1]
+                labels = {str(card): number for number, card in enumerate(rules.cards)}
+                after = np.flatnonzero(of_round.parent == board)
+                fits = after[of_round.cards[after, -1] == labels.get(str(step), -1)]
+                if not len(fits):
+                    raise ValueError(f"{self.name}: {step!r} cannot be dealt {where}")
+                node, board = first, int(fits[0])
+                continue
+            actions = list(betting.step[first : first + count])
+            if step not in actions:
+                raise ValueError(
+                    f"{self.name} has no step {step!r} {where}; {suggest(str(step), actions)}"
+                )
+            node = first + actions.index(str(step))
+        return node, board
+
+    def board_cards(self, node: int, board: int) -> tuple[int, ...]:
+        """The cards that lie on the board at a public node."""
+        dealt = self.boards[int(self.betting.round[node])].cards[board]
+        return (*self.rules.board, *dealt.tolist())
+
+    def possible(self, node: int, board: int, player: int) -> np.ndarray:
+        """Whether a player can hold each hand at a public node, bool (hands,)."""
+        cards = self.board_cards(node, board)
+        taken: np.ndarray = np.isin(self.rules.hands[player], cards)
+        free: np.ndarray = np.logical_not(np.any(taken, axis=1))
+        return free
+
+    def place(self, node: int, board: int) -> Place:
+        """Where the infosets of a decision lie.
+
+        Raises:
+            ValueError: Nobody acts there.
+        """
+        betting = self.betting
+        if betting.kind[node] != DECISION:
+            raise ValueError(f"{self.name}: nobody acts at this public node")
+        group, first = self.node_place[node].tolist()
+        player = int(betting.player[node])
+        if group >= 0:
+            first += int(self.chunks.first[board * self.groups + group])
+        else:
+            first += board * len(self.hands[player])
+        begin, count = int(betting.first_child[node]), int(betting.children[node])
+        return Place(
+            player=player,
+            actions=betting.step[begin : begin + count],
+            first=first,
+            stride=int(self.node_stride[node]),
+        )

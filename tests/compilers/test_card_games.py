@@ -1,0 +1,235 @@
+"""Games of cards equal the same games hand by hand, and the slow recursive reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.card_games import LeducOfCards, RandomCards
+from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, rounding
+from support.reference import ReferenceCFR
+from support.variants import VARIANTS, floored
+from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
+from tensorcfr.compilers import card_game
+from tensorcfr.compilers.card_game import HandByHand
+from tensorcfr.kernels import chunks as kernels
+from tensorcfr.model.card_game import CompiledCardGame
+from tensorcfr.payoff import cards as cards_part
+from tensorcfr.rules import CardGame, Showdown
+from tensorcfr.solvers.chunked_solver import ChunkedSolver
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "one card, no board": {"cards": 5, "width": 1, "rounds": 0, "public": 0},
+    "one card, one round": {"cards": 6, "width": 1, "rounds": 1, "public": 0},
+    "one card, two rounds": {"cards": 6, "width": 1, "rounds": 2, "public": 1},
+    "two cards, river": {"cards": 9, "width": 2, "rounds": 0, "public": 1},
+    "two cards, turn": {"cards": 7, "width": 2, "rounds": 1, "public": 1},
+    "two cards, flop": {"cards": 7, "width": 2, "rounds": 2, "public": 1, "zero_sum": True},
+    "twelve cards": {"cards": 12, "width": 2, "rounds": 1, "public": 3, "zero_sum": True},
+}
+
+
+def same_strategies(cards: ChunkedSolver, flat: Solver) -> float:
+    """The largest difference between the averages, and between the last iterates."""
+    return max(
+        np.abs(cards.average_probabilities() - flat.average_probabilities()).max(),
+        np.abs(cards.current_policy().probabilities - flat.current_policy().probabilities).max(),
+    )
+
+
+def with_decisions(shape: str, seeds: range) -> list[CompiledCardGame]:
+    """Random games of a shape in which both players act, and a card is dealt if one can be."""
+    found = []
+    for seed in seeds:
+        game = compile_game(RandomCards(seed, **SHAPES[shape]))
+        assert isinstance(game, CompiledCardGame)
+        acts = {int(player) for player in game.betting.player if player >= 0}
+        size = game.n_infosets
+        if acts == {0, 1} and game.betting.rounds == SHAPES[shape]["rounds"] and size < 50_000:
+            found.append(game)
+    return found[:3]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("variant", ["cfr+", "cfr simultaneous"])
+def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
+    """Averages, last iterates, values, best responses, and what there is of the game.
+
+    The floor keeps every reach above 0.  Otherwise some infosets can be reached only by hands that
+    share a card: there the flat game has an exact 0, and a difference of sums has rounding.
+    """
+    algorithm = VARIANTS[variant][0](floor=0.01)
+    games = with_decisions(shape, range(40))
+    assert games
+    for game in games:
+        flat = compile_game(game.rules, cut=False)
+        assert (flat.n_infosets, flat.n_sequences) == (game.n_infosets, game.n_sequences)
+        assert (flat.n_histories, flat.n_decision_nodes) == (
+            game.n_histories,
+            game.n_decision_nodes,
+        )
+        assert flat.zero_sum == game.zero_sum
+        cards, whole = ChunkedSolver(game, algorithm), Solver(flat, algorithm)
+        for count in (1, 1, 3):
+            cards.step(count)
+            whole.step(count)
+            # Differences of sums are exact to the size of the sums, not to their own.
+            assert same_strategies(cards, whole) <= 1e-9
+            found, expected = cards.evaluate(), whole.evaluate()
+            np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=TOLERANCE)
+            np.testing.assert_allclose(
+                found.best_responses, expected.best_responses, rtol=0, atol=TOLERANCE
+            )
+
+
+@pytest.mark.parametrize("shape", ["one card, two rounds", "two cards, turn"])
+@pytest.mark.parametrize("variant", ["cfr+", "dcfr", "cfr simultaneous"])
+def test_a_game_of_cards_equals_the_reference(shape: str, variant: str) -> None:
+    algorithm, options = floored(VARIANTS[variant], 0.01)
+    game = min(with_decisions(shape, range(60)), key=lambda one: one.n_histories)
+    rules = as_game(HandByHand(game.rules))
+    solver, reference = ChunkedSolver(game, algorithm), ReferenceCFR(rules, **options)
+    for mark in EARLY_MARKS[:3]:
+        solver.step(mark - solver.iteration)
+        while reference.t < mark:
+            reference.step()
+        worst, where = difference(solver.average_policy(), reference.average_policy())
+        assert worst <= TOLERANCE or worst <= 100 * rounding(rules, options, mark), (mark, where)
+
+
+def test_leduc() -> None:
+    """Leduc as a game of cards is Leduc; its curve is that of the built-in game."""
+    game, built_in = compile_game(LeducOfCards()), compile_game("leduc")
+    assert game.n_infosets == built_in.n_infosets
+    assert game.n_histories == built_in.n_histories
+    for marks in ((10,), (100,)):
+        found = solve(game, "cfr+", iters=marks[0])
+        expected = solve(built_in, "cfr+", iters=marks[0])
+        assert found.value[0] == pytest.approx(expected.value[0], abs=1e-9)
+        assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-9)
+    # The value of Leduc, from the linear program of this library and of OpenSpiel.
+    assert solve(game, "cfr+", iters=3000).value[0] == pytest.approx(-0.085606, abs=1e-4)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+def test_the_kernel_equals_the_definition(shape: str, precision: type) -> None:
+    """Every form of a game: products with random reaches, which the verbs work out hand by hand."""
+    rng = np.random.default_rng(5)
+    bound = 1e-13 if precision is np.float64 else 1e-5
+    for game in with_decisions(shape, range(40)):
+        chunks = game.chunks
+        forms = [chunks.trunk]
+        forms += [kernels.shape_form(chunks.shapes, k) for k in range(min(chunks.n_chunks, 5))]
+        for form in forms:
+            part = form.operator[0]
+            x = rng.random(form.n_sequences)
+            for player in range(2):
+                own = slice(*form.player_sequences[player : player + 2])
+                g = np.full(form.n_sequences, np.nan, dtype=precision)
+                _pay(form, player, x.astype(precision), g)
+                expected = part.product(form, player, x)
+                np.testing.assert_allclose(g[own], expected, rtol=0, atol=bound)
+                rows, columns, values = part.triples(form, player)
+                by_entry = np.zeros(form.n_sequences)
+                np.add.at(by_entry, rows, values * x[columns[0]])
+                np.testing.assert_allclose(by_entry[own], expected, rtol=0, atol=1e-13)
+                assert len(values) <= part.count_entries(form, player)
+                bounds = part.magnitudes().product(form, player, x)
+                assert (np.abs(expected) <= bounds + 1e-12).all()
+
+
+def _pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
+    """The payoff product."""
+    from tensorcfr._util.jit import kernel
+    from tensorcfr.kernels.chunks import payoffs
+
+    global _PAY
+    if _PAY is None:
+        _PAY = kernel(lambda form, player, x, g: payoffs(form, player, x, g))
+    _PAY(form, player, x, g)
+
+
+_PAY: Any = None
+
+
+def test_threads_give_the_same_bits() -> None:
+    game = with_decisions("two cards, flop", range(60))[0]
+    one, three = ChunkedSolver(game, "dcfr"), ChunkedSolver(game, "dcfr", threads=3)
+    one.step(7)
+    three.step(7)
+    for name, array in one.state._asdict().items():
+        np.testing.assert_array_equal(array, getattr(three.state, name))
+
+
+def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the lines of a board do not fit one chunk, they are several: to the same values."""
+    rules = RandomCards(3, cards=12, width=2, rounds=1, public=3)
+    for seed in range(40):
+        rules = RandomCards(seed, cards=12, width=2, rounds=1, public=3)
+        if compile_game(rules).chunks.n_chunks and len(compile_game(rules).betting.kind) > 40:
+            break
+    whole = ChunkedSolver(compile_game(rules), "cfr+")
+    monkeypatch.setattr(card_game, "CACHE_SHARE", 1e-4)
+    several = ChunkedSolver(compile_game(rules), "cfr+")
+    assert several.game.chunks.n_chunks > whole.game.chunks.n_chunks
+    whole.step(5)
+    several.step(5)
+    found, expected = several.evaluate(), whole.evaluate()
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=TOLERANCE)
+    assert found.nash_conv == pytest.approx(expected.nash_conv, abs=TOLERANCE)
+
+
+def test_a_win_that_pays_like_a_loss() -> None:
+    """Payoffs whose sums cannot begin with a share of their end are split."""
+    kinds = card_game._kinds(np.array([[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]]))
+    assert [kind for kind, _ in kinds] == [cards_part.TIES_PAY] * 2
+    np.testing.assert_allclose(
+        kinds[0][1] + kinds[1][1], [[1.0, 3.0, 1.0], [2.0, 0.0, 2.0]], atol=1e-15
+    )
+    assert [kind for kind, _ in card_game._kinds(np.ones((3, 2)))] == [cards_part.FOLD]
+
+
+class Broken(LeducOfCards):
+    """Leduc, with something about it changed."""
+
+    def __init__(self, **changed: Any) -> None:
+        super().__init__()
+        for name, value in changed.items():
+            setattr(self, name, value)
+
+
+ONE = [np.array([[0]]), np.array([[0]])]
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (Broken(n_players=3), "3 players"),
+        (Broken(board=(1, 1)), "must be different cards"),
+        (Broken(hands=[np.arange(6)] * 2), r"must be int64 \(hands, 1 or 2\)"),
+        (Broken(weights=[np.zeros(6)] * 2), "weights of player 0 must be"),
+        (Broken(board=(2,)), "hand 2 of player 0 has a card that is not there"),
+        (Broken(hands=[np.zeros((6, 1), dtype=np.int64)] * 2), "has a hand twice"),
+        (Broken(hands=[np.zeros((6, 2), dtype=np.int64)] * 2), "has one card twice"),
+        (Broken(hands=ONE, weights=[np.ones(1)] * 2), "every hand of one player shares a card"),
+        (
+            Broken(
+                hands=[np.arange(6)[:, None], np.array([[0, 1]])], weights=[np.ones(6), np.ones(1)]
+            ),
+            "equally many cards",
+        ),
+        (Broken(node=lambda state: None), "must be a Decision, a Deal"),
+        (Broken(node=lambda state: Showdown((np.nan, 0), (0, 0), (0, 0))), "is not finite"),
+    ],
+)
+def test_broken_rules(rules: CardGame, message: str) -> None:
+    with pytest.raises(GameError, match=message):
+        compile_game(rules)
+
+
+def test_a_flat_form_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(MemoryLimitError, match="hand by hand"):
+        compile_game(LeducOfCards(), cut=False, memory_limit=1000)

@@ -1,0 +1,404 @@
+"""Hold'em: cards, ranges, sizes, betting, strengths, and solved spots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from tensorcfr import GameError, compile_game, solve
+from tensorcfr.games import make_game
+from tensorcfr.games.holdem import (
+    CARDS,
+    HANDS,
+    Holdem,
+    grid_label,
+    grid_place,
+    hand_label,
+    read_cards,
+    read_range,
+    read_sizes,
+)
+from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strength, strengths
+from tensorcfr.model.card_game import CompiledCardGame
+
+# ------------------------------------------------------------------------------ cards and ranges
+
+
+def test_cards() -> None:
+    assert [CARDS[card] for card in read_cards("Td9d6h", "board")] == ["Td", "9d", "6h"]
+    assert read_cards("td 9D,6H", "board") == read_cards("Td9d6h", "board")
+    assert len(HANDS) == 1326
+    assert hand_label(HANDS[0]) == "AsAh"
+    for text, message in [
+        ("Td1d", "'1d' at character 3 of 'Td1d' is no card"),
+        ("TdTd", "Td at character 3 of 'TdTd' is there twice"),
+        ("TdX", "'X' at character 3"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            read_cards(text, "board")
+
+
+def labels(text: str) -> set[str]:
+    """The places of the grid that a range has."""
+    return {grid_label(*grid_place(HANDS[hand])) for hand in np.flatnonzero(read_range(text))}
+
+
+@pytest.mark.parametrize(
+    ("text", "hands", "groups"),
+    [
+        ("QQ+", 18, "QQ KK AA"),
+        ("ATs+", 16, "ATs AJs AQs AKs"),
+        ("KJo", 12, "KJo"),
+        ("AK", 16, "AKs AKo"),
+        ("A5s-A2s", 16, "A5s A4s A3s A2s"),
+        ("A2s-A5s", 16, "A5s A4s A3s A2s"),
+        ("QQ-TT", 18, "QQ JJ TT"),
+        ("98o-65o", 48, "98o 87o 76o 65o"),
+        ("T9o+", 12, "T9o"),
+        ("AsKd", 1, "AKo"),
+        (" aa , 76S ", 10, "AA 76s"),
+    ],
+)
+def test_ranges(text: str, hands: int, groups: str) -> None:
+    """6 hands of a pair, 4 suited ones, 12 of two suits."""
+    assert np.count_nonzero(read_range(text)) == hands
+    assert labels(text) == set(groups.split())
+
+
+def test_weights_of_ranges() -> None:
+    weights = read_range("AA:0.5,AKs:.25,AsAh:1")
+    assert weights.sum() == pytest.approx(5 * 0.5 + 4 * 0.25 + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("QQ+,AX", "'AX' at character 5 is no group of hands"),
+        ("AA:1.5", "must be from 0 to 1, not '1.5'"),
+        ("AA,,KK", "nothing before the comma at character 4"),
+        ("AsAs", "has one card twice"),
+        ("QQs", "neither suited nor offsuit"),
+        ("A5s-A2o", "both ends must be suited"),
+        ("A5s-K2s", "same first card or the same gap"),
+        ("QQ-A2s", "both ends must be suited|same gap"),
+    ],
+)
+def test_bad_ranges(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_range(text)
+
+
+# ------------------------------------------------------------------------------------- strengths
+
+
+def test_order_of_strengths_against_eval7() -> None:
+    """The order on random boards is that of eval7 (an evaluator by tables)."""
+    eval7 = pytest.importorskip("eval7")
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        cards = rng.permutation(52)
+        board, hands = cards[:5], cards[5:].reshape(-1, 1)[:40].reshape(-1, 2)
+        found = strengths(board, hands)
+        table = [[eval7.Card(CARDS[c]) for c in (*board, *hand)] for hand in hands]
+        expected = np.array([eval7.evaluate(seven) for seven in table])
+        order = np.sign(found[:, None] - found)
+        np.testing.assert_array_equal(order, np.sign(expected[:, None] - expected))
+
+
+def test_order_of_strengths_against_phevaluator() -> None:
+    """The order is that of phevaluator (perfect hashing; there, smaller wins)."""
+    phevaluator = pytest.importorskip("phevaluator")
+    rng = np.random.default_rng(8)
+    sevens = np.array([rng.permutation(52)[:7] for _ in range(3000)])
+    found = np.array([strengths(seven[:5], seven[None, 5:])[0] for seven in sevens])
+    expected = np.array(
+        [-phevaluator.evaluate_cards(*(CARDS[card] for card in seven)) for seven in sevens]
+    )
+    by_strength = np.argsort(found, kind="stable")
+    assert (np.diff(expected[by_strength]) >= 0).all()
+    assert len(np.unique(found)) == len(np.unique(expected))
+
+
+@numba.njit
+def count_all():  # type: ignore[no-untyped-def]
+    """The categories of all sets of seven cards, and how many strengths differ."""
+    counts = np.zeros(9, dtype=np.int64)
+    seen = np.zeros(9 << (CATEGORY_SHIFT - 3), dtype=np.uint8)
+    m = np.zeros(4, dtype=np.int64)
+    chosen = np.arange(7)
+    while True:
+        m[:] = 0
+        for card in chosen:
+            m[card & 3] |= 1 << (card >> 2)
+        found = strength(m[0], m[1], m[2], m[3])
+        counts[found >> CATEGORY_SHIFT] += 1
+        seen[found >> 3] |= 1 << (found & 7)
+        at = 6
+        while at >= 0 and chosen[at] == 45 + at:
+            at -= 1
+        if at < 0:
+            break
+        chosen[at] += 1
+        for k in range(at + 1, 7):
+            chosen[k] = chosen[k - 1] + 1
+    distinct = 0
+    for byte in seen:
+        while byte:
+            distinct += byte & 1
+            byte >>= 1
+    return counts, distinct
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_all_sets_of_seven_cards() -> None:
+    """Counts and number of strengths: Wikipedia, "Poker probability", 7-card poker hands."""
+    counts, distinct = count_all()
+    assert counts.tolist() == [
+        23294460,
+        58627800,
+        31433400,
+        6461620,
+        6180020,
+        4047644,
+        3473184,
+        224848,
+        41584,
+    ]
+    assert distinct == 4824
+
+
+# ----------------------------------------------------------------------------------- the betting
+
+
+def test_sizes() -> None:
+    found = read_sizes("70%, 100c,2e,3e200%,a", "bets", raises=False)
+    assert [size.kind for size in found] == ["pot", "chips", "geometric", "geometric", "all-in"]
+    assert [size.number for size in found] == [0.7, 100.0, 2.0, 3.0, 0.0]
+    assert read_sizes("-", "bets", raises=False) == ()
+    assert read_sizes("2.5x,20c3r", "raises", raises=True)[1].limit == 3
+    for text, message in [
+        ("70", "'70' at character 1 is no size"),
+        ("50%,2x", "'2x' at character 5 is for raises only"),
+        ("0%", "must be above 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            read_sizes(text, "bets", raises=False)
+    with pytest.raises(ValueError, match="more than 1x"):
+        read_sizes("0.5x", "raises", raises=True)
+
+
+def river(**options: Any) -> Holdem:
+    """A river spot with a pot of 100 and 300 behind."""
+    spot = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 300}
+    spot["add_allin"] = 0
+    return Holdem(**(spot | options))
+
+
+def actions(spot: Holdem, *line: str | None) -> tuple[str, ...]:
+    """The actions after a line; None deals a card."""
+    state = spot.root()
+    for step in line:
+        state = spot.next(state, step)
+    return tuple(spot.node(state).actions)  # type: ignore[union-attr]
+
+
+def test_actions() -> None:
+    """Worked out by hand from the rules of sizes."""
+    spot = river(bets="50%,100%", raises="2.5x,60%", add_allin=1.5)
+    assert actions(spot) == ("check", "bet50", "bet100")
+    # The pot is 200 after a call of 50: 60 % of it on top of 50 is 170, and 2.5 times 50 is 125;
+    # all-in (300) is at most 50 + 1.5 times 200, so it is there, too.
+    assert actions(spot, "bet50") == ("fold", "call", "raise125", "raise170", "allin")
+    assert actions(river(bets="50%", raises="60%"), "bet50") == ("fold", "call", "raise170")
+    assert actions(river(bets="290c"), "check") == ("check", "allin")
+    assert actions(river(bets="290c", force_allin=0), "check") == ("check", "bet290")
+    # (1 + 0.55) / (1 + 0.5) is below 1.1.
+    assert actions(river(bets="50%,55%")) == ("check", "bet55")
+    assert actions(river(bets="50%,55%", merging=0.0)) == ("check", "bet50", "bet55")
+    # Geometric: one street left is all-in; two streets: (sqrt(7) - 1) / 2 of the pot.
+    assert actions(river(bets="e")) == ("check", "allin")
+    assert actions(river(bets="2e")) == ("check", "bet82")
+    assert actions(river(bets="2e50%")) == ("check", "bet50")
+    assert actions(river(bets="20c", raises="20c2r"), "bet20") == ("fold", "call", "raise40")
+    assert actions(river(bets="20c", raises="20c2r"), "bet20", "raise40", "raise60") == (
+        "fold",
+        "call",
+    )
+
+
+def test_options_by_street_and_player() -> None:
+    turn = {"board": "QsJh2h8d", "bets": {"turn": "50%", "river": {"oop": "25%", "ip": "100%"}}}
+    spot = river(**turn, raises={"oop": "", "ip": "3x"})
+    assert actions(spot) == ("check", "bet50")
+    called = ("check", "check", None)
+    assert actions(spot, *called) == ("check", "bet25")
+    assert actions(spot, *called, "check") == ("check", "bet100")
+    assert actions(spot, "bet50") == ("fold", "call", "raise150")
+    assert actions(spot, "check", "bet50") == ("fold", "call")
+
+
+def test_donk_bets() -> None:
+    """Only after player 0 has called a bet."""
+    spot = river(board="QsJh2h8d", bets="50%", donk="20%")
+    assert actions(spot) == ("check", "bet50")
+    assert actions(spot, "check", "check", None) == ("check", "bet50")
+    assert actions(spot, "check", "bet50", "call", None) == ("check", "bet40")
+    assert actions(spot, "bet50", "call", None) == ("check", "bet100")
+
+
+def test_lines_by_hand() -> None:
+    spot = river(
+        bets="50%", raises="3x", add=("check bet75",), remove=("check bet50", "bet50 raise150")
+    )
+    assert actions(spot, "check") == ("check", "bet75")
+    assert actions(spot, "bet50") == ("fold", "call")
+    with pytest.raises(ValueError, match="there is no 'bet51'"):
+        actions(river(bets="50%", remove=("bet51",)))
+    with pytest.raises(ValueError, match="an amount from 1 to 300"):
+        actions(river(bets="50%", add=("bet301",)))
+    with pytest.raises(ValueError, match="no 'bet51' before 'call'"):
+        actions(river(bets="50%", remove=("bet51 call",)))
+
+
+def test_all_in_deals_the_rest() -> None:
+    spot = river(board="QsJh2h", bets="a")
+    state = spot.root()
+    for step in ("allin", "call", None, None):
+        state = spot.next(state, step)
+    assert spot.node(state).win == (350.0, -350.0)  # type: ignore[union-attr]
+
+
+def test_rake() -> None:
+    """5 % of a pot of 200, from the winner; split between both where they tie."""
+    spot = river(bets="50%", rake=0.05, rake_cap=1000)
+    state = spot.next(spot.next(spot.root(), "bet50"), "call")
+    assert spot.node(state) == ((90.0, -100.0), (-5.0, -5.0), (-100.0, 90.0))
+    state = spot.next(spot.next(spot.root(), "bet50"), "fold")
+    assert spot.node(state) == ((45.0, -50.0),)
+    capped = river(bets="50%", rake=0.05, rake_cap=2)
+    assert capped.node(capped.next(capped.next(capped.root(), "bet50"), "fold")) == ((48.0, -50.0),)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"board": "QsJh"}, "has 2 cards; a board has 3 to 5"),
+        ({"board": "QsQs2h"}, "Qs at character 3 of 'QsQs2h' is there twice"),
+        ({"ranges": ("AA", "QsJs")}, r"ranges\[1\]: 'QsJs' has no hand on QsJh2h8d3c"),
+        ({"ranges": "AA"}, "ranges must be two texts"),
+        ({"ranges": ("AA", "A")}, r"ranges\[1\]: 'A' at character 1"),
+        ({"stacks": 0}, "stacks must be a whole number"),
+        ({"pot": 0}, "pot must be a whole number"),
+        ({"bets": "50%,60"}, "bets: '60' at character 5 is no size"),
+        ({"bets": {"river": {"oop": "x"}}}, "says nothing of the river or ip|'x'"),
+        ({"bets": {"preflop": "50%"}}, "not 'preflop'"),
+        ({"rake": 2.0}, "rake must be"),
+        ({"ranges": ("AsAh", "AsKd,AhKd")}, "shares a card with every other"),
+        ({"add": ("",)}, "add takes lines"),
+    ],
+)
+def test_bad_spots(options: dict[str, Any], message: str) -> None:
+    spot = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 300}
+    with pytest.raises(GameError, match=message):
+        compile_game("holdem", **(spot | options))
+
+
+def test_spots_are_games_by_name() -> None:
+    rules = make_game("holdem(board='QsJh2h8d3c', ranges=('AA', 'KK'), pot=100, stacks=300)")
+    assert isinstance(rules, Holdem)
+    assert rules.name == "holdem QsJh2h8d3c"
+
+
+# ----------------------------------------------------------------------------------- solved spots
+
+OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
+IP = "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+"
+ALL = (
+    "22+,A2s+,A2o+,K2s+,K2o+,Q2s+,Q2o+,J2s+,J2o+,T2s+,T2o+,92s+,92o+,82s+,82o+,72s+,72o+,"
+    "62s+,62o+,52s+,52o+,42s+,42o+,32s,32o"
+)
+RIVER = {"board": "QsJh2h8d3c", "bets": "50%,100%", "raises": "60%", "pot": 200, "stacks": 900}
+TURN = {"board": "Td9d6hQc", "raises": "2.5x", "pot": 200, "stacks": 900, "ranges": (OOP, IP)}
+SPOTS: dict[str, tuple[dict[str, Any], tuple[int, int], tuple[float, float], float]] = {
+    "river_tiny": (
+        {
+            "board": "QsJh2h8d3c",
+            "ranges": ("AA,KK,QQ,AKs", "AA-TT,AKs,AQs,AKo"),
+            "pot": 100,
+            "stacks": 200,
+            "bets": "50%",
+            "raises": "60%",
+        },
+        (19, 43),
+        (12.36645, -12.36645),
+        0.001954,
+    ),
+    "river": (RIVER | {"ranges": (ALL, ALL)}, (1081, 1081), (-6.25259, 6.25259), 0.001962),
+    "river_narrow": (RIVER | {"ranges": (OOP, IP)}, (171, 248), (2.91291, -2.91291), 0.00198),
+    "river_rake": (
+        RIVER | {"ranges": (OOP, IP), "rake": 0.05, "rake_cap": 30},
+        (171, 248),
+        (-4.46309, -9.85765),
+        0.001979,
+    ),
+    "river_weights": (
+        {
+            "board": "Kd7h2c7s3d",
+            "ranges": ("AA:0.5,KK,AKs:0.25,76s,65s:0.75", "QQ-99,AQs+,KQs:0.3,T9s"),
+            "pot": 60,
+            "stacks": 150,
+            "bets": "33%,75%,a",
+            "raises": "2.5x",
+        },
+        (18, 38),
+        (30.0006, -30.00061),
+        0.000479,
+    ),
+    "turn_small": (TURN | {"bets": "60%"}, (167, 250), (-5.00458, 5.00458), 0.018854),
+    "turn": (
+        TURN | {"bets": "60%,e,a", "donk": "50%"},
+        (167, 250),
+        (-8.03908, 8.03908),
+        0.026594,
+    ),
+    "flop_small": (
+        {
+            "board": "Td9d6h",
+            "ranges": ("QQ-99,AKs,AQs,KQs,JTs,98s", "JJ-77,AJs+,KJs+,QJs,T9s,87s"),
+            "pot": 60,
+            "stacks": 120,
+            "bets": "50%",
+            "raises": "60%",
+        },
+        (36, 55),
+        (-1.37415, 1.37415),
+        0.017326,
+    ),
+}
+"""Spots, how many hands each player has, the players' values with half of the pot as their own, and
+how exploitable the strategies are that have these values.  From postflop-solver (W. Inariba, Rust,
+commit of its last release, float32)."""
+SLOW = ("turn_small", "turn", "flop_small")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in SPOTS]
+)
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_values_of_solved_spots(name: str, precision: str) -> None:
+    """The values lie within the sum of what both strategies can be exploited by."""
+    spot, hands, values, exploitability = SPOTS[name]
+    game = compile_game("holdem", **spot)
+    assert isinstance(game, CompiledCardGame)
+    assert tuple(map(len, game.hands)) == hands
+    target = 0.0002 * spot["pot"] if name not in SLOW else 0.0005 * spot["pot"]
+    solution = solve(game, "dcfr", target=target, iters=3000, precision=precision)
+    assert solution.exploitability <= target
+    # A game with rake is not zero-sum: its value is not unique, but near here.
+    bound = 2 * (target + exploitability) if spot.get("rake") else target + exploitability
+    np.testing.assert_allclose(solution.value, values, rtol=0, atol=bound)

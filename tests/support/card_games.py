@@ -1,0 +1,154 @@
+"""Small games of cards: Leduc, decks of up to twelve cards, random betting."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
+
+
+class LeducOfCards(CardGame):
+    """Leduc hold'em, written again from its rules; labels are not those of the built-in game."""
+
+    def __init__(self) -> None:
+        self.cards = ["Js", "Jh", "Qs", "Qh", "Ks", "Kh"]
+        self.hands = [np.arange(6)[:, None]] * 2
+        self.weights = [np.ones(6)] * 2
+
+    def root(self) -> tuple[str, str]:
+        return "", ""
+
+    def node(self, state: tuple[str, str]) -> Decision | Deal | Fold | Showdown:
+        first, second = state
+        over = [self._over(line) for line in state]
+        if not over[0]:
+            return self._decision(first)
+        if first.endswith("f"):
+            return self._fold(self._paid(first, 2, (1, 1)), first)
+        if not over[1] and second == "":
+            return Deal()
+        line = second.removeprefix("|")
+        if not over[1]:
+            return self._decision(line)
+        paid = self._paid(line, 4, self._paid(first, 2, (1, 1)))
+        if line.endswith("f"):
+            return self._fold(paid, line)
+        won = float(paid[0])
+        return Showdown((won, -won), (0.0, 0.0), (-won, won))
+
+    def next(self, state: tuple[str, str], action: str | None) -> tuple[str, str]:
+        first, second = state
+        if action is None:
+            return first, "|"
+        if second:
+            return first, second + action[0]
+        return first + action[0], second
+
+    @staticmethod
+    def _over(line: str) -> bool:
+        line = line.removeprefix("|")
+        return line.endswith("f") or (len(line) > 1 and line.endswith("c"))
+
+    @staticmethod
+    def _decision(line: str) -> Decision:
+        actions = ["call"]
+        if line.endswith("r"):
+            actions.insert(0, "fold")
+        if line.count("r") < 2:
+            actions.append("raise")
+        return Decision(len(line) % 2, None, tuple(actions))
+
+    @staticmethod
+    def _paid(line: str, bet: int, paid: tuple[int, int]) -> tuple[int, int]:
+        chips = list(paid)
+        for at, action in enumerate(line):
+            if action in "cr":
+                chips[at % 2] = max(chips) + (bet if action == "r" else 0)
+        return chips[0], chips[1]
+
+    @staticmethod
+    def _fold(paid: tuple[int, int], line: str) -> Fold:
+        loser = (len(line) - 1) % 2
+        lost = float(paid[loser])
+        return Fold((-lost, lost) if loser == 0 else (lost, -lost))
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        rank = hands[:, 0] // 2
+        return rank + 10 * (rank == board[0] // 2)
+
+
+class RandomCards(CardGame):
+    """Random betting on up to twelve cards: rounds, trees, amounts, weights and strengths.
+
+    Args:
+        seed: What the dice say.
+        cards: Cards of the deck.
+        width: Cards in a hand.
+        rounds: Cards that are dealt, at most.
+        public: Cards that lie on the board from the start.
+        zero_sum: Whether one player gets what the other one pays.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        cards: int = 8,
+        width: int = 2,
+        rounds: int = 1,
+        public: int = 1,
+        zero_sum: bool = False,
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        self.seed, self.rounds, self.zero_sum = seed, rounds, zero_sum
+        self.cards = [f"{chr(ord('a') + card)}." for card in range(cards)]
+        self.board = tuple(rng.choice(cards, public, replace=False).tolist())
+        free = [card for card in range(cards) if card not in self.board]
+        every = np.array(list(combinations(free, width)), dtype=np.int64)
+        self.hands, self.weights = [], []
+        for _ in range(2):
+            count = int(rng.integers(max(1, len(every) // 2), len(every) + 1))
+            own = rng.permutation(len(every))[:count]
+            hands = every[own]
+            self.hands.append(np.where(rng.random((count, 1)) < 0.5, hands, hands[:, ::-1]))
+            self.weights.append(rng.random(count) + 0.1)
+
+    @property
+    def name(self) -> str:
+        return f"random cards {self.seed}"
+
+    def root(self) -> tuple[str, ...]:
+        return ()
+
+    def node(self, state: tuple[str, ...]) -> Decision | Deal | Fold | Showdown:
+        rng = np.random.default_rng([self.seed, *(ord(step[0]) for step in state), 7])
+        dealt = state.count("|")
+        since = len(state) - (max((k for k, s in enumerate(state) if s == "|"), default=-1) + 1)
+        acts = max(0.0, 0.95 - 0.3 * since) if len(state) else 0.8
+        if rng.random() < acts:
+            actions = int(rng.integers(1, 4))
+            return Decision(int(rng.integers(2)), None, tuple("xyz"[:actions]))
+        if dealt < self.rounds and rng.random() < 0.75:
+            return Deal()
+        pays = rng.normal(size=(3, 2))
+        if self.zero_sum:
+            pays[:, 1] = -pays[:, 0]
+        if rng.random() < 0.3:
+            return Fold(tuple(pays[0].tolist()))
+        if self.seed % 2:
+            pays[1] = 0.0
+        if rng.random() < 0.2:
+            pays[2] = pays[0]
+        return Showdown(*(tuple(row.tolist()) for row in pays))
+
+    def next(self, state: tuple[str, ...], action: str | None) -> tuple[str, ...]:
+        return (*state, "|" if action is None else action)
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        rng = np.random.default_rng([self.seed, *sorted(board)])
+        # Ties that pay nothing make exact ties between actions, which rounding decides.
+        rank = rng.integers(0, 10**9 if self.seed % 2 else 5, len(self.cards))
+        found: np.ndarray = rank[hands].sum(axis=1)
+        return found
