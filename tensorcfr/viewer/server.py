@@ -103,6 +103,8 @@ def make_app(desk: Desk, token: str, port: int) -> Starlette:
                 return respond(str(error), error.status)
             except BusyError as error:
                 return respond(str(error), 409)
+            except MemoryError as error:
+                return respond(str(error) or "out of memory", 507)
             except (KeyError, TypeError, ValueError) as error:
                 return respond(str(error) or "bad request", 400)
             text = json.dumps(plain(said), ensure_ascii=False, separators=(",", ":"))

@@ -155,6 +155,8 @@ def test_a_game_of_histories(page: Any) -> None:
 def test_editing_a_lock_and_solving_again(page: Any) -> None:
     game = compile_game("leduc")
     first = solve(game, iters=100)
+    # Here, because it may have to compile kernels, for which no page waits.
+    twin = solve(game, iters=150, locks={"Js r": {"fold": 1}})
     with served(first) as server:
         open_page(page, server.url)
         click_to(page, "raise")
@@ -165,7 +167,6 @@ def test_editing_a_lock_and_solving_again(page: Any) -> None:
         page.fill("#iterations", "150")
         page.click("#solve")
         page.wait_for_selector("#cost td.cost")
-        twin = solve(game, iters=150, locks={"Js r": {"fold": 1}})
         for player in range(2):
             shown = {
                 name: float(
