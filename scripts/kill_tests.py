@@ -153,6 +153,9 @@ def kill_checkpoints(folder: Path, rng: Random, found: Found, *, files: bool) ->
             break
         time.sleep(0.005)
     _kill(process, rng.uniform(0.0, 0.5), found)
+    if not path.exists() and not before:
+        found.counts["killed before the first file"] += 1
+        return
     _check_solution(path, found, must_exist=True)
     solution = Solution.load(path)
     whole = solve(compile_game("leduc", cut=3), "cfr", iters=solution.iterations)
