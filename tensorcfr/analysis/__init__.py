@@ -1,6 +1,7 @@
 """Analysis of solves: values of every action, comparisons, plays, regrets, single iterations."""
 
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
+from .hands import HandTable, hand_table
 from .policy_values import Values, best_responses, values
 from .regret_bounds import RegretPoint, regrets
 from .simulation import Plays, simulate
@@ -9,6 +10,7 @@ from .walkthroughs import Walkthrough, walkthrough
 __all__ = [
     "Comparison",
     "Difference",
+    "HandTable",
     "HeadToHead",
     "Plays",
     "RegretPoint",
@@ -16,6 +18,7 @@ __all__ = [
     "Walkthrough",
     "best_responses",
     "compare",
+    "hand_table",
     "head_to_head",
     "regrets",
     "simulate",

@@ -26,7 +26,7 @@ from ..model.card_game import (
     Boards,
     CompiledCardGame,
 )
-from ..model.chunks import ALIGNED, CARD_FIELDS, CardShapes, ChunkedForm
+from ..model.chunks import CARD_FIELDS, ROW, CardShapes, ChunkedForm
 from ..model.cut_game import Counts, Recipe
 from ..model.game import CompiledGame
 from ..payoff import PayoffCards
@@ -113,7 +113,7 @@ def check(rules: CardGame, name: str) -> None:
         raise GameError(f"{name}: every hand of one player shares a card with every other hand")
 
 
-def sums_by_card(rules: CardGame | _Weighted, player: int, weight: np.ndarray) -> np.ndarray:
+def sums_by_card(rules: CardGame | Weighted, player: int, weight: np.ndarray) -> np.ndarray:
     """The sum of weights of the hands with each card, float64 (cards,)."""
     found = np.zeros(len(rules.cards))
     for column in rules.hands[player].T:
@@ -121,7 +121,7 @@ def sums_by_card(rules: CardGame | _Weighted, player: int, weight: np.ndarray) -
     return found
 
 
-def same_hands(rules: CardGame | _Weighted) -> list[np.ndarray]:
+def same_hands(rules: CardGame | Weighted) -> list[np.ndarray]:
     """For each player, the hand of the other player with the same cards, or the number of the other
     player's hands; int64 (hands,)."""
     found = []
@@ -135,7 +135,7 @@ def same_hands(rules: CardGame | _Weighted) -> list[np.ndarray]:
     return found
 
 
-def weight_met(rules: CardGame | _Weighted, player: int) -> np.ndarray:
+def weight_met(rules: CardGame | Weighted, player: int) -> np.ndarray:
     """For every hand of a player, the weights of the other player's hands without a common card,
     summed; float64 (hands,)."""
     other = 1 - player
@@ -713,7 +713,7 @@ class _Compiler:
             trunk=trunk_form,
             shapes=shapes,
             shape=np.arange(len(place)),
-            first=np.cumsum(-(-sizes.astype(np.int64) // ALIGNED) * ALIGNED),
+            first=np.cumsum(-(-sizes.astype(np.int64) // ROW) * ROW),
             entry_offset=offset,
             entry=np.concatenate([np.empty(0, dtype=np.uint32), *listed]),
         )
@@ -723,7 +723,7 @@ class _Compiler:
         player has a hand that goes with them."""
         rules = self.rules
         hands = rules.hands
-        met = weight_met(_Weighted(rules, [np.ones(own) for own in self.hands]), player)
+        met = weight_met(Weighted(rules, [np.ones(own) for own in self.hands]), player)
         ones = np.ones(self.hands[1 - player])
         if met.min(initial=np.inf) > r * sums_by_card(rules, 1 - player, ones).max():
             # Cards on the board cannot take all hands from the other player.
@@ -733,7 +733,7 @@ class _Compiler:
         for dealt in self.boards[r].cards:
             live = [_without(own, dealt).astype(np.float64) for own in hands]
             found += int(
-                ((weight_met(_Weighted(rules, live), player) > 0) & (live[player] > 0)).sum()
+                ((weight_met(Weighted(rules, live), player) > 0) & (live[player] > 0)).sum()
             )
         return found
 
@@ -741,7 +741,7 @@ class _Compiler:
         """What there is of the game."""
         betting, rules = self.betting, self.rules
         ones: list[np.ndarray] = [np.ones(hands) for hands in self.hands]
-        first = weight_met(_Weighted(rules, ones), 0)
+        first = weight_met(Weighted(rules, ones), 0)
         pairs = int(first.sum())
         free = len(rules.cards) - len(rules.board)
         taken = rules.hands[0].shape[1]
@@ -770,7 +770,7 @@ class _Compiler:
         )
 
 
-class _Weighted(NamedTuple):
+class Weighted(NamedTuple):
     """The rules, with other weights."""
 
     rules: CardGame

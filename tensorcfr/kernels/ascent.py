@@ -183,8 +183,7 @@ def _ascend_tile(
             regret[at + lanes :],
             v,
         )
-        for lane in range(length):
-            value[parent[lane]] += v[lane]
+        _add_up(v, parent, length, value)
         return
     if strategy is None and actions == 3:
         _value_three(
@@ -205,8 +204,7 @@ def _ascend_tile(
             regret[at + 2 * lanes :],
             v,
         )
-        for lane in range(length):
-            value[parent[lane]] += v[lane]
+        _add_up(v, parent, length, value)
         return
     # The value of each infoset, and the size of the numbers that it is made of.
     v[:length] = 0.0
@@ -272,8 +270,7 @@ def _ascend_tile(
             _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
             for lane in range(length):
                 forecast[parent[lane]] += expected[lane]
-    for lane in range(length):
-        value[parent[lane]] += v[lane]
+    _add_up(v, parent, length, value)
 
 
 @inlined
@@ -282,6 +279,30 @@ def _from(array: np.ndarray | None, begin: int) -> np.ndarray | None:
     if array is None:
         return None
     return array[begin:]
+
+
+RUN = 64
+"""Lanes that are looked at together in :func:`_add_up`."""
+
+
+@inlined
+def _add_up(v: np.ndarray, parent: np.ndarray, length: int, value: np.ndarray) -> None:
+    """Add the values of infosets to the sequences before them, which are often consecutive: then
+    many are added at a time."""
+    for begin in range(0, length, RUN):
+        count = min(RUN, length - begin)
+        part, first = parent[begin:], np.int64(parent[begin])
+        apart = np.int64(0)
+        for lane in range(count):
+            apart |= np.int64(part[lane]) ^ (first + lane)
+        mean = v[begin:]
+        if apart == 0:
+            above = value[first:]
+            for lane in range(count):
+                above[lane] += mean[lane]
+        else:
+            for lane in range(count):
+                value[part[lane]] += mean[lane]
 
 
 @inlined

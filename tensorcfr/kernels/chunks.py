@@ -21,6 +21,7 @@ from ..payoff.multiply import payoff_product, payoff_scratch
 from . import ascent, descent, packing
 from .evaluation import maximise
 from .local_rule import LocalRule, has_forecast, parameters_of
+from .meeting import count_up, wait_for
 from .tiles import TILE, TILE_ROWS
 
 DOWN = 0
@@ -505,6 +506,93 @@ def run_pass(
                 tile,
                 locked,
             )
+
+
+class Turns(NamedTuple):
+    """Several passes, one after the other: the fields of :class:`Turn`, with one more axis."""
+
+    descends: np.ndarray
+    """bool (passes, players)."""
+    share: np.ndarray
+    """float64 (passes, players)."""
+    played_floor: np.ndarray
+    """float64 (passes, players)."""
+    updates: np.ndarray
+    """bool (passes, players)."""
+    floor: np.ndarray
+    """float64 (passes,)."""
+    against_average: bool
+    """The same for all."""
+    pending: np.ndarray
+    """float64 (passes, players)."""
+
+
+@inlined
+def _turn(turns: Turns, t: int) -> Turn:
+    """One of several passes."""
+    return Turn(
+        turns.descends[t],
+        turns.share[t],
+        turns.played_floor[t],
+        turns.updates[t],
+        turns.floor[t],
+        turns.against_average,
+        turns.pending[t],
+    )
+
+
+@kernel
+def run_passes(
+    game: ChunkedForm,
+    rule: LocalRule,
+    rows: np.ndarray,
+    turns: Turns,
+    kept: Kept,
+    trunk: TrunkScratch,
+    scratch: ChunkScratch,
+    locks: ChunkLocks | None,
+    thread: int,
+    threads: int,
+    parts: int,
+    meeting: np.ndarray,
+) -> None:
+    """Several passes in one call; where threads share them, what one of the threads does.
+
+    The first thread does the trunk.  Parts of the chunks go to whoever is free.  Threads wait for
+    each other in place, without Python: a call from Python takes as long as a small spot does.
+
+    Args:
+        game: As for :func:`run_pass`, which has what is not said here.
+        rule: Likewise.
+        rows: float64 (passes, 1 + parameters).
+        turns: The passes.
+        kept: Modified in place.
+        trunk: Modified.
+        scratch: Modified; that of this thread.
+        locks: As for :func:`run_pass`.
+        thread: Which thread this is, from 0.
+        threads: How many call this at the same time.
+        parts: Parts that the chunks are shared out to.
+        meeting: int64 (passes, MEETING), zeros at first: how far the threads are; shared and
+            modified by all of them.
+    """
+    for t in range(rows.shape[0]):
+        turn, row = _turn(turns, t), rows[t]
+        if threads == 1:
+            run_pass(game, ALL, 0, 1, rule, row, turn, kept, trunk, scratch, locks)
+            continue
+        if thread == 0:
+            run_pass(game, DOWN, 0, 1, rule, row, turn, kept, trunk, scratch, locks)
+            count_up(meeting, t, 0)
+        wait_for(meeting, t, 0, 1)
+        part = count_up(meeting, t, 1)
+        while part < parts:
+            run_pass(game, CHUNKS, part, parts, rule, row, turn, kept, trunk, scratch, locks)
+            part = count_up(meeting, t, 1)
+        count_up(meeting, t, 2)
+        if thread == 0:
+            wait_for(meeting, t, 2, threads)
+            run_pass(game, UP, 0, 1, rule, row, turn, kept, trunk, scratch, locks)
 
 
 @inlined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +22,9 @@ from ..evaluation.metrics import Evaluation
 from ..invariants.reader import first_true
 from ..invariants.strategies import SUM_TOLERANCE
 from ..kernels import chunks as kernels
-from ..kernels.chunks import ChunkScratch, Kept, Numbers, TrunkScratch, Turn
+from ..kernels.chunks import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
 from ..kernels.local_rule import LocalRule
+from ..kernels.meeting import MEETING
 from ..kernels.packing import pack, unpack
 from ..model.chunks import ALIGNMENT, ROW, ChunkedForm, ChunkLocks
 from ..model.cut_game import CutGame
@@ -33,9 +34,9 @@ from ..model.policy import Policy
 from .arguments import PACKED, PRECISIONS
 from .base import IterativeSolver
 
-PARTS_PER_THREAD = 4
-"""Parts that the chunks are shared out to: several, so that a thread that is held up hands work
-over; each costs a call of a kernel, some 50 microseconds."""
+PARTS_PER_THREAD = 16
+"""Parts that the chunks are shared out to: many, so that a thread that is held up hands work over;
+each costs a call within a kernel, some microseconds."""
 
 
 class ChunkedState(NamedTuple):
@@ -175,6 +176,7 @@ class ChunkedSolver(IterativeSolver):
             self._scratch.put(
                 _chunk_scratch(game.chunks, floats, forecast=forecast, packed=floats != dtype)
             )
+        self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tensorcfr")
         self._parts = min(
             1 if threads == 1 else threads * PARTS_PER_THREAD, max(game.chunks.n_chunks, 1)
@@ -188,9 +190,7 @@ class ChunkedSolver(IterativeSolver):
     def _run(self, iterations: int) -> None:
         if iterations:
             self._settle()
-        for row, turn in self._turns(iterations):
-            self._pass(row, turn)
-        if iterations:
+            self._passes(*self._turns(iterations))
             self.iteration += iterations
             self._state.floor[0] = self.algorithm.floors(self.iteration, 1)[0]
 
@@ -206,8 +206,8 @@ class ChunkedSolver(IterativeSolver):
                 policy.settle()
         self._lent.clear()
 
-    def _turns(self, count: int) -> Iterator[tuple[np.ndarray, Turn]]:
-        """The passes of the next iterations, each with its row of the schedule.
+    def _turns(self, count: int) -> tuple[np.ndarray, Turns]:
+        """The passes of the next iterations, and the rows of the schedule, one for each pass.
 
         Where the players are updated one after the other, the strategy that player 0 plays in an
         iteration is made in the pass of player 1 before it, and enters the average there; in the
@@ -217,76 +217,58 @@ class ChunkedSolver(IterativeSolver):
         schedule, floors = record.schedule(first, count), record.floors(first, count)
         following = record.weights(np.array([first + count], dtype=np.float64))[0]
         weights = np.append(schedule[:, 0], following)
-        played = float(self._state.floor[0])
-        for t, row in enumerate(schedule):
-            now, later, floor = weights[t], weights[t + 1], floors[t]
-            before, after = (played, floor) if record.rule.matches_regret else (0.0, 0.0)
-            begins, ends = t == 0, t == count - 1
-            if record.alternating:
-                yield (
-                    row,
-                    self._turn(
-                        descends=(begins, True),
-                        share=(now if begins else 0.0, now),
-                        played_floor=(before, before),
-                        updates=(True, False),
-                        floor=floor,
-                    ),
-                )
-                yield (
-                    row,
-                    self._turn(
-                        descends=(True, False),
-                        share=(0.0 if ends else later, 0.0),
-                        played_floor=(after, before),
-                        updates=(False, True),
-                        floor=floor,
-                        pending=later if ends else 0.0,
-                    ),
-                )
-            else:
-                yield (
-                    row,
-                    self._turn(
-                        descends=(True, True),
-                        share=(now, now),
-                        played_floor=(before, before),
-                        updates=(True, True),
-                        floor=floor,
-                    ),
-                )
-            played = floor
+        played = np.append(self._state.floor[0], floors[:-1])
+        before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
+        each = 2 if record.alternating else 1
+        turns = _no_turns((count, each), against_average=record.against == "average")
+        turns.floor[:] = floors[:, None]
+        turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
+        if record.alternating:
+            turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
+            turns.share[0, 0, 0] = weights[0]
+            turns.share[:, 0, 1] = weights[:-1]
+            turns.share[:-1, 1, 0] = weights[1:-1]
+            turns.played_floor[:, 1, 0] = after
+            turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
+            turns.pending[-1, 1, 0] = following
+        else:
+            turns.descends[:] = turns.updates[:] = True
+            turns.share[:] = weights[:-1, None, None]
+        rows = np.repeat(schedule, each, axis=0)
+        return rows, Turns(*(_one_axis(field) for field in turns))
 
-    def _turn(
-        self,
-        *,
-        descends: tuple[bool, bool],
-        share: tuple[float, float],
-        played_floor: tuple[float, float],
-        updates: tuple[bool, bool],
-        floor: float,
-        pending: float = 0.0,
-    ) -> Turn:
-        """A pass through the game; ``pending`` is that of player 0."""
-        return Turn(
-            descends=np.array(descends),
-            share=np.array(share),
-            played_floor=np.array(played_floor),
-            updates=np.array(updates),
-            floor=float(floor),
-            against_average=self.algorithm.against == "average",
-            pending=np.array([pending, 0.0]),
-        )
-
-    def _pass(self, row: np.ndarray, turn: Turn) -> None:
-        """One pass: down the trunk, through all chunks, up the trunk."""
+    def _passes(self, rows: np.ndarray, turns: Turns) -> None:
+        """Passes, one after the other: down the trunk, through all chunks, up the trunk."""
         game, rule, kept, trunk = self.game.chunks, self.algorithm.rule, self._kept, self._trunk
-        locks = self._locks
-        self._stages(
-            lambda stage, part, parts, scratch: kernels.run_pass(
-                game, stage, part, parts, rule, row, turn, kept, trunk, scratch, locks
-            )
-        )
+        locks, parts = self._locks, self._parts
+        threads = min(self._threads, parts)
+        meeting = aligned((len(rows), MEETING), np.dtype(np.int64))
+
+        def share(thread: int) -> None:
+            scratch = self._scratch.get()
+            try:
+                kernels.run_passes(
+                    game,
+                    rule,
+                    rows,
+                    turns,
+                    kept,
+                    trunk,
+                    scratch,
+                    locks,
+                    thread,
+                    threads,
+                    parts,
+                    meeting,
+                )
+            finally:
+                self._scratch.put(scratch)
+
+        if threads == 1:
+            share(0)
+            return
+        for done in [self._pool.submit(share, thread) for thread in range(threads)]:
+            done.result()
 
     def _stages(self, run: Callable[[int, int, int, ChunkScratch], object]) -> None:
         """All stages of a pass: those of the trunk once, that of the chunks in parts, each with a
@@ -310,12 +292,9 @@ class ChunkedSolver(IterativeSolver):
 
     def _warm_up(self) -> None:
         """Compile the kernels of an iteration, or load them."""
-        nobody = (False, False)
-        row = np.zeros(1 + self.algorithm.rule.n_parameters)
-        turn = self._turn(
-            descends=nobody, share=(0.0, 0.0), played_floor=(0.0, 0.0), updates=nobody, floor=0.0
-        )
-        self._pass(row, turn)
+        row = np.zeros((1, 1 + self.algorithm.rule.n_parameters))
+        turns = _no_turns((1,), against_average=self.algorithm.against == "average")
+        self._passes(row, turns)
 
     @classmethod
     def kept(cls, state: ChunkedState) -> Mapping[str, np.ndarray]:  # noqa: D102
@@ -484,6 +463,25 @@ def flat_strategies(
     found = np.empty(game.chunks.n_numbers)
     kernels.all_strategies(game.chunks, weight, floor, found, locks)
     return found[game.numbers]
+
+
+def _no_turns(shape: tuple[int, ...], *, against_average: bool) -> Turns:
+    """Passes in which nothing happens."""
+    pair = (*shape, 2)
+    return Turns(
+        descends=np.zeros(pair, dtype=bool),
+        share=np.zeros(pair),
+        played_floor=np.zeros(pair),
+        updates=np.zeros(pair, dtype=bool),
+        floor=np.zeros(shape),
+        against_average=against_average,
+        pending=np.zeros(pair),
+    )
+
+
+def _one_axis(field: Any) -> Any:
+    """The passes of several iterations one after the other."""
+    return field.reshape(-1, *field.shape[2:]) if isinstance(field, np.ndarray) else field
 
 
 def _current(rule: LocalRule, state: ChunkedState) -> tuple[Numbers, float]:

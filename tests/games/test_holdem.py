@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
-from tensorcfr import GameError, compile_game, solve
+from tensorcfr import GameError, MemoryLimitError, compile_game, solve
+from tensorcfr.analysis import hand_table
+from tensorcfr.compilers import game_size
+from tensorcfr.compilers.card_size import CardSize
 from tensorcfr.games import make_game
 from tensorcfr.games.holdem import (
     CARDS,
@@ -402,3 +406,88 @@ def test_values_of_solved_spots(name: str, precision: str) -> None:
     # A game with rake is not zero-sum: its value is not unique, but near here.
     bound = 2 * (target + exploitability) if spot.get("rake") else target + exploitability
     np.testing.assert_allclose(solution.value, values, rtol=0, atol=bound)
+
+
+# --------------------------------------------------------------------------- hands at a line
+
+
+@pytest.mark.compiled
+def test_every_hand_of_a_river() -> None:
+    """Values of actions worked out by hand from the ranges at the line."""
+    spot, _, _, _ = SPOTS["river_tiny"]
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=100)
+    root, bet = hand_table(solution), hand_table(solution, "bet50")
+    assert root.actions == ("check", "bet50")
+    assert root.share @ root.value == pytest.approx(solution.value[0], abs=1e-9)
+    # Half of the pot is what a fold loses.
+    np.testing.assert_allclose(bet.values[:, 0], -50.0, rtol=0, atol=1e-9)
+    bettor = root.weight * root.strategy[:, 1]
+    board = np.array(read_cards(spot["board"], "board"))
+    own, other = strengths(board, bet.cards), strengths(board, root.cards)
+    shared = (bet.cards[:, None, :, None] == root.cards[None, :, None, :]).any(axis=(2, 3))
+    paid = 100.0 * np.sign(own[:, None] - other) * ~shared
+    expected = paid @ bettor / (~shared @ bettor)
+    np.testing.assert_allclose(bet.values[:, 1], expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(bet.met, ~shared @ bettor, rtol=0, atol=1e-12)
+    grid = root.grid(root.strategy, grid_place)
+    assert grid.shape == (13, 13, 2)
+    assert np.isnan(grid[12, 12]).all()  # No deuces.
+    assert np.nansum(grid[0, 0]) == pytest.approx(1.0)
+
+
+@pytest.mark.compiled
+def test_every_hand_of_a_turn(tmp_path: Path) -> None:
+    """The mean over hands is the same from both sides, and from card to card."""
+    spot = {
+        "board": "Td9d6hQc",
+        "ranges": ("AA,KK,AJs", "QJs,JTs,88"),
+        "pot": 100,
+        "stacks": 200,
+        "bets": "50%",
+        "raises": "a",
+    }
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=30)
+    first, second = hand_table(solution), hand_table(solution, "check")
+    assert first.share @ first.value == pytest.approx(solution.value[0], abs=1e-9)
+    checks = first.share @ (first.strategy[:, 0] * first.values[:, 0])
+    reached = first.share @ first.strategy[:, 0]
+    assert second.share @ second.value == pytest.approx(-checks / reached, abs=1e-9)
+    # After two checks the river comes: its value is the mean over the cards.
+    total = weight = 0.0
+    for card in CARDS:
+        if card in ("Td", "9d", "6h", "Qc"):
+            continue
+        table = hand_table(solution, f"check check {card}")
+        pairs = float(table.weight @ table.met)
+        total, weight = total + pairs * float(table.share @ table.value), weight + pairs
+    check = float(second.share @ (second.strategy[:, 0] * second.values[:, 0]))
+    assert -total / weight == pytest.approx(
+        check / float(second.share @ second.strategy[:, 0]), abs=1e-9
+    )
+    rows = table.to_csv(tmp_path / "hands.csv").read_text().splitlines()
+    assert len(rows) == len(table.hands) + 1
+    assert rows[0] == "hand,weight,value,check,value of check,bet50,value of bet50"
+    for line, message in [
+        ("check fold", "no step 'fold' after 'check'"),
+        ("check check Td", "'Td' cannot be dealt"),
+        ("check check", "nobody acts"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            hand_table(solution, line)
+    with pytest.raises(TypeError, match="no game of cards"):
+        hand_table(solve(compile_game("kuhn"), iters=1))
+
+
+def test_sizes_before_compiling() -> None:
+    """Counted from the betting alone, and what is compiled."""
+    for name in ("river_narrow", "turn"):
+        size, game = game_size("holdem", **SPOTS[name][0]), compile_game("holdem", **SPOTS[name][0])
+        assert isinstance(game, CompiledCardGame)
+        assert isinstance(size, CardSize)
+        assert (size.histories, size.infosets) == (game.n_histories, game.n_infosets)
+        assert size.public_nodes == game.counts.public_nodes
+        assert size.numbers <= game.chunks.n_numbers <= 1.05 * size.numbers + 100
+    everything = {"ranges": (ALL, ALL), "bets": "33%,75%,150%", "raises": "3x"}
+    flop = {"board": "Td9d6h", "pot": 200, "stacks": 900}
+    with pytest.raises(MemoryLimitError, match="needs"):
+        compile_game("holdem", **flop, **everything, memory_limit=1 << 30)

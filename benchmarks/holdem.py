@@ -1,0 +1,138 @@
+"""Hold'em spots: this library beside postflop-solver, a solver in Rust, in the same minutes.
+
+    python -m benchmarks.holdem --anchor PATH [--spots river,turn] [--threads 1] [--rounds 3]
+
+``PATH`` (or the variable ``POSTFLOP_SOLVER``) is a checkout of postflop-solver
+(https://github.com/b-inary/postflop-solver, AGPL), which is built with cargo; without it, this
+library is timed alone.  Both solve in float32.  Figures are milliseconds per iteration by the
+clock and by the processor's time, and what it takes to 0.1 % of the pot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from tensorcfr import compile_game
+from tensorcfr.model.card_game import CompiledCardGame
+from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_needed
+
+OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
+IP = "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+"
+ALL = (
+    "22+,A2s+,A2o+,K2s+,K2o+,Q2s+,Q2o+,J2s+,J2o+,T2s+,T2o+,92s+,92o+,82s+,82o+,72s+,72o+,"
+    "62s+,62o+,52s+,52o+,42s+,42o+,32s,32o"
+)
+RIVER = {"board": "QsJh2h8d3c", "bets": "50%,100%", "raises": "60%", "donk": None}
+TURN = {"board": "Td9d6hQc", "bets": "60%,e,a", "raises": "2.5x", "donk": "50%"}
+SPOTS: dict[str, tuple[dict[str, Any], int]] = {
+    "river": (RIVER | {"ranges": (ALL, ALL)}, 500),
+    "river_narrow": (RIVER | {"ranges": (OOP, IP)}, 1000),
+    "turn_small": (TURN | {"ranges": (OOP, IP), "bets": "60%", "donk": None}, 60),
+    "turn": (TURN | {"ranges": (OOP, IP)}, 30),
+    "turn_all": (TURN | {"ranges": (ALL, ALL)}, 8),
+    "flop": (TURN | {"board": "Td9d6h", "ranges": (OOP, IP), "bets": "60%", "donk": None}, 2),
+}
+"""Each spot, and iterations to time; 200 chips in the pot and 900 behind."""
+POT, STACKS = 200, 900
+TARGET = 0.001 * POT
+
+
+def build_anchor(checkout: Path) -> Path | None:
+    """The anchor's program for one spot, built from its source; None with a reason printed."""
+    if not (checkout / "Cargo.toml").is_file():
+        print(f"no source of postflop-solver at {checkout}: only this library is timed")
+        return None
+    if shutil.which("cargo") is None:
+        print("cargo is not installed: only this library is timed")
+        return None
+    shutil.copy(Path(__file__).with_name("holdem_anchor.rs"), checkout / "examples" / "anchor.rs")
+    command = ["cargo", "build", "--release", "--example", "anchor"]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"postflop-solver does not build: {done.stderr.strip().splitlines()[-1]}")
+        return None
+    return checkout / "target" / "release" / "examples" / "anchor"
+
+
+def run_anchor(program: Path, spot: dict[str, Any], iterations: int, threads: int) -> list[float]:
+    """Milliseconds per iteration (mean, least, of the processor), and to the target iterations,
+    seconds and processor seconds; bytes."""
+    arguments = [*spot["ranges"], spot["board"], POT, STACKS, spot["bets"], spot["raises"]]
+    arguments += [spot["donk"] or "-", 0, 0, threads, iterations, TARGET]
+    done = subprocess.run(
+        [str(program), *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    hands, speed, target = (line.split() for line in done.stdout.splitlines())
+    return [float(speed[k]) for k in (3, 5, 7)] + [
+        *(float(target[k]) for k in (2, 4, 6)),
+        float(hands[4]),
+    ]
+
+
+def run_own(game: CompiledCardGame, iterations: int, threads: int) -> list[float]:
+    """The same of this library."""
+    solver = ChunkedSolver(game, "dcfr", precision="float32", threads=threads)
+    solver.step(1)
+    solver.evaluate()
+    least, begin, cpu = float("inf"), time.perf_counter(), time.process_time()
+    parts = 8 if iterations >= 8 else iterations
+    for _ in range(parts):
+        start = time.perf_counter()
+        solver.step(iterations // parts)
+        least = min(least, (time.perf_counter() - start) / (iterations // parts))
+    done = parts * (iterations // parts)
+    mean, used = (time.perf_counter() - begin) / done, (time.process_time() - cpu) / done
+    memory = bytes_needed(game.chunks, solver.algorithm, "float32", threads) + game.nbytes
+    solver = ChunkedSolver(game, "dcfr", precision="float32", threads=threads)
+    begin, cpu = time.perf_counter(), time.process_time()
+    while True:
+        solver.step(10)
+        if solver.evaluate().exploitability <= TARGET:
+            break
+    end, used_end = time.perf_counter(), time.process_time()
+    speed = (1e3 * mean, 1e3 * least, 1e3 * used)
+    return [*speed, solver.iteration, end - begin, used_end - cpu, float(memory)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--anchor", default=os.environ.get("POSTFLOP_SOLVER"))
+    parser.add_argument("--spots", default="river,river_narrow,turn_small,turn,turn_all")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    program = None
+    if options.anchor:
+        program = build_anchor(Path(options.anchor))
+    else:
+        print("no checkout of postflop-solver is given (--anchor): only this library is timed")
+    columns = ("mean ms", "least ms", "cpu ms", "iterations", "seconds", "cpu s", "MB")
+    print(f"{'spot':14}{'solver':18}" + "".join(f"{name:>12}" for name in columns))
+    for name in options.spots.split(","):
+        spot, iterations = SPOTS[name]
+        game = compile_game("holdem", **spot, pot=POT, stacks=STACKS)
+        assert isinstance(game, CompiledCardGame)
+        best: dict[str, list[float]] = {}
+        for _ in range(options.rounds):
+            runs = {"tensorcfr": run_own(game, iterations, options.threads)}
+            if program is not None:
+                runs["postflop-solver"] = run_anchor(program, spot, iterations, options.threads)
+            for solver, found in runs.items():
+                known = best.get(solver, found)
+                best[solver] = [min(pair) for pair in zip(found, known, strict=True)]
+        for solver, found in best.items():
+            figures = [*found[:-1], found[-1] / 1e6]
+            print(f"{name:14}{solver:18}" + "".join(f"{figure:12.3f}" for figure in figures))
+        if len(best) == 2:
+            ratios = [b / a for a, b in zip(*best.values(), strict=True)]
+            print(f"{name:14}{'ratio':18}" + "".join(f"{ratio:12.2f}" for ratio in ratios))
+
+
+if __name__ == "__main__":
+    main()

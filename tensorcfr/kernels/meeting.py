@@ -1,0 +1,93 @@
+"""How threads within a kernel wait for each other: counters that they count up together."""
+
+from __future__ import annotations
+
+import sys
+import time
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic, overload
+
+MEETING = 8
+"""Counters of a pass: a cache line."""
+SPINS = 2000
+"""Looks at a counter before the thread offers its core to others: some 20 microseconds."""
+
+_ONE_STEP = Lock()
+"""Makes a step one where the kernels run as Python."""
+
+
+def count_up(counters: np.ndarray, row: int, column: int) -> int:
+    """Add 1 to a counter, as one step; returns what it was before."""
+    with _ONE_STEP:
+        before = int(counters[row, column])
+        counters[row, column] = before + 1
+    return before
+
+
+def wait_for(counters: np.ndarray, row: int, column: int, count: int) -> None:
+    """Wait until a counter is at least ``count``."""
+    while counters[row, column] < count:
+        time.sleep(0)
+
+
+@intrinsic
+def _add_one(typingctx: Any, counters: Any, row: Any, column: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _place(context, builder, signature, arguments)
+        return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 1), "seq_cst")
+
+    return types.int64(counters, types.intp, types.intp), generate
+
+
+@intrinsic
+def _look(typingctx: Any, counters: Any, row: Any, column: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _place(context, builder, signature, arguments)
+        return builder.load_atomic(place, "seq_cst", 8)
+
+    return types.int64(counters, types.intp, types.intp), generate
+
+
+@intrinsic
+def _give_way(typingctx: Any) -> Any:
+    """Offer the core to other threads, where the system has a call for that."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if sys.platform != "win32":
+            kind = ir.FunctionType(ir.IntType(32), [])
+            known = builder.module.globals.get("sched_yield")
+            builder.call(known or ir.Function(builder.module, kind, "sched_yield"), [])
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The address of a counter."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    offset = builder.add(
+        builder.mul(arguments[1], ir.Constant(ir.IntType(64), MEETING)), arguments[2]
+    )
+    return builder.gep(array.data, [offset])
+
+
+@overload(count_up)
+def _count_up(counters, row, column):  # type: ignore[no-untyped-def]
+    return lambda counters, row, column: _add_one(counters, row, column)  # type: ignore[call-arg]
+
+
+@overload(wait_for)
+def _wait_for(counters, row, column, count):  # type: ignore[no-untyped-def]
+    def wait(counters, row, column, count):  # type: ignore[no-untyped-def]
+        spins = 0
+        while _look(counters, row, column) < count:  # type: ignore[call-arg]
+            spins += 1
+            if spins > SPINS:
+                _give_way()
+
+    return wait
