@@ -6,6 +6,7 @@ its own, kills its first process after a random time, and looks at what is there
 * every file that is under its own name can be read, and says what was said before or after;
 * no process of the session is alive five seconds later;
 * every row of a sweep that was seen before the kill is there, once;
+* a solve that goes on from its last checkpoint has the same bits as one without a break;
 * after the next run that ends by itself there is no temporary file.
 
 It ends with a line of figures, and with status 1 if anything was found.
@@ -27,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from tensorcfr import Solution
+from tensorcfr import Solution, compile_game, solve
 from tensorcfr.sweep import Row, read_sweep
 
 ROOT = Path(__file__).parent.parent
@@ -66,7 +67,9 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--only", default="", help="those whose name contains this")
     asked = parser.parse_args(words)
+    kinds = [(kind, kill) for kind, kill in KINDS if asked.only in kind]
     found, rng, begun = Found(), Random(asked.seed), time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -74,7 +77,7 @@ def main(words: list[str] | None = None) -> int:
         for number in range(asked.kills):
             if time.monotonic() - begun > asked.seconds:
                 break
-            kind, kill = KINDS[number % len(KINDS)]
+            kind, kill = kinds[number % len(kinds)]
             kill(folder / kind, rng, found)
             found.counts["kills"] += 1
             found.counts[kind] += 1
@@ -132,11 +135,48 @@ def kill_sweep(folder: Path, rng: Random, found: Found, processes: int) -> None:
         shutil.rmtree(folder)
 
 
+def kill_checkpoints(folder: Path, rng: Random, found: Found, *, files: bool) -> None:
+    """``tensorcfr solve --checkpoint`` of a game in chunks, which goes on where the last one was
+    killed; with its state in memory or in files."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "at.npz"
+    begin = ["leduc", "--cut", "3", "--algorithm", "cfr"]
+    words = ["solve", *(["--resume", str(path)] if path.exists() else begin), "--time-limit", "9"]
+    words += ["--checkpoint", str(path), "--checkpoint-every", "0", "--force"]
+    if files:
+        words += ["--state-dir", str(folder / "state")]
+    before = path.stat().st_mtime_ns if path.exists() else 0
+    process, began = _start(_command(words)), time.monotonic()
+    # From the first file that it writes, so that kills meet iterations and writing.
+    while time.monotonic() - began < 60 and process.poll() is None:
+        if path.exists() and path.stat().st_mtime_ns != before:
+            break
+        time.sleep(0.005)
+    _kill(process, rng.uniform(0.0, 0.5), found)
+    if not path.exists() and not before:
+        found.counts["killed before the first file"] += 1
+        return
+    _check_solution(path, found, must_exist=True)
+    solution = Solution.load(path)
+    whole = solve(compile_game("leduc", cut=3), "cfr", iters=solution.iterations)
+    for name, array in whole.state._asdict().items():
+        if getattr(solution.state, name).tobytes() != array.tobytes():
+            found.fault("other bits", f"{name} of {path} after {solution.iterations} iterations")
+    found.counts["checkpoints with the same bits"] += 1
+    if rng.random() < 0.3:
+        shutil.rmtree(folder)
+
+
 KINDS: list[tuple[str, Callable[[Path, Random, Found], None]]] = [
     ("save", kill_save),
     ("solve", kill_solve),
     ("sweep in 1 process", lambda folder, rng, found: kill_sweep(folder, rng, found, 1)),
     ("sweep in 2 processes", lambda folder, rng, found: kill_sweep(folder, rng, found, 2)),
+    ("checkpoints", lambda folder, rng, found: kill_checkpoints(folder, rng, found, files=False)),
+    (
+        "checkpoints of a state in files",
+        lambda folder, rng, found: kill_checkpoints(folder, rng, found, files=True),
+    ),
 ]
 """What is killed, in turn."""
 

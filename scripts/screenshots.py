@@ -24,6 +24,8 @@ from tensorcfr.viewer.server import Server
 
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
 TIMED = ("leduc", "liars_dice", "nl_leduc", "bluff(dice=(2,2))")
+PATIENCE = 300_000
+"""Milliseconds to wait for a page: kernels may have to be compiled first."""
 READY = "body[data-ready]"
 
 
@@ -46,6 +48,7 @@ def leduc(browser: Any) -> None:
     """A node with a lock, solved again; the same on a phone."""
     with served(Desk(solve(compile_game("leduc"), iters=1000))) as url:
         page = browser.new_page(viewport={"width": 1180, "height": 900})
+        page.set_default_timeout(PATIENCE)
         page.goto(url)
         page.wait_for_selector(READY)
         page.keyboard.press("2")
@@ -61,6 +64,27 @@ def leduc(browser: Any) -> None:
         phone.goto(f"{url}#2")
         phone.wait_for_selector(READY)
         phone.screenshot(path=FIGURES / "viewer_phone.png")
+
+
+def holdem(browser: Any) -> None:
+    """A river of hold'em: two cards of a full deck are shown as 13 x 13."""
+    game = compile_game(
+        "holdem",
+        board="Td9d6hQc2s",
+        ranges=("22+,A2+,K5+,Q8+,J8+,T8+,98s", "22+,A2+,K5+,Q8+,J8+,T8+,98s"),
+        pot=100,
+        stacks=200,
+        bets="50%,100%",
+        raises="60%",
+    )
+    with served(Desk(solve(game, iters=500))) as url:
+        page = browser.new_page(viewport={"width": 1180, "height": 860})
+        page.set_default_timeout(PATIENCE)
+        page.goto(url)
+        page.wait_for_selector(READY)
+        page.keyboard.press("v")
+        page.wait_for_timeout(500)
+        page.screenshot(path=FIGURES / "viewer_holdem.png")
 
 
 def first_views(browser: Any) -> None:
@@ -101,6 +125,7 @@ def main() -> None:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
         leduc(browser)
+        holdem(browser)
         if "--time" in sys.argv:
             first_views(browser)
         browser.close()

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from ..compilers import compile_game
+from ..solvers.driver import solve
+from ..solvers.request import DEFAULT_ALGORITHM
 from ..solvers.solution import Solution
 from ..viewer import save_html
 from ..viewer import view as serve
@@ -14,9 +17,18 @@ from ..viewer.page import MOST_NODES
 from . import arguments
 from .console import errors_in_one_line
 
+DEFAULT_ITERATIONS = 1000
+"""Iterations by which a game is solved."""
+
 
 def view(
-    file: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A solution saved by: tensorcfr solve --save; or a game, which is solved while "
+            "you look at it."
+        ),
+    ],
     other: Annotated[
         Path | None, typer.Argument(help="Another solution of the same game, shown beside it.")
     ] = None,
@@ -26,6 +38,12 @@ def view(
     most: Annotated[
         int, typer.Option(min=1, help="Nodes that the page of --html holds, the first ones.")
     ] = MOST_NODES,
+    algorithm: Annotated[
+        str | None, typer.Option(help="What solves a game; by default cfr+.")
+    ] = None,
+    iters: Annotated[
+        int | None, typer.Option(min=1, help=f"Iterations for a game; {DEFAULT_ITERATIONS}.")
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any free one.")] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the browser.")
@@ -36,10 +54,21 @@ def view(
     with errors_in_one_line():
         if html:
             arguments.check_target("--html", html, force=force)
-        solution = Solution.load(file, registered=False)
+        is_saved = source.endswith(".npz")
+        if is_saved and (algorithm is not None or iters is not None):
+            raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
+        count = None if is_saved else iters or DEFAULT_ITERATIONS
+        if is_saved:
+            solution = Solution.load(source, registered=False)
+        else:
+            record = arguments.read_algorithm(algorithm or DEFAULT_ALGORITHM, simultaneous=False)
+            if not record.passes_whole_game:
+                raise ValueError(f"{record.name} does not pass over the whole game: solve it first")
+            # A page for sharing is of the result.
+            solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
         second = Solution.load(other, registered=False) if other else None
         if html:
             save_html(solution, html, other=second, most=most)
             typer.echo(f"wrote {html}")
         else:
-            serve(solution, second, port=port, browser=browser, announce=typer.echo)
+            serve(solution, second, iters=count, port=port, browser=browser, announce=typer.echo)

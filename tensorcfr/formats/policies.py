@@ -202,7 +202,7 @@ def _take_in_order(
                 return chain(taken, rows)
             try:
                 probabilities[sequences] = list(map(float, numbers))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 return chain(taken, rows)  # Row by row, which names the one that is wrong.
             given[sequences] = True
     return rows

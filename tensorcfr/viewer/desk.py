@@ -139,7 +139,9 @@ class Desk:
                 self.game, record, iters=running.iterations, locks=locks, progress=hook
             )
             with self._lock:
-                self.solutions[1:] = [SolutionValues(solution)]
+                # What has not been solved at all is no solution to compare with.
+                place = 1 if first.iterations or first.algorithm.is_exact else 0
+                self.solutions[place:] = [SolutionValues(solution)]
                 self.version += 1
         except Exception as error:
             running.error = str(error) or type(error).__name__

@@ -103,6 +103,8 @@ def make_app(desk: Desk, token: str, port: int) -> Starlette:
                 return respond(str(error), error.status)
             except BusyError as error:
                 return respond(str(error), 409)
+            except MemoryError as error:
+                return respond(str(error) or "out of memory", 507)
             except (KeyError, TypeError, ValueError) as error:
                 return respond(str(error) or "bad request", 400)
             text = json.dumps(plain(said), ensure_ascii=False, separators=(",", ":"))
@@ -209,6 +211,7 @@ def view(
     solution: Annotated[Solution, SOLUTION],
     other: Annotated[Solution | None, SOLUTION] = None,
     *,
+    iters: Annotated[int | None, Whole(1)] = None,
     port: Annotated[int, Whole(0, 65535)] = 0,
     browser: Annotated[bool, Flag()] = True,
     announce: Annotated[Callable[[str], object] | None, Kind((Callable,), "a function")] = None,
@@ -221,6 +224,9 @@ def view(
     Args:
         solution: The solution.
         other: Another solution of the same game, to compare it with.
+        iters: Iterations to solve the game by, with the solution's locks, while it is looked at:
+            the curve is live.  The result is shown beside the solution; in its place, if that has
+            no iterations.
         port: The port; 0 for one that is free.
         browser: Whether to open the browser.
         announce: Called with the address once the port is taken.
@@ -230,9 +236,15 @@ def view(
         OSError: The port is taken.
         ValueError: The solutions are of different games.
     """
-    server = Server(Desk(solution, other), port)
+    desk = Desk(solution, other)
+    server = Server(desk, port)
+    if iters is not None:
+        desk.solve(solution.locks or {}, iters)
     if announce is not None:
         announce(server.url)
     if browser:
         webbrowser.open(server.url)
-    server.run()
+    try:
+        server.run()
+    finally:
+        desk.stop()

@@ -136,6 +136,17 @@ def test_bad_files(format: str, text: str, message: str, tmp_path: Path) -> None
         read_policy(compile_game("kuhn"), path)
 
 
+def test_a_number_too_large_among_rows_in_order(tmp_path: Path) -> None:
+    """Rows in the game's order are read many at a time, and still refused one by one."""
+    game = compile_game("kuhn")
+    given: dict[str, Any] = Policy.uniform(game).to_dict()
+    given["Q"]["bet"] = 10**400
+    path = tmp_path / "policy.json"
+    path.write_text(json.dumps(given))
+    with pytest.raises(ValueError, match=r"1000.*\.\.\. is not a probability"):
+        read_policy(game, path)
+
+
 def test_damaged_archives(tmp_path: Path) -> None:
     """The archive of a policy is trusted as little as that of a game."""
     game = compile_game("kuhn")

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tensorcfr import Solution, compile_game, solve
+from tensorcfr import Decision, Payoff, PublicTreeGame, Solution, compile_game, solve
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.desk import Desk
 
@@ -154,6 +155,8 @@ def test_a_game_of_histories(page: Any) -> None:
 def test_editing_a_lock_and_solving_again(page: Any) -> None:
     game = compile_game("leduc")
     first = solve(game, iters=100)
+    # Here, because it may have to compile kernels, for which no page waits.
+    twin = solve(game, iters=150, locks={"Js r": {"fold": 1}})
     with served(first) as server:
         open_page(page, server.url)
         click_to(page, "raise")
@@ -164,7 +167,6 @@ def test_editing_a_lock_and_solving_again(page: Any) -> None:
         page.fill("#iterations", "150")
         page.click("#solve")
         page.wait_for_selector("#cost td.cost")
-        twin = solve(game, iters=150, locks={"Js r": {"fold": 1}})
         for player in range(2):
             shown = {
                 name: float(
@@ -176,7 +178,7 @@ def test_editing_a_lock_and_solving_again(page: Any) -> None:
             cost = shown["cost"]
             assert cost == pytest.approx(twin.value[player] - first.value[player], abs=1e-15)
         assert page.locator("#curve polyline").count() == 2
-        assert page.text_content("tr[data-infoset='Js r'] .fixed") == "B fixed"
+        page.wait_for_selector("tr[data-infoset='Js r'] .fixed:has-text('B fixed')")
         assert page.locator(".fixed").count() == 1
 
 
@@ -255,6 +257,60 @@ def test_keys_and_shapes(page: Any) -> None:
         page.keyboard.press("Escape")
         page.go_back()
         page.wait_for_selector("#node[data-id='0']")
+
+
+def test_two_cards_of_a_full_deck_are_13_by_13(page: Any) -> None:
+    cards = [rank + suit for rank in "AKQ" for suit in "shdc"]
+    pairs = [a + b for i, a in enumerate(cards) for b in cards[i + 1 :]]
+
+    class TwoCards(PublicTreeGame):
+        """Player 0 bets or not; the hands are two of twelve cards, and one that means nothing."""
+
+        hands = (pairs, ["x"])
+        prior = np.full((len(pairs), 1), 1 / len(pairs))
+
+        def node(self, state: tuple[str, ...]) -> Any:
+            if state:
+                return Payoff(1.0, state)
+            return Decision(0, None, ("check", "bet"))
+
+        def matrix(self, key: Any) -> Any:
+            # Only suited hands gain by a bet.
+            gain = [1.0 if key == ("bet",) and hand[1] == hand[3] else 0.0 for hand in pairs]
+            return np.array([gain, [-g for g in gain]])[:, :, None]
+
+    with served(solve(compile_game(TwoCards()), iters=20)) as server:
+        open_page(page, server.url)
+        page.keyboard.press("v")
+        assert page.locator(".tile").count() == 169
+        assert page.locator(".tile:not([disabled])").count() == 9
+        for hand in ("AKs", "AKo", "AA"):
+            title = page.get_attribute(f".tile[data-hand='{hand}']", "title")
+            bets = float(title.partition("bet ")[2].rstrip("%").lstrip(">"))
+            assert (bets > 80) == (hand == "AKs"), (hand, title)
+
+
+def test_a_game_is_looked_at_while_it_is_solved(page: Any) -> None:
+    game = compile_game("leduc")
+    desk = Desk(solve(game, iters=0))
+    server = Server(desk)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.uvicorn.started:
+        pass
+    try:
+        desk.solve({}, 10_000_000)
+        open_page(page, server.url)
+        page.wait_for_selector("#solving:has-text('iteration')")
+        page.wait_for_selector("#curve polyline")  # It is drawn while the solve runs.
+        page.click("#stop")
+        page.wait_for_selector("#solving:has-text('stopped')")
+        assert desk.solutions[0].solution.iterations > 0
+        assert_shows(page, desk.solutions[0].solution, "Js")
+    finally:
+        desk.stop()
+        server.stop()
+        thread.join()
 
 
 def test_a_phone_and_a_dark_page(browser: Any) -> None:

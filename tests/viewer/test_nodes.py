@@ -230,6 +230,16 @@ class TestDesk:
         with pytest.raises(ValueError, match="second solution is of leduc"):
             Desk(solved("kuhn"), solved("leduc(ranks=2)"))
 
+    def test_what_is_not_solved_gives_way_to_the_result(self) -> None:
+        game = compile_game("kuhn")
+        desk = Desk(solve(game, "cfr", iters=0))
+        desk.solve({}, 30)
+        self.finish(desk)
+        assert len(desk.solutions) == 1
+        twin = solve(game, "cfr", iters=30)
+        found = desk.solutions[0].solution.policy.probabilities
+        np.testing.assert_array_equal(found, twin.policy.probabilities)
+
     def test_one_solve_at_a_time_which_can_be_stopped(self) -> None:
         desk = Desk(solved("kuhn"))
         desk.solve({}, 10_000_000)

@@ -365,7 +365,14 @@ async function solveAgain() {
 }
 
 async function watch() {
-  const status = await request("/api/status");
+  let status;
+  try {
+    status = await request("/api/status");
+  } catch {
+    at("solving").className = "error";
+    at("solving").textContent = "the viewer has ended";
+    return;
+  }
   const running = status.running;
   at("stop").hidden = !running;
   at("solve").disabled = Boolean(running);
@@ -380,7 +387,7 @@ async function watch() {
   if (status.version !== state.version) {
     state.about = await source.about();
     state.version = status.version;
-    at("solving").textContent = `solved again: ${state.about.solutions[1].status}`;
+    at("solving").textContent = `solved: ${state.about.solutions[state.about.solutions.length - 1].status}`;
     showAbout();
     await go(state.node.id, state.chosen);
   }
@@ -487,8 +494,11 @@ async function begin() {
   at("save-csv").addEventListener("click", saveCsv);
   at("save-json").addEventListener("click", saveJson);
   at("search").addEventListener("input", search);
-  at("search").addEventListener("keydown", event => {
-    if (event.key === "Enter") { const first = at("found").querySelector("button"); if (first) first.click(); }
+  at("search").addEventListener("keydown", async event => {
+    if (event.key !== "Enter") return;
+    await search();  // What is listed may be of an earlier text.
+    const first = at("found").querySelector("button");
+    if (first) first.click();
   });
   at("solve").addEventListener("click", solveAgain);
   at("stop").addEventListener("click", () => request("/api/stop", {}));
