@@ -293,7 +293,7 @@ def test_rake() -> None:
         ({"board": "QsJh"}, "has 2 cards; a board has 3 to 5"),
         ({"board": "QsQs2h"}, "Qs at character 3 of 'QsQs2h' is there twice"),
         ({"ranges": ("AA", "QsJs")}, r"ranges\[1\]: 'QsJs' has no hand on QsJh2h8d3c"),
-        ({"ranges": "AA"}, "ranges must be two texts"),
+        ({"ranges": "AA"}, "ranges must be 2 values, each a text"),
         ({"ranges": ("AA", "A")}, r"ranges\[1\]: 'A' at character 1"),
         ({"stacks": 0}, "stacks must be a whole number"),
         ({"pot": 0}, "pot must be a whole number"),
@@ -303,7 +303,7 @@ def test_rake() -> None:
         ({"rake": 2.0}, "rake must be"),
         ({"ranges": ("AsAh", "AsKd,AhKd")}, "shares a card with every other"),
         ({"add": ("",)}, "add takes lines"),
-        ({"remove": 5}, "remove takes lines"),
+        ({"remove": 5}, "remove must be"),
     ],
 )
 def test_bad_spots(options: dict[str, Any], message: str) -> None:

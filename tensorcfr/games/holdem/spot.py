@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 
-from ..._util.arguments import Number, Whole, brief, checked
+from ..._util.arguments import Check, Number, Several, Text, Whole, brief, checked
 from ...rules import CardGame, Deal, Decision, Fold, Showdown
 from . import betting
 from .betting import STREETS, Betting, Table
@@ -19,8 +20,28 @@ from .strength import strengths
 
 PLAYERS = ("oop", "ip")
 """The players by position: player 0, out of position, acts first on every street."""
-Choice = str | Mapping[str, Any]
-"""One text for all, or texts by street, by player, or by both."""
+LONGEST = 20_000
+"""Characters of a range or of sizes, at most."""
+
+
+@dataclass(frozen=True)
+class _Sizes(Check):
+    """One text for all, or texts by street, by player, or by both."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """A text or a mapping."""
+        if isinstance(value, str):
+            return Text(LONGEST)(name, value)
+        if not isinstance(value, Mapping) or not value:
+            raise self.refuse(name, value, TypeError)
+        return value
+
+    def __str__(self) -> str:
+        return "sizes such as '60%,a', or a mapping of them by street or player"
+
+
+SIZES = _Sizes()
+LINES = Several(Text(LONGEST), alone=True)
 
 
 class Holdem(CardGame):
@@ -61,31 +82,27 @@ class Holdem(CardGame):
     def __init__(
         self,
         *,
-        board: str,
-        ranges: Any,
+        board: Annotated[str, Text(100)],
+        ranges: Annotated[Any, Several(Text(LONGEST), length=2)],
         pot: Annotated[int, Whole(1, 10**9)],
         stacks: Annotated[int, Whole(1, 10**9)],
-        bets: Any = "",
-        raises: Any = "",
-        donk: Any = None,
+        bets: Annotated[Any, SIZES] = "",
+        raises: Annotated[Any, SIZES] = "",
+        donk: Annotated[Any | None, SIZES] = None,
         rake: Annotated[float, Number(0, 1)] = 0.0,
         rake_cap: Annotated[float, Number(0, 1e9)] = 1e9,
         add_allin: Annotated[float, Number(0, 1e9)] = 1.5,
         force_allin: Annotated[float, Number(0, 1e9)] = 0.15,
         merging: Annotated[float, Number(0, 1e9)] = 0.1,
-        add: Any = (),
-        remove: Any = (),
+        add: Annotated[Any, LINES] = (),
+        remove: Annotated[Any, LINES] = (),
     ) -> None:
-        if not isinstance(board, str):
-            raise TypeError(f"holdem: board must be a text such as 'Td9d6h', not {brief(board)}")
         self.cards = CARDS
         self.board = read_cards(board, "holdem: board")
         if not 3 <= len(self.board) <= 5:
             raise ValueError(
                 f"holdem: board: {board!r} has {len(self.board)} cards; a board has 3 to 5"
             )
-        if isinstance(ranges, str) or not isinstance(ranges, Sequence) or len(ranges) != 2:
-            raise ValueError(f"holdem: ranges must be two texts, not {brief(ranges)}")
         dead = np.isin(HANDS, self.board).any(axis=1)
         numbers, weights = [], []
         for player, text in enumerate(ranges):
@@ -209,13 +226,9 @@ def _donk(given: Any, street: int, first_street: int) -> tuple[Size, ...] | None
 
 def _lines(what: str, given: Any) -> tuple[tuple[str, ...], ...]:
     """Lines of actions."""
-    if isinstance(given, str):
-        given = (given,)
-    if not isinstance(given, Sequence):
-        raise TypeError(f"holdem: {what} takes lines such as 'check bet75', not {brief(given)}")
     found = []
     for line in given:
-        if not isinstance(line, str) or not line.split():
+        if not line.split():
             raise ValueError(f"holdem: {what} takes lines such as 'check bet75', not {brief(line)}")
         found.append(tuple(line.split()))
     return tuple(found)
