@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Thread
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -264,11 +265,13 @@ class ChunkedSolver(IterativeSolver):
             finally:
                 self._scratch.put(scratch)
 
-        if threads == 1:
-            share(0)
-            return
-        for done in [self._pool.submit(share, thread) for thread in range(threads)]:
-            done.result()
+        # No pool: it may keep one share waiting behind another, which waits for that share.
+        others = [Thread(target=share, args=(thread,)) for thread in range(1, threads)]
+        for other in others:
+            other.start()
+        share(0)
+        for other in others:
+            other.join()
 
     def _stages(self, run: Callable[[int, int, int, ChunkScratch], object]) -> None:
         """All stages of a pass: those of the trunk once, that of the chunks in parts, each with a
