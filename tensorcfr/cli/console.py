@@ -94,8 +94,8 @@ def errors_in_one_line() -> Iterator[None]:
 def _errors_told() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:
-        raise  # The reader of the output has closed it; typer ends quietly.
+    except (BrokenPipeError, typer.Exit, typer.Abort):
+        raise  # The reader of the output has closed it, and typer ends quietly; or all is told.
     except MemoryLimitError as error:
         end(f"{str(error).partition(';')[0]}; --memory-limit (GiB) changes it", FAILURE)
     except OSError as error:

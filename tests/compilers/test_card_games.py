@@ -52,8 +52,12 @@ def with_decisions(shape: str, seeds: range) -> list[CompiledCardGame]:
     return found[:3]
 
 
+SLOW = pytest.mark.slow
+"""Every rule has its kernels compiled for games of cards."""
+
+
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("variant", ["cfr+", "cfr simultaneous"])
+@pytest.mark.parametrize("variant", ["cfr+", pytest.param("cfr simultaneous", marks=SLOW)])
 def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
     """Averages, last iterates, values, best responses, and what there is of the game.
 
@@ -85,7 +89,9 @@ def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
 
 
 @pytest.mark.parametrize("shape", ["one card, two rounds", "two cards, turn"])
-@pytest.mark.parametrize("variant", ["cfr+", "dcfr", "cfr simultaneous"])
+@pytest.mark.parametrize(
+    "variant", ["cfr+", *(pytest.param(n, marks=SLOW) for n in ("dcfr", "cfr simultaneous"))]
+)
 def test_a_game_of_cards_equals_the_reference(shape: str, variant: str) -> None:
     algorithm, options = floored(VARIANTS[variant], 0.01)
     game = min(with_decisions(shape, range(60)), key=lambda one: one.n_histories)
