@@ -1,7 +1,7 @@
 """What every test shares: the three tiers, how many examples a property gets, fixtures.
 
-* ``pytest -m fast``: on save, under a minute.
-* ``pytest -m 'not slow'``: what CI runs.
+* ``pytest -m fast``: what ``.ci/run`` runs; minutes.
+* ``pytest -m 'not slow'``: the full tier, on every machine of the workflow.
 * ``pytest -m slow --examples 10``: at night.
 """
 
