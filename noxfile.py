@@ -23,7 +23,8 @@ def lint(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The tests, without the long ones; arguments after ``--`` go to pytest."""
     session.install("-e", ".[test]")
-    session.run("pytest", *(session.posargs or ["-n", "auto", "--dist", "loadfile", "-m", "not slow"]))
+    default = ["-n", "auto", "--dist", "loadfile", "-m", "not slow"]
+    session.run("pytest", *(session.posargs or default))
 
 
 @nox.session
