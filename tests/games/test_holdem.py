@@ -394,7 +394,7 @@ SLOW = ("turn_small", "turn", "flop_small")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in SPOTS]
 )
-@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("precision", [pytest.param("float64", marks=pytest.mark.full), "float32"])
 def test_values_of_solved_spots(name: str, precision: str) -> None:
     """The values lie within the sum of what both strategies can be exploited by."""
     spot, hands, values, exploitability = SPOTS[name]

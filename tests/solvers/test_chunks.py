@@ -59,6 +59,9 @@ from tensorcfr.storage.archive import pack_text, write_arrays
 from tensorcfr.storage.cut_game import KEY
 from tensorcfr.storage.game import pack_game
 
+FULL = pytest.mark.full
+"""Kernels are compiled for each rule and precision, half a minute each."""
+
 
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +119,7 @@ def test_random_games(
             )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("variant", ["cfr", "cfr simultaneous", "cfr+", "dcfr"])
 @pytest.mark.parametrize(
     ("spec", "seed", "cut"), [("liars_dice(faces=3)", 357, 2), ("leduc", 5, 3)]
@@ -238,8 +242,10 @@ def wide() -> CutGame:
     return found
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
-@pytest.mark.parametrize("algorithm", [CFR, CFR_PLUS(alternating=False)], ids=str)
+@pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=FULL)])
+@pytest.mark.parametrize(
+    "algorithm", [CFR, pytest.param(CFR_PLUS(alternating=False), marks=FULL)], ids=str
+)
 def test_threads_change_no_bit(algorithm: Algorithm, precision: str) -> None:
     expected = ChunkedSolver(wide(), algorithm, precision=precision)
     expected.step(12)
@@ -289,7 +295,11 @@ def test_numbers_in_16_bits() -> None:
     np.testing.assert_array_equal(packed, untouched)
 
 
-@pytest.mark.parametrize("algorithm", [CFR, CFR_PLUS, DCFR(alternating=False)], ids=str)
+@pytest.mark.parametrize(
+    "algorithm",
+    [CFR, *(pytest.param(a, marks=FULL) for a in (CFR_PLUS, DCFR(alternating=False)))],
+    ids=str,
+)
 def test_16_bits(algorithm: Algorithm) -> None:
     """The same game values, threads change no bit, and a solve goes on from its state."""
     double = ChunkedSolver(wide(), algorithm)
@@ -496,7 +506,7 @@ def test_warm_starts(name: str, source: str, interpreted: None) -> None:
 
 
 @pytest.mark.parametrize("cut", [True, 2, (" pass", " bet")])
-def test_files_of_built_in_games(cut: Any, tmp_path: Path) -> None:
+def test_files_of_built_in_games(cut: Any, tmp_path: Path, interpreted: None) -> None:
     """The game is compiled again; regrets and averages are read, and the solve goes on."""
     game = compile_game("kuhn(cards=5)", cut=cut)
     solution = solve(game, CFR, iters=7, locks={"J": {"bet": 0.5}}, keep_best=True)
@@ -516,7 +526,7 @@ def test_files_of_built_in_games(cut: Any, tmp_path: Path) -> None:
     assert load_game(save_game(game, tmp_path / "game.npz")).digest == game.digest
 
 
-def test_files_of_own_games(tmp_path: Path) -> None:
+def test_files_of_own_games(tmp_path: Path, interpreted: None) -> None:
     """The file has no rules: whoever reads it brings the game."""
     rules = random_public_tree_game(7, max_hands=5)
     game = compile_game(rules, cut=2)

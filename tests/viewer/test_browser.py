@@ -290,6 +290,7 @@ def test_two_cards_of_a_full_deck_are_13_by_13(page: Any) -> None:
             assert (bets > 80) == (hand == "AKs"), (hand, title)
 
 
+@pytest.mark.full
 def test_a_game_is_looked_at_while_it_is_solved(page: Any) -> None:
     game = compile_game("leduc")
     desk = Desk(solve(game, iters=0))
@@ -306,6 +307,8 @@ def test_a_game_is_looked_at_while_it_is_solved(page: Any) -> None:
         page.click("#stop")
         page.wait_for_selector("#solving:has-text('stopped')")
         assert desk.solutions[0].solution.iterations > 0
+        # The page fetches the node again once it knows that the solve has ended.
+        page.wait_for_load_state("networkidle")
         assert_shows(page, desk.solutions[0].solution, "Js")
     finally:
         desk.stop()
