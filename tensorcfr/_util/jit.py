@@ -7,17 +7,20 @@ the same bits in every run.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import pickle
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
@@ -140,6 +143,28 @@ def _checked(content: bytes) -> bytes:
     if hashlib.sha256(content).digest() != digest:
         raise ValueError("a file of the kernel cache is damaged")
     return content
+
+
+def if_given(function: Callable[..., Any]) -> Any:
+    """A piece of kernels that is None where its first argument is None.
+
+    Which of the two it is, is known when a kernel is compiled.  A test for None in a kernel would
+    leave both branches in it, and make what comes after it an optional value.
+    """
+    signature = inspect.signature(function)
+    nothing = eval(f"lambda {', '.join(signature.parameters)}: None")
+
+    @wraps(function)
+    def piece(first: Any, *others: Any) -> Any:
+        return None if first is None else function(first, *others)
+
+    def choose(first: Any, *others: Any) -> Any:
+        return nothing if isinstance(first, types.NoneType) else function
+
+    # Numba compares them.
+    nothing.__signature__ = choose.__signature__ = signature  # type: ignore[attr-defined]
+    overload(piece)(choose)
+    return piece
 
 
 def inlined(function: Callable[..., Any]) -> Any:

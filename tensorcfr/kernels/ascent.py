@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.jit import inlined
+from .._util.jit import if_given, inlined
 from ..model.arrays import LockedLanes, SequenceForm
 from .descent import locked_strategy, match, matching
 from .local_rule import LocalRule, apply, has_forecast, is_exponential
@@ -270,14 +270,17 @@ def _ascend_tile(
             _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
             for lane in range(length):
                 forecast[parent[lane]] += expected[lane]
-    _add_up(v, parent, length, value)
+    if strategy is None:
+        _add_up(v, parent, length, value)
+    else:
+        # The views of the other way would be most of the time of a small game.
+        for lane in range(length):
+            value[parent[lane]] += v[lane]
 
 
-@inlined
-def _from(array: np.ndarray | None, begin: int) -> np.ndarray | None:
-    """The rest of an array, if there is one: loops over the lanes of a view are vectorised."""
-    if array is None:
-        return None
+@if_given
+def _from(array: np.ndarray, begin: int) -> np.ndarray:
+    """The rest of an array: loops over the lanes of a view are vectorised."""
     return array[begin:]
 
 

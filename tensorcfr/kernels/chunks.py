@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from .._util.jit import called, inlined, kernel
+from .._util.jit import called, if_given, inlined, kernel
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import CardShapes, ChunkedForm, ChunkLocks, Shapes
 from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
@@ -124,7 +124,7 @@ def _array(pool: np.ndarray, place: np.ndarray, field: int) -> np.ndarray:
     return pool[place[field, 0] : place[field, 0] + place[field, 1]]
 
 
-def shape_form(shapes: Shapes | CardShapes, shape: int) -> SequenceForm:
+def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
     """The sequence form of a shape, as views."""
     return _FORMS[type(shapes)](shapes, shape)
 
@@ -274,18 +274,14 @@ def ascend(
     )
 
 
-@inlined
-def lock_table(locks: ChunkLocks | None) -> np.ndarray | None:
+@if_given
+def lock_table(locks: ChunkLocks) -> np.ndarray:
     """Scratch for :func:`locks_of`."""
-    if locks is None:
-        return None
     return np.empty(locks.most_buckets[0] + 1, np.int64)
 
 
-@inlined
-def locks_of(
-    locks: ChunkLocks | None, part: int, form: SequenceForm, table: np.ndarray | None
-) -> LockedLanes | None:
+@if_given
+def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray) -> LockedLanes:
     """The locks of a part of the game as its form has them; None where none of any part is locked.
 
     Args:
@@ -294,8 +290,6 @@ def locks_of(
         form: The form of the part.
         table: Scratch, modified in place; the result refers to it.
     """
-    if locks is None or table is None:
-        return None
     first, last = locks.part[part], locks.part[part + 1]
     lock = first
     for b in range(form.bucket_lanes.shape[0] + 1):
@@ -326,11 +320,9 @@ def _played(regret: np.ndarray, strategy: np.ndarray | None) -> np.ndarray:
     return strategy
 
 
-@inlined
-def _part(array: np.ndarray | None, begin: int, end: int) -> np.ndarray | None:
-    """A part of an array, if there is one."""
-    if array is None:
-        return None
+@if_given
+def _part(array: np.ndarray, begin: int, end: int) -> np.ndarray:
+    """A part of an array."""
     return array[begin:end]
 
 
@@ -576,23 +568,26 @@ def run_passes(
         meeting: int64 (passes, MEETING), zeros at first: how far the threads are; shared and
             modified by all of them.
     """
+    # Of one type: numba would compile a pass for every constant that it is called with.
+    every, down, chunks, up = np.int64(ALL), np.int64(DOWN), np.int64(CHUNKS), np.int64(UP)
+    none, one = np.int64(0), np.int64(1)
     for t in range(rows.shape[0]):
         turn, row = _turn(turns, t), rows[t]
         if threads == 1:
-            run_pass(game, ALL, 0, 1, rule, row, turn, kept, trunk, scratch, locks)
+            run_pass(game, every, none, one, rule, row, turn, kept, trunk, scratch, locks)
             continue
         if thread == 0:
-            run_pass(game, DOWN, 0, 1, rule, row, turn, kept, trunk, scratch, locks)
+            run_pass(game, down, none, one, rule, row, turn, kept, trunk, scratch, locks)
             count_up(meeting, t, 0)
         wait_for(meeting, t, 0, 1)
         part = count_up(meeting, t, 1)
         while part < parts:
-            run_pass(game, CHUNKS, part, parts, rule, row, turn, kept, trunk, scratch, locks)
+            run_pass(game, chunks, part, parts, rule, row, turn, kept, trunk, scratch, locks)
             part = count_up(meeting, t, 1)
         count_up(meeting, t, 2)
         if thread == 0:
             wait_for(meeting, t, 2, threads)
-            run_pass(game, UP, 0, 1, rule, row, turn, kept, trunk, scratch, locks)
+            run_pass(game, up, none, one, rule, row, turn, kept, trunk, scratch, locks)
 
 
 @inlined

@@ -113,31 +113,32 @@ def iterate(
             player = turns[turn, 0]
             if turns[turn, 1] == PRODUCT:
                 if averages is None:
-                    payoff_product(form, player, state.reach, state.value, scratch)
+                    payoff_product(form, player, reach, value, scratch)
                 else:
                     average_reaches(form, player, t, turns, state, averages)
-                    payoff_product(form, player, averages.reach, state.value, scratch)
+                    payoff_product(form, player, averages.reach, value, scratch)
             else:
                 if has_forecast(rule):
                     begin_forecast(form, player, state)
-                ascend(
+                _update_hands(
                     form,
                     player,
+                    0,
+                    hands,
                     rule,
                     parameters,
-                    0.0,
                     floor,
+                    weight,
                     regret,
                     strategy,
                     memory,
+                    reach,
+                    average,
                     value,
                     forecast,
                     tile,
-                    0,
-                    hands,
                     locks,
                 )
-                forward(form, player, 0, hands, weight, strategy, reach, average, tile)
 
 
 @kernel
@@ -244,8 +245,49 @@ def update(
     """
     tile = np.empty((TILE_ROWS, TILE))
     parameters = parameters_of(rule, row[1:])
-    regret, strategy, memory = state.regret, state.strategy, state.memory
-    value, forecast = state.value, state.forecast
+    _update_hands(
+        form,
+        player,
+        first_hand,
+        last_hand,
+        rule,
+        parameters,
+        floor,
+        row[0],
+        state.regret,
+        state.strategy,
+        state.memory,
+        state.reach,
+        state.cumulative,
+        state.value,
+        state.forecast,
+        tile,
+        locks,
+    )
+
+
+@inlined
+def _update_hands(
+    form: SequenceForm,
+    player: int,
+    first_hand: int,
+    last_hand: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    floor: float,
+    weight: float,
+    regret: np.ndarray,
+    strategy: np.ndarray,
+    memory: np.ndarray,
+    reach: np.ndarray,
+    average: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    tile: np.ndarray,
+    locks: LockedLanes | None,
+) -> None:
+    """Both passes of one iteration, with the arrays of :class:`State` one by one: a tuple of arrays
+    costs atomic counts wherever it is taken apart."""
     ascend(
         form,
         player,
@@ -263,5 +305,4 @@ def update(
         last_hand,
         locks,
     )
-    reach, average = state.reach, state.cumulative
-    forward(form, player, first_hand, last_hand, row[0], strategy, reach, average, tile)
+    forward(form, player, first_hand, last_hand, weight, strategy, reach, average, tile)

@@ -10,7 +10,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from .._util.jit import called, inlined
+from .._util.jit import called, if_given, inlined
 from ..model.chunks import ROW
 
 LARGEST = 32767.0
@@ -61,20 +61,10 @@ def pack(numbers: np.ndarray, first: int, last: int, packed: np.ndarray, scale: 
             out[k] = np.int16(np.int32(own[k] * factor + np.float32(32768.5)) - np.int32(32768))
 
 
-# Which arrays have scales is known when kernels are compiled.  A test for None in a kernel would
-# leave both branches in it, and their types would not agree.
-
-
-def scales_of(scale: np.ndarray | None, begin: int, end: int) -> np.ndarray | None:
+@if_given
+def scales_of(scale: np.ndarray, begin: int, end: int) -> np.ndarray:
     """The scales of some numbers, which begin with a row; None for arrays that have none."""
-    return None if scale is None else scale[begin // ROW : (end + ROW - 1) // ROW]
-
-
-@overload(scales_of)
-def _scales_of(scale, begin, end):  # type: ignore[no-untyped-def]
-    if _is_none(scale):
-        return lambda scale, begin, end: None
-    return lambda scale, begin, end: scale[begin // ROW : (end + ROW - 1) // ROW]
+    return scale[begin // ROW : (end + ROW - 1) // ROW]
 
 
 def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) -> np.ndarray:
@@ -91,7 +81,8 @@ def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) 
 
 @overload(workplace)
 def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
-    if _is_none(scale):
+    # As for functions that are :func:`if_given`: the types of both branches do not agree.
+    if isinstance(scale, types.NoneType):
         return lambda array, scale, scratch: array
     return lambda array, scale, scratch: scratch[: array.shape[0]]
 
@@ -110,8 +101,3 @@ def store(
     """Put back the numbers ``first`` to ``last - 1`` of a :func:`workplace`."""
     if scale is not None:
         pack(numbers, first, last, array, scale)
-
-
-def _is_none(scale: object) -> bool:
-    """Whether a kernel is compiled for arrays without scales."""
-    return isinstance(scale, types.NoneType)

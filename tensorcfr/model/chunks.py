@@ -99,49 +99,26 @@ class Shapes(NamedTuple):
         return len(self.place)
 
     def array(self, shape: int, name: str) -> np.ndarray:
-        """An array of a shape, int64 and flat; ``name`` is one of :data:`FIELDS`."""
-        begin, size, _ = self.place[shape, FIELDS.index(name)]
+        """An array of a shape, int64 and flat; ``name`` is one of :data:`FORM_FIELDS`."""
+        begin, size, _ = self.place[shape, FORM_FIELDS.index(name)]
         return self.integers[begin : begin + size]
 
     @property
     def sequences(self) -> np.ndarray:
         """int64 (shapes,): sequences of each shape, the entries included."""
-        players = self.place[:, FIELDS.index("player_sequences")]
+        players = self.place[:, FORM_FIELDS.index("player_sequences")]
         return self.integers[players[:, 0] + players[:, 1] - 1]
 
 
-class CardShapes(NamedTuple):
-    """As :class:`Shapes`, of forms whose operator is a
-    :class:`~tensorcfr.payoff.cards.PayoffCards`.
+class CardShapes(Shapes):
+    """Shapes whose operator is a :class:`~tensorcfr.payoff.cards.PayoffCards`, with the arrays of
+    :data:`CARD_FIELDS`.
 
     Every chunk is a shape of its own, but what it has in common with others lies in the pools
     once: boards differ in their walks alone.
     """
 
-    place: np.ndarray
-    """int64 (shapes, fields, 3): as in :class:`Shapes`, for :data:`CARD_FIELDS`."""
-    integers: np.ndarray
-    """int64: the pool of the arrays of int64."""
-    indices: np.ndarray
-    """uint32: the pool of the arrays of uint32."""
-    reals: np.ndarray
-    """float64: the pool of the arrays of float64."""
-
-    @property
-    def n_shapes(self) -> int:
-        """Shapes."""
-        return len(self.place)
-
-    def array(self, shape: int, name: str) -> np.ndarray:
-        """An array of a shape, int64 and flat; ``name`` is one of :data:`CARD_FIELDS`."""
-        begin, size, _ = self.place[shape, CARD_FIELDS.index(name)]
-        return self.integers[begin : begin + size]
-
-    @property
-    def sequences(self) -> np.ndarray:
-        """int64 (shapes,): sequences of each shape, the entries included."""
-        players = self.place[:, CARD_FIELDS.index("player_sequences")]
-        return self.integers[players[:, 0] + players[:, 1] - 1]
+    __slots__ = ()
 
 
 class ChunkedForm(NamedTuple):
@@ -149,7 +126,7 @@ class ChunkedForm(NamedTuple):
 
     trunk: SequenceForm
     """The part above the cut."""
-    shapes: Shapes | CardShapes
+    shapes: Shapes
     """The structures of the chunks."""
     shape: np.ndarray
     """int64 (chunks,): shape of each chunk."""

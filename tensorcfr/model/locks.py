@@ -11,7 +11,7 @@ from .._util.arguments import brief, checked
 from ..errors import suggest
 from .arguments import LOCKS, Compiled
 from .arrays import FREE, LockedLanes, SequenceForm
-from .chunks import FIELDS, ChunkedForm, ChunkLocks
+from .chunks import FORM_FIELDS, ChunkedForm, ChunkLocks
 from .cut_game import CutGame
 from .game import CompiledGame
 from .policy import PROBABILITY, SUM_TOLERANCE, suggest_label
@@ -134,7 +134,7 @@ def locked_lanes(form: SequenceForm, probabilities: np.ndarray) -> LockedLanes:
     )
 
 
-def chunk_locks(game: CutGame, locks: Locks) -> ChunkLocks | None:
+def chunk_locks(game: CutGame, locks: Locks | None) -> ChunkLocks | None:
     """Locks of a game in chunks as kernels take them; None without any.
 
     Raises:
@@ -176,7 +176,7 @@ def chunk_locks(game: CutGame, locks: Locks) -> ChunkLocks | None:
 
 def _most_buckets(form: ChunkedForm) -> int:
     """Buckets of the trunk, or of the shape that has most."""
-    sizes = form.shapes.place[:, FIELDS.index("bucket_lanes"), 1]
+    sizes = form.shapes.place[:, FORM_FIELDS.index("bucket_lanes"), 1]
     return max(len(form.trunk.bucket_lanes), int(sizes.max(initial=0)))
 
 

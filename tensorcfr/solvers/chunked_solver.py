@@ -312,7 +312,7 @@ class ChunkedSolver(IterativeSolver):
         locks: Locks | None = None,
     ) -> ChunkedState:
         assert isinstance(game, CutGame)
-        locked = chunk_locks(game, locks_for(game, locks))
+        locked = chunk_locks(game, locks)
         known = [name for name in PRECISIONS if kept["regret"].dtype == name]
         dtype = np.dtype(known[0] if known else PRECISIONS[0])
         state = _first_state(game.chunks, algorithm.rule, dtype, locked)
@@ -334,7 +334,7 @@ class ChunkedSolver(IterativeSolver):
         if not (state.scale >= 0.0).all():
             return "scale is below 0"
         if state.strategy.size:
-            locked, found = chunk_locks(game, locks_for(game, locks)), np.ones_like(state.strategy)
+            locked, found = chunk_locks(game, locks), np.ones_like(state.strategy)
             kernels.all_strategies(game.chunks, state.strategies, 0.0, found, locked)
             # What belongs to no infoset means nothing.
             found[state.strategy == 0.0] = 0.0
@@ -350,7 +350,7 @@ class ChunkedSolver(IterativeSolver):
         cls, game: CompiledGame, state: ChunkedState, locks: Locks | None = None
     ) -> Policy:
         assert isinstance(game, CutGame)
-        return _AveragePolicy(game, state.averages, chunk_locks(game, locks_for(game, locks)))
+        return _AveragePolicy(game, state.averages, chunk_locks(game, locks))
 
     @classmethod
     def whole_regrets(  # noqa: D102
@@ -392,7 +392,7 @@ class ChunkedSolver(IterativeSolver):
         cls, game: CompiledGame, algorithm: Any, state: ChunkedState, locks: Locks | None = None
     ) -> np.ndarray:
         assert isinstance(game, CutGame)
-        locked = chunk_locks(game, locks_for(game, locks))
+        locked = chunk_locks(game, locks)
         return flat_strategies(game, *_current(algorithm.rule, state), locked)
 
     @classmethod

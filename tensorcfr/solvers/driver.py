@@ -223,8 +223,12 @@ def run(request: SolveRequest, progress: Callable[[Progress], object] | None = N
     """Do what a request asks for; see :func:`solve`."""
     request.check()
     if request.record.is_exact:
-        return _solve_exactly(request)
-    return _Run(make_solver(request), request, progress).run()
+        solution = _solve_exactly(request)
+    else:
+        solution = _Run(make_solver(request), request, progress).run()
+    if request.checkpoint is not None:
+        _save(solution, request.checkpoint)
+    return solution
 
 
 class _Run:
@@ -284,10 +288,7 @@ class _Run:
                         error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
                         error.add_note("the solution so far is .solution of this exception")
                     raise
-        solution = self.solution(status)
-        if request.checkpoint is not None:
-            _save(solution, request.checkpoint)
-        return solution
+        return self.solution(status)
 
     def solution(self, status: Status) -> Solution:
         """The solution at this point, recorded; its arrays can no longer be written."""

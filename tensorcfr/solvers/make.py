@@ -34,6 +34,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
         options["precision"] = request.precision or "float64"
         options["locks"] = request.locks
         if start is not None:
+            options["precision"] = str(start.state.regret.dtype)
             options["locks"] = locks_for(request.game, start.locks)
         elif request.warm_start is not None:
             options["state"] = warm_state(

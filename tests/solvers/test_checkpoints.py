@@ -14,6 +14,8 @@ import pytest
 
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS, EXTERNAL_SAMPLING, HEDGE
+from tensorcfr.solvers.chunked_solver import bytes_needed
+from tensorcfr.solvers.solver import bytes_needed as flat_bytes_needed
 
 GAMES = {"flat": None, "chunks": 2}
 
@@ -62,6 +64,24 @@ def test_by_time(tmp_path: Path) -> None:
         progress=look,
     )
     assert {3, 6, 9} <= seen
+
+
+def test_the_linear_program_writes_its_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "at.npz"
+    solution = solve(compile_game("kuhn"), "lp", checkpoint=path)
+    assert Solution.load(path).evaluation == solution.evaluation
+
+
+def test_what_a_state_needs_is_counted_in_its_precision() -> None:
+    """A solve in 16 bits goes on within the limit that it began with."""
+    game = compile_game("leduc", cut=3)
+    limit = bytes_needed(game.chunks, CFR, "int16") + 1
+    begun = solve(game, CFR, iters=2, precision="int16", memory_limit=limit)
+    assert solve(game, start=begun, iters=1, memory_limit=limit).iterations == 3
+    flat = compile_game("kuhn(cards=5)")
+    limit = flat_bytes_needed(flat, CFR, "float32") + 1
+    begun = solve(flat, CFR, iters=2, precision="float32", memory_limit=limit)
+    assert solve(flat, start=begun, iters=1, memory_limit=limit).iterations == 3
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
