@@ -273,7 +273,7 @@ def _ascend_tile(
     if strategy is None:
         _add_up(v, parent, length, value)
     else:
-        # The views of the other way would be most of the time of a small game.
+        # One by one: the views in _add_up take most of the time of a small game.
         for lane in range(length):
             value[parent[lane]] += v[lane]
 

@@ -103,10 +103,10 @@ class ChunkedSolver(IterativeSolver):
         state: Arrays to go on from, after ``iteration`` iterations; copied.
         iteration: Iterations that ``state`` has behind it.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
-        state_dir: A directory for the arrays that are kept, which are then files mapped into memory
-            and may be larger than it.  They are scratch of this solver: what there was of their
-            names is replaced, and a file to go on from is what ``checkpoint`` of
-            :func:`tensorcfr.solve` writes.
+        state_dir: A directory for the arrays that are kept.  They are then files mapped into
+            memory, and may be larger than it.  The files are scratch of this solver and replace
+            older ones of the same names; ``checkpoint`` of :func:`tensorcfr.solve` writes files to
+            go on from.
 
     Raises:
         ValueError: There is no such algorithm or precision, or the algorithm cannot sweep a game
@@ -336,7 +336,7 @@ class ChunkedSolver(IterativeSolver):
         if state.strategy.size:
             locked, found = chunk_locks(game, locks), np.ones_like(state.strategy)
             kernels.all_strategies(game.chunks, state.strategies, 0.0, found, locked)
-            # What belongs to no infoset means nothing.
+            # Numbers of no infoset are 0.
             found[state.strategy == 0.0] = 0.0
             wrong = ~(np.abs(found - state.strategy) <= SUM_TOLERANCE[str(found.dtype)])
             if (at := first_true(wrong & (found != 1.0))) is not None:

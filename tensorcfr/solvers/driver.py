@@ -41,7 +41,7 @@ CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
 
 CHECKPOINT_SECONDS = 600.0
-"""Seconds between two files that a long solve can go on from."""
+"""Seconds between two checkpoint files."""
 LOG = logging.getLogger(__name__)
 """Begin, checkpoints and end of every solve, at the level INFO."""
 LOG_SECONDS = 30.0
@@ -166,10 +166,10 @@ def solve(
             the least exploitable strategy so far, average or last iterate: ``solution.best``.  A
             ``target`` is that of the average strategy all the same.  A solution that is gone on
             from and has a best one keeps it up.
-        checkpoint: A file to write what is found so far to, as :meth:`Solution.save` does, now and
-            then and at the end.  It is replaced whole or not at all, and
-            ``solve(game, start=Solution.load(checkpoint), ...)`` goes on from it to the same bits.
-            A file that cannot be written is a warning, and the solve goes on.
+        checkpoint: A file for the solution so far, which :meth:`Solution.save` writes now and then
+            and at the end.  It is replaced whole or not at all, and
+            ``solve(game, start=Solution.load(checkpoint), ...)`` continues to the same bits.  If
+            the file cannot be written, the solve warns and goes on.
         checkpoint_every: Seconds between two such files.
         checkpoint_iterations: Iterations after which the file is written in any case.
         state_dir: For games in chunks: a directory to keep the solver's arrays in, which may then
@@ -328,7 +328,7 @@ class _Run:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether it is time to write the file that the solve can go on from."""
+        """Whether it is time to write the checkpoint file."""
         request = self.request
         if request.checkpoint is None:
             return False
@@ -338,7 +338,7 @@ class _Run:
         )
 
     def save_checkpoint(self) -> None:
-        """Write that file."""
+        """Write the checkpoint file."""
         assert self.request.checkpoint is not None
         state = self.solver.state
         # Views, because the solver goes on with the arrays themselves.
@@ -458,7 +458,7 @@ class _Run:
 
 
 def _save(solution: Solution, path: str | Path) -> None:
-    """Write a checkpoint; where that cannot be, the solve is worth more than the file."""
+    """Write a checkpoint file; an error of the disk is only a warning."""
     try:
         solution.save(path)
     except OSError as error:
