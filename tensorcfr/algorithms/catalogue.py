@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from .local_rules import (
+    ADAPTIVE_PREDICTIVE_PLUS,
+    ASYMMETRIC_PREDICTIVE_PLUS,
+    DCFR_DISCOUNTED_PLUS,
     DISCOUNTED,
     DISCOUNTED_PLUS,
     EXPONENTIAL,
     LINEAR,
+    MAGNETIC,
     PREDICTIVE_DISCOUNTED_PLUS,
     PREDICTIVE_PLUS,
     PREDICTIVE_PLUS_GRADIENT,
     REGRET_MATCHING,
     REGRET_MATCHING_PLUS,
+    SCHEDULED,
+    SMOOTH_PREDICTIVE_PLUS,
 )
 from .records import Algorithm, LinearProgram
 from .registry import publish
@@ -24,6 +30,18 @@ BROWN_SANDHOLM = (
 XU = (
     "H. Xu, K. Li, B. Liu, H. Fu, Q. Fu, J. Xing, J. Cheng, 'Minimizing weighted counterfactual "
     "regret with optimistic online mirror descent', IJCAI 2024"
+)
+LI = (
+    "H. Li, K. Hu, Y. Qi, L. Song, 'Efficient CFR for imperfect information games with instant "
+    "updates', Real-World Sequential Decision Making workshop, ICML 2019"
+)
+MENG = (
+    "L. Meng, T. Yang, Y. Zhang, Z. Ge, Y. Gao, 'Faster game solving via asymmetry of step sizes', "
+    "AAAI 2026 (arXiv 2503.12770)"
+)
+ZHANG = (
+    "N. Zhang, S. McAleer, T. Sandholm, 'Faster game solving via hyperparameter schedules', AAAI "
+    "2026 (arXiv 2404.09097)"
 )
 
 CFR = Algorithm(
@@ -115,6 +133,114 @@ PDCFR_PLUS = Algorithm(
 DCFR_POSTFLOP = DCFR(average_power=3, restart_base=4)
 """Discounted CFR as the poker solver b-inary/postflop-solver runs it: average weighted by
 ``t^3`` and begun anew at iterations 4, 16, 64, ..."""
+
+ICFR = Algorithm(
+    "icfr",
+    REGRET_MATCHING,
+    formula="CFR, but v(I) for the decisions before I is the value of the new strategy",
+    source=LI,
+    passes_up="new",
+)
+"""Instant CFR.  ``passes_up="new"`` makes any variant an instant one.  Half of the iterations
+skipped, as in the paper, is ``delay=T // 2``."""
+
+ICFR_PLUS = Algorithm(
+    "icfr+",
+    REGRET_MATCHING_PLUS,
+    formula="CFR+, but v(I) for the decisions before I is the value of the new strategy",
+    source=LI,
+    average_power=1.0,
+    passes_up="new",
+)
+"""Instant CFR+."""
+
+IDCFR_PLUS = Algorithm(
+    "idcfr+",
+    DCFR_DISCOUNTED_PLUS,
+    formula="R <- [R (t-1)^a / ((t-1)^a + 1) + r]+; strategy from R; average weighted by t^2; v(I) "
+    "for the decisions before I is the value of the new strategy",
+    source=LI,
+    parameters={"alpha": 1.5},
+    average_power=2.0,
+    passes_up="new",
+)
+"""Instant DCFR+: the discounts of DCFR, regrets never below 0; ``a`` is ``alpha``.  The paper tried
+several parameters and does not name them; these are DCFR's."""
+
+SAPCFR_PLUS = Algorithm(
+    "sapcfr+",
+    ASYMMETRIC_PREDICTIVE_PLUS,
+    formula="R <- [R + r]+; strategy from [R + r / (1 + a)]+; average weighted by t^2",
+    source=MENG,
+    parameters={"alpha": 2.0},
+    average_power=2.0,
+)
+"""Simple asymmetric predictive CFR+: a third of the prediction counts; ``a`` is ``alpha``."""
+
+APCFR_PLUS = Algorithm(
+    "apcfr+",
+    ADAPTIVE_PREDICTIVE_PLUS,
+    formula="R <- [R + r]+; strategy from [R + r / (1 + a)]+, a the square root of sum |r - last "
+    "r|^2 / sum |R - last R|^2 over the iterations so far, at most m; average weighted by t^2",
+    source=MENG + ", equation 3",
+    parameters={"most": 5.0},
+    average_power=2.0,
+)
+"""Asymmetric predictive CFR+, whose factor each infoset learns; ``m`` is ``most``."""
+
+SPCFR_PLUS = Algorithm(
+    "spcfr+",
+    SMOOTH_PREDICTIVE_PLUS,
+    formula="R <- P(R + e r); strategy from P(R + e r) once more, P the nearest point with entries "
+    "from 0 and a sum from 1; average weighted by t^2",
+    source="G. Farina, J. Grand-Clement, C. Kroer, C.-W. Lee, H. Luo, 'Regret matching+: "
+    "(in)stability and fast convergence in games', NeurIPS 2023",
+    parameters={"eta": 1.0},
+    average_power=2.0,
+)
+"""Smooth predictive CFR+: SPRM+ at every infoset; ``e`` is ``eta``, per unit of payoff.  The
+smoothing needs regrets of the size of 1, so that small counterfactual values want a large ``eta``;
+beyond all bounds it is PCFR+."""
+
+HS_DCFR = Algorithm(
+    "hs-dcfr",
+    SCHEDULED,
+    formula="DCFR with a = 1 + 3 t/n, b = -1 - 2 t/n, and the average discounted by (1 - 1/t)^g, "
+    "g = 30 - 5 t/n; n is the horizon",
+    source=ZHANG,
+    parameters={"alpha": 1.0, "alpha_rise": 3.0, "beta": -1.0, "beta_fall": 2.0},
+    average_power=30.0,
+    average_fall=5.0,
+)
+"""DCFR with hyperparameter schedules, HS-DCFR(30); ``average_power=15`` is HS-DCFR(15).  ``n`` is
+``horizon``, or the ``iters`` of a solve."""
+
+HS_PCFR_PLUS = Algorithm(
+    "hs-pcfr+",
+    PREDICTIVE_PLUS,
+    formula="PCFR+ with the average discounted by (1 - 1/t)^g, g = 30 - 5 t/n; n is the horizon",
+    source=ZHANG,
+    average_power=30.0,
+    average_fall=5.0,
+)
+"""Predictive CFR+ with a hyperparameter schedule, HS-PCFR+(30)."""
+
+MMD = Algorithm(
+    "mmd",
+    MAGNETIC,
+    formula="strategy proportional to (strategy exp(e q))^(1 / (1 + e a)); v(I) for the decisions "
+    "before I is (a + 1/e) ln of the sum of these numbers; uniform average",
+    source="S. Sokota, R. D'Orazio, J. Z. Kolter, N. Loizou, M. Lanctot, I. Mitliagkas, N. Brown, "
+    "C. Kroer, 'A unified approach to reinforcement learning, quantal response equilibria, and "
+    "two-player zero-sum games', ICLR 2023",
+    parameters={"alpha": 0.05, "eta": 0.5},
+    alternating=False,
+)
+"""Magnetic mirror descent on the sequence form with dilated entropy, the uniform strategy its
+magnet.  The *last* iterate (``Solution.last_policy``) converges to the quantal response equilibrium
+(logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is ``alpha``, ``e`` is ``eta``,
+at most ``a`` over the square of the largest payoff times chance probability; per unit of payoff.
+With ``alpha=0`` it is mirror descent, whose average converges."""
 
 HEDGE = Algorithm(
     "hedge",
@@ -229,6 +355,15 @@ publish(
     PCFR_PLUS,
     PCFR_PLUS_GRADIENT,
     PDCFR_PLUS,
+    ICFR,
+    ICFR_PLUS,
+    IDCFR_PLUS,
+    SAPCFR_PLUS,
+    APCFR_PLUS,
+    SPCFR_PLUS,
+    HS_DCFR,
+    HS_PCFR_PLUS,
+    MMD,
     HEDGE,
     CFR_AVG,
     WHOLE_TRAVERSAL,

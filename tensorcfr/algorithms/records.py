@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import lgamma
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
@@ -21,17 +22,30 @@ Parameter = float | Callable[[np.ndarray], np.ndarray]
 """A number, or a function of the iterations."""
 AGAINST = ("current", "average")
 """Which strategies of the others a player may face."""
+PASSES_UP = ("played", "new")
+"""Which strategy's values may go up."""
 FINITE = Number(finite=True)
 OPTIONS: Mapping[str, Check] = {
     "average_power": Number(0, finite=True),
+    "average_fall": FINITE,
+    "horizon": Whole(0, EXACT),
     "delay": Whole(0, EXACT),
     "restart_base": Whole(0, EXACT),
     "floor": Number(0, 1, "a probability"),
     "against": OneOf(AGAINST),
+    "passes_up": OneOf(PASSES_UP),
     "alternating": Flag(),
 }
 """What the options of an algorithm must be."""
-UNSAID: Mapping[str, Any] = {"delay": 0, "restart_base": 0, "floor": 0.0, "against": "current"}
+UNSAID: Mapping[str, Any] = {
+    "average_fall": 0.0,
+    "horizon": 0,
+    "delay": 0,
+    "restart_base": 0,
+    "floor": 0.0,
+    "against": "current",
+    "passes_up": "played",
+}
 """Options that a description leaves out where they have these values."""
 
 
@@ -52,8 +66,12 @@ class Algorithm(Record):
     @property
     def merges_infosets(self) -> bool:  # noqa: D102
         # A merged infoset has the sum of the regrets of its members: regret matching does not
-        # depend on the scale, weights of exponents do.
-        return not self.rule.exponential
+        # depend on the scale; weights of exponents do, and projections of regrets.
+        return not self.rule.minds_scale
+
+    @property
+    def needs_horizon(self) -> bool:  # noqa: D102
+        return self.rule.needs_horizon or self.average_fall != 0.0
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
@@ -70,6 +88,13 @@ class Algorithm(Record):
     average_power: float = 0.0
     """``gamma``: iteration ``t`` enters the average with weight ``max(t - delay, 0) ** gamma``
     (0 up to ``delay``) times own reach."""
+    average_fall: float = 0.0
+    """By how much ``gamma`` falls until the horizon: at iteration ``t`` it is ``average_power -
+    average_fall * t / horizon``, and what is in the average before is multiplied by ``((t - 1) / t)
+    ** gamma`` (Zhang, McAleer and Sandholm 2026)."""
+    horizon: int = 0
+    """``n``: iterations that a schedule is made for, where it needs to know; later iterations are
+    run as the last of these.  0 is for the ``iters`` of :func:`tensorcfr.solve`."""
     delay: int = 0
     """Iterations left out of the average."""
     restart_base: int = 0
@@ -86,11 +111,17 @@ class Algorithm(Record):
     they play now (``"current"``), or their average so far, the strategies that they play now
     included with the weight that they will have in it (``"average"``).  As long as nothing has a
     weight there is no average, and the current strategies stand for it."""
+    passes_up: str = "played"
+    """Whose value an infoset has for the decisions before it: that of the strategy that the
+    iteration played (``"played"``), or of the strategy that it has just made (``"new"``; Li et al.
+    2019)."""
 
     def __post_init__(self) -> None:
         given = MappingProxyType(
             {
-                key: p if callable(p) else float(FINITE(f"{self.name}: {key}", p))
+                key: p
+                if callable(p)
+                else float(self.rule.checks.get(key, FINITE)(f"{self.name}: {key}", p))
                 for key, p in self.parameters.items()
             }
         )
@@ -106,6 +137,20 @@ class Algorithm(Record):
                 object.__setattr__(self, option, check(f"{self.name}: {option}", value))
         if self.restart_base == 1:
             raise ValueError(f"{self.name}: restart_base must be 0 or at least 2, not 1")
+        object.__setattr__(self, "rule", self.rule.passing_up(self.passes_up))
+
+    def for_iterations(self, iterations: int | None) -> Algorithm:  # noqa: D102
+        if not self.needs_horizon or self.horizon > 0:
+            return self
+        if iterations is None:
+            raise ValueError(self._no_horizon())
+        return self(horizon=iterations)
+
+    def _no_horizon(self) -> str:
+        return (
+            f"{self.name} needs a horizon, the number of iterations that its schedule is for: give "
+            f"iters, or {self.name}(horizon=...)"
+        )
 
     def __call__(self, **changes: Any) -> Algorithm:
         """The same record with some fields or parameters of the rule changed.
@@ -135,11 +180,16 @@ class Algorithm(Record):
             :func:`tensorcfr.kernels.iteration.iterate` takes.
 
         Raises:
-            ValueError: One of them is not finite.
+            ValueError: One of them is not finite, or there is no horizon and the schedule needs
+                one.
         """
+        if self.needs_horizon and self.horizon == 0:
+            raise ValueError(self._no_horizon())
         t = np.arange(first, first + count, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
+            if self.rule.needs_horizon:
+                given["horizon"] = self.horizon
             columns = self.rule.at(t, **given) if self.rule.at else ()
         # Filled column by column: this is most of what a single iteration of a small game costs.
         table = np.empty((count, 1 + len(columns)))
@@ -153,10 +203,28 @@ class Algorithm(Record):
 
     def weights(self, t: np.ndarray) -> np.ndarray:
         """With which iterations ``t`` (float64, from 1) enter the average; float64, alike."""
+        counted = np.maximum(t - self.delay, 0.0)
+        if self.average_fall != 0.0:
+            return np.where(counted > 0.0, self._falling_weights(np.maximum(counted, 1.0)), 0.0)
         with np.errstate(over="ignore"):
-            weights = np.maximum(t - self.delay, 0.0) ** self.average_power
+            weights = counted**self.average_power
         weights[t <= self.delay] = 0.0
         return weights
+
+    def _falling_weights(self, t: np.ndarray) -> np.ndarray:
+        """The product of ``(s / (s - 1)) ** gamma(s)`` over ``s`` from 2 to ``t``, over that of
+        the horizon: from then on 1 and more."""
+        last = float(self.horizon)
+
+        def logarithm(t: np.ndarray) -> np.ndarray:
+            # The sum of s (ln s - ln (s - 1)) is t ln t - ln (t - 1)!.
+            falling = t * np.log(t) - np.array([lgamma(s) for s in t])
+            return self.average_power * np.log(t) - self.average_fall / last * falling
+
+        until = logarithm(np.minimum(t, last)) - logarithm(np.array([last]))
+        late = np.maximum(t, last) / last
+        with np.errstate(over="ignore", under="ignore"):
+            return np.exp(until) * late ** (self.average_power - self.average_fall)
 
     def floors(self, first: int, count: int) -> np.ndarray:
         """Floors of the strategies that iterations ``first`` to ``first + count - 1`` end with,
@@ -226,12 +294,16 @@ class Algorithm(Record):
             "restart_base": int(self.restart_base),
             "alternating": self.alternating,
             "against": self.against,
+            "passes_up": self.passes_up,
+            "average_fall": float(self.average_fall),
+            "horizon": int(self.horizon),
         }
 
     def restore(self, values: Mapping[str, Any]) -> Algorithm:  # noqa: D102
         # The digest of one and the same rule differs between versions of Python; the rules of this
         # library are known by name.
-        same = self.rule.digest == values["digest"] or self.name in PUBLISHED
+        rule = self.rule.passing_up(values.get("passes_up", "played"))
+        same = rule.digest == values["digest"] or self.name in PUBLISHED
         if self.rule.name != values["rule"] or not same:
             raise ValueError(
                 f"{self.name} was written with the rule {values['rule']!r}, "
@@ -242,7 +314,8 @@ class Algorithm(Record):
                 raise ValueError(f"parameter {key!r} of {self.name} was a function when written")
         options = ("average_power", "delay", "restart_base", "alternating")
         changes = {key: values[key] for key in options}
-        changes["against"] = values.get("against", "current")
+        for key in ("against", "passes_up", "average_fall", "horizon"):
+            changes[key] = values.get(key, UNSAID[key])
         if "floor" in values or not callable(self.floor):
             changes["floor"] = values.get("floor", 0.0)
         return self(**values["parameters"], **changes)
@@ -253,11 +326,14 @@ class Algorithm(Record):
         return {
             **self.parameters,
             "average_power": self.average_power,
+            "average_fall": self.average_fall,
+            "horizon": self.horizon,
             "delay": self.delay,
             "restart_base": self.restart_base,
             "alternating": self.alternating,
             "floor": self.floor,
             "against": self.against,
+            "passes_up": self.passes_up,
         }
 
     def __str__(self) -> str:

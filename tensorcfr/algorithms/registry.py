@@ -47,6 +47,20 @@ class Record:
         return self
 
     @property
+    def needs_horizon(self) -> bool:
+        """Whether its schedule depends on the number of iterations that it is made for."""
+        return False
+
+    def for_iterations(self, iterations: int | None) -> Record:
+        """The record for a solve of so many iterations (None: nobody knows): with that as its
+        horizon, if it needs one and has none.
+
+        Raises:
+            ValueError: It needs a horizon, and there is none.
+        """
+        return self
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options, by the names that a call takes."""
         return {}

@@ -199,6 +199,12 @@ PROBES = ((0.0, -2.0), (0.0, 0.5), (1.5, -0.5), (3.0, 1.0), (0.5, -3.0))
 def _why_not(variant: Algorithm) -> str:
     """Why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
+    if variant.needs_horizon:
+        return "its schedule needs a horizon, and a sampled iteration is no whole one"
+    if variant.passes_up != "played":
+        return "its new strategies' values take those of the whole tree"
+    if rule.whole:
+        return "its rule looks at all actions of an infoset together"
     if callable(variant.floor) or variant.floor > 0:
         return "its strategy has a floor; what is sampled plays by regret matching"
     if variant.against != "current":

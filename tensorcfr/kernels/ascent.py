@@ -7,7 +7,15 @@ import numpy as np
 from .._util.jit import if_given, inlined
 from ..model.arrays import LockedLanes, SequenceForm
 from .descent import locked_strategy, match, matching
-from .local_rule import LocalRule, apply, has_forecast, is_exponential
+from .local_rule import (
+    LocalRule,
+    apply,
+    apply_whole,
+    has_forecast,
+    is_exponential,
+    is_whole,
+    passes_new,
+)
 from .locks import first_lock, free_share, of_lock, share_out
 from .tiles import TILE
 
@@ -62,6 +70,9 @@ def ascend(
     rounding = ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING
     # Taken apart once: a view costs an atomic count, and there are as many tiles as lanes / TILE.
     v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
+    own = tile
+    if is_whole(rule):
+        own = np.empty((OWN_ROWS + memory.shape[0], _most_actions(form, player)))
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
@@ -104,6 +115,7 @@ def ascend(
                     total,
                     expected,
                     constant,
+                    own,
                 )
             if locks is not None and end < last_lane:
                 at = form.bucket_sequence[b] + end
@@ -123,9 +135,24 @@ def ascend(
                     value,
                     forecast,
                     of_lock(locks, lock, actions),
+                    own,
                 )
                 lock += 1
             run = end + 1
+
+
+OWN_ROWS = 4
+"""Rows of scratch of a whole rule before those of its memory: regrets, instantaneous regrets,
+values and strategy."""
+
+
+@inlined
+def _most_actions(form: SequenceForm, player: int) -> int:
+    """Most actions of an infoset of a player."""
+    most = 1
+    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
+        most = max(most, form.bucket_actions[b])
+    return most
 
 
 @inlined
@@ -161,17 +188,20 @@ def _ascend_tile(
     total: np.ndarray,
     expected: np.ndarray,
     constant: np.ndarray,
+    own: np.ndarray,
 ) -> None:
     """What :func:`ascend` does at ``length`` lanes of a bucket that are not locked.
 
     Action ``a`` of the first of them is sequence ``at + a * lanes``; ``parent`` has the last
-    sequence before each of their infosets.  The last five are scratch, float64 (TILE,) each.
+    sequence before each of their infosets.  The last six are scratch, float64 (TILE,) each; for
+    whole rules ``own`` is (rows, most actions).
     """
     if strategy is None and actions == 2:
         _value_two(
             rule,
             parameters,
             played_floor,
+            floor,
             rounding,
             memory,
             at,
@@ -190,6 +220,7 @@ def _ascend_tile(
             rule,
             parameters,
             played_floor,
+            floor,
             rounding,
             memory,
             at,
@@ -227,6 +258,27 @@ def _ascend_tile(
         if has_forecast(rule):
             _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
         total[:length] = 0.0
+        if is_whole(rule):
+            _step_whole(
+                actions,
+                lanes,
+                at,
+                length,
+                rule,
+                parameters,
+                floor,
+                rounding,
+                regret,
+                strategy,
+                memory,
+                value,
+                v,
+                scale,
+                own,
+            )
+            for lane in range(length):
+                value[parent[lane]] += v[lane]
+            return
     # The local rule: new regrets; preferences in place of strategies that are kept.
     for a in range(actions):
         first = at + a * lanes
@@ -262,20 +314,79 @@ def _ascend_tile(
             idle = total[lane] <= 0.0
             constant[lane] = uniform if idle else floor * uniform
             total[lane] = 0.0 if idle else (1.0 - floor) / total[lane]
+        if passes_new(rule):
+            v[:length] = 0.0
         for a in range(actions):
             kept = strategy[at + a * lanes :]
             for lane in range(length):
                 kept[lane] = kept[lane] * total[lane] + constant[lane]
+            if passes_new(rule):
+                q = value[at + a * lanes :]
+                for lane in range(length):
+                    v[lane] += kept[lane] * q[lane]
         if has_forecast(rule):
             _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
             for lane in range(length):
                 forecast[parent[lane]] += expected[lane]
     if strategy is None:
+        if passes_new(rule):
+            match(regret[at:], actions, lanes, length, floor, total, constant)
+            v[:length] = 0.0
+            for a in range(actions):
+                w, q = regret[at + a * lanes :], value[at + a * lanes :]
+                for lane in range(length):
+                    v[lane] += (max(w[lane], 0.0) * total[lane] + constant[lane]) * q[lane]
         _add_up(v, parent, length, value)
     else:
         # One by one: the views in _add_up take most of the time of a small game.
         for lane in range(length):
             value[parent[lane]] += v[lane]
+
+
+@inlined
+def _step_whole(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray,
+    memory: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+    own: np.ndarray,
+) -> None:
+    """The steps of a whole rule at ``length`` lanes; ``v`` has the values of their infosets under
+    the strategies played, and becomes the values that are passed up."""
+    own_regret, own_instant, own_value = own[0, :actions], own[1, :actions], own[2, :actions]
+    own_strategy, own_memory = own[3, :actions], own[OWN_ROWS:, :actions]
+    for lane in range(length):
+        mean = v[lane]
+        for a in range(actions):
+            s = at + a * lanes + lane
+            instant = value[s] - mean
+            own_instant[a] = 0.0 if abs(instant) <= rounding * scale[lane] else instant
+            own_regret[a], own_value[a], own_strategy[a] = regret[s], value[s], strategy[s]
+            for k in range(memory.shape[0]):
+                own_memory[k, a] = memory[k, s]
+        v[lane] = apply_whole(
+            rule, own_regret, own_instant, own_value, mean, own_strategy, own_memory, parameters
+        )
+        if passes_new(rule):
+            v[lane] = 0.0
+        for a in range(actions):
+            s = at + a * lanes + lane
+            regret[s] = own_regret[a]
+            strategy[s] = (1.0 - floor) * own_strategy[a] + floor / actions
+            if passes_new(rule):
+                v[lane] += strategy[s] * value[s]
+            for k in range(memory.shape[0]):
+                memory[k, s] = own_memory[k, a]
 
 
 @if_given
@@ -319,6 +430,7 @@ def _value_two(
     rule: LocalRule,
     parameters: tuple[float, ...],
     floor: float,
+    next_floor: float,
     rounding: float,
     memory: np.ndarray,
     first0: int,
@@ -343,6 +455,10 @@ def _value_two(
         new0, _ = apply(rule, before0, instant0, memory, first0 + lane, parameters)
         new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
         regret0[lane], regret1[lane] = new0, new1
+        if passes_new(rule):
+            own0, own1 = max(new0, 0.0), max(new1, 0.0)
+            factor, constant = matching(own0 + own1, next_floor, 1.0 / 2.0)
+            mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
         v[lane] = mean
 
 
@@ -351,6 +467,7 @@ def _value_three(
     rule: LocalRule,
     parameters: tuple[float, ...],
     floor: float,
+    next_floor: float,
     rounding: float,
     memory: np.ndarray,
     first0: int,
@@ -382,6 +499,11 @@ def _value_three(
         new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
         new2, _ = apply(rule, before2, instant2, memory, first2 + lane, parameters)
         regret0[lane], regret1[lane], regret2[lane] = new0, new1, new2
+        if passes_new(rule):
+            own0, own1, own2 = max(new0, 0.0), max(new1, 0.0), max(new2, 0.0)
+            factor, constant = matching(own0 + own1 + own2, next_floor, 1.0 / 3.0)
+            mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
+            mean += (own2 * factor + constant) * value2
         v[lane] = mean
 
 
@@ -401,6 +523,7 @@ def _ascend_locked(
     value: np.ndarray,
     forecast: np.ndarray,
     probability: np.ndarray,
+    own: np.ndarray,
 ) -> None:
     """What :func:`ascend` does at an infoset that is locked.
 
@@ -408,7 +531,8 @@ def _ascend_locked(
     together, and the rule's strategy for them is scaled to what the lock leaves.
 
     Action ``a`` is sequence ``at + a * lanes``; ``parent`` begins with the last sequence before the
-    infoset; ``probability`` is that of the lock, action by action.
+    infoset; ``probability`` is that of the lock, action by action; ``own`` is scratch of whole
+    rules.
     """
     actions, share = len(probability), free_share(probability)
     # The strategy that is played, then the preferences of the next one.
@@ -422,6 +546,33 @@ def _ascend_locked(
             scale = max(scale, abs(value[s]))
             if has_forecast(rule):
                 expected += sigma[a] * forecast[s] / share
+    # One condition inside the other: numba leaves out what is behind a strategy that is None.
+    if strategy is not None:  # noqa: SIM102
+        if is_whole(rule):
+            if share > 0.0:
+                v += share * _step_free(
+                    lanes,
+                    at,
+                    rule,
+                    parameters,
+                    rounding * scale,
+                    mean,
+                    share,
+                    regret,
+                    sigma,
+                    memory,
+                    value,
+                    probability,
+                    own,
+                )
+            value[parent[0]] += v
+            share_out(sigma, 1, probability, floor)
+            for a in range(actions):
+                s = at + a * lanes
+                if passes_new(rule):
+                    value[parent[0]] += (sigma[a] - strategy[s]) * value[s]
+                strategy[s] = sigma[a]
+            return
     for a in range(actions):
         s = at + a * lanes
         if probability[a] < 0.0:
@@ -438,17 +589,96 @@ def _ascend_locked(
                 preference = max(preference, 0.0)
             largest = max(largest, preference)
             sigma[a] = preference
-    value[parent[0]] += v
+    if strategy is None:
+        if passes_new(rule):
+            v = 0.0
+            sigma = locked_strategy(regret[at:], lanes, probability, floor)
+            for a in range(actions):
+                v += sigma[a] * value[at + a * lanes]
+        value[parent[0]] += v
     if strategy is not None:
         if is_exponential(rule):
             for a in range(actions):
                 if probability[a] < 0.0:
                     sigma[a] = np.exp(sigma[a] - largest)
         share_out(sigma, 1, probability, floor)
+        if passes_new(rule):
+            v = 0.0
+            for a in range(actions):
+                v += sigma[a] * value[at + a * lanes]
+        value[parent[0]] += v
         for a in range(actions):
             strategy[at + a * lanes] = sigma[a]
             if has_forecast(rule):
                 forecast[parent[0]] += sigma[a] * forecast[at + a * lanes]
+
+
+@inlined
+def _step_free(
+    lanes: int,
+    at: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    least: float,
+    mean: float,
+    share: float,
+    regret: np.ndarray,
+    sigma: np.ndarray,
+    memory: np.ndarray,
+    value: np.ndarray,
+    probability: np.ndarray,
+    own: np.ndarray,
+) -> float:
+    """The step of a whole rule for the free actions of a locked infoset.
+
+    Args:
+        lanes: Distance between consecutive actions.
+        at: Sequence of the first action.
+        rule: The rule.
+        parameters: Its parameters at this iteration.
+        least: Instantaneous regrets up to here are rounding.
+        mean: Value of the free actions together.
+        share: Their probability together.
+        regret: float (sequences,): modified in place.
+        sigma: float64 (actions,): probabilities of the actions; those of free actions become the
+            next ones, which sum to 1.
+        memory: float (kept, sequences): modified in place.
+        value: float (sequences,): counterfactual values.
+        probability: float64 (actions,): those of the lock.
+        own: Scratch.
+
+    Returns:
+        By how much the value that is passed up differs from ``mean``.
+    """
+    free = 0
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            s = at + a * lanes
+            instant = value[s] - mean
+            own[0, free], own[2, free], own[3, free] = regret[s], value[s], sigma[a] / share
+            own[1, free] = 0.0 if abs(instant) <= least else instant
+            for k in range(memory.shape[0]):
+                own[OWN_ROWS + k, free] = memory[k, s]
+            free += 1
+    passed = apply_whole(
+        rule,
+        own[0, :free],
+        own[1, :free],
+        own[2, :free],
+        mean,
+        own[3, :free],
+        own[OWN_ROWS:, :free],
+        parameters,
+    )
+    free = 0
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            s = at + a * lanes
+            regret[s], sigma[a] = own[0, free], own[3, free]
+            for k in range(memory.shape[0]):
+                memory[k, s] = own[OWN_ROWS + k, free]
+            free += 1
+    return 0.0 if passes_new(rule) else passed - mean
 
 
 @inlined

@@ -13,6 +13,11 @@ or as the exponent of a weight.  A rule that keeps more per sequence than a regr
 
     step(regret, instant, memory_1, ..., parameters) -> (regret, preference, memory_1, ...)
 
+A rule that looks at all actions of an infoset together is ``whole``.  Its step works on arrays,
+one number per action, which it modifies in place, and makes the next strategy itself:
+
+    step(regret, instant, value, mean, strategy, memory, parameters) -> value that is passed up
+
 To the kernels a rule is a *type*: they are compiled once for each rule, with its arithmetic
 inlined into their inner loops, and later processes find the compiled code again by what the
 rule computes.  The rules of this library come in by the same door as yours.
@@ -22,8 +27,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
+from inspect import signature
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -33,10 +40,15 @@ from numba.core import types
 from numba.core.errors import NumbaError
 from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
 
+from .._util.arguments import Check
 from .._util.jit import inlined
 
 _steps: dict[str, Any] = {}
 """Compiled step functions by digest; what :class:`RuleType` stands for."""
+
+
+NEW = "/new"
+"""End of the digest of rules that pass the value of the new strategy up."""
 
 
 class LocalRule:
@@ -47,7 +59,8 @@ class LocalRule:
         step: The rule, on float64 scalars, in the subset of Python that numba compiles;
             ``parameters`` is a tuple of float64.
         at: ``at(t, **parameters)``: the step's parameters at iterations ``t`` (a float64 array),
-            a tuple of float64 arrays; without it the step has none.
+            a tuple of float64 arrays; without it the step has none.  If it takes ``horizon``, too,
+            the algorithm's number of iterations, its schedule is made for so many.
         parameter_names: The keyword arguments of ``at``.
         memory: Names of what the rule keeps per sequence beside the regret; it begins as 0, and
             is saved and resumed with the rest.
@@ -59,7 +72,17 @@ class LocalRule:
         matches_regret: Whether ``step`` always returns the new regret as the preference, too.  Then
             the next strategy can be made from the regret by regret matching, and solvers of large
             games need not keep it.
+        whole: Whether ``step`` works on an infoset at a time: on ``regret``, ``instant``, ``value``
+            (counterfactual values) and ``strategy``, float64 (actions,), on ``mean``, the value of
+            the strategy played, and on ``memory``, float64 (kept, actions).  It modifies regret,
+            strategy and memory in place, and returns the value of the infoset for the sequence
+            before it.  Its strategy sums to 1.  For rules without a forecast.
+        checks: What parameters must be that may not be just any number, by name.
     """
+
+    passes_new = False
+    """Whether the value of an infoset is that of the strategy that the step makes, instead of the
+    strategy played; see :meth:`passing_up`."""
 
     def __init__(
         self,
@@ -72,12 +95,16 @@ class LocalRule:
         exponential: bool = False,
         forecast: bool = False,
         matches_regret: bool = False,
+        whole: bool = False,
+        checks: Mapping[str, Check] | None = None,
     ) -> None:
-        if matches_regret and (exponential or forecast):
+        if matches_regret and (exponential or forecast or whole):
             raise ValueError(
-                f"{name}: the strategies of a rule with exponents or a forecast are no matter of "
-                "regret matching alone; matches_regret must be False"
+                f"{name}: the strategies of a rule with exponents or a forecast, or of a whole "
+                "rule, are no matter of regret matching alone; matches_regret must be False"
             )
+        if whole and forecast:
+            raise ValueError(f"{name}: a whole rule makes its strategy itself; it has no forecast")
         self.name = name
         self.matches_regret = matches_regret
         self.step = inlined(step)
@@ -86,14 +113,49 @@ class LocalRule:
         self.memory = memory
         self.exponential = exponential
         self.forecast = forecast
-        probe = dict.fromkeys(parameter_names, 1.0)
+        self.whole = whole
+        self.checks = dict(checks or {})
+        self.needs_horizon = at is not None and "horizon" in signature(at).parameters
+        probe = dict.fromkeys(parameter_names, 1.0) | ({"horizon": 1} if self.needs_horizon else {})
         self.n_parameters = len(at(np.ones(1), **probe)) if at else 0
-        self.digest = f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}/{forecast}"
-        self._meaning = (self.digest, name, parameter_names, memory, _digest(at) if at else "")
-        _steps[self.digest] = self.step
+        self._enter(
+            f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}/{forecast}"
+            + ("/whole" if whole else "")
+        )
+
+    def _enter(self, digest: str) -> None:
+        """Make the compiled step known under a digest, and the rule equal to others of it."""
+        self.digest = digest
+        formula = _digest(self.at) if self.at else ""
+        self._meaning = (digest, self.name, self.parameter_names, self.memory, formula)
+        _steps[digest] = self.step
+
+    def passing_up(self, which: str) -> LocalRule:
+        """The rule with another value of an infoset for the sequence before it: that of the
+        strategy ``"played"``, or of the ``"new"`` one, which the step makes.
+
+        Li, Hu, Qi, Song, "Efficient CFR for Imperfect Information Games with Instant Updates",
+        2019.
+        """
+        new = which == "new"
+        if new == self.passes_new:
+            return self
+        rule = copy(self)
+        rule.passes_new = new
+        base = self.digest.removesuffix(NEW)
+        rule._enter(base + NEW if new else base)
+        return rule
+
+    @property
+    def minds_scale(self) -> bool:
+        """Whether the strategy depends on the size of the regrets: if so, infosets that the payoffs
+        cannot tell apart are not solved as one, whose regrets are the sum of theirs."""
+        return self.exponential or self.whole
 
     def problem(self) -> str | None:
         """What keeps numba from compiling the step, with file and line; None if nothing does."""
+        if self.whole:
+            return self._problem_of_whole()
         n_kept = 2 + len(self.memory)
         parameters = types.UniTuple(types.float64, self.n_parameters)
         alone = numba.njit(self.step)
@@ -108,6 +170,27 @@ class LocalRule:
             code = self.step.__code__
             return (
                 f"the rule {self.name!r} must return (regret, preference{kept}), numbers, and "
+                f"returns {found}, at {code.co_filename}:{code.co_firstlineno}"
+            )
+        return None
+
+    def _problem_of_whole(self) -> str | None:
+        """The same for a step that works on an infoset at a time."""
+        vector = types.Array(types.float64, 1, "C")
+        kept, parameters = (
+            types.Array(types.float64, 2, "C"),
+            types.UniTuple(types.float64, self.n_parameters),
+        )
+        alone = numba.njit(self.step)
+        try:
+            alone.compile((vector, vector, vector, types.float64, vector, kept, parameters))
+        except NumbaError as error:
+            return f"the rule {self.name!r} cannot be compiled: {_reason(error, self.step)}"
+        found = alone.nopython_signatures[0].return_type
+        if not isinstance(found, types.Number):
+            code = self.step.__code__
+            return (
+                f"the rule {self.name!r} must return a number, the value that is passed up, and "
                 f"returns {found}, at {code.co_filename}:{code.co_firstlineno}"
             )
         return None
@@ -197,22 +280,20 @@ def _digest(function: Callable[..., Any]) -> str:
 class RuleType(types.Type):
     """The type that numba gives a :class:`LocalRule`: one type per meaning."""
 
-    def __init__(
-        self, digest: str, n_parameters: int, n_memory: int, exponential: bool, forecast: bool
-    ) -> None:
-        self.digest = digest
-        self.n_parameters = n_parameters
-        self.n_memory = n_memory
-        self.exponential = exponential
-        self.forecast = forecast
-        super().__init__(name=f"LocalRule({digest})")
+    def __init__(self, rule: LocalRule) -> None:
+        self.digest = rule.digest
+        self.n_parameters = rule.n_parameters
+        self.n_memory = len(rule.memory)
+        self.exponential = rule.exponential
+        self.forecast = rule.forecast
+        self.whole = rule.whole
+        self.passes_new = rule.passes_new
+        super().__init__(name=f"LocalRule({self.digest})")
 
 
 @typeof_impl.register(LocalRule)
 def _typeof_rule(rule: LocalRule, context: object) -> RuleType:
-    return RuleType(
-        rule.digest, rule.n_parameters, len(rule.memory), rule.exponential, rule.forecast
-    )
+    return RuleType(rule)
 
 
 register_model(RuleType)(models.OpaqueModel)
@@ -251,6 +332,8 @@ def apply(
 
 @overload(apply)
 def _apply(rule, regret, instant, memory, sequence, parameters):  # type: ignore[no-untyped-def]
+    if rule.whole:  # Never called, but compiled.
+        return lambda rule, regret, instant, memory, sequence, parameters: (regret, instant)
     kept = range(rule.n_memory)
     given = "".join(f"memory[{k}, sequence], " for k in kept)
     found = "".join(f", kept_{k}" for k in kept)
@@ -263,6 +346,52 @@ def _apply(rule, regret, instant, memory, sequence, parameters):  # type: ignore
     scope = {"step": _steps[rule.digest]}
     exec("\n".join(lines), scope)
     return scope["call"]
+
+
+def apply_whole(
+    rule: LocalRule,
+    regret: np.ndarray,
+    instant: np.ndarray,
+    value: np.ndarray,
+    mean: float,
+    strategy: np.ndarray,
+    memory: np.ndarray,
+    parameters: tuple[float, ...],
+) -> float:
+    """The step of a whole rule for one infoset, from inside a kernel; see :class:`LocalRule`."""
+    return rule.step(regret, instant, value, mean, strategy, memory, parameters)
+
+
+@overload(apply_whole)
+def _apply_whole(rule, regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+    if not rule.whole:  # Never called, but compiled.
+        return lambda rule, regret, instant, value, mean, strategy, memory, parameters: mean
+    step = _steps[rule.digest]
+
+    def call(rule, regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+        return step(regret, instant, value, mean, strategy, memory, parameters)
+
+    return call
+
+
+def is_whole(rule: LocalRule) -> bool:
+    """Whether the rule works on an infoset at a time, from inside a kernel."""
+    return rule.whole
+
+
+@overload(is_whole)
+def _is_whole(rule):  # type: ignore[no-untyped-def]
+    return _constant(rule.whole)
+
+
+def passes_new(rule: LocalRule) -> bool:
+    """Whether the value of the new strategy goes up, from inside a kernel."""
+    return rule.passes_new
+
+
+@overload(passes_new)
+def _passes_new(rule):  # type: ignore[no-untyped-def]
+    return _constant(rule.passes_new)
 
 
 def is_exponential(rule: LocalRule) -> bool:

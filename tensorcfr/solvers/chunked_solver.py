@@ -136,7 +136,7 @@ class ChunkedSolver(IterativeSolver):
         if not isinstance(game, CutGame):
             raise TypeError(f"{game!r} is not cut: compile_game(..., cut=True) cuts a game")
         record: Algorithm = self._checked(game, algorithm)
-        if record.rule.exponential and game.merges_hands:
+        if record.rule.minds_scale and game.merges_hands:
             raise ValueError(
                 f"{record.name} minds the size of regrets: compile {game.name} with symmetry=False"
             )

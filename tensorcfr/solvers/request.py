@@ -76,7 +76,8 @@ class SolveRequest:
             return self.start.algorithm
         if self.is_automatic:
             return choose(self.game, target=self.target, exact=self._may_be_exact)
-        return find_algorithm(DEFAULT_ALGORITHM if self.algorithm is None else self.algorithm)
+        found = find_algorithm(DEFAULT_ALGORITHM if self.algorithm is None else self.algorithm)
+        return found.for_iterations(self.iters)
 
     @property
     def _may_be_exact(self) -> bool:

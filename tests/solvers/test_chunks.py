@@ -156,7 +156,7 @@ KEPT: dict[str, Algorithm] = {
 def test_rules_of_every_kind(name: str, interpreted: None) -> None:
     """Rules that keep their strategy, look ahead, remember, or face averages, step by step."""
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
-    symmetry = not KEPT[name].rule.exponential
+    symmetry = not KEPT[name].rule.minds_scale
     chunked = ChunkedSolver(compile_game(rules, cut=2, symmetry=symmetry), KEPT[name])
     flat = Solver(compile_game(rules, symmetry=symmetry), KEPT[name])
     for count in (1, 1, 3, 5):
@@ -486,7 +486,7 @@ def test_warm_starts(name: str, source: str, interpreted: None) -> None:
     """From strategies, from a solution of the flat game, and from one of the game in chunks."""
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
     algorithm = KEPT.get(name) or CFR
-    symmetry = not algorithm.rule.exponential
+    symmetry = not algorithm.rule.minds_scale
     cut, whole = (compile_game(rules, cut=c, symmetry=symmetry) for c in (2, None))
     before = solve(cut if source == "chunks" else whole, algorithm, iters=4)
     given = before.policy if source == "policy" else before
