@@ -1,0 +1,364 @@
+"""Instant CFR, asymmetric predictions, smooth regret matching, schedules and mirror descent."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.equality import (
+    GAMES,
+    LAST_EXACT,
+    MARKS,
+    ROUNDINGS,
+    TOLERANCE,
+    Multiplied,
+    Perturbed,
+    PerturbedHands,
+    as_game,
+    built,
+    difference,
+)
+from support.infoset_cfr import (
+    Asymmetric,
+    InfosetCFR,
+    Magnetic,
+    Predictive,
+    SimpleAsymmetric,
+    Smooth,
+    regretful,
+)
+from support.reference import cfr_plus_rule, cfr_rule, dcfr_rule, lcfr_rule, pdcfr_plus_rule
+from support.tiers import tiered
+from tensorcfr import Algorithm, LocalRule, Solution, Solver, compile_game, register, solve
+from tensorcfr.algorithms import (
+    APCFR_PLUS,
+    CFR,
+    EXTERNAL_SAMPLING,
+    HS_DCFR,
+    HS_PCFR_PLUS,
+    ICFR,
+    ICFR_PLUS,
+    IDCFR_PLUS,
+    LCFR,
+    MMD,
+    PCFR_PLUS_GRADIENT,
+    SAPCFR_PLUS,
+    SPCFR_PLUS,
+    from_dict,
+)
+from tensorcfr.games import make_game
+from tensorcfr.kernels import chunks, iteration
+from tensorcfr.solvers.chunked_solver import ChunkedSolver
+
+HORIZON = 40
+"""Less than the iterations of a comparison, so that the schedules end on the way."""
+
+
+def hs_rule(regrets: list[float], instant: list[float], t: int) -> list[float]:
+    """R_t = d(t - 1) R_(t-1) + r_t, alpha and beta as of the last iteration."""
+    s = min(t - 1, HORIZON)
+    return dcfr_rule(1 + 3 * s / HORIZON, -1 - 2 * s / HORIZON)(regrets, instant, t)
+
+
+def hs_fading(t: int) -> float:
+    return float((1 - 1 / t) ** (30 - 5 * min(t, HORIZON) / HORIZON))
+
+
+def squared(t: int) -> float:
+    return float(t * t)
+
+
+Twin = tuple[Algorithm, dict[str, Any]]
+TWINS: dict[str, Twin] = {
+    "icfr": (ICFR, {"learner": regretful(cfr_rule, passes_new=True)}),
+    "icfr, delayed": (
+        ICFR(delay=3),
+        {"learner": regretful(cfr_rule, passes_new=True), "weight": lambda t: float(t > 3)},
+    ),
+    "icfr+": (
+        ICFR_PLUS,
+        {"learner": regretful(cfr_plus_rule, passes_new=True), "weight": float},
+    ),
+    "idcfr+": (
+        IDCFR_PLUS,
+        {"learner": regretful(pdcfr_plus_rule(1.5), passes_new=True), "weight": squared},
+    ),
+    "instant lcfr": (
+        LCFR(passes_up="new"),
+        {"learner": regretful(lcfr_rule, passes_new=True), "weight": float},
+    ),
+    "sapcfr+": (SAPCFR_PLUS, {"learner": SimpleAsymmetric, "weight": squared}),
+    "instant sapcfr+": (
+        SAPCFR_PLUS(passes_up="new"),
+        {"learner": type("New", (SimpleAsymmetric,), {"new": True}), "weight": squared},
+    ),
+    "apcfr+": (APCFR_PLUS, {"learner": Asymmetric, "weight": squared}),
+    "spcfr+": (SPCFR_PLUS, {"learner": Smooth, "weight": squared}),
+    "hs-dcfr": (HS_DCFR(horizon=HORIZON), {"learner": regretful(hs_rule), "fading": hs_fading}),
+    "hs-pcfr+": (HS_PCFR_PLUS(horizon=HORIZON), {"learner": Predictive, "fading": hs_fading}),
+    "mmd": (MMD, {"learner": Magnetic}),
+}
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels run as Python: on small games that takes less time than compiling a rule."""
+    for module, names in ((chunks, ("run_pass", "run_passes")), (iteration, ("iterate",))):
+        for name in names:
+            kernel = getattr(module, name)
+            monkeypatch.setattr(module, name, getattr(kernel, "py_func", kernel))
+
+
+def assert_twins(
+    solver: Any,
+    slow: InfosetCFR,
+    marks: tuple[int, ...],
+    rounding: Callable[[int], float] = lambda mark: 0.0,
+) -> None:
+    """Averages and last iterates agree at every mark, later ones to the rounding of the twin."""
+    for mark in marks:
+        solver.step(mark - solver.iteration)
+        while slow.t < mark:
+            slow.step()
+        for found, expected in (
+            (solver.average_policy(), slow.average_policy()),
+            (solver.current_policy(), slow.current_policy()),
+        ):
+            worst, where = difference(found, expected)
+            excused = mark > LAST_EXACT and worst <= ROUNDINGS * rounding(mark)
+            assert worst <= TOLERANCE or excused, (
+                f"iteration {mark}, infoset {where!r}: off by {worst}"
+            )
+
+
+def rounding_of(name: str, twin: str, alternating: bool) -> Callable[[int], float]:
+    """How far a twin gets from itself where exact arithmetic would change nothing: multiplied
+    payoffs, for rules that do not mind the size of regrets."""
+    record, options = TWINS[twin]
+
+    def rounding(mark: int) -> float:
+        if record.rule.minds_scale and record is not APCFR_PLUS:
+            return 0.0
+        found = []
+        for factor in (1.0, 0.7, 1.1, 1.3, 1.9):
+            rules = Multiplied(as_game(GAMES[name]()), factor)
+            slow = InfosetCFR(rules, **options, alternating=alternating)
+            for _ in range(mark):
+                slow.step()
+            found += [slow.current_policy()]
+        return max(
+            abs(p - q)
+            for other in found
+            for label, probabilities in other.items()
+            for p, q in zip(probabilities, found[0][label], strict=True)
+        )
+
+    return rounding
+
+
+GAME = "kuhn, 5 cards, perturbed"
+PAIRS = list(product(GAMES, TWINS, (True, False)))
+FAST = [(GAME, name, name != "mmd") for name in TWINS]
+
+
+@pytest.mark.parametrize(("name", "twin", "alternating"), tiered(FAST, FAST))
+def test_equals_its_twin(name: str, twin: str, alternating: bool, interpreted: None) -> None:
+    record, options = TWINS[twin]
+    game, tree = built(name)
+    solver = Solver(game, record(alternating=alternating))
+    assert_twins(solver, InfosetCFR(tree, **options, alternating=alternating), MARKS[:4])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("twin", TWINS)
+def test_equals_its_twin_on_every_game(twin: str) -> None:
+    """Compiled, 50 iterations, alternating and simultaneous."""
+    record, options = TWINS[twin]
+    for name, alternating in product(GAMES, (True, False)):
+        game, tree = built(name)
+        solver = Solver(game, record(alternating=alternating))
+        slow = InfosetCFR(tree, **options, alternating=alternating)
+        assert_twins(solver, slow, MARKS, rounding_of(name, twin, alternating))
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("twin", tiered(TWINS, ["icfr+", "idcfr+", "apcfr+", "mmd"]))
+def test_a_game_in_chunks(twin: str, alternating: bool, interpreted: None) -> None:
+    """Strategies made from regrets, and strategies that are kept."""
+    record, options = TWINS[twin]
+    rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
+    game = compile_game(rules, cut=2, symmetry=not record.rule.minds_scale)
+    slow = InfosetCFR(as_game(rules), **options, alternating=alternating)
+    assert_twins(ChunkedSolver(game, record(alternating=alternating)), slow, (1, 2, 6))  # type: ignore[arg-type]
+
+
+class Without(Perturbed):
+    """A game in which player 0 may not take the last action of one infoset."""
+
+    def __init__(self, game: Any, infoset: str) -> None:
+        super().__init__(game)
+        self.infoset = infoset
+
+    def node(self, state: Any) -> Any:
+        node = super().node(state)
+        if getattr(node, "infoset", None) == self.infoset:
+            return node._replace(actions=node.actions[:-1])
+        return node
+
+
+@pytest.mark.parametrize("name", ["icfr+", "apcfr+", "spcfr+"])
+def test_a_lock_at_0_takes_an_action_away(name: str, interpreted: None) -> None:
+    record = TWINS[name][0](alternating=True)
+    inner = as_game(make_game("leduc(ranks=3, suits=1)"))
+    game = compile_game(Perturbed(inner))
+    index = next(i for i, actions in enumerate(game.infoset_actions) if len(actions) == 3)
+    label, last = game.infoset_labels[index], game.infoset_actions[index][-1]
+    locked = Solver(game, record, locks={label: {last: 0.0}})
+    fewer = Solver(compile_game(Without(inner, label)), record)
+    locked.step(4)
+    fewer.step(4)
+    found, expected = locked.average_policy(), fewer.average_policy()
+    for infoset, probabilities in expected.items():
+        for action, probability in probabilities.items():
+            assert found[infoset][action] == pytest.approx(probability, abs=TOLERANCE)
+
+
+def test_the_floor_is_in_the_value_that_goes_up(interpreted: None) -> None:
+    """The new strategy is what the next iteration plays, its floor included."""
+    game, tree = built(GAME)
+    floor = 0.1
+
+    class Floored(regretful(cfr_plus_rule)):  # type: ignore[misc]
+        def learn(self, values: list[float], *others: Any) -> float:
+            super().learn(values, *others)
+            self.strategy = [(1 - floor) * p + floor / len(values) for p in self.strategy]
+            return sum(p * v for p, v in zip(self.strategy, values, strict=True))
+
+    slow = InfosetCFR(tree, Floored, weight=float)
+    assert_twins(Solver(game, ICFR_PLUS(floor=floor)), slow, MARKS[:4])
+
+
+class TestHorizons:
+    def test_iters_are_the_horizon(self, interpreted: None) -> None:
+        game = compile_game("kuhn")
+        solution = solve(game, "hs-dcfr", iters=30)
+        assert solution.algorithm == HS_DCFR(horizon=30)
+        assert solve(game, HS_DCFR(horizon=7), iters=10).algorithm == HS_DCFR(horizon=7)
+
+    def test_weights_are_ratios_of_the_discounts(self) -> None:
+        t = np.arange(1.0, 61.0)
+        weights = HS_PCFR_PLUS(horizon=HORIZON).weights(t)
+        ratios = [1 / hs_fading(k) for k in range(2, 61)]
+        np.testing.assert_allclose(weights[1:] / weights[:-1], ratios, rtol=1e-12)
+        assert weights[HORIZON - 1] == 1.0
+        delayed = HS_PCFR_PLUS(horizon=HORIZON, delay=5).weights(t)
+        np.testing.assert_array_equal(delayed[:5], 0.0)
+        np.testing.assert_allclose(delayed[5:], weights[:-5], rtol=1e-12)
+
+    @pytest.mark.parametrize("record", [HS_DCFR, HS_PCFR_PLUS], ids=str)
+    def test_none(self, record: Algorithm) -> None:
+        game = compile_game("kuhn")
+        with pytest.raises(ValueError, match=r"hs-.*cfr\+? needs a horizon.*: give iters, or hs-"):
+            solve(game, record, target=1e-3)
+        with pytest.raises(ValueError, match="needs a horizon"):
+            Solver(game, record)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("variant", "reason"),
+        [
+            (HS_PCFR_PLUS, "its schedule needs a horizon"),
+            (ICFR, "its new strategies' values take those of the whole tree"),
+            (SPCFR_PLUS, "its rule looks at all actions of an infoset together"),
+            (SAPCFR_PLUS, "its strategy leans on the last instantaneous regret"),
+        ],
+        ids=lambda value: str(value)[:10],
+    )
+    def test_what_cannot_be_sampled(self, variant: Algorithm, reason: str) -> None:
+        with pytest.raises(
+            ValueError, match=f"cannot sample {variant.name.replace('+', '.')}: {reason}"
+        ):
+            EXTERNAL_SAMPLING(variant=variant)
+
+    def test_parameters_out_of_range(self) -> None:
+        with pytest.raises(ValueError, match="mmd: eta must be a number above 0"):
+            MMD(eta=0)
+        with pytest.raises(ValueError, match=r"sapcfr\+: alpha must be a number >= 0"):
+            SAPCFR_PLUS(alpha=-1)
+        with pytest.raises(ValueError, match="passes_up must be one of"):
+            CFR(passes_up="old")
+
+    def test_a_whole_rule_has_no_forecast(self) -> None:
+        with pytest.raises(ValueError, match="a whole rule makes its strategy itself"):
+            LocalRule("odd", SPCFR_PLUS.rule.step, whole=True, forecast=True)
+        with pytest.raises(ValueError, match="matches_regret must be False"):
+            LocalRule("odd", SPCFR_PLUS.rule.step, whole=True, matches_regret=True)
+
+    def test_a_whole_step_that_cannot_be_compiled(self) -> None:
+        def step(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+            return regret
+
+        rule = LocalRule("odd", step, whole=True)
+        assert "'odd' must return a number, the value that is passed up" in str(rule.problem())
+
+        def unknown(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+            return nothing_of_this_name  # type: ignore[name-defined]  # noqa: F821
+
+        problem = LocalRule("odd", unknown, whole=True).problem()
+        assert "'odd' cannot be compiled" in str(problem)
+
+    @pytest.mark.parametrize("record", [SPCFR_PLUS, MMD], ids=str)
+    def test_infosets_are_not_merged(self, record: Algorithm) -> None:
+        assert not record.merges_infosets
+        game = compile_game("liars_dice(faces=3)", cut=2)
+        if game.merges_hands:  # type: ignore[attr-defined]
+            with pytest.raises(ValueError, match="minds the size of regrets"):
+                ChunkedSolver(game, record)  # type: ignore[arg-type]
+
+
+def test_one_switch_for_all(registry: None, tmp_path: Any) -> None:
+    """Any variant may be instant; it is saved, named and compared as such."""
+    assert CFR(passes_up="new") == ICFR(passes_up="new").__class__(
+        **{**vars(ICFR), "name": "cfr", "formula": CFR.formula, "source": CFR.source}
+    )
+    assert CFR(passes_up="new") != CFR
+    assert CFR(passes_up="new")(passes_up="played") == CFR
+    assert "passes_up=new" in str(PCFR_PLUS_GRADIENT(passes_up="new"))
+    mine = Algorithm("mine", LocalRule("mine", lambda r, i, p: (r + i, r)), "", "")
+    register(mine)
+    assert from_dict(mine(passes_up="new").to_dict()) == mine(passes_up="new")
+    older = {k: v for k, v in CFR.to_dict().items() if k not in ("passes_up", "horizon")}
+    assert from_dict(older) == CFR
+
+
+@pytest.mark.full
+def test_saved_and_resumed(tmp_path: Any) -> None:
+    game = compile_game("kuhn(cards=4)")
+    whole = solve(game, APCFR_PLUS, iters=40)
+    part = Solution.load(solve(game, APCFR_PLUS, iters=15).save(tmp_path / "part"))
+    rest = solve(part.game, start=part, iters=25)
+    np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
+    np.testing.assert_array_equal(whole.state.memory, rest.state.memory)  # type: ignore[union-attr]
+
+
+# ------------------------------------------------------------------------------ published numbers
+
+
+MEASURED: dict[str, dict[int, str]] = {
+    "icfr": {100: "0.0773"},
+    "icfr+": {100: "0.0185"},
+    "sapcfr+": {100: "0.0129"},
+}
+"""Exploitability of Leduc, by a NumPy program that is not ours, on the sequence form."""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", MEASURED)
+def test_another_program(name: str) -> None:
+    curve = solve(compile_game("leduc"), name, iters=100, checkpoints=list(MEASURED[name])).trace
+    for point, printed in zip(curve, MEASURED[name].values(), strict=True):
+        assert point.exploitability == pytest.approx(float(printed), rel=0, abs=10.0**-4)
