@@ -235,6 +235,8 @@ MMD = Algorithm(
     "two-player zero-sum games', ICLR 2023",
     parameters={"alpha": 0.05, "eta": 0.5},
     alternating=False,
+    limit="The last iterate converges to the quantal response equilibrium of temperature alpha if "
+    "eta is small enough; with alpha 0, the average strategy comes near a Nash equilibrium.",
 )
 """Magnetic mirror descent on the sequence form with dilated entropy, the uniform strategy its
 magnet.  The *last* iterate (``Solution.last_policy``) converges to the quantal response equilibrium

@@ -15,6 +15,12 @@ from ..errors import suggest
 from ..kernels.local_rule import LocalRule
 from .registry import ALGORITHMS, PUBLISHED, Record
 
+NO_REGRET = (
+    "The joint play of the iterations converges to the coarse correlated equilibria of the normal "
+    "form: drawn together, all players' strategies of one iteration at random.  The average "
+    "strategy takes every player's average apart; it need not come near any equilibrium."
+)
+"""What no regret means where the game is not zero-sum or has not two players."""
 SCHEDULE_ROWS = 1 << 16
 """Iterations whose weights and parameters are worked out at a time."""
 
@@ -22,6 +28,8 @@ Parameter = float | Callable[[np.ndarray], np.ndarray]
 """A number, or a function of the iterations."""
 AGAINST = ("current", "average")
 """Which strategies of the others a player may face."""
+SAID = {"rule", "parameters", "name", "formula", "source", "limit"}
+"""Fields of a record that a call does not change."""
 PASSES_UP = ("played", "new")
 """Which strategy's values may go up."""
 FINITE = Number(finite=True)
@@ -111,6 +119,9 @@ class Algorithm(Record):
     they play now (``"current"``), or their average so far, the strategies that they play now
     included with the weight that they will have in it (``"average"``).  As long as nothing has a
     weight there is no average, and the current strategies stand for it."""
+    limit: str | None = None
+    """What the strategies converge to in two-player zero-sum games, in a sentence, where it is not
+    the average to a Nash equilibrium."""
     passes_up: str = "played"
     """Whose value an infoset has for the decisions before it: that of the strategy that the
     iteration played (``"played"``), or of the strategy that it has just made (``"new"``; Li et al.
@@ -139,6 +150,20 @@ class Algorithm(Record):
             raise ValueError(f"{self.name}: restart_base must be 0 or at least 2, not 1")
         object.__setattr__(self, "rule", self.rule.passing_up(self.passes_up))
 
+    def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
+        if self.name not in PUBLISHED or self.against != "current" or callable(self.floor):
+            return super().guarantee(zero_sum=zero_sum)
+        if self.floor > 0.0:
+            return (
+                "The average strategy approaches what is best among strategies with the floor, not "
+                "an equilibrium of the game."
+            )
+        if self.limit is not None:
+            return self.limit if zero_sum else super().guarantee(zero_sum=zero_sum)
+        if zero_sum:
+            return "The average strategy converges to a Nash equilibrium."
+        return NO_REGRET
+
     def for_iterations(self, iterations: int | None) -> Algorithm:  # noqa: D102
         if not self.needs_horizon or self.horizon > 0:
             return self
@@ -158,7 +183,7 @@ class Algorithm(Record):
         Raises:
             TypeError: There is no such field or parameter.
         """
-        own = {f.name for f in fields(self)} - {"rule", "parameters", "name", "formula", "source"}
+        own = {f.name for f in fields(self)} - SAID
         parameters = dict(self.parameters)
         kept: dict[str, Any] = {}
         for key, value in changes.items():
@@ -371,6 +396,9 @@ class LinearProgram(Record):
     """The exact solution of a two-player zero-sum game, instead of an iteration."""
 
     is_exact = True
+
+    def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
+        return "The strategies are a Nash equilibrium, exact to rounding."
 
     name: str = "lp"
     formula: str = "the exact sequence-form linear program (two players, zero-sum), by HiGHS"

@@ -46,6 +46,14 @@ class Record:
             raise TypeError(f"{self.name} has no option {option!r}")
         return self
 
+    def guarantee(self, *, zero_sum: bool) -> str:
+        """What theory promises of its strategies, in a sentence.
+
+        Args:
+            zero_sum: Whether the game has two players and a constant sum.
+        """
+        return "No theorem about this algorithm is known here."
+
     @property
     def needs_horizon(self) -> bool:
         """Whether its schedule depends on the number of iterations that it is made for."""

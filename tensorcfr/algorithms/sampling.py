@@ -134,6 +134,9 @@ class Sampling(Record):
         """The averaging scheme in a game of so many players."""
         return "stochastic" if n_players == 1 and self.averaging == "simple" else self.averaging
 
+    def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
+        return self.variant.guarantee(zero_sum=zero_sum) + "  So with high probability: it samples."
+
     @property
     def extra(self) -> int:
         """Numbers that are kept per action beside regret, strategy and average, unless there are

@@ -113,10 +113,11 @@ def regrets(
     locked = locks_for(game, locks)
     if record.is_exact:
         raise ValueError(f"{record.name} does not iterate: it has no regrets")
-    request = SolveRequest(game=game, algorithm=record, locks=locked or None, seed=seed, iters=0)
+    marks = sorted(set(checkpoints))
+    last = marks[-1] if marks else 0
+    request = SolveRequest(game=game, algorithm=record, locks=locked or None, seed=seed, iters=last)
     request.check()
     solver = make_solver(request)
-    marks = sorted(set(checkpoints))
     sums = _Sums(game, locked)
     points = []
     strategy = solver.current_policy().probabilities

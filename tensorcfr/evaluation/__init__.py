@@ -7,6 +7,7 @@ Both are in the game's own unit of utility, and 0 exactly at a Nash equilibrium.
 
 from __future__ import annotations
 
+from .correlation import CorrelatedPlan, CorrelationGap, correlation_gap
 from .metrics import (
     BestResponse,
     Evaluation,
@@ -19,8 +20,11 @@ from .metrics import (
 
 __all__ = [
     "BestResponse",
+    "CorrelatedPlan",
+    "CorrelationGap",
     "Evaluation",
     "best_response",
+    "correlation_gap",
     "evaluate",
     "expected_values",
     "exploitability",

@@ -166,6 +166,13 @@ class Solution:
         return self.evaluation.values
 
     @property
+    def guarantee(self) -> str:
+        """What theory promises of the algorithm's strategies in this game, in a sentence or two."""
+        least, most = self.game.utility_sums
+        zero_sum = self.game.n_players == 2 and most - least <= self.game.utility_tolerance
+        return self.algorithm.guarantee(zero_sum=zero_sum)
+
+    @property
     def nash_conv(self) -> float:
         """Sum over players of best-response value minus value."""
         return self.evaluation.nash_conv

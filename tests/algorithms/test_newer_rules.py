@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -362,3 +363,47 @@ def test_another_program(name: str) -> None:
     curve = solve(compile_game("leduc"), name, iters=100, checkpoints=list(MEASURED[name])).trace
     for point, printed in zip(curve, MEASURED[name].values(), strict=True):
         assert point.exploitability == pytest.approx(float(printed), rel=0, abs=10.0**-4)
+
+
+# ------------------------------------------------------------------- quantal response equilibrium
+
+
+GAMBIT: dict[str, dict[str, float]] = {
+    "J": {"pass": 0.75364232},
+    "Q": {"pass": 0.70309809},
+    "K": {"pass": 0.47546799},
+    "Jpb": {"pass": 0.64695966 / 0.75364232},
+    "Qpb": {"pass": 0.25609184 / 0.70309809},
+    "Kpb": {"pass": 0.01290797 / 0.47546799},
+    "Jp": {"pass": 0.65005434},
+    "Jb": {"pass": 0.79722767},
+    "Qp": {"pass": 0.63415944},
+    "Qb": {"pass": 0.41154828},
+    "Kp": {"pass": 0.28438486},
+    "Kb": {"pass": 0.0620185},
+}
+"""Logit equilibrium of Kuhn's reduced normal form, temperature 1/10, by Gambit: the realization
+plans in ``open_spiel/python/algorithms/mmd_dilated_test.py``."""
+
+
+def test_mirror_descent_ends_at_gambit_s_quantal_response_equilibrium(interpreted: None) -> None:
+    game = compile_game("kuhn")
+    solution = solve(game, MMD(alpha=0.1, eta=0.9), iters=400)
+    assert "last iterate converges to the quantal response" in solution.guarantee
+    for label, probabilities in GAMBIT.items():
+        assert solution.last_policy[label]["pass"] == pytest.approx(probabilities["pass"], rel=1e-6)
+
+
+# ------------------------------------------------------------------------------ what is promised
+
+
+def test_solutions_say_which_guarantee_holds(interpreted: None) -> None:
+    kuhn, three = compile_game("kuhn"), compile_game("kuhn(players=3)")
+    assert solve(kuhn, iters=1).guarantee == "The average strategy converges to a Nash equilibrium."
+    assert "coarse correlated equilibria" in solve(three, iters=1).guarantee
+    assert "need not come near any equilibrium" in solve(three, iters=1).guarantee
+    assert "no theorem" in solve(kuhn, "cfr-avg", iters=1).guarantee.lower()
+    assert "no theorem" in solve(three, "mmd", iters=1).guarantee.lower()
+    assert "floor" in solve(kuhn, CFR(floor=0.1), iters=1).guarantee
+    assert "exact to rounding" in solve(kuhn, "lp").guarantee
+    assert "with high probability" in EXTERNAL_SAMPLING.guarantee(zero_sum=True)
