@@ -17,16 +17,20 @@ from .metrics import (
     exploitability,
     nash_conv,
 )
+from .teams import TeamEquilibrium, team_best_response, team_equilibrium
 
 __all__ = [
     "BestResponse",
     "CorrelatedPlan",
     "CorrelationGap",
     "Evaluation",
+    "TeamEquilibrium",
     "best_response",
     "correlation_gap",
     "evaluate",
     "expected_values",
     "exploitability",
     "nash_conv",
+    "team_best_response",
+    "team_equilibrium",
 ]
