@@ -161,11 +161,10 @@ def rounding_of(name: str, twin: str, alternating: bool) -> Callable[[int], floa
 
 
 GAME = "kuhn, 5 cards, perturbed"
-PAIRS = list(product(GAMES, TWINS, (True, False)))
 FAST = [(GAME, name, name != "mmd") for name in TWINS]
 
 
-@pytest.mark.parametrize(("name", "twin", "alternating"), tiered(FAST, FAST))
+@pytest.mark.parametrize(("name", "twin", "alternating"), FAST)
 def test_equals_its_twin(name: str, twin: str, alternating: bool, interpreted: None) -> None:
     record, options = TWINS[twin]
     game, tree = built(name)
@@ -173,16 +172,27 @@ def test_equals_its_twin(name: str, twin: str, alternating: bool, interpreted: N
     assert_twins(solver, InfosetCFR(tree, **options, alternating=alternating), MARKS[:4])
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("twin", TWINS)
-def test_equals_its_twin_on_every_game(twin: str) -> None:
-    """Compiled, 50 iterations, alternating and simultaneous."""
+EVERY_PAIR = [
+    pytest.param(
+        name,
+        twin,
+        alternating,
+        # Every twin comes to three or four games in the full tier, to all of them at night.
+        marks=pytest.mark.full if (game + rule) % 4 == 0 else pytest.mark.slow,
+    )
+    for (game, name), (rule, twin) in product(enumerate(GAMES), enumerate(TWINS))
+    for alternating in (True, False)
+]
+
+
+@pytest.mark.parametrize(("name", "twin", "alternating"), EVERY_PAIR)
+def test_equals_its_twin_on_every_game(name: str, twin: str, alternating: bool) -> None:
+    """Compiled, 50 iterations."""
     record, options = TWINS[twin]
-    for name, alternating in product(GAMES, (True, False)):
-        game, tree = built(name)
-        solver = Solver(game, record(alternating=alternating))
-        slow = InfosetCFR(tree, **options, alternating=alternating)
-        assert_twins(solver, slow, MARKS, rounding_of(name, twin, alternating))
+    game, tree = built(name)
+    solver = Solver(game, record(alternating=alternating))
+    slow = InfosetCFR(tree, **options, alternating=alternating)
+    assert_twins(solver, slow, MARKS, rounding_of(name, twin, alternating))
 
 
 @pytest.mark.parametrize("alternating", [True, False])
