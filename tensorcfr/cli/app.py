@@ -30,6 +30,7 @@ from . import (
     completion,
     exports,
     machine,
+    regrets,
     report,
     sweeps,
     trees,
@@ -75,6 +76,7 @@ app.command()(exports.compare)
 app.command()(values.show)
 app.command()(values.evaluate)
 app.command()(values.size)
+app.command()(regrets.regrets)
 app.command()(trees.draw)
 app.command()(viewing.view)
 
