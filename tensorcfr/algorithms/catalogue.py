@@ -43,6 +43,10 @@ ZHANG = (
     "N. Zhang, S. McAleer, T. Sandholm, 'Faster game solving via hyperparameter schedules', AAAI "
     "2026 (arXiv 2404.09097)"
 )
+NO_THEOREM = (
+    "No theorem about these schedules is known here; in practice the average strategy comes near a "
+    "Nash equilibrium."
+)
 
 CFR = Algorithm(
     "cfr",
@@ -211,6 +215,7 @@ HS_DCFR = Algorithm(
     parameters={"alpha": 1.0, "alpha_rise": 3.0, "beta": -1.0, "beta_fall": 2.0},
     average_power=30.0,
     average_fall=5.0,
+    limit=NO_THEOREM,
 )
 """DCFR with hyperparameter schedules, HS-DCFR(30); ``average_power=15`` is HS-DCFR(15).  ``n`` is
 ``horizon``, or the ``iters`` of a solve."""
@@ -222,6 +227,7 @@ HS_PCFR_PLUS = Algorithm(
     source=ZHANG,
     average_power=30.0,
     average_fall=5.0,
+    limit=NO_THEOREM,
 )
 """Predictive CFR+ with a hyperparameter schedule, HS-PCFR+(30)."""
 

@@ -96,13 +96,6 @@ class Algorithm(Record):
     average_power: float = 0.0
     """``gamma``: iteration ``t`` enters the average with weight ``max(t - delay, 0) ** gamma``
     (0 up to ``delay``) times own reach."""
-    average_fall: float = 0.0
-    """By how much ``gamma`` falls until the horizon: at iteration ``t`` it is ``average_power -
-    average_fall * t / horizon``, and what is in the average before is multiplied by ``((t - 1) / t)
-    ** gamma`` (Zhang, McAleer and Sandholm 2026)."""
-    horizon: int = 0
-    """``n``: iterations that a schedule is made for, where it needs to know; later iterations are
-    run as the last of these.  0 is for the ``iters`` of :func:`tensorcfr.solve`."""
     delay: int = 0
     """Iterations left out of the average."""
     restart_base: int = 0
@@ -126,6 +119,13 @@ class Algorithm(Record):
     """Whose value an infoset has for the decisions before it: that of the strategy that the
     iteration played (``"played"``), or of the strategy that it has just made (``"new"``; Li et al.
     2019)."""
+    average_fall: float = 0.0
+    """By how much ``gamma`` falls until the horizon: at iteration ``t`` it is ``average_power -
+    average_fall * t / horizon``, and what is in the average before is multiplied by ``((t - 1) / t)
+    ** gamma`` (Zhang, McAleer and Sandholm 2026)."""
+    horizon: int = 0
+    """``n``: iterations that a schedule is made for, where it needs to know; later iterations are
+    run as the last of these.  0 is for the ``iters`` of :func:`tensorcfr.solve`."""
 
     def __post_init__(self) -> None:
         given = MappingProxyType(
@@ -151,7 +151,14 @@ class Algorithm(Record):
         object.__setattr__(self, "rule", self.rule.passing_up(self.passes_up))
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
-        if self.name not in PUBLISHED or self.against != "current" or callable(self.floor):
+        known = ALGORITHMS[self.name] if self.name in PUBLISHED else None
+        published = (
+            isinstance(known, Algorithm)
+            and self.passes_up == known.passes_up
+            # A sentence of its own says for which parameters it holds.
+            and (self.limit is not None or self.parameters == known.parameters)
+        )
+        if not published or self.against != "current" or callable(self.floor):
             return super().guarantee(zero_sum=zero_sum)
         if self.floor > 0.0:
             return (
@@ -228,11 +235,11 @@ class Algorithm(Record):
 
     def weights(self, t: np.ndarray) -> np.ndarray:
         """With which iterations ``t`` (float64, from 1) enter the average; float64, alike."""
-        counted = np.maximum(t - self.delay, 0.0)
         if self.average_fall != 0.0:
-            return np.where(counted > 0.0, self._falling_weights(np.maximum(counted, 1.0)), 0.0)
-        with np.errstate(over="ignore"):
-            weights = counted**self.average_power
+            weights = self._falling_weights(np.maximum(t - self.delay, 1.0))
+        else:
+            with np.errstate(over="ignore"):
+                weights = np.maximum(t - self.delay, 0.0) ** self.average_power
         weights[t <= self.delay] = 0.0
         return weights
 

@@ -37,6 +37,7 @@ from tensorcfr import Algorithm, LocalRule, Solution, Solver, compile_game, regi
 from tensorcfr.algorithms import (
     APCFR_PLUS,
     CFR,
+    CFR_PLUS,
     EXTERNAL_SAMPLING,
     HS_DCFR,
     HS_PCFR_PLUS,
@@ -414,6 +415,9 @@ def test_solutions_say_which_guarantee_holds(interpreted: None) -> None:
     assert "need not come near any equilibrium" in solve(three, iters=1).guarantee
     assert "no theorem" in solve(kuhn, "cfr-avg", iters=1).guarantee.lower()
     assert "no theorem" in solve(three, "mmd", iters=1).guarantee.lower()
+    assert "no theorem" in HS_DCFR.guarantee(zero_sum=True).lower()
+    assert "no theorem" in CFR_PLUS(passes_up="new").guarantee(zero_sum=True).lower()
+    assert "no theorem" not in ICFR_PLUS(delay=2).guarantee(zero_sum=True).lower()
     assert "floor" in solve(kuhn, CFR(floor=0.1), iters=1).guarantee
     assert "exact to rounding" in solve(kuhn, "lp").guarantee
     assert "with high probability" in EXTERNAL_SAMPLING.guarantee(zero_sum=True)
