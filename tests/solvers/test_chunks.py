@@ -44,7 +44,13 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, DCFR, HEDGE, Algorithm
-from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT
+from tensorcfr.algorithms.catalogue import (
+    APCFR_PLUS,
+    ICFR_PLUS,
+    MMD,
+    PCFR_PLUS_GRADIENT,
+    SPCFR_PLUS,
+)
 from tensorcfr.compilers import cut_game
 from tensorcfr.errors import UnknownGameError
 from tensorcfr.games import make_game
@@ -148,6 +154,11 @@ KEPT: dict[str, Algorithm] = {
     "averages": CFR_AVG,
     "averages simultaneous, delayed": CFR_AVG(alternating=False, delay=2),
     "restarts": CFR_PLUS(restart_base=2),
+    "instant": ICFR_PLUS,
+    "instant, strategies kept": PCFR_PLUS_GRADIENT(passes_up="new"),
+    "whole": SPCFR_PLUS,
+    "whole, with memory and floor": APCFR_PLUS(floor=0.1),
+    "whole, another value": MMD,
     "floor": DCFR(floor=0.1),
 }
 

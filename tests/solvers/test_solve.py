@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.tiers import tiered
+from support.variants import CLASSIC
 from tensorcfr import (
     ALGORITHMS,
     Algorithm,
@@ -27,7 +29,9 @@ from tensorcfr.solvers import Progress, Status
 
 KUHN = compile_game("kuhn")
 LEDUC = compile_game("leduc")
-ITERATIVE = [name for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)]
+ITERATIVE = tiered(
+    [name for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)], CLASSIC
+)
 
 
 def assert_same_bits(one: Solution, other: Solution) -> None:
@@ -167,8 +171,9 @@ class TestTrace:
 class TestGoesOn:
     @pytest.mark.parametrize("algorithm", ITERATIVE)
     def test_same_bits(self, algorithm: str) -> None:
-        whole = solve(LEDUC, algorithm, iters=20)
-        part = solve(LEDUC, algorithm, iters=7)
+        record = ALGORITHMS[algorithm].for_iterations(20)
+        whole = solve(LEDUC, record, iters=20)
+        part = solve(LEDUC, record, iters=7)
         rest = solve(LEDUC, start=part, iters=13)
         assert rest.iterations == 20
         assert_same_bits(whole, rest)
@@ -178,7 +183,7 @@ class TestGoesOn:
 
     @pytest.mark.parametrize("algorithm", ITERATIVE)
     def test_same_bits_from_a_file(self, algorithm: str, tmp_path: Any) -> None:
-        record = ALGORITHMS[algorithm](alternating=False, delay=3)
+        record = ALGORITHMS[algorithm](alternating=False, delay=3).for_iterations(70)
         part = solve(KUHN, record, iters=33)
         loaded = Solution.load(part.save(tmp_path / "part.npz"))
         assert loaded.algorithm == record

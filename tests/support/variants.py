@@ -32,6 +32,20 @@ from tensorcfr.algorithms import (
     PDCFR_PLUS,
 )
 
+CLASSIC = (
+    "cfr",
+    "cfr+",
+    "lcfr",
+    "dcfr",
+    "dcfr+",
+    "pcfr+",
+    "pcfr+gradient",
+    "pdcfr+",
+    "hedge",
+    "cfr-avg",
+)
+"""Variants whose kernels the fast tier compiles where every variant is tried; it takes seconds for
+each of the others, which are of the full tier."""
 PLAIN: dict[str, Variant] = {
     "cfr": (CFR, {"average_power": 0, "alternating": True}),
     "cfr simultaneous": (CFR(alternating=False), {"average_power": 0, "alternating": False}),
