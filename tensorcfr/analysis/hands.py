@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Text, Where, brief, checked
-from ..compilers.card_game import Weighted, weight_met
+from ..compilers.card_rules import Weighted, weight_met
 from ..kernels.card_values import expected_values
 from ..model.card_game import DECISION, CompiledCardGame
 from ..model.chunks import ROW

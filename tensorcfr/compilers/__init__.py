@@ -14,7 +14,7 @@ from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..rules import CardGame, Game, PublicTreeGame
-from . import card_game, cut_game, histories, public_game, walked_game
+from . import card_flat, card_game, cut_game, histories, public_game, walked_game
 from .sizes import CompileProgress, Size, Watch, game_size
 
 __all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
@@ -82,7 +82,7 @@ def compile_game(
         found_by = name if isinstance(source, str) else None
         if isinstance(rules, CardGame):
             if cut is False:
-                return card_game.flatten(rules, name, limit)
+                return card_flat.flatten(rules, name, limit)
             return card_game.compile_rules(rules, name, own, source=found_by)
         own.watch = watch = Watch(rules, name, own, progress)
         if cut is not None and cut is not False:

@@ -12,8 +12,8 @@ from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, roundi
 from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
-from tensorcfr.compilers import card_game
-from tensorcfr.compilers.card_game import HandByHand
+from tensorcfr.compilers import card_game, card_payoffs
+from tensorcfr.compilers.card_flat import HandByHand
 from tensorcfr.kernels import chunks as kernels
 from tensorcfr.model.card_game import CompiledCardGame
 from tensorcfr.payoff import cards as cards_part
@@ -190,12 +190,12 @@ def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_win_that_pays_like_a_loss() -> None:
     """Payoffs whose sums cannot begin with a share of their end are split."""
-    kinds = card_game._kinds(np.array([[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]]))
+    kinds = card_payoffs._kinds(np.array([[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]]))
     assert [kind for kind, _ in kinds] == [cards_part.TIES_PAY] * 2
     np.testing.assert_allclose(
         kinds[0][1] + kinds[1][1], [[1.0, 3.0, 1.0], [2.0, 0.0, 2.0]], atol=1e-15
     )
-    assert [kind for kind, _ in card_game._kinds(np.ones((3, 2)))] == [cards_part.FOLD]
+    assert [kind for kind, _ in card_payoffs._kinds(np.ones((3, 2)))] == [cards_part.FOLD]
 
 
 class Broken(LeducOfCards):
