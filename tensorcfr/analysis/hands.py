@@ -133,8 +133,7 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
     weight = _averages(state)
     node, board = game.find(line)
     place = game.place(node, board)
-    chunk = int(game.node_place[node, 0])
-    wanted = board * game.groups + chunk if chunk >= 0 else -1
+    wanted = place.chunk
     trunk, inside = _values(game, weight, wanted)
     offset = int(game.chunks.first[wanted]) if wanted >= 0 else 0
     value = (inside if wanted >= 0 else trunk)[1]
@@ -147,17 +146,16 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
     ]
     met = weight_met(Weighted(game.rules, left), player)[possible[player]]
     hands = np.flatnonzero(possible[player])
-    at = place.first - offset + np.arange(len(place.actions)) * place.stride
-    at = hands[:, None] + at
+    at = place.first + place.lane[hands, None] + np.arange(len(place.actions)) * place.stride
     round_ = int(game.betting.round[node])
     rules = game.rules
     free = len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1]
     dealt = float(np.prod([free - k for k in range(round_)]))
     share = rules.weights[player][hands] * met / (game.deals * dealt)
+    share *= place.stands_for[hands]
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(met > 1e-12 * left[other].sum(), (value[at].T / share), np.nan).T
-    weights = weight[place.first + hands[:, None] + np.arange(len(place.actions)) * place.stride]
-    positive = np.maximum(weights, 0.0)
+        values = np.where(met > 1e-12 * left[other].sum(), (value[at - offset].T / share), np.nan).T
+    positive = np.maximum(weight[at], 0.0)
     total = positive.sum(axis=1, keepdims=True)
     uniform = np.full(positive.shape, 1.0 / len(place.actions))
     strategy = np.divide(positive, total, out=uniform, where=total > 0)
@@ -207,20 +205,18 @@ def _reach(
 ) -> np.ndarray:
     """A player's own reach of a public node with every hand, float64 (hands,)."""
     betting = game.betting
-    hands = np.arange(len(game.hands[player]))
     while node:
         above = int(betting.parent[node])
         if betting.round[above] < betting.round[node]:
             board = int(game.boards[int(betting.round[node])].parent[board])
         if betting.kind[above] == DECISION and betting.player[above] == player:
             place = game.place(above, board)
-            group = int(game.node_place[above, 0])
-            first = place.first + (node - int(betting.first_child[above])) * place.stride
-            if group < 0:
-                found: np.ndarray = trunk[first + hands]
+            action = node - int(betting.first_child[above])
+            at = place.first + action * place.stride + place.lane
+            if place.chunk < 0:
+                found: np.ndarray = trunk[at]
                 return found
-            first -= int(game.chunks.first[board * game.groups + group])
-            inside: np.ndarray = chunk[first + hands]
+            inside: np.ndarray = chunk[at - int(game.chunks.first[place.chunk])]
             return inside
         node = above
-    return np.ones(len(hands))
+    return np.ones(len(game.hands[player]))

@@ -83,7 +83,7 @@ def compile_game(
         if isinstance(rules, CardGame):
             if cut is False:
                 return card_flat.flatten(rules, name, limit)
-            return card_game.compile_rules(rules, name, own, source=found_by)
+            return card_game.compile_rules(rules, name, own, symmetric=symmetry, source=found_by)
         own.watch = watch = Watch(rules, name, own, progress)
         if cut is not None and cut is not False:
             if not isinstance(rules, PublicTreeGame):

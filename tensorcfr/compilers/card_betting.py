@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import GameError
-from ..model.card_game import DEAL, DECISION, FOLD, SHOWDOWN, BettingTree, Boards
+from ..model.card_boards import Boards
+from ..model.card_game import DEAL, DECISION, FOLD, SHOWDOWN, BettingTree
 from ..rules import CardGame, Deal, Decision, Fold, Showdown
 
 

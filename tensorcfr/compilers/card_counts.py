@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.card_game import DECISION, BettingTree, Boards
+from ..model.card_boards import Boards
+from ..model.card_game import DECISION, BettingTree
 from ..model.cut_game import Counts
 from ..rules import CardGame
 from .card_rules import Weighted, sums_by_card, weight_met, without

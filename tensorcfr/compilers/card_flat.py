@@ -142,5 +142,5 @@ def numbers_of(game: CompiledCardGame, flat: CompiledGame) -> np.ndarray:
         lane = np.arange(len(held)) * stride + rank
         for action in range(int(form.bucket_actions[b])):
             sequence = int(form.bucket_sequence[b]) + action * lanes + lane
-            found[sequence] = place.first + action * place.stride + held
+            found[sequence] = place.first + action * place.stride + place.lane[held]
     return found

@@ -7,23 +7,28 @@ card of the board keep their lanes, and the payoffs leave them out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from .._util.caches import second_level_cache
 from .._util.memory import Budget
 from ..model.arrays import SequenceForm, named_arrays
-from ..model.card_game import DEAL, DECISION, BettingTree, Boards, CompiledCardGame
+from ..model.card_boards import Boards, Symmetry
+from ..model.card_game import DEAL, DECISION, BettingTree, CompiledCardGame
 from ..model.chunks import CARD_FIELDS, ROW, CardShapes, ChunkedForm
 from ..model.cut_game import Recipe
 from ..model.game import CompiledGame
+from ..payoff import PayoffCards
 from ..rules import CardGame
 from .card_betting import deal_boards, unfold
 from .card_counts import counts_of
 from .card_flat import flatten, numbers_of
-from .card_form import CardForm, Last, last_rows
+from .card_form import CardForm, Last, SomeBoards, Wait, last_rows
 from .card_payoffs import Payoffs
 from .card_rules import check
 from .card_size import card_size
+from .card_symmetry import symmetry_of
 
 CACHE_SHARE = 0.5
 """Share of the second-level cache that the scratch of a chunk may take in single precision: a reach
@@ -35,6 +40,7 @@ def compile_rules(
     name: str,
     budget: Budget,
     *,
+    symmetric: bool = True,
     source: str | None = None,
     limit: int | None = None,
 ) -> CompiledCardGame:
@@ -44,6 +50,8 @@ def compile_rules(
         rules: The rules.
         name: What the game is called.
         budget: The bytes that compiling may take.
+        symmetric: Whether boards that are alike are solved once, and hands that are alike on a
+            board, too.
         source: Name and parameters of a built-in game, which files keep.
         limit: Sequences that a chunk may have, if it has several lines; by default what the cache
             of this machine says.
@@ -53,13 +61,14 @@ def compile_rules(
         MemoryLimitError: The game would need more than the budget.
     """
     check(rules, name)
-    budget.reserve(int(card_size(rules, name).bytes_compiling))
+    budget.reserve(int(card_size(rules, name, symmetric=symmetric).bytes_compiling))
     betting = unfold(rules, name)
     boards = deal_boards(rules, betting)
+    symmetry = symmetry_of(rules, name, boards, symmetric=symmetric)
     if limit is None:
         limit = int(second_level_cache() * CACHE_SHARE) // 8
-    recipe = Recipe(source, True, limit, symmetry=True)
-    return _Compiler(rules, name, betting, boards, budget, recipe).run()
+    recipe = Recipe(source, True, limit, symmetry=symmetric)
+    return _Compiler(rules, name, betting, boards, symmetry, budget, recipe).run()
 
 
 class _Compiler:
@@ -71,44 +80,55 @@ class _Compiler:
         name: str,
         betting: BettingTree,
         boards: tuple[Boards, ...],
+        symmetry: Symmetry,
         budget: Budget,
         recipe: Recipe,
     ) -> None:
         self.rules, self.name, self.betting, self.boards = rules, name, betting, boards
-        self.limit, self.recipe = budget.limit, recipe
+        self.limit, self.recipe, self.symmetry = budget.limit, recipe, symmetry
         self.hands = (len(rules.hands[0]), len(rules.hands[1]))
         self.last = last_rows(betting)
-        self.prefix: list[list[np.ndarray]] = []
-        for r, of_round in enumerate(boards):
-            before = [one[of_round.parent] for one in self.prefix[-1]] if r else []
-            self.prefix.append([*before, np.arange(len(of_round.cards))])
-        self.payoffs = Payoffs(rules, betting, boards, self.last)
+        self.payoffs = Payoffs(rules, betting, boards, symmetry, self.last)
 
     def run(self) -> CompiledCardGame:
         """The compiled game."""
-        betting, final = self.betting, self.betting.rounds
+        betting, final, symmetry = self.betting, self.betting.rounds, self.symmetry
         lines = self._lines()
         groups = self._groups(lines)
         in_trunk = betting.round < final if lines else np.ones(betting.n_nodes, dtype=bool)
         walks = [self.payoffs.walks(r) for r in range(final + 1)]
-        deal: list[dict[Last, int]] = [{None: 0}, {None: 0}]
-        trunk = self._form(in_trunk, deal, self.prefix, rooted=True)
+        everywhere = SomeBoards(
+            symmetry,
+            [np.arange(len(of_round.board)) for of_round in symmetry.rounds],
+            [of_round.parent for of_round in symmetry.rounds],
+        )
+        deals = [1 + int(everywhere.begin[player][0][-1]) for player in range(2)]
+        trunk = self._form(in_trunk, everywhere, [{None: 1}, {None: 1}], deals, rooted=True)
         trunk_form = trunk.form(self.payoffs.of(trunk, in_trunk, walks[:-1] if lines else walks))
-        place = np.full((betting.n_nodes, 2), -1, dtype=np.int64)
-        stride = np.zeros(betting.n_nodes, dtype=np.int64)
+        kinds = len(symmetry.classes)
+        place = np.full((kinds, betting.n_nodes, 2), -1, dtype=np.int64)
+        stride = np.zeros((kinds, betting.n_nodes), dtype=np.int64)
         self._note(trunk, -1, place, stride)
-        structures, entries = [], []
-        alone = [[np.zeros(1, dtype=np.int64)] * (r + 1) for r in range(final + 1)]
-        for number, group in enumerate(groups):
-            inside = self._below(group)
-            rows: list[dict[Last, int]] = [
-                {one: k for k, one in enumerate(dict.fromkeys(self.last[p][n] for n in group))}
-                for p in range(2)
-            ]
-            form = self._form(inside, rows, alone, rooted=False)
-            structures.append(form.form(self.payoffs.of(form, inside, walks[-1:])))
-            entries.append(rows)
-            self._note(form, number, place, stride)
+        structures: dict[int, list[SequenceForm]] = {}
+        entries: list[list[list[Last]]] = [
+            [list(dict.fromkeys(self.last[p][n] for n in group)) for p in range(2)]
+            for group in groups
+        ]
+        for kind in np.unique(symmetry.rounds[-1].classes).tolist() if groups else []:
+            structures[kind] = []
+            alone = self._alone(kind)
+            for number, (group, entered) in enumerate(zip(groups, entries, strict=True)):
+                inside = self._below(group)
+                count = [int(alone.n_classes(p, final)[0]) for p in range(2)]
+                form = self._form(
+                    inside,
+                    alone,
+                    [{one: k * count[p] for k, one in enumerate(entered[p])} for p in range(2)],
+                    [len(entered[p]) * count[p] for p in range(2)],
+                    rooted=False,
+                )
+                structures[kind].append(form.form(self.payoffs.of(form, inside, [])))
+                self._note(form, number, place[kind : kind + 1], stride[kind : kind + 1])
         rules, name, limit = self.rules, self.name, self.limit
 
         def number_of(flat: CompiledGame) -> np.ndarray:
@@ -119,9 +139,11 @@ class _Compiler:
             rules,
             betting,
             self.boards,
+            symmetry,
             self._chunked(trunk, trunk_form, structures, entries, walks[-1]),
             counts_of(rules, betting, self.boards),
             self.payoffs.deals,
+            board_begin=everywhere.begin,
             node_place=place,
             node_stride=stride,
             groups=max(len(groups), 1),
@@ -131,18 +153,28 @@ class _Compiler:
         )
         return game
 
+    def _alone(self, kind: int) -> SomeBoards:
+        """A board of the last round with some classes of hands, and those before it."""
+        rounds = self.symmetry.rounds
+        chain = [int(np.flatnonzero(rounds[-1].classes == kind)[0])]
+        for of_round in rounds[:0:-1]:
+            chain.append(int(of_round.parent[chain[-1]]))
+        zero = np.zeros(1, dtype=np.int64)
+        return SomeBoards(
+            self.symmetry, [np.array([board]) for board in chain[::-1]], [zero] * len(chain)
+        )
+
     def _form(
         self,
         inside: np.ndarray,
-        entry_row: list[dict[Last, int]],
-        prefix: list[list[np.ndarray]],
+        where: SomeBoards,
+        entry: list[Mapping[Last, int]],
+        entries: list[int],
         *,
         rooted: bool,
     ) -> CardForm:
-        nodes = np.flatnonzero(inside & (self.betting.kind == DECISION)).tolist()
-        return CardForm(
-            self.betting, self.last, self.hands, entry_row, prefix, nodes, rooted=rooted
-        )
+        nodes = np.flatnonzero(inside & (self.betting.kind != DEAL)).tolist()
+        return CardForm(self.betting, self.last, where, entry, entries, nodes, rooted=rooted)
 
     def _lines(self) -> list[int]:
         """The nodes that the last card leads to; none where the board does not change."""
@@ -179,10 +211,11 @@ class _Compiler:
 
     def _note(self, form: CardForm, group: int, place: np.ndarray, stride: np.ndarray) -> None:
         """Note where the sequences of the decisions of a form lie."""
-        for node, row in form.row.items():
-            player = int(self.betting.player[node])
-            place[node] = group, form.sequence(player, row)
-            stride[node] = form.width[node] * self.hands[player]
+        for node, first in form.first.items():
+            if isinstance(node, Wait):
+                continue
+            place[:, node] = group, form.ends[int(self.betting.player[node])] + first
+            stride[:, node] = form.width[node]
 
     # ------------------------------------------------------------------------------ the chunks
 
@@ -190,13 +223,13 @@ class _Compiler:
         self,
         trunk: CardForm,
         trunk_form: SequenceForm,
-        structures: list[SequenceForm],
-        entries: list[list[dict[Last, int]]],
+        structures: dict[int, list[SequenceForm]],
+        entries: list[list[list[Last]]],
         walks: list[list[np.ndarray]],
     ) -> ChunkedForm:
         """All of it, chunk by chunk: board by board, and group by group."""
         boards = len(walks) if structures else 0
-        final = self.betting.rounds
+        final, groups = self.betting.rounds, len(entries)
         pools: dict[str, list[np.ndarray]] = {"int64": [], "uint32": [], "float64": []}
         used = dict.fromkeys(pools, 0)
 
@@ -207,41 +240,59 @@ class _Compiler:
             pools[kind].append(array.ravel())
             return begin, array.size, array.shape[-1]
 
-        bases = []
-        for form in structures:
-            arrays = dict(named_arrays(form))
-            bases.append([put(arrays[name]) for name in CARD_FIELDS])
-        place = np.zeros((boards * len(structures), len(CARD_FIELDS), 3), dtype=np.int64)
+        bases: dict[int, list[list[tuple[int, int, int]]]] = {}
+        amounts: dict[tuple[int, int, int], tuple[int, int, int]] = {}
+        for kind, forms in structures.items():
+            arrays = [dict(named_arrays(form)) for form in forms]
+            bases[kind] = [[put(own[name]) for name in CARD_FIELDS] for own in arrays]
+        place = np.zeros((boards * groups, len(CARD_FIELDS), 3), dtype=np.int64)
         walk, begins = CARD_FIELDS.index("cards/walk"), CARD_FIELDS.index("cards/board")
+        pays = CARD_FIELDS.index("cards/amount")
+        last = self.symmetry.rounds[-1]
         for board in range(boards):
             own = put(np.concatenate(walks[board]))
-            begin = put(np.array([[0, len(walks[board][0])]]))
-            for number, base in enumerate(bases):
-                here = place[board * len(bases) + number]
+            begin = put(np.array([[0, len(walks[board][0]), 0]]))
+            kind, alike = int(last.classes[board]), int(last.alike[board])
+            for number, base in enumerate(bases[kind]):
+                here = place[board * groups + number]
                 here[:] = base
                 here[walk], here[begins] = own, begin
+                if alike > 1:
+                    key = kind, number, alike
+                    if key not in amounts:
+                        (part,) = structures[kind][number].operator
+                        assert isinstance(part, PayoffCards)
+                        amounts[key] = put(part.amount * alike)
+                    here[pays] = amounts[key]
         integers, indices, reals = (
             np.concatenate([np.empty(0, dtype=kind), *parts]) for kind, parts in pools.items()
         )
         shapes = CardShapes(place, integers, indices, reals)
         listed = []
-        counts = np.zeros((len(place), 2), dtype=np.int64)
-        sequences = [
+        counts = np.zeros((boards, groups, 2), dtype=np.int64)
+        for number, both in enumerate(entries):
+            for p, rows in enumerate(both):
+                counts[:, number, p] = len(rows) * self.symmetry.n_classes(p, final)[:boards]
+        above = [
             [
-                np.array([trunk.sequence(p, trunk.row_of(p, one, final)) for one in rows[p]])
-                for p in range(2)
+                [
+                    np.split(
+                        trunk.sequences_above(p, one, final), trunk.where.begin[p][final][1:-1]
+                    )
+                    for one in rows
+                ]
+                for p, rows in enumerate(both)
             ]
-            for rows in entries
+            for both in entries
         ]
         for board in range(boards):
-            for number, both in enumerate(sequences):
-                for p, of_row in enumerate(both):
-                    entered = of_row[:, board, None] + np.arange(self.hands[p])
-                    listed.append(entered.astype(np.uint32).ravel())
-                    counts[board * len(bases) + number, p] = entered.size
-        offset = np.zeros((len(place), 3), dtype=np.int64)
-        np.cumsum(counts, axis=1, out=offset[:, 1:])
-        offset += (np.cumsum(counts.sum(axis=1)) - counts.sum(axis=1))[:, None]
+            for of_group in above:
+                for of_player in of_group:
+                    listed += [of_row[board].astype(np.uint32) for of_row in of_player]
+        offset = np.zeros((boards * groups, 3), dtype=np.int64)
+        entered = counts.reshape(-1, 2)
+        np.cumsum(entered, axis=1, out=offset[:, 1:])
+        offset += (np.cumsum(entered.sum(axis=1)) - entered.sum(axis=1))[:, None]
         sizes = np.append(trunk_form.n_sequences, shapes.sequences if len(place) else [])
         return ChunkedForm(
             trunk=trunk_form,

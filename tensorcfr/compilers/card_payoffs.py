@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from ..model.card_game import FOLD, SHOWDOWN, BettingTree, Boards
+from ..model.card_boards import Boards, Symmetry
+from ..model.card_game import FOLD, SHOWDOWN, BettingTree
 from ..payoff import PayoffCards
 from ..payoff import cards as cards_part
 from ..payoff.cards import CARD_BITS, HAND_BITS, LANES
@@ -32,6 +34,7 @@ class Payoffs:
         rules: The rules.
         betting: The betting.
         boards: The boards of each round.
+        symmetry: Which of them are solved.
         last: For each player and node, what the player has done last.
     """
 
@@ -40,10 +43,11 @@ class Payoffs:
         rules: CardGame,
         betting: BettingTree,
         boards: tuple[Boards, ...],
+        symmetry: Symmetry,
         last: list[list[Last]],
     ) -> None:
         self.rules, self.betting, self.boards, self.last = rules, betting, boards, last
-        self.hands = (len(rules.hands[0]), len(rules.hands[1]))
+        self.symmetry = symmetry
         self.deals = deal_weight(rules)
         self.same = same_hands(rules)
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
@@ -57,56 +61,76 @@ class Payoffs:
         Args:
             form: The form.
             inside: Whether each node belongs to it.
-            walks: For its rounds, those of all boards; a form on one board has the last round, and
-                leaves the walks out.
+            walks: For its rounds, those of all boards; none for a form on one board, whose walks
+                come in later.
         """
-        rules, alone = self.rules, not form.rooted
+        where = form.where
         group, sequence, amount = [], [], []
         first_board = np.cumsum([0, *(len(own) for own in walks)])
         for r in range(self.betting.rounds + 1):
             ends = np.flatnonzero(
                 inside & (self.betting.kind >= FOLD) & (self.betting.round == r)
             ).tolist()
-            terminals = self._grouped(form, ends)
-            boards = len(form.prefix[r][r])
             share = self._probability(r) / self.deals
-            for kind, nodes, amounts in terminals:
+            count = self.symmetry.rounds[r].alike[where.boards[r]].tolist() if walks else [1]
+            before = first_board[r] if walks else 0
+            for kind, nodes, amounts in self._grouped(form, ends):
                 lanes = [*range(len(nodes)), *[0] * (LANES - len(nodes))]
-                rows = np.array(
+                first = np.array(
                     [
-                        [form.row_of(player, self.last[player][node], r) for node in nodes]
+                        [form.ended(player, self.last[player][node], r) for node in nodes]
                         for player in range(2)
                     ]
                 )
-                first = np.stack([form.sequence(player, rows[player]) for player in range(2)])
                 pays = share * np.array(amounts).transpose(1, 2, 0)[:, :, lanes]
-                for board in range(boards):
-                    group.append((len(nodes), board if alone else first_board[r] + board, kind))
+                for board, alike in enumerate(count):
+                    group.append((len(nodes), before + board, kind))
                     sequence.append(first[:, lanes, board])
-                    amount.append(pays)
+                    amount.append(pays * alike)
         order = sorted(range(len(group)), key=lambda k: group[k][1])
         places, walk = [], []
         used = 0
-        for of_round in walks if not alone else []:
-            for pair in of_round:
-                places.append((used, used + len(pair[0])))
+        for r, of_round in enumerate(walks):
+            for pair, kind in zip(of_round, where.classes[r].tolist(), strict=True):
+                places.append((used, used + len(pair[0]), kind))
                 used += len(pair[0]) + len(pair[1])
                 walk += pair
-        weights = [np.asarray(own, dtype=np.float64) for own in rules.weights]
-        two = rules.hands[0].shape[1] == 2
-        same = [
-            own if two else np.full(len(own), self.hands[1 - player])
-            for player, own in enumerate(self.same)
-        ]
+        kinds = range(len(self.symmetry.classes)) if walks else [int(where.classes[-1][0])]
+        classes, weights, same = self._classes(kinds)
         return PayoffCards(
-            sizes=np.array([*self.hands, len(rules.cards)]),
-            weight=np.concatenate(weights),
-            same=np.concatenate(same).astype(np.uint32),
-            board=np.array(places, dtype=np.int64).reshape(-1, 2),
+            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards)]),
+            lanes=classes,
+            weight=weights,
+            same=same,
+            board=np.array(places, dtype=np.int64).reshape(-1, 3),
             walk=np.concatenate([np.empty(0, dtype=np.uint32), *walk]),
             group=np.array([group[k] for k in order], dtype=np.int64).reshape(-1, 3),
             sequence=_stacked([sequence[k] for k in order], np.int64, LANES),
             amount=_stacked([amount[k] for k in order], np.float64, 3, LANES),
+        )
+
+    def _classes(self, kinds: Iterable[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays of :class:`PayoffCards` over classes of hands: ``lanes``, ``weight``,
+        ``same``."""
+        rules, two = self.rules, self.rules.hands[0].shape[1] == 2
+        lanes, weight, total, same = [], [np.empty(0)], [np.empty(0)], []
+        used = 0
+        for kind in kinds:
+            both = self.symmetry.classes[kind]
+            lanes.append(np.cumsum([used, both[0].n_classes, both[1].n_classes]))
+            used = int(lanes[-1][-1])
+            for player, own in enumerate(both):
+                other = both[1 - player]
+                of_one = np.asarray(rules.weights[player], dtype=np.float64)[own.first]
+                weight.append(of_one)
+                total.append(of_one * own.size)
+                none = other.n_classes
+                twin = np.append(other.of_hand, none)[self.same[player][own.first]]
+                same.append(twin if two else np.full(own.n_classes, none))
+        return (
+            np.array(lanes),
+            np.stack([np.concatenate(weight), np.concatenate(total)]),
+            np.concatenate(same).astype(np.uint32),
         )
 
     def _probability(self, r: int) -> float:
@@ -120,10 +144,8 @@ class Payoffs:
         found: list[_Terminals] = []
         taken: list[list[set[int]]] = []
         for node in ends:
-            rows = [
-                int(form.row_of(p, self.last[p][node], int(self.betting.round[node]))[0])
-                for p in range(2)
-            ]
+            r = int(self.betting.round[node])
+            rows = [int(form.ended(p, self.last[p][node], r)[0]) for p in range(2)]
             for kind, pays in _kinds(self.betting.amounts[node]):
                 for one, used in zip(found, taken, strict=True):
                     free = len(one.nodes) < LANES and one.kind == kind
@@ -140,13 +162,18 @@ class Payoffs:
         return found
 
     def walks(self, r: int) -> list[list[np.ndarray]]:
-        """For every board of a round, the walks of both players."""
-        return [self._walks_on(board, r) for board in self.boards[r].cards]
+        """For every solved board of a round, the walks of both players."""
+        boards = self.symmetry.rounds[r]
+        return [
+            self._walks_on(self.boards[r].cards[board], r, int(kind))
+            for board, kind in zip(boards.board, boards.classes, strict=True)
+        ]
 
-    def _walks_on(self, dealt: np.ndarray, r: int) -> list[np.ndarray]:
+    def _walks_on(self, dealt: np.ndarray, r: int, kind: int) -> list[np.ndarray]:
         rules = self.rules
         board = (*rules.board, *dealt.tolist())
-        codes, levels = [], []
+        own, others, levels = [], [], []
+        first = []
         for player in range(2):
             live = np.flatnonzero(without(rules.hands[player], dealt))
             strength = np.zeros(len(live), dtype=np.int64)
@@ -154,25 +181,34 @@ class Payoffs:
                 strength = np.asarray(rules.strength(board, rules.hands[player][live]))
             order = np.argsort(strength, kind="stable")
             hand = live[order]
+            classes = self.symmetry.classes[kind][player]
             cards = rules.hands[player][hand]
-            code = hand | cards[:, 0] << HAND_BITS
+            code = classes.of_hand[hand] | cards[:, 0] << HAND_BITS
+            # Of a player's own hands, the first one of every class.
+            leads = classes.first[classes.of_hand[hand]] == hand
             if cards.shape[1] == 2:
                 both = code | cards[:, 1] << (HAND_BITS + CARD_BITS)
-                codes.append((both, both))
+                own.append(both[leads])
+                others.append(both)
             else:
                 none = len(rules.cards)
                 shift = HAND_BITS + CARD_BITS
-                codes.append((code | none << shift, code | (none + 1) << shift))
+                own.append((code | none << shift)[leads])
+                others.append(code | (none + 1) << shift)
             levels.append(strength[order])
+            first.append(leads)
         _, place = np.unique(np.concatenate(levels), return_inverse=True)
         count = int(place.max()) + 1 if len(place) else 0
-        per_level = [np.bincount(own, minlength=count) for own in np.split(place, [len(levels[0])])]
+        places = np.split(place, [len(levels[0])])
         found = []
         for player in range(2):
             other = 1 - player
-            head = np.array([count, len(levels[player]), len(levels[other])])
-            pairs = np.stack([per_level[player], per_level[other]], axis=1).ravel()
-            parts = [head, pairs, codes[player][0], codes[other][1]]
+            head = np.array([count, len(own[player]), len(others[other])])
+            pairs = [
+                np.bincount(places[player][first[player]], minlength=count),
+                np.bincount(places[other], minlength=count),
+            ]
+            parts = [head, np.stack(pairs, axis=1).ravel(), own[player], others[other]]
             found.append(np.concatenate(parts).astype(np.uint32))
         return found
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import LeducOfCards, RandomCards
+from support.card_games import LeducOfCards, RandomCards, pay
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, rounding
 from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
@@ -135,7 +135,7 @@ def test_the_kernel_equals_the_definition(shape: str, precision: type) -> None:
             for player in range(2):
                 own = slice(*form.player_sequences[player : player + 2])
                 g = np.full(form.n_sequences, np.nan, dtype=precision)
-                _pay(form, player, x.astype(precision), g)
+                pay(form, player, x.astype(precision), g)
                 expected = part.product(form, player, x)
                 np.testing.assert_allclose(g[own], expected, rtol=0, atol=bound)
                 rows, columns, values = part.triples(form, player)
@@ -145,20 +145,6 @@ def test_the_kernel_equals_the_definition(shape: str, precision: type) -> None:
                 assert len(values) <= part.count_entries(form, player)
                 bounds = part.magnitudes().product(form, player, x)
                 assert (np.abs(expected) <= bounds + 1e-12).all()
-
-
-def _pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
-    """The payoff product."""
-    from tensorcfr._util.jit import kernel
-    from tensorcfr.kernels.chunks import payoffs
-
-    global _PAY
-    if _PAY is None:
-        _PAY = kernel(lambda form, player, x, g: payoffs(form, player, x, g))
-    _PAY(form, player, x, g)
-
-
-_PAY: Any = None
 
 
 def test_threads_give_the_same_bits() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from .strength import strengths
 
 PLAYERS = ("oop", "ip")
 """The players by position: player 0, out of position, acts first on every street."""
+SUIT_ORDERS = tuple(permutations(range(4)))
 LONGEST = 20_000
 """Characters of a range or of sizes, at most."""
 
@@ -164,6 +166,11 @@ class Holdem(CardGame):
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """As :func:`~tensorcfr.games.holdem.strength.strengths` has it."""
         return strengths(np.array(board, dtype=np.int64), hands)
+
+    def symmetries(self) -> np.ndarray:
+        """All permutations of the suits."""
+        cards = np.arange(len(CARDS))
+        return np.array([cards // 4 * 4 + np.array(suits)[cards % 4] for suits in SUIT_ORDERS])
 
     def hand_label(self, player: int, hand: int) -> str:
         """``"AsKd"``."""
