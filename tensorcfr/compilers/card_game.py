@@ -13,6 +13,8 @@ import numpy as np
 
 from .._util.caches import second_level_cache
 from .._util.memory import Budget
+from ..invariants import check_cards
+from ..kernels.chunks import shape_form
 from ..model.arrays import SequenceForm, named_arrays
 from ..model.card_boards import Boards, Symmetry
 from ..model.card_game import DEAL, DECISION, BettingTree, CompiledCardGame
@@ -130,6 +132,8 @@ class _Compiler:
                 structures[kind].append(form.form(self.payoffs.of(form, inside, [])))
                 self._note(form, number, place[kind : kind + 1], stride[kind : kind + 1])
         rules, name, limit = self.rules, self.name, self.limit
+        chunks = self._chunked(trunk, trunk_form, structures, entries, walks[-1])
+        self._check(chunks)
 
         def number_of(flat: CompiledGame) -> np.ndarray:
             return numbers_of(game, flat)
@@ -140,7 +144,7 @@ class _Compiler:
             betting,
             self.boards,
             symmetry,
-            self._chunked(trunk, trunk_form, structures, entries, walks[-1]),
+            chunks,
             counts_of(rules, betting, self.boards),
             self.payoffs.deals,
             board_begin=everywhere.begin,
@@ -152,6 +156,15 @@ class _Compiler:
             number=number_of,
         )
         return game
+
+    def _check(self, chunks: ChunkedForm) -> None:
+        """Check the payoffs of the trunk, and of a chunk for each structure."""
+        check_cards(chunks.trunk)
+        boards = np.unique(self.symmetry.rounds[-1].classes, return_index=True)[1]
+        groups = chunks.n_chunks // len(self.symmetry.rounds[-1].board)
+        for board in boards.tolist():
+            for group in range(groups):
+                check_cards(shape_form(chunks.shapes, board * groups + group))
 
     def _alone(self, kind: int) -> SomeBoards:
         """A board of the last round with some classes of hands, and those before it."""
