@@ -49,6 +49,8 @@ def compile_game(
             * a game of your own, a :class:`Game` or a :class:`PublicTreeGame`;
             * a file of Gambit, ``compile_game("game.efg")`` or ``"game.nfg"``, or a
               ``pygambit.Game``;
+            * a file with a spot of hold'em, ``"spot.toml"`` or ``"spot.txt"`` (see
+              :mod:`tensorcfr.formats.spots`);
             * a game of OpenSpiel, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
               ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``).
         symmetry: Whether to merge infosets with indistinguishable payoffs (hands that differ only
@@ -79,7 +81,7 @@ def compile_game(
     with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
         name, rules = find_rules(source, **parameters)
         own.what = f"compiling {name}"
-        found_by = name if isinstance(source, str) else None
+        found_by = name if isinstance(source, (str, Path)) else None
         if isinstance(rules, CardGame):
             if cut is False:
                 return card_flat.flatten(rules, name, limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -99,6 +100,12 @@ class Holdem(CardGame):
         add: Annotated[Any, LINES] = (),
         remove: Annotated[Any, LINES] = (),
     ) -> None:
+        given = {name: value for name, value in locals().items() if name != "self"}
+        default = inspect.signature(type(self)).parameters
+        self.options = {
+            name: value for name, value in given.items() if value != default[name].default
+        }
+        """What was given, where it is not the default; equal spots have equal options."""
         self.cards = CARDS
         self.board = read_cards(board, "holdem: board")
         if not 3 <= len(self.board) <= 5:
