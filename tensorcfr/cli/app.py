@@ -29,6 +29,7 @@ from . import (
     charts,
     completion,
     exports,
+    holdem,
     machine,
     report,
     sweeps,
@@ -77,6 +78,7 @@ app.command()(values.evaluate)
 app.command()(values.size)
 app.command()(trees.draw)
 app.command()(viewing.view)
+app.command()(holdem.holdem)
 
 
 Strategy = Annotated[bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")]
