@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Number, OneOf, Text, Where, brief, checked
+from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.memory import budget, free_memory
 from ..compilers.card_rules import Weighted, weight_met
 from ..games.holdem import Holdem, grid_place
@@ -271,7 +271,10 @@ class SolvedSpot:
         node, board = self.game.find(line)
         return self._table(line, node, board)
 
-    def ranges(self, line: str = "") -> tuple[np.ndarray, np.ndarray]:
+    @checked()
+    def ranges(
+        self, line: Annotated[str, Text(LONGEST_LINE)] = ""
+    ) -> tuple[np.ndarray, np.ndarray]:
         """How much of each hand both players have left at a line.
 
         Args:
@@ -284,9 +287,11 @@ class SolvedSpot:
         node, board = self.game.find(line)
         return self._left(node, board, 0), self._left(node, board, 1)
 
-    def path(self, line: str) -> list[dict[str, Any]]:
+    @checked()
+    def path(self, line: Annotated[str, Text(LONGEST_LINE)]) -> list[dict[str, Any]]:
         """A line step by step: who acts, how often the range takes this action, and how many combos
         of both players are left after it."""
+        self.game.find(line)
         found, taken = [], ""
         for step in line.split():
             node, board = self.game.find(taken)
@@ -301,7 +306,9 @@ class SolvedSpot:
         return found
 
     @checked()
-    def runouts(self, line: Annotated[str, Text(LONGEST_LINE)], *, equity: bool = False) -> Runouts:
+    def runouts(
+        self, line: Annotated[str, Text(LONGEST_LINE)], *, equity: Annotated[bool, Flag()] = False
+    ) -> Runouts:
         """What happens on every card that can come.
 
         Args:
@@ -314,7 +321,7 @@ class SolvedSpot:
         """
         steps = line.split()
         if ANY_CARD not in steps:
-            raise ValueError(f"{line!r} has no {ANY_CARD} for any card")
+            raise ValueError(f"line must have {ANY_CARD} for any card, not {brief(line)}")
         tables, cards, weights = [], [], []
         for dealt in self._dealt(steps):
             rest = iter(dealt)
@@ -360,14 +367,18 @@ class SolvedSpot:
 
         Raises:
             ValueError: There is no such unit.
-            TypeError: The game is not hold'em, which alone has a pot.
+            TypeError: These are no numbers; or the game is not hold'em, which alone has a pot.
         """
+        try:
+            chips = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"values must be numbers, not {brief(values)}") from None
         if unit == "pot":
             rules = self.game.rules
             if not isinstance(rules, Holdem):
                 raise TypeError(f"{self.game.name} has no pot")
-            return np.asarray(values) * 100.0 / rules.pot
-        return np.asarray(values) * (1000.0 / big_blind if unit == "mbb" else 1.0)
+            return chips * 100.0 / rules.pot
+        return chips * (1000.0 / big_blind if unit == "mbb" else 1.0)
 
     def _dealt(self, steps: list[str]) -> Iterator[tuple[str, ...]]:
         """The cards that can stand in the places of ``*``."""

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .._util.arguments import brief
 from .._util.files import replacing
-from ..errors import MissingExtraError, suggest
+from ..errors import MissingExtraError
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -31,7 +32,8 @@ def save_rows(rows: Rows, path: Path, format: str | None = None) -> Path:
     """
     name = format or path.suffix.removeprefix(".").lower()
     if name not in _WRITERS:
-        raise ValueError(f"cannot write a table to {str(path)!r}; {suggest(name, list(_WRITERS))}")
+        endings = ", ".join(f".{ending}" for ending in _WRITERS)
+        raise ValueError(f"path must end in one of {endings}, not {brief(str(path))}")
     with replacing(path) as target:
         _WRITERS[name](rows, target)
     return path

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import Where, brief, checked
+from .._util.arguments import LONGEST_PATH, Text, Where, brief, checked
 from ..errors import FormatError, GameError, suggest
 from ..games import GAMES, make_game
 from ..games.holdem import Holdem
@@ -37,7 +37,8 @@ MOST_BYTES = 1_000_000
 """Bytes of a spot's file, at most."""
 
 
-def read_spot(path: str | Path) -> Holdem:
+@checked()
+def read_spot(path: Annotated[str | Path, Where()]) -> Holdem:
     """The spot of a file.
 
     Raises:
@@ -58,7 +59,10 @@ def read_spot(path: str | Path) -> Holdem:
     return parse_spot(text, str(path))
 
 
-def parse_spot(text: str, name: str = "spot") -> Holdem:
+@checked()
+def parse_spot(
+    text: Annotated[str, Text(MOST_BYTES)], name: Annotated[str, Text(LONGEST_PATH)] = "spot"
+) -> Holdem:
     """The spot of a text.
 
     Args:
@@ -161,7 +165,7 @@ def save_spot(spot: Holdem | CompiledGame | Any, path: Annotated[str | Path, Whe
     """
     target = Path(path)
     if target.suffix.lower() not in ENDINGS:
-        raise ValueError(f"{target}: the name of a spot's file ends in {' or '.join(ENDINGS)}")
+        raise ValueError(f"path must end in {' or '.join(ENDINGS)}, not {brief(str(target))}")
     target.write_text(spot_text(spot), encoding="utf-8")
     return target
 

@@ -172,13 +172,13 @@ class CompiledCardGame(CutGame):
                 after = np.flatnonzero(of_round.parent == board)
                 fits = after[of_round.cards[after, -1] == labels.get(str(step), -1)]
                 if not len(fits):
-                    raise ValueError(f"{self.name}: {step!r} cannot be dealt {where}")
+                    raise ValueError(f"line: in {self.name} {step!r} cannot be dealt {where}")
                 node, board = first, int(fits[0])
                 continue
             actions = list(betting.step[first : first + count])
             if step not in actions:
                 raise ValueError(
-                    f"{self.name} has no step {step!r} {where}; {suggest(str(step), actions)}"
+                    f"line: {self.name} has no step {step!r} {where}; {suggest(str(step), actions)}"
                 )
             node = first + actions.index(str(step))
         return node, board

@@ -92,7 +92,7 @@ def test_bad_files(tmp_path: Path) -> None:
     path.write_bytes(b"a" * 1_000_001)
     with pytest.raises(FormatError, match="at most 1,000,000 bytes"):
         compile_game(path)
-    with pytest.raises(ValueError, match=r"ends in \.toml or \.txt"):
+    with pytest.raises(ValueError, match=r"path must end in \.toml or \.txt"):
         save_spot(parse_spot(SPOT), tmp_path / "spot.csv")
     with pytest.raises(TypeError, match="must be a game of hold'em"):
         spot_text(compile_game("kuhn"))

@@ -219,7 +219,7 @@ def test_grids_groups_paths_and_units() -> None:
     assert shown.units(5.0, "mbb", big_blind=2.0) == 2500.0
     for call, message in [
         (lambda: shown.units(1.0, "bb"), "unit must be"),
-        (lambda: shown.runouts("check"), "has no \\* for any card"),
+        (lambda: shown.runouts("check"), "line must have"),
         (lambda: shown.runouts("check *"), "has no step|cannot be dealt"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -243,7 +243,7 @@ def test_tables_in_files(tmp_path: Path) -> None:
     table.save(tmp_path / "hands.parquet")
     columns = parquet.read_table(tmp_path / "hands.parquet").to_pydict()
     assert columns["check"] == table.strategy[:, 0].tolist()
-    with pytest.raises(ValueError, match="cannot write a table"):
+    with pytest.raises(ValueError, match="path must end in one of"):
         table.save(tmp_path / "hands.xls")
 
 
