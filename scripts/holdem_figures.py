@@ -1,6 +1,5 @@
-"""Draw the pictures of docs/holdem-tutorial.md from the spot that the page solves.
-
-    python -m scripts.holdem_figures
+"""Draw the pictures of docs/holdem-tutorial.md from the spot that the page solves:
+``python -m scripts.holdem_figures``.
 """
 
 from __future__ import annotations

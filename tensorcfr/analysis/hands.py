@@ -17,8 +17,9 @@ from ..compilers.card_rules import Weighted, weight_met
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..kernels.card_values import expected_values
+from ..kernels.chunks import all_strategies
 from ..model.card_game import DECISION, CompiledCardGame
-from ..model.chunks import ROW
+from ..model.locks import chunk_locks
 from ..solvers.chunked_solver import ChunkedState
 from ..solvers.solution import Solution
 from .equity import equities
@@ -54,7 +55,8 @@ class HandTable:
     """float64 (hands,): the same of the other player's hands, summed over those that have no card
     in common with the hand or the board."""
     strategy: np.ndarray
-    """float64 (hands, actions): average strategy; uniform where it never gets here."""
+    """float64 (hands, actions): average strategy; uniform where it never gets here, or as it is
+    locked."""
     values: np.ndarray
     """float64 (hands, actions): expected utility of each action, given the hand and the line; NaN
     where no hand of the other player gets here."""
@@ -253,10 +255,11 @@ class SolvedSpot:
         self.game: CompiledCardGame = game
         with budget(f"values of {game.name}", free_memory()) as own:
             own.reserve(24 * game.chunks.n_numbers)
-        self._weight = _averages(state)
-        self._reach, self._value = np.zeros((2, game.chunks.n_numbers))
+        self._strategy, self._reach, self._value = np.zeros((3, game.chunks.n_numbers))
+        locks = chunk_locks(game, solution.locks)
+        all_strategies(game.chunks, state.averages, 0.0, self._strategy, locks)
         entries = np.zeros(len(game.chunks.entry))
-        expected_values(game.chunks, self._weight, entries, self._reach, self._value)
+        expected_values(game.chunks, self._strategy, entries, self._reach, self._value)
 
     @checked()
     def table(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> HandTable:
@@ -432,10 +435,6 @@ class SolvedSpot:
         with np.errstate(divide="ignore", invalid="ignore"):
             enough = met > 1e-12 * left[other].sum()
             values = np.where(enough, self._value[at].T / share, np.nan).T
-        positive = np.maximum(self._weight[at], 0.0)
-        total = positive.sum(axis=1, keepdims=True)
-        uniform = np.full(positive.shape, 1.0 / len(place.actions))
-        strategy = np.divide(positive, total, out=uniform, where=total > 0)
         cards = game.board_cards(node, board)
 
         def equity() -> np.ndarray:
@@ -456,7 +455,7 @@ class SolvedSpot:
             cards=rules.hands[player][hands],
             weight=left[player][hands],
             met=met,
-            strategy=strategy,
+            strategy=self._strategy[at],
             values=values,
             made=made,
             find_equity=equity,
@@ -476,13 +475,3 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
         ValueError: There is no such line, nobody acts there, or the solution has no state.
     """
     return SolvedSpot(solution).table(line)
-
-
-def _averages(state: ChunkedState) -> np.ndarray:
-    """The cumulative strategy, float64 (numbers,), whatever it is kept in."""
-    kept = state.averages
-    found: np.ndarray = kept.chunks.astype(np.float64)
-    if kept.scale is not None:
-        found *= np.repeat(kept.scale, ROW)[: len(found)]
-        found[: len(kept.trunk)] = kept.trunk
-    return found

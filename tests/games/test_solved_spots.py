@@ -115,6 +115,12 @@ def test_locks() -> None:
     np.testing.assert_allclose(found.value, expected.value, rtol=0, atol=1e-9)
     assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-9)
     np.testing.assert_allclose(hand_table(found).strategy[:, 1], 0.75, rtol=0, atol=1e-12)
+    # Values are those against the lock, also where the average never gets.
+    never = {f"{label} bet50": {"fold": 1.0, "call": 0.0, "allin": 0.0} for label in game.hands[1]}
+    only = {label: {"check": 1.0, "bet50": 0.0} for label in game.hands[0]}
+    unreached = solve(game, "cfr+", iters=5, locks=never | only)
+    assert (hand_table(unreached, "bet50").strategy[:, 0] == 1.0).all()
+    np.testing.assert_allclose(hand_table(unreached).values[:, 1], 50.0, rtol=0, atol=1e-9)
     # A lock costs: the free game is solved to a better value for player 0.
     assert solve(game, "cfr+", iters=1000).value[0] > found.value[0] + 0.5
 
