@@ -1,8 +1,8 @@
 """From the rules of a game of cards to a trunk and chunks.
 
 The trunk is the betting before the last card; a chunk is the betting after it, on one board, for
-some of the lines that lead there.  All boards share the structure of a chunk: hands that have a
-card of the board keep their lanes, and the payoffs leave them out.
+some of the lines that lead there.  Boards with equal classes of hands share the structure of a
+chunk: hands that have a card of the board keep their lanes, and the payoffs leave them out.
 """
 
 from __future__ import annotations
@@ -241,8 +241,27 @@ class _Compiler:
         walks: list[list[np.ndarray]],
     ) -> ChunkedForm:
         """All of it, chunk by chunk: board by board, and group by group."""
+        shapes = self._shapes(structures, len(entries), walks)
+        offset, entry = self._entries(trunk, entries, len(walks) if structures else 0)
+        sizes = np.append(trunk_form.n_sequences, shapes.sequences if shapes.n_shapes else [])
+        return ChunkedForm(
+            trunk=trunk_form,
+            shapes=shapes,
+            shape=np.arange(shapes.n_shapes),
+            first=np.cumsum(-(-sizes.astype(np.int64) // ROW) * ROW),
+            entry_offset=offset,
+            entry=entry,
+        )
+
+    def _shapes(
+        self,
+        structures: dict[int, list[SequenceForm]],
+        groups: int,
+        walks: list[list[np.ndarray]],
+    ) -> CardShapes:
+        """The chunks as shapes: each has its walks, and the amounts of the boards that it is solved
+        for; the rest lies in the pools once for all boards with equal classes of hands."""
         boards = len(walks) if structures else 0
-        final, groups = self.betting.rounds, len(entries)
         pools: dict[str, list[np.ndarray]] = {"int64": [], "uint32": [], "float64": []}
         used = dict.fromkeys(pools, 0)
 
@@ -280,38 +299,28 @@ class _Compiler:
         integers, indices, reals = (
             np.concatenate([np.empty(0, dtype=kind), *parts]) for kind, parts in pools.items()
         )
-        shapes = CardShapes(place, integers, indices, reals)
-        listed = []
+        return CardShapes(place, integers, indices, reals)
+
+    def _entries(
+        self, trunk: CardForm, entries: list[list[list[Last]]], boards: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """``entry_offset`` and ``entry`` of :class:`ChunkedForm`."""
+        final, groups = self.betting.rounds, len(entries)
         counts = np.zeros((boards, groups, 2), dtype=np.int64)
+        above = []
         for number, both in enumerate(entries):
             for p, rows in enumerate(both):
                 counts[:, number, p] = len(rows) * self.symmetry.n_classes(p, final)[:boards]
-        above = [
-            [
-                [
-                    np.split(
-                        trunk.sequences_above(p, one, final), trunk.where.begin[p][final][1:-1]
-                    )
-                    for one in rows
-                ]
-                for p, rows in enumerate(both)
-            ]
-            for both in entries
+                ends = trunk.where.begin[p][final][1:-1]
+                above.append([np.split(trunk.sequences_above(p, row, final), ends) for row in rows])
+        listed = [
+            of_row[board].astype(np.uint32)
+            for board in range(boards)
+            for rows_above in above
+            for of_row in rows_above
         ]
-        for board in range(boards):
-            for of_group in above:
-                for of_player in of_group:
-                    listed += [of_row[board].astype(np.uint32) for of_row in of_player]
         offset = np.zeros((boards * groups, 3), dtype=np.int64)
         entered = counts.reshape(-1, 2)
         np.cumsum(entered, axis=1, out=offset[:, 1:])
         offset += (np.cumsum(entered.sum(axis=1)) - entered.sum(axis=1))[:, None]
-        sizes = np.append(trunk_form.n_sequences, shapes.sequences if len(place) else [])
-        return ChunkedForm(
-            trunk=trunk_form,
-            shapes=shapes,
-            shape=np.arange(len(place)),
-            first=np.cumsum(-(-sizes.astype(np.int64) // ROW) * ROW),
-            entry_offset=offset,
-            entry=np.concatenate([np.empty(0, dtype=np.uint32), *listed]),
-        )
+        return offset, np.concatenate([np.empty(0, dtype=np.uint32), *listed])

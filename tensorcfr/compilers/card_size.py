@@ -134,6 +134,7 @@ def card_size(rules: CardGame, name: str, *, symmetric: bool = True) -> CardSize
         terminals += over * dealt * pairs
         in_chunks = r == final > 0
         lanes = [count_alike(permutations, own, cards_left, r) for own in moved]
+        # Boards alone: with one thing that no permutation moves.
         solved = count_alike(permutations, np.zeros((len(permutations), 1)), cards_left, r)
         for player, actions in enumerate((own, other)):
             infosets += acts[player] * possible * hands[player]

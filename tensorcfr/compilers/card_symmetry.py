@@ -58,7 +58,7 @@ def symmetry_of(
         GameError: The rules give wrong permutations.
     """
     cards = permutations_of(rules, name, symmetric=symmetric)
-    hands = tuple(np.array([_moved(rules, one, p) for one in cards]) for p in range(2))
+    first, second = moved_hands(rules, cards)
     number = {row.tobytes(): k for k, row in enumerate(cards)}
     product = np.array([[number[one[other].tobytes()] for other in cards] for one in cards])
     groups: dict[tuple[int, ...], int] = {tuple(range(len(cards))): 0}
@@ -98,7 +98,6 @@ def symmetry_of(
                 permutation=permutation,
             )
         )
-    first, second = hands
     found = Symmetry(
         cards,
         (first, second),

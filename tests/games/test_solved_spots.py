@@ -87,14 +87,8 @@ def best_response(shown: SolvedSpot, player: int) -> float:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "ranges",
-    [
-        pytest.param(("AA,KK,QQ,AKs", "AA-TT,AKs,AQs,AKo"), marks=pytest.mark.full),
-        # 1081 x 1081 hands, in a minute.
-        pytest.param((ALL, ALL), marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("ranges", [("AA,KK,QQ,AKs", "AA-TT,AKs,AQs,AKo"), (ALL, ALL)])
 def test_the_exploitability_of_a_river(ranges: tuple[str, str]) -> None:
     """Best responses of the kernel equal those of matrices of hands x hands."""
     spot = RIVER | {"ranges": ranges, "bets": "50%,100%", "rake": 0.05, "rake_cap": 20}
