@@ -1,0 +1,18 @@
+"""Subgames: parts of a game that are solved by themselves and put back."""
+
+from .beliefs import Belief, belief
+from .part import put_back, subgame
+from .places import PublicNodes, subgame_roots
+from .resolving import Resolution, ResolvedSubgame, resolve
+
+__all__ = [
+    "Belief",
+    "PublicNodes",
+    "Resolution",
+    "ResolvedSubgame",
+    "belief",
+    "put_back",
+    "resolve",
+    "subgame",
+    "subgame_roots",
+]
