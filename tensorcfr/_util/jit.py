@@ -19,6 +19,8 @@ from typing import Any
 import numba
 from numba.core import types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload, register_jitable
 
@@ -167,20 +169,66 @@ def if_given(function: Callable[..., Any]) -> Any:
     return piece
 
 
+class _PieceLibrary(JITCodeLibrary):
+    """The code of a piece of kernels, before optimisation.
+
+    It is optimised, and translated to machine code, as a part of the kernels that call it.  Numba
+    would do both for every piece by itself as well: a quarter of the time that compiling takes,
+    for code that nobody runs.
+    """
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the kernels."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """0: there is no machine code."""
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What numba tells the environment of the machine code."""
+        return _NoMachineCode
+
+
+class _NoMachineCode:
+    @staticmethod
+    def set_env(name: str, environment: Any) -> None:
+        """There is none that could use it."""
+
+
+class _PieceCompiler(Compiler):
+    """Numba's compiler, for pieces of kernels."""
+
+    def __init__(
+        self, typing_context: Any, target_context: Any, library: Any, *others: Any
+    ) -> None:
+        own = _PieceLibrary(target_context.codegen(), "piece") if library is None else library
+        super().__init__(typing_context, target_context, own, *others)
+
+
+_PIECE: dict[str, Any] = {
+    "pipeline_class": _PieceCompiler,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    **_OPTIONS,
+}
+
+
 def inlined(function: Callable[..., Any]) -> Any:
     """A piece of a kernel: compiled as part of the kernels that call it.
 
-    What Python calls is the function as it is written.  Unpacking a game for Python would be a
-    quarter of the time that compiling takes.
+    What Python calls is the function as it is written.
     """
-    return register_jitable(
-        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
-    )(function)
+    return register_jitable(forceinline=True, **_PIECE)(function)
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """A piece of kernels that is compiled once for all that call it, and not again in each.
+    """A piece of kernels that stands once in each of them, and not at every place that calls it.
 
     A call hands over every array of its arguments: for work of microseconds and more.
     """
-    return register_jitable(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    return register_jitable(**_PIECE)(function)

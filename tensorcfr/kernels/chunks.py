@@ -233,7 +233,7 @@ def descend(
     tile: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
-    """:func:`tensorcfr.kernels.descent.descend`, compiled once for trunk and chunks."""
+    """:func:`tensorcfr.kernels.descent.descend`, one copy for trunk and chunks."""
     descent.descend(form, player, weight, floor, reach, average, share, tile, locks)
 
 
@@ -253,7 +253,7 @@ def ascend(
     tile: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
-    """:func:`tensorcfr.kernels.ascent.ascend` for all hands, compiled once for trunk and chunks."""
+    """:func:`tensorcfr.kernels.ascent.ascend` for all hands, one copy for trunk and chunks."""
     hands = form.hand_rank.shape[1] - 1
     ascent.ascend(
         form,
@@ -308,7 +308,7 @@ def strategies(
     tile: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
-    """:func:`tensorcfr.kernels.descent.strategies`, compiled once for trunk and chunks."""
+    """:func:`tensorcfr.kernels.descent.strategies`, one copy for trunk and chunks."""
     descent.strategies(form, weight, floor, found, tile, locks)
 
 
@@ -360,7 +360,7 @@ def _average(
         faced[s] = (average[s] + pending * reach[s]) * share
 
 
-@kernel
+@called
 def run_pass(
     game: ChunkedForm,
     stage: int,
@@ -389,7 +389,6 @@ def run_pass(
         scratch: Modified.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
-    # One long function: pieces that are inlined are compiled twice, by themselves and here.
     tile, narrow = np.empty((TILE_ROWS, TILE)), np.empty((TILE_ROWS, TILE), trunk.reach.dtype)
     trunk_regret, trunk_average = kept.regret.trunk, kept.cumulative.trunk
     parameters = parameters_of(rule, row[1:])

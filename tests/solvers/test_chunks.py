@@ -72,7 +72,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 def interpret(patched: pytest.MonkeyPatch) -> None:
     """Run kernels as Python: on small games that takes less time than compiling a rule."""
     for module, names in (
-        (kernels, ("run_pass", "run_passes", "judge", "all_strategies")),
+        (kernels, ("run_passes", "judge", "all_strategies")),
         (iteration, ("iterate",)),
     ):
         for name in names:
