@@ -183,7 +183,7 @@ def _follow(places: PublicPlaces, steps: str) -> int | None:
     return node
 
 
-def subgame_roots(game: CompiledGame, cut: int | At = "chance") -> tuple[str, ...]:
+def subgame_roots(game: CompiledGame, cut: int | At = "auto") -> tuple[str, ...]:
     """Names of public nodes that cut the public tree, one on each way from the root that gets so
     far.
 
@@ -194,15 +194,18 @@ def subgame_roots(game: CompiledGame, cut: int | At = "chance") -> tuple[str, ..
     Args:
         game: A game of private hands between two players.
         cut: A number of public steps; ``"chance"`` for the first public chance node on each way,
-            such as the end of a betting round; or names, which are checked.
+            such as the end of a betting round; ``"auto"`` for the same, or after one public step in
+            games without public chance; or names, which are checked.
 
     Raises:
         ValueError: No node is there to cut at, or a name is wrong.
         TypeError: ``cut`` is something else.
     """
+    places = places_of(game)
+    if isinstance(cut, str) and cut == "auto":
+        cut = "chance" if (places.tree.player == CHANCE).any() else 1
     if not isinstance(cut, (int, np.integer)) and cut != "chance":
         return find_nodes(game, cut).names
-    places = places_of(game)
     tree, roots = places.tree, []
     exists = tree.exists
     level, depth = [0], 0
