@@ -156,7 +156,7 @@ LP = LinearProgram()
 
 CFR_D = Decomposition(
     "cfr-d",
-    CFR_PLUS,
+    CFR_PLUS(alternating=False),
     CFR_PLUS,
     formula="CFR on the trunk; in each iteration every subgame is solved from the trunk's ranges "
     "and forgotten; below the trunk, play resolves from the average values",
@@ -164,7 +164,7 @@ CFR_D = Decomposition(
     "decomposition', AAAI 2014",
 )
 """CFR-D, for games of private hands between two players.  The paper runs CFR; here CFR+ is the
-default on the trunk and in the subgames."""
+default on the trunk, where both players are updated at once, and in the subgames."""
 
 LANCTOT = (
     "M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret "

@@ -28,8 +28,8 @@ class Decomposition(Record):
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
     variant: Algorithm
-    """The variant of CFR on the trunk.  It updates both players at once, because one solution of a
-    subgame gives the values of both."""
+    """The variant of CFR on the trunk.  If players alternate, subgames are solved once for each of
+    them; if not, one solution gives the values of both."""
     inner: Algorithm
     """The variant of CFR on the subgames."""
     formula: str
@@ -60,7 +60,6 @@ class Decomposition(Record):
                     f"{found.name} does not"
                 )
             object.__setattr__(self, option, found)
-        object.__setattr__(self, "variant", self.variant(alternating=False))
 
     def __call__(self, **changes: Any) -> Decomposition:
         """The same record with some options changed.

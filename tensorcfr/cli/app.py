@@ -30,6 +30,7 @@ from . import (
     completion,
     exports,
     machine,
+    playing,
     report,
     sweeps,
     trees,
@@ -77,6 +78,7 @@ app.command()(values.evaluate)
 app.command()(values.size)
 app.command()(trees.draw)
 app.command()(viewing.view)
+app.command()(playing.play)
 
 
 Strategy = Annotated[bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")]

@@ -21,20 +21,22 @@ from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..invariants.strategies import wrong_state
 from ..kernels import evaluation
 from ..kernels import iteration as kernels
+from ..kernels.locks import impose
 from ..kernels.regrets import add_regrets
 from ..model.arguments import Compiled
+from ..model.arrays import FREE
 from ..model.game import CompiledGame
-from ..model.locks import Locks
+from ..model.locks import Locks, locked_lanes
 from ..model.policy import Policy
 from ..rules import Chance, Decision, Payoff
 from ..solvers import kinds
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver
 from ..solvers.driver import solve
-from ..solvers.solver import Solver, bytes_needed
+from ..solvers.solver import bytes_needed, first_state
 from .blueprints import entry_sequences
 from .gadgets import resolve_gadget
-from .part import FOLLOW, Left, Part, check_constant_sum, put_back
+from .part import Left, Part, check_constant_sum, put_back
 from .places import PLAYERS, PublicNodes, find_nodes, subgame_roots
 
 LEAST_RANGE = 1e-12
@@ -117,16 +119,21 @@ class RangedSubgame:
         self.scale = rules.scale * self.game.unit
         """Factor from values in the arrays to counterfactual values in the unit of the game."""
         self.entries = [entry_sequences(self.game, root, player)[0] for player in PLAYERS]
-        self.labels = [
-            {hand: self._label(int(at)) for hand, at in enumerate(own) if at >= 0}
+        self._leave = [
+            own + self.game.infoset_stride[[self.infoset_of(at) for at in own.tolist()]]
             for own in self.entries
         ]
+        locked = np.full(self.game.n_sequences, FREE)
+        for own, leave in zip(self.entries, self._leave, strict=True):
+            dealt = own >= 0
+            locked[own[dealt]], locked[leave[dealt]] = own[dealt], leave[dealt]
+        # Numbers of the sequences in place of their probabilities say which lock is which.
+        self._locked = locked_lanes(self.game.form, locked)
+        self._locked_sequence = self._locked.probability.astype(np.int64)
 
-    def _label(self, sequence: int) -> str:
-        infoset = int(np.searchsorted(self.game.infoset_sequence, sequence, side="right")) - 1
-        while self.game.sequences(infoset).start != sequence:
-            infoset -= 1
-        return self.game.infoset_labels[infoset]
+    def infoset_of(self, sequence: int) -> int:
+        """The infoset of an entry's first sequence; 0 for -1, which stands for none."""
+        return int(np.argmax(self.game.infoset_sequence == sequence))
 
     def solve(self, record: Decomposition, ranges: list[np.ndarray]) -> np.ndarray:
         """The average strategies after some iterations from given ranges.
@@ -138,14 +145,34 @@ class RangedSubgame:
         Returns:
             float64 (sequences of the subgame,).
         """
-        locks = {
-            label: {FOLLOW: float(max(ranges[player][hand], LEAST_RANGE))}
-            for player in PLAYERS
-            for hand, label in self.labels[player].items()
-        }
-        solver = Solver(self.game, record.inner, locks=locks)
-        solver.step(record.subgame_iterations)
-        return solver.average_probabilities()
+        form, inner = self.game.form, record.inner
+        probabilities = np.zeros(form.n_sequences)
+        for player in PLAYERS:
+            dealt = self.entries[player] >= 0
+            follow = self.entries[player][dealt]
+            probabilities[follow] = np.clip(ranges[player][dealt], LEAST_RANGE, 1.0)
+            probabilities[self._leave[player][dealt]] = 1.0 - probabilities[follow]
+        self._locked.probability[:] = probabilities[self._locked_sequence]
+        state = first_state(form, inner.rule, np.dtype(np.float64), self._locked)
+        turns = kernels.turns(2, inner.alternating)
+        done = 1
+        for restarts, count in inner.runs(1, record.subgame_iterations):
+            if restarts:
+                state.cumulative[:] = 0.0
+            kernels.iterate(
+                form,
+                inner.rule,
+                inner.schedule(done, count),
+                turns,
+                state,
+                inner.floors(done, count),
+                None,
+                self._locked,
+            )
+            done += count
+        evaluation.normalise(form, state.cumulative, state.strategy)
+        impose(form, self._locked, state.strategy)
+        return state.strategy
 
     def values(self, strategy: np.ndarray, player: int) -> np.ndarray:
         """Counterfactual values of a player's hands at the root, float64 (hands,); 0 for hands that
@@ -283,34 +310,50 @@ class DecomposedSolver(IterativeSolver):
             self.iteration += 1
 
     def _iterate(self, row: np.ndarray, floor: float) -> None:
-        """One iteration: the subgames, from the ranges of the trunk; then the trunk."""
+        """One iteration: the subgames, from the ranges of the trunk, then the trunk; for each
+        player in turn if they alternate."""
         pieces, state, record = self._pieces, self._state, self.algorithm
-        form, unit = pieces.trunk.form, pieces.trunk.unit
-        at_leaves = np.zeros(form.n_sequences)
+        form = pieces.trunk.form
+        hands = form.hand_rank.shape[1] - 1
+        value = np.zeros(form.n_sequences)
+        whole = kernels.State(
+            *state[:4], memory=np.zeros((0, len(value))), value=value, forecast=np.zeros(0)
+        )
+        turns = [[player] for player in PLAYERS] if record.variant.alternating else [PLAYERS]
+        for nth, movers in enumerate(turns):
+            # Average values belong to the strategies that enter the average: those before updates.
+            value[:] = self._solve_subgames(row[0] if nth == 0 else 0.0)
+            for player in movers:
+                kernels.multiply_share(form.operator, form, player, 0, 1, state.reach, value)
+            for player in movers:
+                kernels.update(form, player, 0, hands, record.variant.rule, row, floor, whole, None)
+        state.touched[:] += 2 * np.array([pieces.trunk.n_histories, pieces.trunk.n_decision_nodes])
+
+    def _solve_subgames(self, weight: float) -> np.ndarray:
+        """Solve every subgame from the ranges of the trunk.
+
+        Args:
+            weight: With which the values at the roots enter their average.
+
+        Returns:
+            float64 (sequences of the trunk,): counterfactual values of the subgames at the last
+            sequences before them, in the unit of the trunk's arrays.
+        """
+        pieces, state, record = self._pieces, self._state, self.algorithm
+        found = np.zeros(pieces.trunk.n_sequences)
         for index, part in enumerate(pieces.subgames):
-            ranges = self._ranges(state.reach, index)
-            strategy = part.solve(record, ranges)
+            strategy = part.solve(record, self._ranges(state.reach, index))
             for player in PLAYERS:
                 values = part.values(strategy, player)
                 leaves = pieces.leaves[player][index]
                 dealt = leaves >= 0
-                np.add.at(at_leaves, leaves[dealt], values[dealt] / unit)
-                state.root_values[player, index, : len(values)] += row[0] * values
+                np.add.at(found, leaves[dealt], values[dealt] / pieces.trunk.unit)
+                state.root_values[player, index, : len(values)] += weight * values
             passes = 2 * record.subgame_iterations
             state.touched[:] += passes * np.array(
                 [part.game.n_histories, part.game.n_decision_nodes]
             )
-        value = np.zeros(form.n_sequences)
-        for player in PLAYERS:
-            kernels.multiply_share(form.operator, form, player, 0, 1, state.reach, value)
-        value += at_leaves
-        whole = kernels.State(
-            *state[:4], memory=np.zeros((0, len(value))), value=value, forecast=np.zeros(0)
-        )
-        hands = form.hand_rank.shape[1] - 1
-        for player in PLAYERS:
-            kernels.update(form, player, 0, hands, record.variant.rule, row, floor, whole, None)
-        state.touched[:] += 2 * np.array([pieces.trunk.n_histories, pieces.trunk.n_decision_nodes])
+        return found
 
     def _ranges(self, reach: np.ndarray, index: int) -> list[np.ndarray]:
         """For each player float64 (hands,): own reach at the root of a subgame."""

@@ -189,7 +189,7 @@ def subgame_roots(game: CompiledGame, cut: int | At = "auto") -> tuple[str, ...]
 
     >>> from tensorcfr import compile_game
     >>> subgame_roots(compile_game("leduc"))[:2]
-    ('call call', 'call raise call')
+    ('call call', 'raise call')
 
     Args:
         game: A game of private hands between two players.

@@ -26,6 +26,7 @@ PACKAGES = (
     "tensorcfr.plots",
     "tensorcfr.solvers",
     "tensorcfr.storage",
+    "tensorcfr.subgames",
     "tensorcfr.sweep",
     "tensorcfr.viewer",
 )

@@ -418,6 +418,7 @@ def test_the_tutorials_spot_is_the_subgame_of_the_whole_game() -> None:
 # ------------------------------------------------------------------------------- nested resolving
 
 
+@pytest.mark.full
 def test_nested_resolving_answers_actions_that_the_blueprint_has_not() -> None:
     """A blueprint of liar's dice without one opening bid: the opponent gains nothing by the bid."""
     game, coarse = compile_game(Openings(())), compile_game(Openings(("1x2",)))
