@@ -233,3 +233,20 @@ def test_compare_for_machines(leduc: Path, tmp_path: Path) -> None:
 def test_the_shell_completes_names() -> None:
     text = invoke("--help").output
     assert "--install-completion" in text
+
+
+class TestPlay:
+    """The whole of a play with typed answers, one of them wrong."""
+
+    def test_a_play_to_its_end(self) -> None:
+        options = ("--algorithm=lp", "--seed=5", "--hints")
+        result = invoke("play", "kuhn", *options, input="fold\nbet\n")
+        assert result.exit_code == 0, result.output
+        lines = result.stdout.splitlines()
+        assert lines[0].startswith("play 1: you are player 0 and hold ")
+        assert "there is no action 'fold'" in result.stderr
+        assert any(line.startswith("the solver: ") for line in lines)
+        assert lines[-1].startswith("you get ")
+
+    def test_a_game_without_a_public_tree(self) -> None:
+        refused("play", "matching_pennies", status=USAGE, says="private hands")
