@@ -10,6 +10,7 @@ from ..compilers import compile_game
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.play import Match
+from ..subgames.resolving import ITERATIONS
 from . import completion
 from .console import errors_in_one_line
 
@@ -37,8 +38,13 @@ def play(
         int, typer.Option(min=1, help="Iterations of the blueprint, if no solution is given.")
     ] = BLUEPRINT_ITERATIONS,
     subgame_iters: Annotated[
-        int, typer.Option(min=1, help="Iterations on the rest of the game before each action.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Iterations on the rest of the game before each action; "
+            f"{ITERATIONS} if the algorithm iterates.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of hands, outcomes and actions.")] = 0,
     hints: Annotated[
         bool, typer.Option("--hints", help="Print the blueprint's probabilities of your actions.")

@@ -240,7 +240,7 @@ class TestPlay:
 
     def test_a_play_to_its_end(self) -> None:
         options = ("--algorithm=lp", "--seed=5", "--hints")
-        result = invoke("play", "kuhn", *options, input="fold\nbet\n")
+        result = invoke("play", "kuhn", *options, typed="fold\nbet\n")
         assert result.exit_code == 0, result.output
         lines = result.stdout.splitlines()
         assert lines[0].startswith("play 1: you are player 0 and hold ")
@@ -249,4 +249,4 @@ class TestPlay:
         assert lines[-1].startswith("you get ")
 
     def test_a_game_without_a_public_tree(self) -> None:
-        refused("play", "matching_pennies", status=USAGE, says="private hands")
+        assert "is no game of private hands" in refused(USAGE, "play", "matching_pennies")
