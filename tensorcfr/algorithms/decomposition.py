@@ -46,12 +46,17 @@ class Decomposition(Record):
 
     def __post_init__(self) -> None:
         cut = CUT(f"{self.name}: cut", self.cut)
+        if isinstance(cut, list) and not cut:
+            raise ValueError(f"{self.name}: cut names no public node")
         object.__setattr__(self, "cut", tuple(cut) if isinstance(cut, list) else cut)
         for option in ("subgame_iterations", "resolve_iterations"):
             number = Whole(1, EXACT)(f"{self.name}: {option}", getattr(self, option))
             object.__setattr__(self, option, number)
         for option in ("variant", "inner"):
-            found = find_algorithm(getattr(self, option))
+            try:
+                found = find_algorithm(getattr(self, option))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{self.name}: {option}: {error}") from None
             if not isinstance(found, Algorithm):
                 raise ValueError(f"{self.name}: {option} must be one of CFR, not {found.name}")
             if found.against != "current" or found.rule.forecast or found.rule.memory:

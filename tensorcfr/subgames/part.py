@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import brief, checked
+from .._util.arguments import Kind, OneOf, brief, checked
 from ..compilers import compile_game
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE
@@ -23,6 +23,7 @@ ENTRY = " into "
 FOLLOW, TERMINATE = "follow", "terminate"
 """Actions at an entry: play the subgame, or take the alternative value and end the game."""
 
+POLICY = Kind((Policy,), "a Policy")
 HandWeights = np.ndarray | Sequence[float] | Mapping[str, float]
 """Weights of a player's hands, in the order of the hands or by name; or such a row for each of
 several public nodes."""
@@ -218,7 +219,8 @@ def subgame(
         )
         weights = Belief(nodes, (first, second)).weights
     entries: dict[int, np.ndarray | None] = {}
-    for player, one in enumerate(_pair(entry_values or (None, None), "entry_values")):
+    alternatives = (None, None) if entry_values is None else entry_values
+    for player, one in enumerate(_pair(alternatives, "entry_values")):
         if one is not None:
             entries[player] = _by_hand(nodes, player, one, "entry_values")
     if len(entries) == 2:
@@ -265,7 +267,8 @@ def _check_game(given: Belief, game: CompiledGame, name: str) -> None:
 
 
 def _pair(given: Any, name: str) -> tuple[Any, Any]:
-    if isinstance(given, (str, Mapping)) or not hasattr(given, "__len__") or len(given) != 2:
+    rows = isinstance(given, Sequence) and not isinstance(given, (str, bytes, range))
+    if not (rows or (isinstance(given, np.ndarray) and given.ndim)) or len(given) != 2:
         raise ValueError(f"{name} must be two rows, one for each player, not {brief(given)}")
     return given[0], given[1]
 
@@ -302,7 +305,12 @@ def _by_hand(
 
 
 @checked()
-def put_back(policy: Policy, subgame_policy: Policy, *, player: int | None = None) -> Policy:
+def put_back(
+    policy: Annotated[Policy, POLICY],
+    subgame_policy: Annotated[Policy, POLICY],
+    *,
+    player: Annotated[int | None, OneOf(PLAYERS)] = None,
+) -> Policy:
     """Place the strategies of a subgame into a policy of the whole game.
 
     Entries of gadgets have no place there.  Infosets that the ranges left out of the subgame keep
@@ -320,8 +328,6 @@ def put_back(policy: Policy, subgame_policy: Policy, *, player: int | None = Non
         ValueError: An infoset of the subgame is no infoset of the whole game, or has other
             actions; names it.
     """
-    if player not in (None, *PLAYERS):
-        raise ValueError(f"player must be 0 or 1, not {player!r}")
     probabilities = np.array(policy.probabilities)
     there, here = shared_sequences(policy.game, subgame_policy.game, player)
     probabilities[there] = subgame_policy.probabilities[here]

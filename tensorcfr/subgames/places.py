@@ -9,12 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
-from .._util.arguments import brief
+from .._util.arguments import Several, Text, brief
 from ..analysis.public_nodes import START, PublicPlaces
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 
+NAMES = Several(Text(10_000), alone=True)
 At = str | Iterable[str]
 """A public node, or several: the public part of an infoset label, ``"crc/Qh"``; the public steps
 from the root, each after a space, ``"call raise call"``; or ``"start"`` for the root."""
@@ -122,11 +123,7 @@ def find_nodes(game: CompiledGame, at: At) -> PublicNodes:
             below it are not closed under infosets.
     """
     places = places_of(game)
-    if not isinstance(at, Iterable):
-        raise TypeError(f"at must be the name of a public node or several names, not {brief(at)}")
-    given = [at] if isinstance(at, str) else list(at)
-    if not all(isinstance(name, str) for name in given):
-        raise TypeError(f"at must be the name of a public node or several names, not {brief(at)}")
+    given = NAMES("at", at)
     if not given:
         raise ValueError("at names no public node")
     found = PublicNodes(game, tuple(_find(places, name) for name in given), places)
@@ -137,7 +134,7 @@ def find_nodes(game: CompiledGame, at: At) -> PublicNodes:
         for above, _ in found.path(node):
             if above in taken:
                 raise ValueError(
-                    f"{name!r} lies below {places.name(above)!r}: subgames are disjoint"
+                    f"at: {name!r} lies below {places.name(above)!r}: subgames are disjoint"
                 )
     return found
 
@@ -153,19 +150,19 @@ def _find(places: PublicPlaces, name: str) -> int:
         if infoset is not None:
             public = places.name(places.places.place(infoset)[0])
             raise ValueError(
-                f"{name!r} is an infoset of {game.name}: the histories below it are not closed "
+                f"at: {name!r} is an infoset of {game.name}: the histories below it are not closed "
                 f"under infosets, since other hands lead to them; its public node is {public!r}"
             )
         known = [places.name(one) for one in places.places.nodes[:1000].tolist()]
         near = get_close_matches(name, known, n=1) or known[-3:]
         raise ValueError(
-            f"{game.name} has no public node {name!r}; nodes are named like "
+            f"at: {game.name} has no public node {brief(name)}; nodes are named like "
             f"{', '.join(map(repr, near))}"
         )
     if places.tree.player[node] == TERMINAL:
-        raise ValueError(f"{game.name} is over at {name!r}: there is no subgame")
+        raise ValueError(f"at: {game.name} is over at {name!r}: there is no subgame")
     if not places.tree.exists[node]:
-        raise ValueError(f"no deal of {game.name} leads to {name!r}")
+        raise ValueError(f"at: no deal of {game.name} leads to {name!r}")
     return node
 
 
