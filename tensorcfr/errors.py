@@ -12,7 +12,7 @@ class GameError(ValueError):
 
 
 class ImperfectRecallError(GameError):
-    """A player forgets what he knew or did: counterfactual regret minimization and the
+    """A player forgets something that they knew or did: counterfactual regret minimization and the
     sequence form do not cover such games."""
 
 

@@ -2,11 +2,11 @@
 
 The theorems of M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games
 with incomplete information', NIPS 2007, for regret matching at every infoset: after ``T``
-iterations, with ``Delta`` the range of a player's utilities and ``|A|`` the most actions that he
-has anywhere,
+iterations, with ``Delta`` the range of a player's utilities and ``|A|`` the most actions of
+the player's infosets,
 
 * the positive regret of an infoset is at most ``Delta sqrt(|A| T)`` (theorem 4);
-* the player's overall regret is at most the sum of the positive regrets of his infosets
+* the player's overall regret is at most the sum of the positive regrets of their infosets
   (theorem 3), hence at most ``|I| Delta sqrt(|A| T)``.
 
 They are about the true sums of regrets, against the strategies that the opponents really had, and
@@ -81,8 +81,8 @@ def regrets(
 ) -> tuple[RegretPoint, ...]:
     """Run an algorithm, and sum what its strategies regret.
 
-    A player's regrets are taken against the strategies that he met in his update: where players
-    alternate, those before him have their new ones already.  Every iteration is followed by a
+    A player's regrets are taken against the strategies that their update met: where players
+    alternate, those before them have their new ones already.  Every iteration is followed by a
     sweep of the whole game for each player, in two-player games about as much work as CFR itself.
     Of an algorithm that plays against averages they are taken against the strategies that were
     played, too; what it keeps is something else, and the theorems promise it nothing.
@@ -152,7 +152,7 @@ class _Sums:
         Args:
             strategy: float64 (sequences,): the strategies with which it began.
             new: float64 (sequences,): those with which it ended.
-            alternating: Whether a player met the new strategies of those before him.
+            alternating: Whether a player met the new strategies of those before them.
         """
         form = self.game.form
         reach, reach_new = np.empty(len(strategy)), np.empty(len(strategy))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..payoff.cards import LANES
 from ..rules import CardGame, Deal, Decision
-from .sizes import Size
+from .size import Size
 
 NANOSECONDS_PER_NUMBER = (0.5, 4.0)
 """Of one iteration in single precision, for each sequence and for each hand at a terminal."""

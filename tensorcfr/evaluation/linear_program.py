@@ -3,7 +3,7 @@
 The sequence form makes optimal play linear.  Own reaches ``x`` of player 0 and ``y`` of player 1
 satisfy ``E x = e`` and ``F y = f`` (of every infoset, the reaches of its actions sum to the
 reach of the sequence that leads there; the empty sequence has reach 1), and with the payoff
-matrix ``A`` of player 0 his value is ``x' A y``.  Against a fixed ``x``, player 1's best response
+matrix ``A`` of player 0 their value is ``x' A y``.  Against a fixed ``x``, player 1's best response
 is a linear program over ``y``; its dual has one variable ``v`` per infoset of player 1.  So
 
     maximise v[0]  over x >= 0 and v,  subject to  E x = e  and  F' v <= A' x

@@ -34,7 +34,7 @@ class Evaluation:
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """What each player's best response gains over his strategy; at least 0 up to
+        """What each player's best response gains over their strategy; at least 0 up to
         rounding."""
         return tuple(b - v for b, v in zip(self.best_responses, self.values, strict=True))
 

@@ -5,7 +5,7 @@ The labels are OpenSpiel's own strings:
 * an infoset is ``state.information_state_string(player)``.  OpenSpiel tells infosets apart by
   player *and* string, this library by label alone, so a string that two players share (in
   ``phantom_ttt`` both see the same empty board) stays as it is for the player who is met with
-  it first and ends in ``" (player 1)"``, or whoever he is, for the other;
+  it first, and ends in the other player's number, ``" (player 1)"``, for the other;
 * an action or chance outcome is ``state.action_to_string(player, action)``.  Where an infoset
   or a chance node has a name twice, each of its names is followed by the action's number.
 

@@ -98,7 +98,7 @@ def check_parent_owner(reader: Reader) -> str | None:
         if (at := outside(form.infoset_parent[begin:end], low, high)) is not None:
             return (
                 f"{reader.infoset(begin + at)} of player {player} has the parent "
-                f"{form.infoset_parent[begin + at]}, which is none of his sequences"
+                f"{form.infoset_parent[begin + at]}, which is none of this player's sequences"
             )
     return None
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from .._util.jit import if_given, inlined
 from ..model.arrays import LockedLanes, SequenceForm
-from .descent import locked_strategy, match, matching
+from .descent import like, locked_strategy, match, matching, nothing_of
 from .local_rule import LocalRule, apply, has_forecast, is_exponential
 from .locks import first_lock, free_share, of_lock, share_out
-from .tiles import TILE
+from .tiles import TILE, scatter
 
 ROUNDING = 2.0**-48
 """An instantaneous regret smaller than this, relative to the counterfactual values that it comes
@@ -54,12 +54,12 @@ def ascend(
             sequences that lead to them, in the end to the entries.
         forecast: float (sequences,): for rules with a forecast, comes in as ``g``, and becomes the
             values when the player already plays the next strategies further down.
-        tile: float64 (TILE_ROWS, TILE): modified.
+        tile: float (TILE_ROWS, TILE), in the floats of ``value``: modified.
         first_hand: First of the hands to work on.
         last_hand: The one after the last.
         locks: Locked infosets, or None.
     """
-    rounding = ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING
+    rounding = like(tile, ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING)
     # Taken apart once: a view costs an atomic count, and there are as many tiles as lanes / TILE.
     v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
@@ -165,7 +165,7 @@ def _ascend_tile(
     """What :func:`ascend` does at ``length`` lanes of a bucket that are not locked.
 
     Action ``a`` of the first of them is sequence ``at + a * lanes``; ``parent`` has the last
-    sequence before each of their infosets.  The last five are scratch, float64 (TILE,) each.
+    sequence before each of their infosets.  The last five are scratch, float (TILE,) each.
     """
     if strategy is None and actions == 2:
         _value_two(
@@ -183,7 +183,7 @@ def _ascend_tile(
             regret[at + lanes :],
             v,
         )
-        _add_up(v, parent, length, value)
+        scatter(v, parent, length, value)
         return
     if strategy is None and actions == 3:
         _value_three(
@@ -204,18 +204,19 @@ def _ascend_tile(
             regret[at + 2 * lanes :],
             v,
         )
-        _add_up(v, parent, length, value)
+        scatter(v, parent, length, value)
         return
+    zero = like(v, 0.0)
     # The value of each infoset, and the size of the numbers that it is made of.
-    v[:length] = 0.0
-    scale[:length] = 0.0
+    v[:length] = zero
+    scale[:length] = zero
     if strategy is None:
         match(regret[at:], actions, lanes, length, played_floor, total, constant)
         # Loops with few arrays each take less time than one with many.
         for a in range(actions):
             w, q = regret[at + a * lanes :], value[at + a * lanes :]
             for lane in range(length):
-                v[lane] += (max(w[lane], 0.0) * total[lane] + constant[lane]) * q[lane]
+                v[lane] += (max(w[lane], zero) * total[lane] + constant[lane]) * q[lane]
             for lane in range(length):
                 scale[lane] = max(scale[lane], abs(q[lane]))
     else:
@@ -226,7 +227,7 @@ def _ascend_tile(
                 scale[lane] = max(scale[lane], abs(q[lane]))
         if has_forecast(rule):
             _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
-        total[:length] = 0.0
+        total[:length] = zero
     # The local rule: new regrets; preferences in place of strategies that are kept.
     for a in range(actions):
         first = at + a * lanes
@@ -234,10 +235,10 @@ def _ascend_tile(
         for lane in range(length):
             instant = q[lane] - v[lane]
             if abs(instant) <= rounding * scale[lane]:
-                instant = 0.0
+                instant = zero
             new, preference = apply(
                 rule,
-                np.float64(cumulative[lane]),
+                cumulative[lane],
                 instant,
                 memory,
                 first + lane,
@@ -251,17 +252,16 @@ def _ascend_tile(
                     if abs(lean) > rounding * max(scale[lane], abs(ahead)):
                         preference += lean
                 if not is_exponential(rule):
-                    preference = max(preference, 0.0)
+                    preference = max(preference, zero)
                     total[lane] += preference
                 sigma[lane] = preference
     if strategy is not None:
         if is_exponential(rule):
             _exponentiate(strategy[at:], actions, lanes, length, total)
-        uniform = 1.0 / actions
+        nothing, uniform = nothing_of(v), like(v, 1.0 / actions)
+        rest, least = like(v, 1.0 - floor), like(v, floor / actions)
         for lane in range(length):
-            idle = total[lane] <= 0.0
-            constant[lane] = uniform if idle else floor * uniform
-            total[lane] = 0.0 if idle else (1.0 - floor) / total[lane]
+            total[lane], constant[lane] = matching(total[lane], nothing, zero, rest, least, uniform)
         for a in range(actions):
             kept = strategy[at + a * lanes :]
             for lane in range(length):
@@ -271,9 +271,9 @@ def _ascend_tile(
             for lane in range(length):
                 forecast[parent[lane]] += expected[lane]
     if strategy is None:
-        _add_up(v, parent, length, value)
+        scatter(v, parent, length, value)
     else:
-        # One by one: the views in _add_up take most of the time of a small game.
+        # One by one: the views in scatter take most of the time of a small game.
         for lane in range(length):
             value[parent[lane]] += v[lane]
 
@@ -284,34 +284,10 @@ def _from(array: np.ndarray, begin: int) -> np.ndarray:
     return array[begin:]
 
 
-RUN = 64
-"""Lanes that are looked at together in :func:`_add_up`."""
-
-
 @inlined
-def _add_up(v: np.ndarray, parent: np.ndarray, length: int, value: np.ndarray) -> None:
-    """Add the values of infosets to the sequences before them, which are often consecutive: then
-    many are added at a time."""
-    for begin in range(0, length, RUN):
-        count = min(RUN, length - begin)
-        part, first = parent[begin:], np.int64(parent[begin])
-        apart = np.int64(0)
-        for lane in range(count):
-            apart |= np.int64(part[lane]) ^ (first + lane)
-        mean = v[begin:]
-        if apart == 0:
-            above = value[first:]
-            for lane in range(count):
-                above[lane] += mean[lane]
-        else:
-            for lane in range(count):
-                value[part[lane]] += mean[lane]
-
-
-@inlined
-def _exact(instant: float, least: float) -> float:
+def _exact(instant: float, least: float, zero: float) -> float:
     """An instantaneous regret, 0 where it is but rounding."""
-    return 0.0 if abs(instant) <= least else instant
+    return zero if abs(instant) <= least else instant
 
 
 @inlined
@@ -332,14 +308,16 @@ def _value_two(
 ) -> None:
     """What :func:`ascend` does at infosets of two actions whose strategies are made from their
     regrets; ``v`` becomes their values."""
+    zero, nothing, uniform = like(v, 0.0), nothing_of(v), like(v, 1.0 / 2.0)
+    rest, lowest = like(v, 1.0 - floor), like(v, floor / 2.0)
     for lane in range(length):
-        before0, before1 = np.float64(regret0[lane]), np.float64(regret1[lane])
-        own0, own1 = max(before0, 0.0), max(before1, 0.0)
-        factor, constant = matching(own0 + own1, floor, 1.0 / 2.0)
-        value0, value1 = np.float64(q0[lane]), np.float64(q1[lane])
+        before0, before1 = regret0[lane], regret1[lane]
+        own0, own1 = max(before0, zero), max(before1, zero)
+        factor, constant = matching(own0 + own1, nothing, zero, rest, lowest, uniform)
+        value0, value1 = q0[lane], q1[lane]
         mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
         least = rounding * max(abs(value0), abs(value1))
-        instant0, instant1 = _exact(value0 - mean, least), _exact(value1 - mean, least)
+        instant0, instant1 = _exact(value0 - mean, least, zero), _exact(value1 - mean, least, zero)
         new0, _ = apply(rule, before0, instant0, memory, first0 + lane, parameters)
         new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
         regret0[lane], regret1[lane] = new0, new1
@@ -366,18 +344,20 @@ def _value_three(
     v: np.ndarray,
 ) -> None:
     """The same at infosets of three actions."""
+    zero, nothing, uniform = like(v, 0.0), nothing_of(v), like(v, 1.0 / 3.0)
+    rest, lowest = like(v, 1.0 - floor), like(v, floor / 3.0)
     for lane in range(length):
-        before0, before1 = np.float64(regret0[lane]), np.float64(regret1[lane])
-        before2 = np.float64(regret2[lane])
-        own0, own1, own2 = max(before0, 0.0), max(before1, 0.0), max(before2, 0.0)
-        factor, constant = matching(own0 + own1 + own2, floor, 1.0 / 3.0)
-        value0, value1 = np.float64(q0[lane]), np.float64(q1[lane])
-        value2 = np.float64(q2[lane])
+        before0, before1 = regret0[lane], regret1[lane]
+        before2 = regret2[lane]
+        own0, own1, own2 = max(before0, zero), max(before1, zero), max(before2, zero)
+        factor, constant = matching(own0 + own1 + own2, nothing, zero, rest, lowest, uniform)
+        value0, value1 = q0[lane], q1[lane]
+        value2 = q2[lane]
         mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
         mean += (own2 * factor + constant) * value2
         least = rounding * max(abs(value0), abs(value1), abs(value2))
-        instant0, instant1 = _exact(value0 - mean, least), _exact(value1 - mean, least)
-        instant2 = _exact(value2 - mean, least)
+        instant0, instant1 = _exact(value0 - mean, least, zero), _exact(value1 - mean, least, zero)
+        instant2 = _exact(value2 - mean, least, zero)
         new0, _ = apply(rule, before0, instant0, memory, first0 + lane, parameters)
         new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
         new2, _ = apply(rule, before2, instant2, memory, first2 + lane, parameters)

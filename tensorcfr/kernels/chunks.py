@@ -389,9 +389,9 @@ def run_pass(
         scratch: Modified.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
-    tile, narrow = np.empty((TILE_ROWS, TILE)), np.empty((TILE_ROWS, TILE), trunk.reach.dtype)
+    tile = np.empty((TILE_ROWS, TILE), trunk.reach.dtype)
     trunk_regret, trunk_average = kept.regret.trunk, kept.cumulative.trunk
-    parameters = parameters_of(rule, row[1:])
+    parameters = parameters_of(rule, row[1:], tile)
     form, end = game.trunk, game.trunk.player_sequences[2]
     table = lock_table(locks)
     if stage in (DOWN, ALL):
@@ -404,7 +404,7 @@ def run_pass(
             floor, share = turn.played_floor[player], turn.share[player]
             trunk.reach[first] = 1.0
             trunk_average[first] += share
-            descend(form, player, weight, floor, trunk.reach, trunk_average, share, narrow, locked)
+            descend(form, player, weight, floor, trunk.reach, trunk_average, share, tile, locked)
             if turn.against_average:
                 pending, part_of = _face(turn, player, trunk_average[first])
                 _average(first, last, trunk_average, pending, part_of, trunk.reach, trunk.faced)
@@ -431,7 +431,7 @@ def run_pass(
                 floor, share = turn.played_floor[player], turn.share[player]
                 # What has no share is added to scratch, and the average not even read.
                 target = average if share != 0.0 else scratch.value[: until - begin]
-                descend(chunk, player, weight, floor, scratch.reach, target, share, narrow, locked)
+                descend(chunk, player, weight, floor, scratch.reach, target, share, tile, locked)
                 if turn.against_average:
                     total = trunk_average[form.player_sequences[player]]
                     pending, part_of = _face(turn, player, total)

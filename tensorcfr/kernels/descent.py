@@ -18,33 +18,39 @@ LEAST_TOTAL = 1e-37
 
 
 @inlined
-def _like(array: np.ndarray, number: float) -> float:
+def like(array: np.ndarray, number: float) -> float:
     """A number in the floats of an array: single precision takes half the time where no operand is
     of double precision."""
     return array.dtype.type(number)
 
 
 @inlined
-def _nothing(array: np.ndarray) -> float:
+def nothing_of(array: np.ndarray) -> float:
     """Totals up to here count as 0: in single precision, ``1 / total`` would be infinite."""
-    return _like(array, 0.0 if array.itemsize == 8 else LEAST_TOTAL)
+    return like(array, 0.0 if array.itemsize == 8 else LEAST_TOTAL)
 
 
 @inlined
-def matching(total: float, floor: float, uniform: float) -> tuple[float, float]:
+def matching(
+    total: float, nothing: float, zero: float, rest: float, least: float, uniform: float
+) -> tuple[float, float]:
     """Regret matching: a strategy is ``max(weight, 0) * factor + constant``.
+
+    All numbers are of the same floats, in which the result then is.
 
     Args:
         total: Sum of the positive weights of an infoset.
-        floor: Share of the strategy that is uniform.
+        nothing: Totals up to here count as 0; see :func:`nothing_of`.
+        zero: 0.
+        rest: 1 - floor.
+        least: The floor's share of each action.
         uniform: Probability of an action under the uniform strategy.
 
     Returns:
         ``factor`` and ``constant``.
     """
-    if total <= 0.0:
-        return 0.0, uniform
-    return (1.0 - floor) / total, floor * uniform
+    idle = total <= nothing
+    return zero if idle else rest / total, uniform if idle else least
 
 
 @inlined
@@ -68,9 +74,9 @@ def match(
         factor: float (at least length,): modified in place.
         constant: float (at least length,): modified in place.
     """
-    zero, uniform = _like(factor, 0.0), _like(factor, 1.0 / actions)
-    nothing = _nothing(factor)
-    rest, least = _like(factor, 1.0 - floor), _like(factor, floor / actions)
+    zero, uniform = like(factor, 0.0), like(factor, 1.0 / actions)
+    nothing = nothing_of(factor)
+    rest, least = like(factor, 1.0 - floor), like(factor, floor / actions)
     factor[:length] = zero
     # Two actions at a time, which spares every other sum.
     for a in range(0, actions - 1, 2):
@@ -82,10 +88,7 @@ def match(
         for lane in range(length):
             factor[lane] += max(w[lane], zero)
     for lane in range(length):
-        total = factor[lane]
-        idle = total <= nothing
-        constant[lane] = uniform if idle else least
-        factor[lane] = zero if idle else rest / total
+        factor[lane], constant[lane] = matching(factor[lane], nothing, zero, rest, least, uniform)
 
 
 @inlined
@@ -115,7 +118,7 @@ def descend(
         locks: Locked infosets, or None.
     """
     factor, constant, above = tile[0], tile[1], tile[2]
-    zero, part = _like(tile, 0.0), _like(tile, share)
+    zero, part = like(tile, 0.0), like(tile, share)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         run = 0
@@ -202,15 +205,12 @@ def _reach_two(
 ) -> None:
     """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
     which halves the time of the many infosets that have few actions."""
-    zero, uniform = _like(above, 0.0), _like(above, 0.5)
-    nothing = _nothing(above)
-    rest, least, part = _like(above, 1.0 - floor), _like(above, floor / 2.0), _like(above, share)
+    zero, uniform = like(above, 0.0), like(above, 0.5)
+    nothing = nothing_of(above)
+    rest, least, part = like(above, 1.0 - floor), like(above, floor / 2.0), like(above, share)
     for lane in range(length):
         own0, own1 = max(w0[lane], zero), max(w1[lane], zero)
-        total = own0 + own1
-        idle = total <= nothing
-        factor = zero if idle else rest / total
-        constant = uniform if idle else least
+        factor, constant = matching(own0 + own1, nothing, zero, rest, least, uniform)
         factor, constant = factor * above[lane], constant * above[lane]
         own0, own1 = own0 * factor + constant, own1 * factor + constant
         x0[lane], x1[lane] = own0, own1
@@ -284,9 +284,9 @@ def forward(
         reach: float (sequences,): modified in place.
         average: float (sequences,): modified in place, that of the empty sequence with the first
             hand.
-        tile: float (at least 1, TILE): modified.
+        tile: float (at least 1, TILE), in the floats of ``reach``: modified.
     """
-    above = tile[0]
+    above, part = tile[0], like(tile, weight)
     if first_hand == 0 < last_hand:
         average[form.player_sequences[player]] += weight
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
@@ -304,5 +304,5 @@ def forward(
                 average_x = average[at + a * lanes :]
                 sigma = strategy[at + a * lanes :]
                 for lane in range(length):
-                    average_x[lane] += weight * x[lane]
+                    average_x[lane] += part * x[lane]
                     x[lane] = above[lane] * sigma[lane]

@@ -100,14 +100,14 @@ def iterate(
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
     hands = form.hand_rank.shape[1] - 1
-    tile = np.empty((TILE_ROWS, TILE))
+    tile = np.empty((TILE_ROWS, TILE), state.value.dtype)
     scratch = payoff_scratch(form)
     regret, strategy, memory = state.regret, state.strategy, state.memory
     reach, average = state.reach, state.cumulative
     value, forecast = state.value, state.forecast
     for t in range(schedule.shape[0]):
         weight, floor = schedule[t, 0], floors[t]
-        parameters = parameters_of(rule, schedule[t, 1:])
+        parameters = parameters_of(rule, schedule[t, 1:], tile)
         # Call each pass from one place: numba inlines it at every call site.
         for turn in range(turns.shape[0]):
             player = turns[turn, 0]
@@ -243,8 +243,8 @@ def update(
         state: Modified in place.
         locks: Locked infosets, or None.
     """
-    tile = np.empty((TILE_ROWS, TILE))
-    parameters = parameters_of(rule, row[1:])
+    tile = np.empty((TILE_ROWS, TILE), state.value.dtype)
+    parameters = parameters_of(rule, row[1:], tile)
     _update_hands(
         form,
         player,

@@ -10,14 +10,14 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from .._util.jit import called, if_given, inlined
+from .._util.jit import if_given, inlined, kernel
 from ..model.chunks import ROW
 
 LARGEST = 32767.0
 """The largest whole number that is used."""
 
 
-@called
+@kernel
 def unpack(packed: np.ndarray, scale: np.ndarray, found: np.ndarray) -> None:
     """Numbers from 16 bits.
 
@@ -35,7 +35,7 @@ def unpack(packed: np.ndarray, scale: np.ndarray, found: np.ndarray) -> None:
             out[k] = np.float32(own[k]) * factor
 
 
-@called
+@kernel
 def pack(numbers: np.ndarray, first: int, last: int, packed: np.ndarray, scale: np.ndarray) -> None:
     """Numbers to 16 bits, each to the nearest.
 

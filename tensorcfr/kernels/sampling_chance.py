@@ -92,7 +92,7 @@ def chance_sampling(
     histories, decisions = ZERO, ZERO
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
-        parameters = parameters_of(rule, schedule[t, 1:])
+        parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += weight
         if not alternating:
             remember(generator, before)

@@ -81,7 +81,7 @@ def external_sampling(
     histories, decisions = ZERO, ZERO
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
-        parameters = parameters_of(rule, schedule[t, 1:])
+        parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += weight
         for player in players:
             at, depth, x = ZERO, ZERO, 1.0

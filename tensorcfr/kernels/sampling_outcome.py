@@ -88,7 +88,7 @@ def outcome_sampling(
     histories, decisions = ZERO, ZERO
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
-        parameters = parameters_of(rule, schedule[t, 1:])
+        parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += weight
         for player in players:
             # Down: play the game, and add to the average.

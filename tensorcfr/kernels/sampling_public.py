@@ -117,7 +117,7 @@ def public_chance_sampling(
     histories, decisions = 0, 0
     for t in range(schedule.shape[0]):
         weight = schedule[t, 0]
-        parameters = parameters_of(rule, schedule[t, 1:])
+        parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += weight
         if not alternating:
             remember(generator, before)

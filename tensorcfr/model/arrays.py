@@ -8,8 +8,8 @@ Numbering, for all views:
 * A *node* of a tree is a history, or a public history.  Nodes are in breadth-first order: a
   child's index is larger than its parent's, the children of a node are contiguous, and so are
   the children of consecutive nodes.
-* An *infoset* index runs over all players: by player, then by level (how many infosets of his
-  own the player has passed before), then by number of actions.
+* An *infoset* index runs over all players: by player, then by level (how many
+  infosets of the same player lie before it), then by number of actions.
 * A *sequence* index runs over all players too.  The first sequence of each player is the
   empty one.  The infosets of one player, level and number of actions form a *bucket*; the
   sequences of a bucket are laid out ``[action, lane]`` with one lane per infoset, so that the

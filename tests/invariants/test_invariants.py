@@ -270,12 +270,12 @@ ROWS = [
     Bad(
         "S6",
         form("infoset_parent", 3, to=14),
-        "infoset 3 ('Jpb') of player 0 has the parent 14, which is none of his sequences",
+        "infoset 3 ('Jpb') of player 0 has the parent 14, which is none of this player's sequences",
     ),
     Bad(
         "S6",
         form("infoset_parent", 6, to=0),
-        "infoset 6 ('Jb') of player 1 has the parent 0, which is none of his sequences",
+        "infoset 6 ('Jb') of player 1 has the parent 0, which is none of this player's sequences",
     ),
     Bad(
         "S3",
@@ -397,7 +397,7 @@ ROWS = [
     Bad(
         "S6",
         both(unlabelled, form("infoset_parent", 3, to=14)),
-        "infoset 3 of player 0 has the parent 14, which is none of his sequences",
+        "infoset 3 of player 0 has the parent 14, which is none of this player's sequences",
     ),
     Bad(
         "S7",

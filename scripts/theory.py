@@ -1,0 +1,315 @@
+"""The pictures and tables of docs/theory.md: what the theory of CFR says, measured.
+
+python -m scripts.theory            all of them, a minute
+python -m scripts.theory --quick    the same in seconds, into build/theory
+
+The tables of the page stand between comments with their names, and are written anew; the rest of
+the page is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from benchmarks._common import table
+from tensorcfr import Policy, Solver, compile_game, evaluate, solve
+from tensorcfr._util.machine import machine, versions
+from tensorcfr.algorithms import CFR, EXTERNAL_SAMPLING
+from tensorcfr.analysis import regrets
+from tensorcfr.plots.style import COLOURS, line_style
+from tensorcfr.sweep import read_algorithm
+
+from ._pages import page_with
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "theory.md"
+FIGURES = ROOT / "docs" / "figures"
+
+SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
+SLOPE_ALGORITHMS = ("cfr(alternating=False)", "cfr", "cfr+", "dcfr", "pcfr+", "hedge")
+
+
+def _picture(path: Path, draw: Callable[[Sequence[Axes]], None], columns: int = 1) -> Path:
+    """A picture of some panels side by side."""
+    figure = Figure(figsize=(4.6 * columns + 1.0, 3.8), layout="constrained")
+    axes = figure.subplots(1, columns, squeeze=False)[0]
+    draw(axes)
+    for suffix in (".png", ".svg"):
+        figure.savefig(path.with_suffix(suffix), dpi=150, metadata=_NO_DATE.get(suffix))
+    return path
+
+
+_NO_DATE: dict[str, dict[str, Any]] = {".svg": {"Date": None}}
+
+
+def _marks(last: int, per_ten: int = 8) -> list[int]:
+    """Iterations, evenly spaced on a logarithmic axis."""
+    count = int(per_ten * np.log10(last)) + 1
+    return sorted({round(m) for m in np.geomspace(1, last, count)})
+
+
+# ------------------------------------------------------------------------------------- cycling
+
+
+def cycle(folder: Path, quick: bool) -> str:
+    """Last iterates go round, averages go to the equilibrium."""
+    game = compile_game("biased_rock_paper_scissors")
+    iterations = 2_000 if quick else 20_000
+    solver = Solver(game, CFR(alternating=False))
+    last, average = [], []
+    for _ in range(iterations):
+        solver.step()
+        last.append(solver.current_policy().probabilities[1:4])
+        average.append(solver.average_policy().probabilities[1:4])
+    exact = solve(game, "lp").policy.probabilities[1:4]
+    corners = np.array([(0.0, 0.0), (1.0, 0.0), (0.5, np.sqrt(0.75))])
+    names = list(game.infoset_actions[0])
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for panel, points, title in (
+            (axes[0], last, "the strategy of each iteration"),
+            (axes[1], average, "the average so far"),
+        ):
+            panel.plot(*np.vstack([corners, corners[:1]]).T, color="0.6", linewidth=1)
+            panel.plot(*(np.array(points) @ corners).T, color=COLOURS[0], linewidth=0.6)
+            panel.plot(*(exact @ corners), "o", color=COLOURS[1], label="equilibrium")
+            for corner, name, shift in zip(corners, names, (-0.06, -0.06, 0.03), strict=True):
+                panel.text(corner[0], corner[1] + shift, name, ha="center")
+            panel.set(title=title, xlim=(-0.1, 1.1), ylim=(-0.12, 1.0), aspect="equal")
+            panel.axis("off")
+        axes[1].legend(loc="upper right", frameon=False)
+
+    _picture(folder / "theory_cycle.png", draw, 2)
+    rows = []
+    for mark in (100, 1_000, iterations):
+        own = [np.abs(points[mark - 1] - exact).max() for points in (last, average)]
+        rows.append([f"{mark:,}", *(f"{distance:.4f}" for distance in own)])
+    return table(["iterations", "strategy of the iteration", "average"], rows) + (
+        "\n\nLargest distance of a probability of player 0 from the equilibrium "
+        f"({', '.join(f'{name} {p:.4f}' for name, p in zip(names, exact, strict=True))})."
+    )
+
+
+# ------------------------------------------------------------------------- dominated actions
+
+
+def dominated(folder: Path, quick: bool) -> str:
+    """The probability of actions that no equilibrium of Kuhn poker uses."""
+    game = compile_game("kuhn")
+    last = 1_000 if quick else 100_000
+    wrong = {"Kb pass": ("Kb", "pass"), "Jb bet": ("Jb", "bet"), "Q bet": ("Q", "bet")}
+    marks = _marks(last)
+    found: dict[tuple[str, str], list[float]] = {}
+    for algorithm in ("cfr", "cfr+"):
+        solver, done = Solver(game, algorithm), 0
+        for mark in marks:
+            solver.step(mark - done)
+            done = mark
+            policy = solver.average_policy()
+            for name, (infoset, action) in wrong.items():
+                found.setdefault((algorithm, name), []).append(policy[infoset][action])
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for panel, algorithm in zip(axes, ("cfr", "cfr+"), strict=True):
+            for number, name in enumerate(wrong):
+                panel.loglog(marks, found[algorithm, name], label=name, **line_style(number))
+            panel.set(title=algorithm, xlabel="iterations", ylim=(1e-7 if not quick else 1e-5, 1))
+            panel.legend(frameon=False)
+        axes[0].set_ylabel("probability in the average strategy")
+
+    _picture(folder / "theory_dominated.png", draw, 2)
+    rows = [
+        [f"`{algorithm}`", name, *(f"{found[algorithm, name][marks.index(m)]:.2g}" for m in shown)]
+        for algorithm in ("cfr", "cfr+")
+        for name in wrong
+        for shown in [[marks[0], marks[len(marks) // 2], marks[-1]]]
+    ]
+    head = [f"after {m:,}" for m in (marks[0], marks[len(marks) // 2], marks[-1])]
+    return table(["algorithm", "infoset and action", *head], rows)
+
+
+# ---------------------------------------------------------------------------- regrets, bounds
+
+
+def bounds(folder: Path, quick: bool) -> str:
+    """Theorem 1 as an equality, and regrets against their bounds."""
+    game, last = compile_game("leduc"), 200 if quick else 3_000
+    marks = _marks(last)
+    points = regrets(game, CFR(alternating=False), checkpoints=marks)
+    solver, done, gaps = Solver(game, CFR(alternating=False, average_power=0)), 0, []
+    for mark in marks:
+        solver.step(mark - done)
+        done = mark
+        gaps.append(solver.evaluate().nash_conv)
+    overall = [sum(point.average) for point in points]
+    positive = [sum(np.maximum(point.infoset, 0.0)) / point.iteration for point in points]
+    allowed = [sum(point.average_bound) for point in points]
+
+    def draw(axes: Sequence[Axes]) -> None:
+        curves = (
+            ("bound: |I| Delta sqrt(|A| T) / T", allowed),
+            ("sum of positive infoset regrets / T", positive),
+            ("sum of overall regrets / T", overall),
+        )
+        for number, (name, values) in enumerate(curves):
+            axes[0].loglog(marks, values, label=name, **line_style(number))
+        axes[0].loglog(marks, gaps, "o", ms=4, mfc="none", color="black", label="nash_conv")
+        axes[0].set(
+            title="Leduc, CFR with simultaneous updates", xlabel="iterations T", ylabel="antes"
+        )
+        axes[0].legend(frameon=False, fontsize=8)
+
+    _picture(folder / "theory_regrets.png", draw)
+    shown = [k for k, mark in enumerate(marks) if k % (len(marks) // 4) == 0]
+    rows = [
+        [
+            f"{marks[k]:,}",
+            f"{overall[k]:.9f}",
+            f"{gaps[k]:.9f}",
+            f"{abs(overall[k] - gaps[k]):.0e}",
+            f"{positive[k]:.3f}",
+            f"{allowed[k]:,.0f}",
+        ]
+        for k in shown
+    ]
+    return table(
+        [
+            "iterations",
+            "average overall regrets, summed",
+            "nash_conv of the average",
+            "difference",
+            "positive infoset regrets",
+            "bound",
+        ],
+        rows,
+    )
+
+
+# ----------------------------------------------------------------------------------- slopes
+
+
+def slopes(folder: Path, quick: bool) -> str:
+    """How fast exploitability falls: the slope on logarithmic axes."""
+    last = 1_000 if quick else 30_000
+    marks = [mark for mark in _marks(last) if mark >= last // 100]
+    rows, shown = [], {}
+    for spec in SLOPE_ALGORITHMS:
+        row = [f"`{spec}`"]
+        for name in SLOPE_GAMES:
+            solver, done, values = Solver(compile_game(name), read_algorithm(spec)), 0, []
+            for mark in marks:
+                solver.step(mark - done)
+                done = mark
+                values.append(solver.evaluate().exploitability)
+            # Below that, rounding.
+            kept = [k for k, value in enumerate(values) if value > 1e-12]
+            slope = np.polyfit(np.log(np.array(marks)[kept]), np.log(np.array(values)[kept]), 1)[0]
+            row.append(f"{slope:.2f}")
+            if name == "leduc":
+                shown[spec] = values
+        rows.append(row)
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for number, (name, values) in enumerate(shown.items()):
+            axes[0].loglog(marks, values, label=name, **line_style(number))
+        start = values_at = max(v[0] for v in shown.values())
+        axes[0].loglog(marks, values_at * (np.array(marks) / marks[0]) ** -0.5, color="0.6", lw=1)
+        axes[0].text(
+            marks[-1],
+            start * (marks[-1] / marks[0]) ** -0.5 * 1.15,
+            "slope -1/2",
+            ha="right",
+            color="0.4",
+            fontsize=8,
+        )
+        axes[0].set(title="Leduc", xlabel="iterations", ylabel="exploitability (antes)")
+        axes[0].legend(frameon=False, fontsize=8)
+
+    _picture(folder / "theory_slopes.png", draw)
+    return table(["algorithm", *(f"`{name}`" for name in SLOPE_GAMES)], rows) + (
+        f"\n\nSlope of a line through log exploitability against log iterations, from {marks[0]:,} "
+        f"to {marks[-1]:,} iterations.  A guarantee of 1/√T is a slope of -0.5, one of 1/T a slope "
+        "of -1."
+    )
+
+
+# --------------------------------------------------------------------------------- averaging
+
+
+def averaging(folder: Path, quick: bool) -> str:
+    """Bias and variance of the ways to sample an average."""
+    game, seeds, last = compile_game("kuhn"), 20 if quick else 400, 300 if quick else 3_000
+    rows = []
+    for way in ("simple", "stochastic", "optimistic"):
+        record = EXTERNAL_SAMPLING(averaging=way)
+        found, earned = [], []
+        for seed in range(seeds):
+            solution = solve(game, record, iters=last, seed=seed)
+            found.append(solution.policy.probabilities)
+            earned.append(solution.exploitability)
+        policies = np.array(found)
+        mean = policies.mean(axis=0)
+        rows.append(
+            [
+                f"`{way}`",
+                f"{np.median(earned):.4f}",
+                f"{np.std(earned):.4f}",
+                f"{policies.std(axis=0).max():.4f}",
+                f"{evaluate(game, Policy(game, mean)).exploitability:.5f}",
+            ]
+        )
+    return (
+        table(
+            [
+                "`averaging`",
+                "exploitability, median",
+                "its standard deviation",
+                "largest standard deviation of a probability",
+                "exploitability of the mean over seeds",
+            ],
+            rows,
+        )
+        + f"\n\nExternal sampling of Kuhn poker, {last:,} iterations, {seeds} seeds."
+    )
+
+
+# -------------------------------------------------------------------------------------- main
+
+PARTS: dict[str, Callable[[Path, bool], str]] = {
+    "cycle": cycle,
+    "dominated": dominated,
+    "bounds": bounds,
+    "slopes": slopes,
+    "averaging": averaging,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="What the theory of CFR says, measured.")
+    parser.add_argument("--quick", action="store_true", help="in seconds, into build/theory")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    options = parser.parse_args(arguments)
+    folder = ROOT / "build" / "theory" if options.quick else FIGURES
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {}
+    for name in options.parts or PARTS:
+        texts[name] = PARTS[name](folder, options.quick)
+        print(f"{name}\n\n{texts[name]}\n", file=sys.stderr)
+    page = PAGE.read_text()
+    if not options.parts:
+        texts["said"] = f"{machine()}; {versions()}."
+    page = page_with(page, "theory", texts)
+    (folder / PAGE.name if options.quick else PAGE).write_text(page)
+
+
+if __name__ == "__main__":
+    main()
