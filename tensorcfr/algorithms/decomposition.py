@@ -25,6 +25,8 @@ class Decomposition(Record):
     Call a record to change some of it: ``CFR_D(cut=3, subgame_iterations=500)``.
     """
 
+    forgets_subgames = True
+
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
     variant: Algorithm

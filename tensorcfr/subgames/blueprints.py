@@ -63,9 +63,8 @@ class Blueprint:
         found = []
         for node in nodes.nodes:
             place = self._place(nodes, node, opponent)
-            value = best_values(PublicNodes(own.game, (place,), own.places), self.policy, opponent)[
-                0
-            ]
+            at = PublicNodes(own.game, (place,), own.places)
+            value = best_values(at, self.policy, opponent)[0]
             if gifts:
                 value = value + self._gifts(own, place, opponent)
             found.append(value)
@@ -113,9 +112,8 @@ class Blueprint:
                 if tree.player[other] == TERMINAL:
                     _, sequences = nodes.sequences(above, other)
                     gift = np.maximum(gift, self.best[sequences] - self.best[taken])
-            reach = others_weights(nodes, self.policy, child, opponent).sum(axis=1 - opponent)[
-                hands
-            ]
+            weights = others_weights(nodes, self.policy, child, opponent)
+            reach = weights.sum(axis=1 - opponent)[hands]
             total[hands] += np.divide(gift, reach, out=np.zeros_like(gift), where=reach > 0)
         return total
 

@@ -212,7 +212,8 @@ def subgame(
             )
         weights = ranges.weights
     else:
-        given = ((1.0,) * nodes.n_hands[0], (1.0,) * nodes.n_hands[1]) if ranges is None else ranges
+        ones = [np.ones((len(nodes.nodes), hands)) for hands in nodes.n_hands]
+        given = ones if ranges is None else ranges
         first, second = (
             _by_hand(nodes, player, one, "ranges", least=0.0)
             for player, one in enumerate(_pair(given, "ranges"))

@@ -33,7 +33,7 @@ class Match:
     >>> match.act("bet")
     >>> match.to_act
     1
-    >>> match.resolve_and_act() in match.game.outcome_labels or match.is_over
+    >>> match.resolve_and_act() in ("pass", "bet")
     True
 
     Args:

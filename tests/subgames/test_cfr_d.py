@@ -9,7 +9,7 @@ import pytest
 
 from tensorcfr import MemoryLimitError, Policy, Solution, compile_game, solve
 from tensorcfr.algorithms import CFR_D
-from tensorcfr.analysis import values
+from tensorcfr.analysis import values, walkthrough
 from tensorcfr.subgames import DecomposedSolver, belief, subgame
 from tensorcfr.subgames.cfr_d import decomposed_bytes, pieces_of
 from tensorcfr.subgames.part import restrict
@@ -102,6 +102,10 @@ def test_memory_is_told_before() -> None:
 
 
 def test_refusals() -> None:
+    with pytest.raises(ValueError, match="cfr-d forgets its subgames"):
+        walkthrough(KUHN, "cfr-d", iters=1)
+    with pytest.raises(ValueError, match="regrets of the trunk alone"):
+        solve(KUHN, iters=1, warm_start=solve(KUHN, CFR_D, iters=1))
     with pytest.raises(ValueError, match="subgame_iterations must be"):
         CFR_D(subgame_iterations=0)
     with pytest.raises(ValueError, match="variant must keep regrets alone"):

@@ -68,6 +68,16 @@ def test_several_nodes_are_one_game_in_which_chance_draws() -> None:
     assert found.best_responses[1] == pytest.approx(best, abs=1e-12)
 
 
+def test_several_nodes_with_no_ranges_have_all_hands() -> None:
+    part = subgame(LEDUC, subgame_roots(LEDUC))
+    assert part.n_infosets == LEDUC.n_infosets - 6 * 6  # All but those of the first round.
+
+
+def test_a_game_in_chunks_has_the_subgames_of_the_flat_one() -> None:
+    cut = compile_game("leduc", cut=3)
+    assert subgame(cut, "crc/Qh").digest == subgame(LEDUC, "crc/Qh").digest
+
+
 def test_the_whole_game_is_a_subgame_of_itself() -> None:
     part = subgame(LEDUC, "start")
     assert list(part.infoset_labels) == list(LEDUC.infoset_labels)
