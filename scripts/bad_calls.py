@@ -254,6 +254,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "export": [str(solution)],
         "compare": [str(solution), str(solution)],
         "walkthrough": ["kuhn"],
+        "regrets": ["kuhn"],
         "games": [],
         "algorithms": [],
         "sweep": ["TABLE", "-g", "kuhn", "-a", "cfr", "--iters", "2"],

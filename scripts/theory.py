@@ -121,7 +121,7 @@ def dominated(folder: Path, quick: bool) -> str:
         for panel, algorithm in zip(axes, ("cfr", "cfr+"), strict=True):
             for number, name in enumerate(wrong):
                 panel.loglog(marks, found[algorithm, name], label=name, **line_style(number))
-            panel.set(title=algorithm, xlabel="iterations", ylim=(1e-7 if not quick else 1e-5, 1))
+            panel.set(title=algorithm, xlabel="iterations")
             panel.legend(frameon=False)
         axes[0].set_ylabel("probability in the average strategy")
 
@@ -224,7 +224,7 @@ def slopes(folder: Path, quick: bool) -> str:
         axes[0].loglog(marks, values_at * (np.array(marks) / marks[0]) ** -0.5, color="0.6", lw=1)
         axes[0].text(
             marks[-1],
-            start * (marks[-1] / marks[0]) ** -0.5 * 1.15,
+            start * (marks[-1] / marks[0]) ** -0.5 * 0.35,
             "slope -1/2",
             ha="right",
             color="0.4",

@@ -52,6 +52,10 @@ class RegretPoint:
     overall: tuple[float, ...]
     """Per player: what the best fixed strategy would have earned more than the strategies that
     were played, against the opponents' of each iteration, summed over the iterations."""
+    played: tuple[float, ...]
+    """Per player: the mean over the iterations of what the strategies that were played earned
+    against the opponents' of the same iteration.  Tutorials print it as the "average game value";
+    it is not the value of the average strategies."""
     infoset_bound: np.ndarray
     """float64 (infosets,): ``Delta sqrt(|A| T)``; 0 where all actions are locked."""
     overall_bound: tuple[float, ...]
@@ -196,6 +200,7 @@ class _Sums:
             iteration=iteration,
             infoset=infoset * game.unit,
             overall=tuple(((best - self.earned) * game.unit).tolist()),
+            played=tuple((self.earned / iteration * game.unit).tolist()),
             infoset_bound=infoset_bound,
             overall_bound=tuple(map(float, overall_bound)),
         )

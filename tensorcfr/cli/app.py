@@ -31,6 +31,7 @@ from . import (
     exports,
     machine,
     playing,
+    regrets,
     report,
     sweeps,
     trees,
@@ -76,6 +77,7 @@ app.command()(exports.compare)
 app.command()(values.show)
 app.command()(values.evaluate)
 app.command()(values.size)
+app.command()(regrets.regrets)
 app.command()(trees.draw)
 app.command()(viewing.view)
 app.command()(playing.play)

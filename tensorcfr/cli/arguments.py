@@ -192,15 +192,23 @@ def read_checkpoints(text: str) -> str | int | list[int]:
     """
     if text == "geometric":
         return text
+    marks = read_marks(text, "geometric, a number or numbers with commas")
+    return marks if "," in text else marks[0]
+
+
+def read_marks(text: str, takes: str = "numbers with commas") -> list[int]:
+    """Parse ``"1,10,100"``, some iterations.
+
+    Raises:
+        ValueError: The text cannot be parsed.
+    """
     try:
         marks = [int(mark) for mark in text.split(",") if mark.strip()]
     except ValueError:
         marks = []
     if not marks:
-        raise ValueError(
-            f"--checkpoints takes geometric, a number or numbers with commas, not {text!r}"
-        )
-    return marks if "," in text else marks[0]
+        raise ValueError(f"--checkpoints takes {takes}, not {text!r}")
+    return marks
 
 
 def read_deal(text: str | None) -> list[str] | None:

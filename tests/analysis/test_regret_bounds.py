@@ -95,6 +95,14 @@ def test_overall_regret_by_its_definition(name: str) -> None:
     assert point.overall == pytest.approx(expected, abs=1e-12)
 
 
+def test_average_game_value_of_a_tutorial() -> None:
+    """What the program of J. Sermeno (https://justinsermeno.com/posts/cfr/) prints after 10,000
+    iterations of Kuhn poker, as READMEs of programs made from it show it."""
+    (point,) = regrets(compile_game("kuhn"), SIMULTANEOUS, checkpoints=[10_000])
+    assert point.played[0] == pytest.approx(-0.05666979368427769, abs=1e-12)
+    assert point.played[1] == pytest.approx(-point.played[0], abs=1e-15)
+
+
 @pytest.mark.parametrize("name", ["kuhn", "leduc", "liars_dice(faces=3)"])
 def test_average_regrets_sum_to_nash_conv(name: str) -> None:
     """Zero-sum, two players who update at once: the folk theorem, with equality."""

@@ -11,7 +11,8 @@ import pytest
 
 from support.command_line import FAILURE, USAGE, invoke, printed, refused
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, compile_game, register, solve
-from tensorcfr.analysis import values
+from tensorcfr.algorithms import CFR
+from tensorcfr.analysis import regrets, values
 from tensorcfr.evaluation import best_response, evaluate
 from tensorcfr.formats import read_policy, save_policy
 
@@ -250,3 +251,19 @@ class TestPlay:
 
     def test_a_game_without_a_public_tree(self) -> None:
         assert "is no game of private hands" in refused(USAGE, "play", "matching_pennies")
+
+
+class TestRegrets:
+    def test_what_was_played_and_regretted(self) -> None:
+        text = printed("regrets", "kuhn", "--checkpoints", "1,5")
+        game = compile_game("kuhn")
+        points = regrets(game, CFR(alternating=False), checkpoints=[1, 5])
+        rows = [line.split() for line in text.splitlines()[1:5]]
+        assert [row[:2] for row in rows] == [["1", "0"], ["1", "1"], ["5", "0"], ["5", "1"]]
+        for row, point, player in zip(rows, np.repeat(points, 2), (0, 1, 0, 1), strict=True):
+            expected = (point.played[player], point.average[player])
+            assert [float(number) for number in row[2:4]] == pytest.approx(expected, rel=1e-6)
+
+    @pytest.mark.parametrize("given", ["", "x", "0", "geometric"])
+    def test_bad_iterations(self, given: str) -> None:
+        assert "checkpoints" in refused(USAGE, "regrets", "kuhn", "--checkpoints", given)

@@ -118,3 +118,12 @@ def test_the_loops_on_tutorials_are_what_they_say() -> None:
     """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["theory", "tutorial_leduc"])
+def test_pages_of_the_tutorials_in_seconds(name: str) -> None:
+    command = [sys.executable, "-m", f"scripts.{name}", "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "| ---" in done.stderr

@@ -163,7 +163,8 @@ def test_t2_no_blueprint_becomes_more_exploitable(name: str, method: str) -> Non
         assert found.least_margin >= -EXACT
 
 
-@pytest.mark.parametrize("name", EVERYWHERE)
+@pytest.mark.full
+@pytest.mark.parametrize("name", RULES)
 def test_t3_maxmargin_has_the_largest_least_margins_and_gifts_add_to_them(name: str) -> None:
     gave = False
     for blueprint in blueprints(name):
