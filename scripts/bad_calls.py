@@ -216,6 +216,12 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "compare", analysis.compare, {"first": solution, "second": solution}
     yield "head_to_head", analysis.head_to_head, {"game": kuhn, "policies": [policy]}
     yield "simulate", analysis.simulate, {**of_game, "n": 2}
+    yield "belief", tensorcfr.belief, {**of_game, "at": "bet"}
+    yield "subgame", tensorcfr.subgame, {"game": kuhn, "at": "bet"}
+    resolved = {"game": kuhn, "blueprint": policy, "at": "bet", "algorithm": "lp", "player": 1}
+    yield "resolve", tensorcfr.resolve, resolved
+    part = Policy.uniform(tensorcfr.subgame(kuhn, "bet"))
+    yield "put_back", tensorcfr.put_back, {"policy": policy, "subgame_policy": part}
 
 
 NEEDED: dict[str, dict[str, Any]] = {
@@ -276,6 +282,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "draw": ["kuhn"],
         "holdem": [str(spot), "--iters", "1"],
         "view": [str(solution), "--html", str(folder / "page.html"), "--force"],
+        "play": [str(solution)],
     }
     commands: Any = typer.main.get_command(app)
     if set(good) != set(commands.commands):
@@ -321,6 +328,14 @@ ALLOWED: list[tuple[str, Callable[[Call], bool]]] = [
     (
         "numbers of an algorithm may be functions of the iterations",
         lambda c: c.what.startswith("the algorithm") and c.value in ("function", "type"),
+    ),
+    (
+        "the public label of the root is empty",
+        lambda c: c.parameter == "at" and c.value in ("empty text", "blank"),
+    ),
+    (
+        "a cut may have the name of any public node",
+        lambda c: (c.what, c.parameter) == ("the algorithm cfr-d", "cut") and _is_text(c.value),
     ),
     (
         "the left-out path of a sweep",
@@ -401,6 +416,7 @@ def judge(call: Call) -> str:
 
 
 INSIDE = {
+    "blueprint": "infoset",
     "deal": "outcome",
     "given": "infoset",
     "locks": "infoset",

@@ -31,6 +31,7 @@ from . import (
     exports,
     holdem,
     machine,
+    playing,
     regrets,
     report,
     sweeps,
@@ -81,6 +82,7 @@ app.command()(regrets.regrets)
 app.command()(trees.draw)
 app.command()(viewing.view)
 app.command()(holdem.holdem)
+app.command()(playing.play)
 
 
 Strategy = Annotated[bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")]
