@@ -101,7 +101,7 @@ class Holdem(CardGame):
         remove: Annotated[Any, LINES] = (),
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
-        default = inspect.signature(type(self)).parameters
+        default = inspect.signature(Holdem).parameters
         self.options = {
             name: value for name, value in given.items() if value != default[name].default
         }
