@@ -29,10 +29,12 @@ from typing import Any
 import numpy as np
 
 import tensorcfr
-from tensorcfr import GAMES, Policy, SampledSolver, Solution, Solver, analysis, sweep
+from tensorcfr import GAMES, Policy, SampledSolver, Solution, Solver, analysis, formats, sweep
 from tensorcfr._util.arguments import Check, Where, Whole, checks_of
 from tensorcfr.algorithms import ALGORITHMS
 from tensorcfr.errors import MemoryLimitError, SweepError
+from tensorcfr.formats import save_spot
+from tensorcfr.games import make_game
 from tensorcfr.model.arguments import LOCKS
 from tensorcfr.solvers.arguments import STEPS
 
@@ -197,9 +199,29 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     river = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100}
     spot = tensorcfr.solve(tensorcfr.compile_game("holdem", **river), iters=1)
     yield "hand_table", analysis.hand_table, {"solution": spot}
+    shown = analysis.SolvedSpot(spot)
+    yield "SolvedSpot", analysis.SolvedSpot, {"solution": spot}
+    yield "SolvedSpot.table", shown.table, {}
+    yield "SolvedSpot.ranges", shown.ranges, {}
+    yield "SolvedSpot.path", shown.path, {"line": "check"}
+    turn = tensorcfr.compile_game("holdem", **{**river, "board": "QsJh2h8d"})
+    of_turn = analysis.SolvedSpot(tensorcfr.solve(turn, iters=1))
+    yield "SolvedSpot.runouts", of_turn.runouts, {"line": "check check *"}
+    yield "SolvedSpot.units", shown.units, {"values": 1.0, "unit": "mbb"}
+    yield "HandTable.save", shown.table().save, {"path": folder / "hands.csv"}
+    yield "parse_spot", formats.parse_spot, {"text": formats.spot_text(spot.game)}
+    yield "read_spot", formats.read_spot, {"path": save_spot(spot.game, folder / "s.toml")}
+    yield "save_spot", save_spot, {"spot": spot.game, "path": folder / "s.toml"}
+    yield "spot_text", formats.spot_text, {"spot": spot.game}
     yield "compare", analysis.compare, {"first": solution, "second": solution}
     yield "head_to_head", analysis.head_to_head, {"game": kuhn, "policies": [policy]}
     yield "simulate", analysis.simulate, {**of_game, "n": 2}
+    yield "belief", tensorcfr.belief, {**of_game, "at": "bet"}
+    yield "subgame", tensorcfr.subgame, {"game": kuhn, "at": "bet"}
+    resolved = {"game": kuhn, "blueprint": policy, "at": "bet", "algorithm": "lp", "player": 1}
+    yield "resolve", tensorcfr.resolve, resolved
+    part = Policy.uniform(tensorcfr.subgame(kuhn, "bet"))
+    yield "put_back", tensorcfr.put_back, {"policy": policy, "subgame_policy": part}
 
 
 NEEDED: dict[str, dict[str, Any]] = {
@@ -241,6 +263,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
     kuhn = tensorcfr.compile_game("kuhn")
     solution = tensorcfr.solve(kuhn, iters=2).save(folder / "solution.npz")
     sweep.sweep(folder / "done.csv", ["kuhn"], ["cfr"], iters=2)
+    spot = save_spot(make_game("holdem", **NEEDED["holdem"]), folder / "spot.toml")
     counter = itertools.count()
     good: dict[str, list[str]] = {
         "solve": ["kuhn", "--iters", "2"],
@@ -257,7 +280,9 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "evaluate": [str(solution)],
         "size": ["kuhn"],
         "draw": ["kuhn"],
+        "holdem": [str(spot), "--iters", "1"],
         "view": [str(solution), "--html", str(folder / "page.html"), "--force"],
+        "play": [str(solution)],
     }
     commands: Any = typer.main.get_command(app)
     if set(good) != set(commands.commands):
@@ -305,8 +330,24 @@ ALLOWED: list[tuple[str, Callable[[Call], bool]]] = [
         lambda c: c.what.startswith("the algorithm") and c.value in ("function", "type"),
     ),
     (
+        "the public label of the root is empty",
+        lambda c: c.parameter == "at" and c.value in ("empty text", "blank"),
+    ),
+    (
+        "a cut may have the name of any public node",
+        lambda c: (c.what, c.parameter) == ("the algorithm cfr-d", "cut") and _is_text(c.value),
+    ),
+    (
         "the left-out path of a sweep",
         lambda c: c.what == "sweep" and (c.parameter, c.value) == ("path", "Ellipsis"),
+    ),
+    (
+        "any text is a name",
+        lambda c: (c.what, c.parameter) == ("parse_spot", "name") and _is_text(c.value),
+    ),
+    (
+        "numbers in any form are values",
+        lambda c: (c.what, c.parameter) == ("SolvedSpot.units", "values") and c.value != "object",
     ),
     ("any text names a matrix game", lambda c: c.parameter == "title" and _is_text(c.value)),
     ("nothing to compare", lambda c: c.parameter == "rows" and c.what in ("curves", "reached")),
@@ -375,6 +416,7 @@ def judge(call: Call) -> str:
 
 
 INSIDE = {
+    "blueprint": "infoset",
     "deal": "outcome",
     "given": "infoset",
     "locks": "infoset",
@@ -385,6 +427,7 @@ INSIDE = {
     "source": "game",
     "progress": "argument",  # What the caller's own function says of itself.
     "spec": "algorithm",
+    "text": "spot",
     "warm_start": "infoset",
 }
 """What an error about an item in an argument names instead of the argument."""

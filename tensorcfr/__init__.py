@@ -35,6 +35,7 @@ from .solvers.sampled_solver import SampledSolver
 from .solvers.solution import Solution
 from .solvers.solver import Solver
 from .storage import load_game, save_game
+from .subgames import belief, put_back, resolve, subgame
 
 __all__ = [
     "ALGORITHMS",
@@ -59,15 +60,19 @@ __all__ = [
     "Solution",
     "Solver",
     "Terminal",
+    "belief",
     "best_response",
     "compile_game",
     "evaluate",
     "exploitability",
     "load_game",
     "nash_conv",
+    "put_back",
     "register",
+    "resolve",
     "save_game",
     "solve",
+    "subgame",
 ]
 __version__ = "0.2.0"
 

@@ -226,6 +226,18 @@ class CardGame:
         """
         raise NotImplementedError(f"{type(self).__name__} must define strength(board, hands)")
 
+    def symmetries(self) -> np.ndarray:
+        """Permutations of the cards that change the order of no strengths: of suits, say.
+
+        Those that leave the board and both ranges as they are make boards and hands alike, which
+        are then solved once.  The compiler finds these itself; list them all.
+
+        Returns:
+            int64 (permutations, cards): what each makes of each card; with every two permutations
+            their products.
+        """
+        return np.arange(len(self.cards))[None]
+
     def hand_label(self, player: int, hand: int) -> str:
         """The label of a hand: those of its cards."""
         return "".join(str(self.cards[card]) for card in self.hands[player][hand])

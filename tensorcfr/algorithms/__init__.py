@@ -2,8 +2,9 @@
 
 A variant is an :class:`Algorithm`: a frozen record that says which local rule it applies,
 with which parameters, how it weighs the average and in which order players update.  A
-:class:`Sampling` is such a variant and a scheme by which histories are sampled.  There is one
-driver, :mod:`tensorcfr.solvers.driver`, and no subclass per name.
+:class:`Sampling` is such a variant and a scheme by which histories are sampled, and a
+:class:`Decomposition` one for the trunk of a game and one for its subgames.  There is one driver,
+:mod:`tensorcfr.solvers.driver`, and no subclass per name.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from .catalogue import (
     APCFR_PLUS,
     CFR,
     CFR_AVG,
+    CFR_D,
     CFR_PLUS,
     CHANCE_SAMPLING,
     DCFR,
@@ -36,6 +38,7 @@ from .catalogue import (
     SPCFR_PLUS,
     WHOLE_TRAVERSAL,
 )
+from .decomposition import Decomposition
 from .records import Algorithm, LinearProgram
 from .registry import ALGORITHMS, AUTOMATIC, Record, find_algorithm, from_dict, register
 from .sampling import Sampling
@@ -46,6 +49,7 @@ __all__ = [
     "AUTOMATIC",
     "CFR",
     "CFR_AVG",
+    "CFR_D",
     "CFR_PLUS",
     "CHANCE_SAMPLING",
     "DCFR",
@@ -70,6 +74,7 @@ __all__ = [
     "SPCFR_PLUS",
     "WHOLE_TRAVERSAL",
     "Algorithm",
+    "Decomposition",
     "LinearProgram",
     "Record",
     "Sampling",

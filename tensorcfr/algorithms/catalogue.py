@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .decomposition import Decomposition
 from .local_rules import (
     ADAPTIVE_PREDICTIVE_PLUS,
     ASYMMETRIC_PREDICTIVE_PLUS,
@@ -287,6 +288,18 @@ equilibrium of Kuhn or Leduc poker."""
 LP = LinearProgram()
 """The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
 
+CFR_D = Decomposition(
+    "cfr-d",
+    CFR_PLUS(alternating=False),
+    CFR_PLUS,
+    formula="CFR on the trunk; in each iteration every subgame is solved from the trunk's ranges "
+    "and forgotten; below the trunk, play resolves from the average values",
+    source="N. Burch, M. Johanson, M. Bowling, 'Solving imperfect information games using "
+    "decomposition', AAAI 2014",
+)
+"""CFR-D, for games of private hands between two players.  The paper runs CFR; here CFR+ is the
+default on the trunk, where both players are updated at once, and in the subgames."""
+
 LANCTOT = (
     "M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret "
     "minimization in extensive games', NIPS 2009"
@@ -374,6 +387,7 @@ publish(
     MMD,
     HEDGE,
     CFR_AVG,
+    CFR_D,
     WHOLE_TRAVERSAL,
     CHANCE_SAMPLING,
     PUBLIC_CHANCE_SAMPLING,

@@ -31,6 +31,9 @@ class Record:
     """Whether every iteration passes over the whole sequence form, so that locks, warm starts,
     single precision and threads apply."""
 
+    forgets_subgames = False
+    """Whether the solver keeps numbers of the trunk alone, not of all infosets."""
+
     @property
     def merges_infosets(self) -> bool:
         """Whether infosets that the payoffs cannot tell apart may be solved as one."""

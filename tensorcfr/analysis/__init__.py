@@ -1,7 +1,7 @@
 """Analysis of solves: values of every action, comparisons, plays, regrets, single iterations."""
 
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
-from .hands import HandTable, hand_table
+from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .policy_values import Values, best_responses, values
 from .regret_bounds import RegretPoint, regrets
 from .simulation import Plays, simulate
@@ -14,6 +14,8 @@ __all__ = [
     "HeadToHead",
     "Plays",
     "RegretPoint",
+    "Runouts",
+    "SolvedSpot",
     "Values",
     "Walkthrough",
     "best_responses",

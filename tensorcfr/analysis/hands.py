@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import csv
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Text, Where, brief, checked
-from ..compilers.card_game import Weighted, weight_met
+from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
+from .._util.memory import budget, free_memory
+from ..compilers.card_rules import Weighted, weight_met
+from ..games.holdem import Holdem, grid_place
+from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..kernels.card_values import expected_values
+from ..kernels.chunks import all_strategies
 from ..model.card_game import DECISION, CompiledCardGame
-from ..model.chunks import ROW
+from ..model.locks import chunk_locks
 from ..solvers.chunked_solver import ChunkedState
 from ..solvers.solution import Solution
+from .equity import equities
+from .tables import save_rows
 
 LONGEST_LINE = 10_000
+ANY_CARD = "*"
+"""In a line of :meth:`SolvedSpot.runouts`, any card that can be dealt."""
+UNITS = ("chips", "pot", "mbb")
+"""Units of values: chips, per cent of the pot at the start of the spot, thousandths of a big
+blind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +55,15 @@ class HandTable:
     """float64 (hands,): the same of the other player's hands, summed over those that have no card
     in common with the hand or the board."""
     strategy: np.ndarray
-    """float64 (hands, actions): average strategy; uniform where it never gets here."""
+    """float64 (hands, actions): average strategy; uniform where it never gets here, or as it is
+    locked."""
     values: np.ndarray
     """float64 (hands, actions): expected utility of each action, given the hand and the line; NaN
     where no hand of the other player gets here."""
+    made: tuple[str, ...]
+    """The made hand of each hand, ``"two pair"``; empty in games that are not hold'em."""
+    find_equity: Callable[[], np.ndarray]
+    """What :attr:`equity` calls."""
 
     @property
     def value(self) -> np.ndarray:
@@ -54,11 +71,18 @@ class HandTable:
         mean: np.ndarray = (self.strategy * self.values).sum(axis=1)
         return mean
 
+    @cached_property
+    def equity(self) -> np.ndarray:
+        """float64 (hands,): the share of the pot that each hand wins against what is left of the
+        other player's range if nobody bets any more; NaN where no hand of the other player gets
+        here.  On a flop this takes some seconds."""
+        return self.find_equity()
+
     @property
     def share(self) -> np.ndarray:
-        """float64 (hands,): how likely each hand is here; sums to 1."""
+        """float64 (hands,): how likely each hand is here; sums to 1, or is 0 if none gets here."""
         joint = self.weight * self.met
-        share: np.ndarray = joint / joint.sum()
+        share: np.ndarray = joint / max(joint.sum(), 1e-300)
         return share
 
     @property
@@ -66,54 +90,381 @@ class HandTable:
         """How often each action is taken by all hands together."""
         return dict(zip(self.actions, (self.share @ self.strategy).tolist(), strict=True))
 
-    def grid(self, numbers: np.ndarray, place: Callable[[Any], tuple[int, int]]) -> np.ndarray:
+    def mean(self, numbers: np.ndarray) -> float:
+        """The mean of numbers over the hands, weighted by :attr:`share`; NaN where nobody gets."""
+        share = self.share
+        here = share > 0.0
+        return float(share[here] @ numbers[here]) if here.any() else float("nan")
+
+    def grid(
+        self,
+        numbers: np.ndarray,
+        place: Callable[[Any], tuple[int, int]] = grid_place,
+        *,
+        total: bool = False,
+    ) -> np.ndarray:
         """Means over the hands of each place of a square grid, weighted by :attr:`share`.
 
-        >>> from tensorcfr.games.holdem import grid_place
-
         Args:
-            numbers: float64 (hands,) or (hands, actions).
-            place: Row and column of a hand's cards, such as
-                :func:`tensorcfr.games.holdem.grid_place`.
+            numbers: float64 (hands,) or (hands, actions): :attr:`strategy`, :attr:`value`,
+                :attr:`equity`, ...
+            place: Row and column of a hand's cards.
+            total: Whether to sum, without weights, in place of means: ``grid(table.weight,
+                total=True)`` are combos.
 
         Returns:
             float64 (13, 13) or (13, 13, actions); NaN where there is no hand.
         """
         numbers = np.asarray(numbers, dtype=np.float64)
-        sums, total = np.zeros((13, 13, *numbers.shape[1:])), np.zeros((13, 13))
-        for cards, number, share in zip(self.cards, numbers, self.share, strict=True):
+        sums, count = np.zeros((13, 13, *numbers.shape[1:])), np.zeros((13, 13))
+        shares = np.ones(len(self.hands)) if total else self.share
+        for cards, number, share in zip(self.cards, numbers, shares, strict=True):
             if share > 0.0:
                 row, column = place(cards)
                 sums[row, column] += share * number
-                total[row, column] += share
+                count[row, column] += share
+        if total:
+            sums[count == 0] = np.nan
+            return sums
         with np.errstate(invalid="ignore"):
-            found: np.ndarray = sums / total.reshape(13, 13, *[1] * (numbers.ndim - 1))
+            found: np.ndarray = sums / count.reshape(13, 13, *[1] * (numbers.ndim - 1))
+        return found
+
+    def groups(self) -> list[dict[str, Any]]:
+        """The made hands, strongest first: a row for each with its combos, its share of the range,
+        how often each action is taken, value, and equity.
+
+        Raises:
+            ValueError: The game is not hold'em.
+        """
+        if not self.made:
+            raise ValueError("made hands are those of hold'em")
+        made, share = np.array(self.made), self.share
+        found = []
+        for name in reversed(CATEGORIES):
+            own = made == name
+            if not (share[own] > 0).any():
+                continue
+            part = share * own / (share @ own)
+            here = part > 0
+            row: dict[str, Any] = {
+                "made": name,
+                "combos": float(self.weight[own].sum()),
+                "share": float(share @ own),
+            }
+            row |= dict(zip(self.actions, (part @ self.strategy).tolist(), strict=True))
+            row["value"] = float(part[here] @ self.value[here])
+            row["equity"] = float(part[here] @ self.equity[here])
+            found.append(row)
         return found
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each hand: its weight, its value, and per action probability and value."""
+        """A row for each hand: made hand, weight, value, and per action probability and value."""
         for h, hand in enumerate(self.hands):
-            row = {"hand": hand, "weight": float(self.weight[h]), "value": float(self.value[h])}
+            row: dict[str, Any] = {"hand": hand}
+            if self.made:
+                row["made"] = self.made[h]
+            row |= {"weight": float(self.weight[h]), "value": float(self.value[h])}
             for a, action in enumerate(self.actions):
                 row[action] = float(self.strategy[h, a])
                 row[f"value of {action}"] = float(self.values[h, a])
             yield row
 
     @checked()
-    def to_csv(self, path: Annotated[str | Path, Where()]) -> Path:
+    def save(self, path: Annotated[str | Path, Where()]) -> Path:
+        """Write :meth:`rows` to a file, ``.csv``, ``.json`` or ``.parquet``; returns its path.
+
+        Raises:
+            ValueError: The file has another ending.
+            MissingExtraError: pyarrow is not installed (Parquet); names the extra.
+            OSError: The file cannot be written.
+        """
+        return save_rows(list(self.rows()), Path(path))
+
+    def to_csv(self, path: str | Path) -> Path:
         """Write :meth:`rows` to a file; returns its path."""
-        target = Path(path)
-        rows = list(self.rows())
-        with target.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-        return target
+        return save_rows(list(self.rows()), Path(path), "csv")
+
+
+@dataclass(frozen=True, eq=False)
+class Runouts:
+    """What happens at a line on all cards that can come."""
+
+    line: str
+    """The line, with ``*`` for any card."""
+    player: int
+    """Who acts after it."""
+    actions: tuple[str, ...]
+    """What can be done."""
+    cards: tuple[tuple[str, ...], ...]
+    """For each runout, the cards in the places of ``*``."""
+    probability: np.ndarray
+    """float64 (runouts,): how likely each is, given that the line is played; sums to 1."""
+    frequency: np.ndarray
+    """float64 (runouts, actions): how often each action is taken; NaN where nobody gets."""
+    value: np.ndarray
+    """float64 (runouts,): expected utility of the player who acts."""
+    equity: np.ndarray
+    """float64 (runouts,): equity of the player who acts; NaN if it was not asked for."""
+
+    @property
+    def frequencies(self) -> dict[str, float]:
+        """How often each action is taken over all runouts."""
+        here = self.probability > 0
+        mean = self.probability[here] @ self.frequency[here]
+        return dict(zip(self.actions, mean.tolist(), strict=True))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each runout."""
+        for k, cards in enumerate(self.cards):
+            row: dict[str, Any] = {"cards": " ".join(cards)}
+            row["probability"] = float(self.probability[k])
+            row |= dict(zip(self.actions, self.frequency[k].tolist(), strict=True))
+            row |= {"value": float(self.value[k]), "equity": float(self.equity[k])}
+            yield row
+
+    @checked()
+    def save(self, path: Annotated[str | Path, Where()]) -> Path:
+        """Write :meth:`rows` to a file, as :meth:`HandTable.save` does."""
+        return save_rows(list(self.rows()), Path(path))
+
+
+class SolvedSpot:
+    """A solution of a game of cards, ready to be looked up line by line.
+
+    Reaches and values of the whole game are worked out once, which takes about as long as an
+    iteration, and 24 bytes for each number of a solver's array.
+
+    Args:
+        solution: A solution of a :class:`~tensorcfr.CardGame`, with its state.
+
+    Raises:
+        TypeError: The solution is of another kind of game.
+        ValueError: The solution has no state.
+        MemoryLimitError: There is not enough memory for the values.
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        if not isinstance(solution, Solution):
+            raise TypeError(f"solution must be a Solution, not {brief(solution)}")
+        game, state = solution.game, solution.state
+        if not isinstance(game, CompiledCardGame):
+            raise TypeError(f"{game.name} is no game of cards")
+        if not isinstance(state, ChunkedState):
+            raise ValueError("the solution has no state to read averages from")
+        self.game: CompiledCardGame = game
+        with budget(f"values of {game.name}", free_memory()) as own:
+            own.reserve(24 * game.chunks.n_numbers)
+        self._strategy, self._reach, self._value = np.zeros((3, game.chunks.n_numbers))
+        locks = chunk_locks(game, solution.locks)
+        all_strategies(game.chunks, state.averages, 0.0, self._strategy, locks)
+        entries = np.zeros(len(game.chunks.entry))
+        expected_values(game.chunks, self._strategy, entries, self._reach, self._value)
+
+    @checked()
+    def table(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> HandTable:
+        """Every hand at a line.
+
+        Args:
+            line: The actions and dealt cards so far, each after a blank: ``"check bet120 call"``.
+
+        Raises:
+            ValueError: There is no such line, or nobody acts there.
+        """
+        node, board = self.game.find(line)
+        return self._table(line, node, board)
+
+    @checked()
+    def ranges(
+        self, line: Annotated[str, Text(LONGEST_LINE)] = ""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How much of each hand both players have left at a line.
+
+        Args:
+            line: As for :meth:`table`; nobody need act there.
+
+        Returns:
+            For each player float64 (hands,), over :attr:`game.hands`: weight in the range times own
+            reach; 0 for hands with a card of the board.
+        """
+        node, board = self.game.find(line)
+        return self._left(node, board, 0), self._left(node, board, 1)
+
+    @checked()
+    def path(self, line: Annotated[str, Text(LONGEST_LINE)]) -> list[dict[str, Any]]:
+        """A line step by step: who acts, how often the range takes this action, and how many combos
+        of both players are left after it."""
+        self.game.find(line)
+        found, taken = [], ""
+        for step in line.split():
+            node, board = self.game.find(taken)
+            row: dict[str, Any] = {"step": step, "player": None, "frequency": None}
+            if self.game.betting.kind[node] == DECISION:
+                table = self._table(taken, node, board)
+                row |= {"player": table.player, "frequency": table.frequencies[step]}
+            taken = f"{taken} {step}".strip()
+            left = self.ranges(taken)
+            row |= {f"combos {player}": float(left[player].sum()) for player in range(2)}
+            found.append(row)
+        return found
+
+    @checked()
+    def runouts(
+        self, line: Annotated[str, Text(LONGEST_LINE)], *, equity: Annotated[bool, Flag()] = False
+    ) -> Runouts:
+        """What happens on every card that can come.
+
+        Args:
+            line: A line with ``*`` in the places of one or more cards, ``"check check *"``, after
+                which somebody acts: ``"check check * check check *"`` lists turn and river cards.
+            equity: Whether to work out equities, too, which takes longer before the river.
+
+        Raises:
+            ValueError: There is no such line, nothing is dealt at ``*``, or nobody acts after it.
+        """
+        steps = line.split()
+        if ANY_CARD not in steps:
+            raise ValueError(f"line must have {ANY_CARD} for any card, not {brief(line)}")
+        tables, cards, weights = [], [], []
+        for dealt in self._dealt(steps):
+            rest = iter(dealt)
+            here = " ".join(next(rest) if step == ANY_CARD else step for step in steps)
+            table = self.table(here)
+            tables.append(table)
+            cards.append(dealt)
+            weights.append(float(table.weight @ table.met))
+        first = tables[0]
+        total = max(sum(weights), 1e-300)
+        frequency = [
+            list(table.frequencies.values()) if weight > 0 else [float("nan")] * len(first.actions)
+            for table, weight in zip(tables, weights, strict=True)
+        ]
+        return Runouts(
+            line=line,
+            player=first.player,
+            actions=first.actions,
+            cards=tuple(cards),
+            probability=np.array(weights) / total,
+            frequency=np.array(frequency),
+            value=np.array([table.mean(table.value) for table in tables]),
+            equity=np.array(
+                [table.mean(table.equity) if equity else float("nan") for table in tables]
+            ),
+        )
+
+    @checked()
+    def units(
+        self,
+        values: Any,
+        unit: Annotated[str, OneOf(UNITS)] = "chips",
+        *,
+        big_blind: Annotated[float, Number(above=0, finite=True)] = 1.0,
+    ) -> Any:
+        """Values in another unit.
+
+        Args:
+            values: Chips: a number or an array.
+            unit: ``"chips"``; ``"pot"``, per cent of the pot at the start of the spot; ``"mbb"``,
+                thousandths of a big blind.
+            big_blind: Chips of the big blind, for ``"mbb"``.
+
+        Raises:
+            ValueError: There is no such unit.
+            TypeError: These are no numbers; or the game is not hold'em, which alone has a pot.
+        """
+        try:
+            chips = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"values must be numbers, not {brief(values)}") from None
+        if unit == "pot":
+            rules = self.game.rules
+            if not isinstance(rules, Holdem):
+                raise TypeError(f"{self.game.name} has no pot")
+            return chips * 100.0 / rules.pot
+        return chips * (1000.0 / big_blind if unit == "mbb" else 1.0)
+
+    def _dealt(self, steps: list[str]) -> Iterator[tuple[str, ...]]:
+        """The cards that can stand in the places of ``*``."""
+        rules = self.game.rules
+        named = {step for step in steps if step in rules.cards}
+        labels = [
+            str(label)
+            for card, label in enumerate(rules.cards)
+            if card not in rules.board and label not in named
+        ]
+        return itertools.permutations(labels, steps.count(ANY_CARD))
+
+    def _left(self, node: int, board: int, player: int) -> np.ndarray:
+        """How much of each hand a player has left, float64 (hands,)."""
+        game = self.game
+        found: np.ndarray = (
+            game.rules.weights[player]
+            * self._own_reach(node, board, player)
+            * game.possible(node, board, player)
+        )
+        return found
+
+    def _own_reach(self, node: int, board: int, player: int) -> np.ndarray:
+        """A player's own reach of a public node with every hand, float64 (hands,)."""
+        game, betting = self.game, self.game.betting
+        while node:
+            above = int(betting.parent[node])
+            if betting.round[above] < betting.round[node]:
+                board = int(game.boards[int(betting.round[node])].parent[board])
+            if betting.kind[above] == DECISION and betting.player[above] == player:
+                place = game.place(above, board)
+                action = node - int(betting.first_child[above])
+                found: np.ndarray = self._reach[place.first + action * place.stride + place.lane]
+                return found
+            node = above
+        return np.ones(len(game.hands[player]))
+
+    def _table(self, line: str, node: int, board: int) -> HandTable:
+        game, rules = self.game, self.game.rules
+        place = game.place(node, board)
+        player, other = place.player, 1 - place.player
+        left = (self._left(node, board, 0), self._left(node, board, 1))
+        hands = np.flatnonzero(game.possible(node, board, player))
+        met = weight_met(Weighted(rules, list(left)), player)[hands]
+        at = place.first + place.lane[hands, None] + np.arange(len(place.actions)) * place.stride
+        round_ = int(game.betting.round[node])
+        free = len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1]
+        dealt = float(np.prod([free - k for k in range(round_)]))
+        share = rules.weights[player][hands] * met / (game.deals * dealt)
+        share *= place.stands_for[hands]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            enough = met > 1e-12 * left[other].sum()
+            values = np.where(enough, self._value[at].T / share, np.nan).T
+        cards = game.board_cards(node, board)
+
+        def equity() -> np.ndarray:
+            left_to_deal = game.betting.rounds - round_
+            found: np.ndarray = equities(rules, cards, left, left_to_deal)[player][hands]
+            return found
+
+        made: tuple[str, ...] = ()
+        if isinstance(rules, Holdem):
+            strength = rules.strength(cards, rules.hands[player][hands])
+            made = tuple(CATEGORIES[s >> CATEGORY_SHIFT] for s in strength.tolist())
+        return HandTable(
+            line=line,
+            board=tuple(str(rules.cards[card]) for card in cards),
+            player=player,
+            actions=place.actions,
+            hands=tuple(game.hands[player][hand] for hand in hands.tolist()),
+            cards=rules.hands[player][hands],
+            weight=left[player][hands],
+            met=met,
+            strategy=self._strategy[at],
+            values=values,
+            made=made,
+            find_equity=equity,
+        )
 
 
 @checked()
 def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = "") -> HandTable:
-    """Every hand at a public line of a solved game of cards.
+    """Every hand at a public line of a solved game of cards; see :class:`SolvedSpot` for several.
 
     Args:
         solution: A solution of a :class:`~tensorcfr.CardGame`, with its state.
@@ -123,104 +474,4 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
         TypeError: The solution is of another kind of game.
         ValueError: There is no such line, nobody acts there, or the solution has no state.
     """
-    if not isinstance(solution, Solution):
-        raise TypeError(f"solution must be a Solution, not {brief(solution)}")
-    game, state = solution.game, solution.state
-    if not isinstance(game, CompiledCardGame):
-        raise TypeError(f"{game.name} is no game of cards")
-    if not isinstance(state, ChunkedState):
-        raise ValueError("the solution has no state to read averages from")
-    weight = _averages(state)
-    node, board = game.find(line)
-    place = game.place(node, board)
-    chunk = int(game.node_place[node, 0])
-    wanted = board * game.groups + chunk if chunk >= 0 else -1
-    trunk, inside = _values(game, weight, wanted)
-    offset = int(game.chunks.first[wanted]) if wanted >= 0 else 0
-    value = (inside if wanted >= 0 else trunk)[1]
-
-    player, other = place.player, 1 - place.player
-    possible = [game.possible(node, board, p) for p in range(2)]
-    left = [
-        game.rules.weights[p] * _reach(game, node, board, p, trunk[0], inside[0]) * possible[p]
-        for p in range(2)
-    ]
-    met = weight_met(Weighted(game.rules, left), player)[possible[player]]
-    hands = np.flatnonzero(possible[player])
-    at = place.first - offset + np.arange(len(place.actions)) * place.stride
-    at = hands[:, None] + at
-    round_ = int(game.betting.round[node])
-    rules = game.rules
-    free = len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1]
-    dealt = float(np.prod([free - k for k in range(round_)]))
-    share = rules.weights[player][hands] * met / (game.deals * dealt)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(met > 1e-12 * left[other].sum(), (value[at].T / share), np.nan).T
-    weights = weight[place.first + hands[:, None] + np.arange(len(place.actions)) * place.stride]
-    positive = np.maximum(weights, 0.0)
-    total = positive.sum(axis=1, keepdims=True)
-    uniform = np.full(positive.shape, 1.0 / len(place.actions))
-    strategy = np.divide(positive, total, out=uniform, where=total > 0)
-    cards = game.board_cards(node, board)
-    return HandTable(
-        line=line,
-        board=tuple(str(rules.cards[card]) for card in cards),
-        player=player,
-        actions=place.actions,
-        hands=tuple(game.hands[player][hand] for hand in hands.tolist()),
-        cards=rules.hands[player][hands],
-        weight=left[player][hands],
-        met=met,
-        strategy=strategy,
-        values=values,
-    )
-
-
-def _averages(state: ChunkedState) -> np.ndarray:
-    """The cumulative strategy, float64 (numbers,), whatever it is kept in."""
-    kept = state.averages
-    found: np.ndarray = kept.chunks.astype(np.float64)
-    if kept.scale is not None:
-        found *= np.repeat(kept.scale, ROW)[: len(found)]
-        found[: len(kept.trunk)] = kept.trunk
-    return found
-
-
-def _values(
-    game: CompiledCardGame, weight: np.ndarray, wanted: int
-) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Reaches and values of the trunk, and of a chunk."""
-    chunks = game.chunks
-    most, trunk = chunks.most_sequences, chunks.trunk.n_sequences
-    arrays = [np.zeros(size) for size in (trunk, trunk, len(chunks.entry), most, most, most, most)]
-    expected_values(chunks, weight, wanted, *arrays)
-    return (arrays[0], arrays[1]), (arrays[5], arrays[6])
-
-
-def _reach(
-    game: CompiledCardGame,
-    node: int,
-    board: int,
-    player: int,
-    trunk: np.ndarray,
-    chunk: np.ndarray,
-) -> np.ndarray:
-    """A player's own reach of a public node with every hand, float64 (hands,)."""
-    betting = game.betting
-    hands = np.arange(len(game.hands[player]))
-    while node:
-        above = int(betting.parent[node])
-        if betting.round[above] < betting.round[node]:
-            board = int(game.boards[int(betting.round[node])].parent[board])
-        if betting.kind[above] == DECISION and betting.player[above] == player:
-            place = game.place(above, board)
-            group = int(game.node_place[above, 0])
-            first = place.first + (node - int(betting.first_child[above])) * place.stride
-            if group < 0:
-                found: np.ndarray = trunk[first + hands]
-                return found
-            first -= int(game.chunks.first[board * game.groups + group])
-            inside: np.ndarray = chunk[first + hands]
-            return inside
-        node = above
-    return np.ones(len(hands))
+    return SolvedSpot(solution).table(line)

@@ -160,6 +160,10 @@ def walkthrough(
     kind = solver_class(record, game)
     if kind is None:
         raise ValueError(f"{record.name} does not iterate: there is nothing to walk through")
+    if record.forgets_subgames:
+        raise ValueError(
+            f"{record.name} forgets its subgames: there is no iteration to walk through"
+        )
     sampled: dict[str, Any] = {}
     if record.is_sampled:
         sampled = {"seed": seed, "deal": deal}

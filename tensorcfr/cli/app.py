@@ -29,7 +29,9 @@ from . import (
     charts,
     completion,
     exports,
+    holdem,
     machine,
+    playing,
     regrets,
     report,
     sweeps,
@@ -79,6 +81,8 @@ app.command()(values.size)
 app.command()(regrets.regrets)
 app.command()(trees.draw)
 app.command()(viewing.view)
+app.command()(holdem.holdem)
+app.command()(playing.play)
 
 
 Strategy = Annotated[bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")]

@@ -14,7 +14,7 @@ from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..rules import CardGame, Game, PublicTreeGame
-from . import card_game, cut_game, histories, public_game, walked_game
+from . import card_flat, card_game, cut_game, histories, public_game, walked_game
 from .game_size import CompileProgress, Size, Watch, game_size
 
 __all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
@@ -49,6 +49,8 @@ def compile_game(
             * a game of your own, a :class:`Game` or a :class:`PublicTreeGame`;
             * a file of Gambit, ``compile_game("game.efg")`` or ``"game.nfg"``, or a
               ``pygambit.Game``;
+            * a file with a spot of hold'em, ``"spot.toml"`` or ``"spot.txt"`` (see
+              :mod:`tensorcfr.formats.spots`);
             * a game of OpenSpiel, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
               ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``).
         symmetry: Whether to merge infosets with indistinguishable payoffs (hands that differ only
@@ -79,11 +81,11 @@ def compile_game(
     with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
         name, rules = find_rules(source, **parameters)
         own.what = f"compiling {name}"
-        found_by = name if isinstance(source, str) else None
+        found_by = name if isinstance(source, (str, Path)) else None
         if isinstance(rules, CardGame):
             if cut is False:
-                return card_game.flatten(rules, name, limit)
-            return card_game.compile_rules(rules, name, own, source=found_by)
+                return card_flat.flatten(rules, name, limit)
+            return card_game.compile_rules(rules, name, own, symmetric=symmetry, source=found_by)
         own.watch = watch = Watch(rules, name, own, progress)
         if cut is not None and cut is not False:
             if not isinstance(rules, PublicTreeGame):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..payoff.cards import LANES
 from ..rules import CardGame, Deal, Decision
+from .card_symmetry import count_alike, moved_hands, permutations_of
 from .size import Size
 
 NANOSECONDS_PER_NUMBER = (0.5, 4.0)
@@ -93,13 +94,20 @@ def count_states(rules: CardGame) -> np.ndarray:
     return np.array(known[root])
 
 
-def card_size(rules: CardGame, name: str) -> CardSize:
+def card_size(rules: CardGame, name: str, *, symmetric: bool = True) -> CardSize:
     """The size of a game of cards, in milliseconds.
 
     Args:
         rules: The rules, checked.
         name: What the game is called.
+        symmetric: Whether boards and hands that are alike are solved once.
+
+    Raises:
+        GameError: The rules give wrong permutations of the cards.
     """
+    permutations = permutations_of(rules, name, symmetric=symmetric)
+    moved = moved_hands(rules, permutations)
+    cards_left = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
     table = count_states(rules)
     final = len(table) - 1
     hands = [len(own) for own in rules.hands]
@@ -125,16 +133,21 @@ def card_size(rules: CardGame, name: str) -> CardSize:
         decisions += sum(acts) * dealt * pairs
         terminals += over * dealt * pairs
         in_chunks = r == final > 0
+        lanes = [count_alike(permutations, own, cards_left, r) for own in moved]
+        # Boards alone: with one thing that no permutation moves.
+        solved = count_alike(permutations, np.zeros((len(permutations), 1)), cards_left, r)
         for player, actions in enumerate((own, other)):
             infosets += acts[player] * possible * hands[player]
             sequences += actions * possible * hands[player]
-            numbers += actions * boards * hands[player]
-            compiled += 4 * acts[player] * hands[player] * (1 if in_chunks else boards)
-        ends += over * boards * sum(hands)
-        groups = -(-over // LANES) * (1 if in_chunks else boards)
-        compiled += groups * LANES * 64 + boards * 4 * 3 * sum(hands)
+            numbers += actions * lanes[player]
+            compiled += 4 * acts[player] * (hands[player] if in_chunks else lanes[player])
+        ends += over * sum(lanes)
+        groups = -(-over // LANES) * (1 if in_chunks else solved)
+        compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands)
         if r == final - 1:
-            entries = deals * boards * (free - r) * sum(hands)
+            entries = deals * sum(
+                count_alike(permutations, own, cards_left, r + 1) for own in moved
+            )
             numbers += entries
             compiled += 4 * entries
     return CardSize(

@@ -11,6 +11,7 @@ from .openspiel_policies import (
 )
 from .policies import find_policy, policy_table, read_policy, save_policy
 from .sources import find_rules
+from .spots import parse_spot, read_spot, save_spot, spot_text
 from .tables import SequenceTable
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "find_rules",
     "from_gambit",
     "from_openspiel",
+    "parse_spot",
     "policy_table",
     "policy_to_gambit",
     "policy_to_openspiel",
@@ -26,9 +28,12 @@ __all__ = [
     "read_efg",
     "read_nfg",
     "read_policy",
+    "read_spot",
     "save_efg",
     "save_nfg",
     "save_policy",
+    "save_spot",
+    "spot_text",
     "to_gambit",
     "to_openspiel",
 ]

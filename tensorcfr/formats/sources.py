@@ -16,6 +16,7 @@ from ..games import make_game
 from ..rules import CardGame, Game, PublicTreeGame
 from .efg import read_efg
 from .nfg import read_nfg
+from .spots import ENDINGS, SPOT, read_spot
 
 Rules = Game | PublicTreeGame | CardGame
 
@@ -44,7 +45,11 @@ def _gambit(source: Any) -> Rules:
 PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": _openspiel}
 """What texts begin with that name a game of another library; the rest of the text is its name."""
 
-SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {".efg": read_efg, ".nfg": read_nfg}
+SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
+    ".efg": read_efg,
+    ".nfg": read_nfg,
+    **dict.fromkeys(ENDINGS, read_spot),
+}
 """How the names of files end that hold a game."""
 
 LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {"pyspiel": _openspiel, "pygambit": _gambit}
@@ -56,7 +61,8 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
 
     Args:
         source: The name of a built-in game; a game of your own; the path of a ``.efg`` or ``.nfg``
-            file; ``"openspiel:"`` and a name; a game of OpenSpiel or pygambit.
+            file, or of a spot of hold'em (``.toml``, ``.txt``); ``"openspiel:"``
+            and a name; a game of OpenSpiel or pygambit.
         parameters: Parameters of a built-in game.
 
     Raises:
@@ -82,8 +88,8 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
             rules = read(source)
             return FoundRules(rules.name or library, rules)
     raise TypeError(
-        "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg), or a game of "
-        f"OpenSpiel or pygambit, not {brief(source)}"
+        "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
+        f"game of OpenSpiel or pygambit, not {brief(source)}"
     )
 
 
@@ -106,7 +112,11 @@ def _find_text(source: str | Path) -> FoundRules:
     read = SUFFIXES.get(Path(source).suffix.lower())
     if read is None:
         raise GameError(f"{source}: the name of a game file ends in {' or '.join(SUFFIXES)}")
-    return FoundRules(str(source), read(source))
+    rules = read(source)
+    options = getattr(rules, "options", None)
+    # A spot is a built-in game with parameters: that name finds it again without the file.
+    name = str(source) if options is None else _built_in_name(SPOT, options)
+    return FoundRules(name, rules)
 
 
 def _built_in_name(source: str, parameters: dict[str, Any]) -> str:

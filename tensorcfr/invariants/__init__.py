@@ -14,11 +14,12 @@ from ..errors import InvariantError
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.labels import InfosetLabels
-from . import arrays, blocks, hands, labels, layout, merged, payoff, public, tree
+from . import arrays, blocks, cards, hands, labels, layout, merged, payoff, public, tree
+from .cards import CardReader
 from .public import PublicReader
 from .reader import Reader
 
-__all__ = ["INVARIANTS", "Invariant", "check"]
+__all__ = ["INVARIANTS", "Invariant", "check", "check_cards"]
 
 
 def check(game: CompiledGame, *, expand: bool = False) -> None:
@@ -54,7 +55,16 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         run(expanded, [row for row in INVARIANTS if row.number[0] == "A" or row.of in left])
 
 
-def run(reader: Reader, rows: list[Invariant]) -> None:
+def check_cards(form: SequenceForm) -> None:
+    """Check the payoffs of the trunk of a game of cards, or of one of its chunks: lines C.
+
+    Raises:
+        InvariantError: An invariant is broken; as in :func:`check`.
+    """
+    run(CardReader(form), [row for row in INVARIANTS if row.of == "cards"])
+
+
+def run(reader: Any, rows: list[Invariant]) -> None:
     """Check some rows of the list.
 
     Raises:
@@ -135,6 +145,15 @@ INVARIANTS = (
     Invariant("B7", "groups tile the order", blocks.check_group, "blocks"),
     Invariant("B8", "groups are apart", blocks.check_shared_sequence, "blocks"),
     Invariant("B9", "weights are finite", blocks.check_weight, "blocks"),
+    Invariant("C1", "arrays of cards", cards.check_shapes, "cards"),
+    Invariant("C2", "classes tile the kinds", cards.check_classes, "cards"),
+    Invariant("C3", "weights of hands", cards.check_weights, "cards"),
+    Invariant("C4", "the same cards", cards.check_same, "cards"),
+    Invariant("C5", "walks can be read", cards.check_walk_ranges, "cards"),
+    Invariant("C6", "hands of walks", cards.check_walk_hands, "cards"),
+    Invariant("C7", "groups of terminals", cards.check_groups, "cards"),
+    Invariant("C8", "sequences of terminals", cards.check_sequences, "cards"),
+    Invariant("C9", "amounts", cards.check_amounts, "cards"),
     Invariant("P1", "payoff slices", payoff.check_slice_ranges, "payoff"),
     Invariant("P2", "slices tile the entries", payoff.check_slice_tiles, "payoff"),
     Invariant("P3", "payoff rows", payoff.check_row_order, "payoff"),

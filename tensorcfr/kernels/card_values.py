@@ -28,49 +28,41 @@ def _expect(form: SequenceForm, player: int, sigma: np.ndarray, value: np.ndarra
 def expected_values(
     game: ChunkedForm,
     weight: np.ndarray,
-    wanted: int,
-    trunk_reach: np.ndarray,
-    trunk_value: np.ndarray,
     entry_value: np.ndarray,
     reach: np.ndarray,
     value: np.ndarray,
-    chunk_reach: np.ndarray,
-    chunk_value: np.ndarray,
 ) -> None:
-    """Reaches and counterfactual values under the strategies that some weights make.
+    """Own reaches and counterfactual values under the strategies that some weights make.
 
     Args:
         game: The game.
         weight: float64 (numbers,): what the strategies are made from by regret matching.
-        wanted: A chunk, or -1.
-        trunk_reach: float64 (trunk sequences,): modified in place.
-        trunk_value: float64 (trunk sequences,): likewise.
         entry_value: float64 (entries,): modified.
-        reach: float64 (most sequences,): modified.
-        value: float64 (most sequences,): modified.
-        chunk_reach: float64 (most sequences,): that of the wanted chunk; modified in place.
-        chunk_value: float64 (most sequences,): likewise.
+        reach: float64 (numbers,): modified in place.
+        value: float64 (numbers,): likewise.
     """
     tile = np.empty((TILE_ROWS, TILE))
     form, end = game.trunk, game.trunk.player_sequences[2]
+    trunk_reach, trunk_value = reach[:end], value[:end]
     for player in range(2):
         trunk_reach[form.player_sequences[player]] = 1.0
         descend(form, player, weight, 0.0, trunk_reach, trunk_value, 0.0, tile, None)
-    sigma = np.empty(max(len(reach), end))
+    most = end
+    for c in range(game.shape.shape[0]):
+        most = max(most, game.first[c + 1] - game.first[c])
+    sigma = np.empty(most)
     for c in range(game.shape.shape[0]):
         chunk = shape_form(game.shapes, game.shape[c])
-        own = weight[game.first[c] : game.first[c + 1]]
+        begin, until = game.first[c], game.first[c + 1]
+        own, own_reach, own_value = weight[begin:until], reach[begin:until], value[begin:until]
         strategies(chunk, own, 0.0, sigma, tile, None)
         for player in range(2):
-            _enter(game, c, player, chunk, trunk_reach, reach)
-            descend(chunk, player, own, 0.0, reach, value, 0.0, tile, None)
+            _enter(game, c, player, chunk, trunk_reach, own_reach)
+            descend(chunk, player, own, 0.0, own_reach, own_value, 0.0, tile, None)
         for player in range(2):
-            payoffs(chunk, player, reach, value)
-            _expect(chunk, player, sigma, value)
-            _leave(game, c, player, chunk, value, entry_value)
-        if c == wanted:
-            chunk_reach[:] = reach
-            chunk_value[:] = value
+            payoffs(chunk, player, own_reach, own_value)
+            _expect(chunk, player, sigma, own_value)
+            _leave(game, c, player, chunk, own_value, entry_value)
     strategies(form, weight[:end], 0.0, sigma, tile, None)
     for player in range(2):
         payoffs(form, player, trunk_reach, trunk_value)

@@ -169,16 +169,17 @@ def _cards(shapes: CardShapes, shape: int) -> SequenceForm:
         shapes.indices,
         shapes.reals,
     )
-    groups = place[17, 1] // 3
+    groups = place[18, 1] // 3
     cards = PayoffCards(
         _array(whole, place, 12),
-        _array(real, place, 13),
-        _array(index, place, 14),
-        _array(whole, place, 15).reshape(place[15, 1] // 2, 2),
-        _array(index, place, 16),
-        _array(whole, place, 17).reshape(groups, 3),
-        _array(whole, place, 18).reshape(2, groups, LANES),
-        _array(real, place, 19).reshape(2, groups, 3, LANES),
+        _array(whole, place, 13).reshape(place[13, 1] // 3, 3),
+        _array(real, place, 14).reshape(2, place[14, 1] // 2),
+        _array(index, place, 15),
+        _array(whole, place, 16).reshape(place[16, 1] // 3, 3),
+        _array(index, place, 17),
+        _array(whole, place, 18).reshape(groups, 3),
+        _array(whole, place, 19).reshape(2, groups, LANES),
+        _array(real, place, 20).reshape(2, groups, 3, LANES),
     )
     return _form(whole, index, place, (cards,))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import suggest
 from ..rules import CardGame
+from .card_boards import Boards, Symmetry
 from .chunks import ChunkedForm
 from .cut_game import Counts, CutGame, Recipe
 from .game import CompiledGame
@@ -49,24 +50,22 @@ class BettingTree(NamedTuple):
         return int(self.round.max())
 
 
-class Boards(NamedTuple):
-    """The boards of one round, in the order in which their cards are dealt."""
-
-    cards: np.ndarray
-    """int64 (boards, round): the cards that were dealt."""
-    parent: np.ndarray
-    """int64 (boards,): the board before the last card."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Place:
     """Where the infosets of a public node lie in a solver's arrays: action ``a`` of hand ``h`` at
-    ``first + a * stride + h``."""
+    ``first + a * stride + lane[h]``."""
 
     player: int
     actions: tuple[str, ...]
+    chunk: int
+    """The chunk that the node is in; -1 for the trunk."""
     first: int
     stride: int
+    lane: np.ndarray
+    """int64 (hands,)."""
+    stands_for: np.ndarray
+    """int64 (hands,): how many pairs of a board and a hand the infoset of each hand is solved for.
+    Its numbers are their sums."""
 
 
 class CompiledCardGame(CutGame):
@@ -77,13 +76,17 @@ class CompiledCardGame(CutGame):
         rules: The rules.
         betting: Its betting.
         boards: The boards of each round.
+        symmetry: Which of them are solved, and which hands on them are alike.
         chunks: The game in chunks.
         counts: What there is of it.
         deals: Sum of the weights of the pairs of hands that can be dealt.
-        node_place: int64 (nodes, 2): for every decision the group of lines of the last round that
-            it is in, -1 for the trunk, and the first sequence of its first hand on the first board;
-            in a chunk, from the chunk's first sequence.
-        node_stride: int64 (nodes,): distance between the sequences of consecutive actions.
+        board_begin: For each player and round, where the classes of hands on each solved board
+            begin, int64 (boards + 1,).
+        node_place: int64 (kinds, nodes, 2): for every kind of board (in a chunk) and decision the
+            group of lines of the last round that it is in, -1 for the trunk, and the sequence of
+            its first class of hands on the first board; in a chunk, from the chunk's first
+            sequence.
+        node_stride: int64 (kinds, nodes): distance between the sequences of consecutive actions.
         groups: Groups of lines in the last round.
         recipe: How to compile the game again.
         flatten: Makes the flat game.
@@ -96,10 +99,12 @@ class CompiledCardGame(CutGame):
         rules: CardGame,
         betting: BettingTree,
         boards: tuple[Boards, ...],
+        symmetry: Symmetry,
         chunks: ChunkedForm,
         counts: Counts,
         deals: float,
         *,
+        board_begin: list[list[np.ndarray]],
         node_place: np.ndarray,
         node_stride: np.ndarray,
         groups: int,
@@ -119,7 +124,7 @@ class CompiledCardGame(CutGame):
             recipe=recipe,
             hands=hands,
             utilities=betting.amounts[ends].reshape(-1, 2),
-            merges_hands=False,
+            merges_hands=not symmetry.is_trivial,
             flatten=flatten,
             number=number,
         )
@@ -127,6 +132,8 @@ class CompiledCardGame(CutGame):
             rules=rules,
             betting=betting,
             boards=boards,
+            symmetry=symmetry,
+            board_begin=board_begin,
             deals=deals,
             node_place=node_place,
             node_stride=node_stride,
@@ -136,6 +143,8 @@ class CompiledCardGame(CutGame):
     rules: CardGame
     betting: BettingTree
     boards: tuple[Boards, ...]
+    symmetry: Symmetry
+    board_begin: list[list[np.ndarray]]
     deals: float
     node_place: np.ndarray
     node_stride: np.ndarray
@@ -163,13 +172,13 @@ class CompiledCardGame(CutGame):
                 after = np.flatnonzero(of_round.parent == board)
                 fits = after[of_round.cards[after, -1] == labels.get(str(step), -1)]
                 if not len(fits):
-                    raise ValueError(f"{self.name}: {step!r} cannot be dealt {where}")
+                    raise ValueError(f"line: in {self.name} {step!r} cannot be dealt {where}")
                 node, board = first, int(fits[0])
                 continue
             actions = list(betting.step[first : first + count])
             if step not in actions:
                 raise ValueError(
-                    f"{self.name} has no step {step!r} {where}; {suggest(str(step), actions)}"
+                    f"line: {self.name} has no step {step!r} {where}; {suggest(str(step), actions)}"
                 )
             node = first + actions.index(str(step))
         return node, board
@@ -195,16 +204,23 @@ class CompiledCardGame(CutGame):
         betting = self.betting
         if betting.kind[node] != DECISION:
             raise ValueError(f"{self.name}: nobody acts at this public node")
-        group, first = self.node_place[node].tolist()
-        player = int(betting.player[node])
-        if group >= 0:
-            first += int(self.chunks.first[board * self.groups + group])
+        player, r = int(betting.player[node]), int(betting.round[node])
+        boards = self.symmetry.rounds[r]
+        solved = int(boards.of_board[board])
+        kind = int(boards.classes[solved])
+        group, first = self.node_place[kind, node].tolist()
+        chunk = solved * self.groups + group if group >= 0 else -1
+        if chunk >= 0:
+            first += int(self.chunks.first[chunk])
         else:
-            first += board * len(self.hands[player])
+            first += int(self.board_begin[player][r][solved])
         begin, count = int(betting.first_child[node]), int(betting.children[node])
         return Place(
             player=player,
             actions=betting.step[begin : begin + count],
+            chunk=chunk,
             first=first,
-            stride=int(self.node_stride[node]),
+            stride=int(self.node_stride[kind, node]),
+            lane=self.symmetry.class_of(player, r, board),
+            stands_for=self.symmetry.stands_for(player, r, board),
         )

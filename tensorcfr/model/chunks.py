@@ -65,6 +65,7 @@ FIELDS = (
 CARD_FIELDS = (
     *FORM_FIELDS,
     "cards/sizes",
+    "cards/lanes",
     "cards/weight",
     "cards/same",
     "cards/board",

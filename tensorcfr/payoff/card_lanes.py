@@ -72,24 +72,28 @@ def _add_cards(part, hand_rank, player, share, shares, reach, g, scratch):  # ty
         sizes, weights, sames = part.sizes, part.weight, part.same
         boards, walks, groups = part.board, part.walk, part.group
         sequences, amounts = part.sequence, part.amount
-        own_hands, other_hands, cards = sizes[player], sizes[1 - player], sizes[2]
-        own_first = sizes[0] if player == 1 else 0
-        weight = weights[own_first : own_first + own_hands]
-        other_weight = weights[sizes[0] - own_first :]
-        same = sames[own_first:]
+        lanes, cards, other = part.lanes, sizes[2], 1 - player
         begin = scratch.ctypes.data
         sums = begin + (-begin) % _ALIGNMENT
         kept = sums + (cards + 3) * LANES * 8
-        met = kept + own_hands * LANES * 8
-        given = met + (other_hands + 1) * bytes_per_row
-        _clear(met + other_hands * bytes_per_row, bytes_per_row)  # type: ignore[call-arg]
+        met = kept + sizes[player] * LANES * 8
+        given = met + (sizes[other] + 1) * bytes_per_row
         last_board = -1
         for k in range(groups.shape[0] if share == 0 else 0):
             count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
+            kind_of_board = boards[board, 2]
+            own_first = lanes[kind_of_board, player]
+            other_first = lanes[kind_of_board, other]
+            own_hands = lanes[kind_of_board, player + 1] - own_first
+            other_hands = lanes[kind_of_board, other + 1] - other_first
+            same = sames[own_first:]
             if board != last_board:
-                _clear(given, own_hands * bytes_per_row)
+                _clear(given, own_hands * bytes_per_row)  # type: ignore[call-arg]
+                # The row of no hand.
+                _clear(met + other_hands * bytes_per_row, bytes_per_row)
                 last_board = board
-            _read_rows(reach, sequences[1 - player, k], other_hands, other_weight, met)
+            other_weight = weights[0, other_first:]
+            _read_rows(reach, sequences[other, k], other_hands, other_weight, met)  # type: ignore[call-arg]
             at = boards[board, player]
             levels, own, others = np.int64(walks[at]), np.int64(walks[at + 1]), walks[at + 2]
             level = walks[at + 3 :]
@@ -103,7 +107,7 @@ def _add_cards(part, hand_rank, player, share, shares, reach, g, scratch):  # ty
                 _show(reach, level, levels, first, second, met, sums, cards, amount, kept, given)
                 if kind == TIES_PAY:
                     _tie(reach, first, own, same, met, amount, given)
-            _add_rows(g, sequences[player, k], count, own_hands, weight, given)
+            _add_rows(g, sequences[player, k], count, own_hands, weights[1, own_first:], given)
 
     return add
 

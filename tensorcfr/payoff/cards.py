@@ -15,15 +15,16 @@ LANES = 16
 FOLD, SHOWDOWN, TIES_PAY = 0, 1, 2
 """Kinds of groups: the strengths do not matter; they do, and ties pay nothing; ties pay, too."""
 HAND_BITS, CARD_BITS = 16, 8
-"""A hand in a walk is ``hand | card << 16 | other card << 24``."""
+"""A hand in a walk is ``class | card << 16 | other card << 24``."""
 MOST_CARDS = (1 << CARD_BITS) - 2
 """Cards of a deck, at most."""
 
 ARRAYS: Mapping[str, tuple[type, tuple[str | int, ...]]] = {
     "sizes": (np.int64, (3,)),
-    "weight": (np.float64, ("hands",)),
-    "same": (np.uint32, ("hands",)),
-    "board": (np.int64, ("boards", 2)),
+    "lanes": (np.int64, ("kinds", 3)),
+    "weight": (np.float64, (2, "classes")),
+    "same": (np.uint32, ("classes",)),
+    "board": (np.int64, ("boards", 3)),
     "walk": (np.uint32, ("walk",)),
     "group": (np.int64, ("groups", 3)),
     "sequence": (np.int64, (2, "groups", LANES)),
@@ -36,39 +37,46 @@ class PayoffCards(NamedTuple):
     """The part of the payoff operator in which hands are sets of one or two cards.
 
     A pair of hands without a common card has a probability that is proportional to the product of
-    their weights.  A *group* is up to :data:`LANES` public terminals on one board that end
-    different sequences: at terminal ``t`` it adds ``g[h, t] += weight[h] * sum_o weight[o] *
-    amount * x[o, t]`` over the hands ``o`` of the other player that share no card with ``h`` or the
-    board, where the amount is the one for a win, a tie or a loss.  Only games of two players have
-    such parts.
+    their weights.  Hands that are alike on a board are one *class*, with one sequence; the kind of
+    a board says which they are.  A *group* is up to :data:`LANES` public terminals on one board
+    that end different sequences: at terminal ``t`` it adds ``g[c, t] += weight[1, c] * sum_o
+    weight[0, class of o] * amount * x[class of o, t]`` over the hands ``o`` of the other player
+    that share no card with the first hand of class ``c`` or the board, where the amount is the one
+    for a win, a tie or a loss.  Only games of two players have such parts.
 
     A *walk* lists the hands that are possible on a board, weakest first, for one player: the
-    numbers of strengths, of own hands and of the other player's hands; for each strength how many
-    own and how many other hands have it; the own hands; the other player's hands.
+    numbers of strengths, of own classes and of the other player's hands; for each strength how many
+    own classes and how many other hands have it; the first hand of each own class; the other
+    player's hands.
     """
 
     sizes: np.ndarray
-    """int64 (3,): hands of player 0, hands of player 1, cards of the deck."""
+    """int64 (3,): the most classes of player 0 on any board, those of player 1, cards of the
+    deck."""
+    lanes: np.ndarray
+    """int64 (kinds, 3): on boards of each kind the classes of player ``i`` are ``[k, i]`` to ``[k,
+    i + 1] - 1`` in the arrays over classes."""
     weight: np.ndarray
-    """float64 (hands of player 0 + hands of player 1,): weights of the hands."""
+    """float64 (2, classes): the weight of one hand of each class, and of all of them together."""
     same: np.ndarray
-    """uint32 (hands of player 0 + hands of player 1,): for hands of two cards, the hand of the
-    other player that has the same cards; otherwise, and where there is none, the number of the
-    other player's hands."""
+    """uint32 (classes,): for hands of two cards, the class of the other player whose hands have the
+    same cards, counted from the first of the kind; otherwise, and where there is none, the number
+    of the other player's classes."""
     board: np.ndarray
-    """int64 (boards, 2): where the walk of each player begins."""
+    """int64 (boards, 3): where the walk of each player begins, and the kind of the board."""
     walk: np.ndarray
-    """uint32: the walks.  The second card of a hand of one card is a number beyond the deck: the
-    number of cards for own hands, and one more for the other player's."""
+    """uint32: the walks, with the class of each hand and its cards.  The second card of a hand of
+    one card is a number beyond the deck: the number of cards for own hands, and one more for the
+    other player's."""
     group: np.ndarray
     """int64 (groups, 3): number of terminals, board, kind (:data:`FOLD`, ...)."""
     sequence: np.ndarray
-    """int64 (2, groups, LANES): the sequence of the first hand of player ``i`` that each terminal
-    ends; those of the other hands come after it.  Lanes without a terminal repeat the first."""
+    """int64 (2, groups, LANES): the sequence of the first class of player ``i`` that each
+    terminal ends; those of the others come after it.  Lanes without a terminal repeat the first."""
     amount: np.ndarray
     """float64 (2, groups, 3, LANES): what a win, a tie and a loss pays player ``i``, times the
-    probability of the board and of a deal of weight 1.  A win pays not as much as a loss, except
-    in groups of folds, where all three are the same."""
+    probability of the boards that are solved as one, and of a deal of weight 1.  A win pays not as
+    much as a loss, except in groups of folds, where all three are the same."""
 
     @property
     def kind(self) -> str:
@@ -80,9 +88,10 @@ class PayoffCards(NamedTuple):
         """Whether there are no groups."""
         return not len(self.group)
 
-    def hands(self, player: int) -> slice:
-        """The hands of a player, in the arrays over hands."""
-        return slice(0, int(self.sizes[0])) if player == 0 else slice(int(self.sizes[0]), None)
+    def classes(self, board: int, player: int) -> slice:
+        """The classes of a player on a board, in the arrays over classes."""
+        begin, end = self.lanes[self.board[board, 2], player : player + 2].tolist()
+        return slice(begin, end)
 
     def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
         """See :class:`tensorcfr.payoff.PayoffPart`; hand by hand, for tests."""
@@ -123,56 +132,51 @@ class PayoffCards(NamedTuple):
         )
 
     def read_walk(self, board: int, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """For the hands of the player and of the other player their places among the strengths on
-        a board, -1 where a hand is not possible; int64 (hands,)."""
+        """The walk of a player on a board.
+
+        Returns:
+            int64 (own classes, 4) and (other player's hands, 4): class, both cards, and place among
+            the strengths, from the weakest.
+        """
         at = int(self.board[board, player])
         levels, *counts = self.walk[at : at + 3].tolist()
         at += 3
-        at_level = self.walk[at : at + 2 * levels].reshape(levels, 2).astype(np.int64)
+        per_level = self.walk[at : at + 2 * levels].reshape(levels, 2).astype(np.int64)
         at += 2 * levels
         found = []
-        for side, (count, who) in enumerate(zip(counts, (player, 1 - player), strict=True)):
-            hand = self.walk[at : at + count] & ((1 << HAND_BITS) - 1)
-            place = np.full(int(self.sizes[who]), -1)
-            place[hand] = np.repeat(np.arange(levels), at_level[:, side])
-            found.append(place)
-            at += count
-        return found[0], found[1]
-
-    def read_cards(self, board: int, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """The cards of the player's and of the other player's hands that are possible on a board;
-        int64 (hands, 2), with numbers beyond the deck for no card."""
-        at = int(self.board[board, player])
-        levels, *counts = self.walk[at : at + 3].tolist()
-        at += 3 + 2 * levels
-        found = []
-        for count, who in zip(counts, (player, 1 - player), strict=True):
+        for side, count in enumerate(counts):
             code = self.walk[at : at + count].astype(np.int64)
-            cards = np.full((int(self.sizes[who]), 2), -1)
-            hand = code & ((1 << HAND_BITS) - 1)
-            cards[hand, 0] = (code >> HAND_BITS) & ((1 << CARD_BITS) - 1)
-            cards[hand, 1] = code >> (HAND_BITS + CARD_BITS)
-            found.append(cards)
+            of_card = (1 << CARD_BITS) - 1
+            columns = [
+                code & ((1 << HAND_BITS) - 1),
+                (code >> HAND_BITS) & of_card,
+                code >> (HAND_BITS + CARD_BITS),
+                np.repeat(np.arange(levels), per_level[:, side])[:count],
+            ]
+            found.append(np.stack(columns, axis=1))
             at += count
         return found[0], found[1]
 
     def _matrices(self, player: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """For every terminal, the sequences of the player's hands, those of the other player's, and
-        what the ones get for the others."""
-        own_weight = self.weight[self.hands(player)]
-        other_weight = self.weight[self.hands(1 - player)]
+        """For every terminal, the sequences of the player's classes, those of the other player's,
+        and what the ones get for the others."""
         for k, (count, board, kind) in enumerate(self.group.tolist()):
-            place, other_place = self.read_walk(board, player)
-            cards, other_cards = self.read_cards(board, player)
-            shared = (cards[:, None, :, None] == other_cards[None, :, None, :]).any(axis=(2, 3))
-            alive = (place[:, None] >= 0) & (other_place >= 0) & ~shared
-            ahead = np.sign(place[:, None] - other_place)
+            classes, others = self.classes(board, player), self.classes(board, 1 - player)
+            of_own, of_others = self.weight[1, classes], self.weight[0, others]
+            own, other = self.read_walk(board, player)
+            shared = (own[:, None, 1:3, None] == other[None, :, None, 1:3]).any(axis=(2, 3))
+            weight = of_own[own[:, 0], None] * of_others[other[:, 0]] * ~shared
+            ahead = np.sign(own[:, 3, None] - other[:, 3])
+            place = (
+                np.broadcast_to(own[:, 0, None], weight.shape),
+                np.broadcast_to(other[:, 0], weight.shape),
+            )
             for lane in range(count):
                 win, tie, lose = self.amount[player, k, :, lane]
                 if kind == SHOWDOWN:
                     assert tie == 0.0
                 paid = np.where(ahead > 0, win, np.where(ahead < 0, lose, tie))
-                matrix = np.where(alive, paid * own_weight[:, None] * other_weight, 0.0)
-                own = self.sequence[player, k, lane] + np.arange(len(own_weight))
-                other = self.sequence[1 - player, k, lane] + np.arange(len(other_weight))
-                yield own, other, matrix
+                matrix = np.zeros((len(of_own), len(of_others)))
+                np.add.at(matrix, place, paid * weight)
+                first, second = self.sequence[player, k, lane], self.sequence[1 - player, k, lane]
+                yield first + np.arange(len(of_own)), second + np.arange(len(of_others)), matrix

@@ -1,13 +1,15 @@
 """Pictures of solves and strategies; the extra ``tensorcfr[plot]``.
 
 :func:`convergence` draws single solves, :func:`sweep_curves` a sweep, :func:`kuhn_stages` and
-:func:`strategy_chart` strategies, :func:`draw` the tree of a small game.  All return the figure and
-show nothing; :class:`LiveProgress` shows a solve in a notebook as it runs.
+:func:`strategy_chart` strategies, :func:`draw` the tree of a small game, :func:`hand_grid` and
+:func:`runout_grid` spots of hold'em.  All return the figure and show nothing;
+:class:`LiveProgress` shows a solve in a notebook as it runs.
 """
 
 from ..analysis.public_nodes import find_node, public_nodes
 from .charts import is_kuhn, kuhn_stages, strategy_chart
 from .convergence import convergence
+from .hands import draw_line, hand_grid, runout_grid
 from .live import LiveProgress
 from .style import check_format
 from .sweeps import sweep_curves
@@ -18,10 +20,13 @@ __all__ = [
     "check_format",
     "convergence",
     "draw",
+    "draw_line",
     "find_node",
+    "hand_grid",
     "is_kuhn",
     "kuhn_stages",
     "public_nodes",
+    "runout_grid",
     "strategy_chart",
     "sweep_curves",
     "tree_source",

@@ -9,8 +9,8 @@ from .chunked_solver import ChunkedSolver
 from .sampled_solver import SampledSolver
 from .solver import Solver
 
-SOLVERS: tuple[type[IterativeSolver], ...] = (ChunkedSolver, Solver, SampledSolver)
-"""The kinds; the first that fits runs a record."""
+SOLVERS: list[type[IterativeSolver]] = [ChunkedSolver, Solver, SampledSolver]
+"""The kinds; the first that fits runs a record.  :mod:`tensorcfr.subgames` adds its own."""
 
 
 def solver_class(record: Record, game: CompiledGame) -> type[IterativeSolver] | None:

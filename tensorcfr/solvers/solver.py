@@ -88,7 +88,7 @@ class Solver(IterativeSolver):
         self.algorithm = record
         self.iteration = iteration
         if state is None:
-            self._state = _first_state(self.form, record.rule, np.dtype(precision), self._lanes)
+            self._state = first_state(self.form, record.rule, np.dtype(precision), self._lanes)
         else:
             self._state = self.restore(game, record, self.kept(state), self.locks)
         self.precision = str(self._state.regret.dtype)
@@ -242,7 +242,7 @@ def bytes_needed(
     return state + 8 * form.n_sequences + 16 * game.n_sequences
 
 
-def _first_state(
+def first_state(
     form: SequenceForm, rule: LocalRule, dtype: np.dtype, locks: LockedLanes | None
 ) -> kernels.State:
     """No regrets, no average, uniform strategies."""

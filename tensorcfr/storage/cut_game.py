@@ -87,7 +87,12 @@ def _compile(said: dict[str, Any], memory_limit: int) -> CutGame:
     if isinstance(rules, CardGame):
         with budget(f"compiling {said['name']}", memory_limit) as own:
             return card_game.compile_rules(
-                rules, said["name"], own, source=source, limit=said["limit"]
+                rules,
+                said["name"],
+                own,
+                symmetric=said["symmetry"],
+                source=source,
+                limit=said["limit"],
             )
     if not isinstance(rules, PublicTreeGame):
         raise ValueError(f"{source} is no game of private hands: it cannot have been cut")

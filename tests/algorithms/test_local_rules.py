@@ -23,6 +23,7 @@ from tensorcfr import (
 )
 from tensorcfr.algorithms import (
     CFR,
+    CFR_D,
     CFR_PLUS,
     DCFR,
     DCFR_POSTFLOP,
@@ -160,13 +161,10 @@ class TestRestarts:
             DCFR(restart_base=1)
 
 
-OLDER = [
-    name
-    for name, record in ALGORITHMS.items()
-    if name in CLASSIC or not (isinstance(record, Algorithm) or record is LP)
-]
+ITERATED = [name for name, record in ALGORITHMS.items() if record not in (LP, CFR_D)]
+SEEN_BEFORE = [n for n in ITERATED if n in CLASSIC or not isinstance(ALGORITHMS[n], Algorithm)]
 
 
-@pytest.mark.parametrize("name", tiered([n for n, r in ALGORITHMS.items() if r is not LP], OLDER))
+@pytest.mark.parametrize("name", tiered(ITERATED, SEEN_BEFORE))
 def test_every_name_solves(name: str) -> None:
     assert solve(GAMES["kuhn(cards=4)"], name, iters=100).exploitability < 0.2

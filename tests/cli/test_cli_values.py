@@ -236,6 +236,23 @@ def test_the_shell_completes_names() -> None:
     assert "--install-completion" in text
 
 
+class TestPlay:
+    """The whole of a play with typed answers, one of them wrong."""
+
+    def test_a_play_to_its_end(self) -> None:
+        options = ("--algorithm=lp", "--seed=5", "--hints")
+        result = invoke("play", "kuhn", *options, typed="fold\nbet\n")
+        assert result.exit_code == 0, result.output
+        lines = result.stdout.splitlines()
+        assert lines[0].startswith("play 1: you are player 0 and hold ")
+        assert "there is no action 'fold'" in result.stderr
+        assert any(line.startswith("the solver: ") for line in lines)
+        assert lines[-1].startswith("you get ")
+
+    def test_a_game_without_a_public_tree(self) -> None:
+        assert "is no game of private hands" in refused(USAGE, "play", "matching_pennies")
+
+
 class TestRegrets:
     def test_what_was_played_and_regretted(self) -> None:
         text = printed("regrets", "kuhn", "--checkpoints", "1,5")

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import LeducOfCards, RandomCards
+from support.card_games import LeducOfCards, RandomCards, pay
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, rounding
 from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
-from tensorcfr.compilers import card_game
-from tensorcfr.compilers.card_game import HandByHand
+from tensorcfr.compilers import card_game, card_payoffs
+from tensorcfr.compilers.card_flat import HandByHand
 from tensorcfr.kernels import chunks as kernels
 from tensorcfr.model.card_game import CompiledCardGame
 from tensorcfr.payoff import cards as cards_part
@@ -135,7 +135,7 @@ def test_the_kernel_equals_the_definition(shape: str, precision: type) -> None:
             for player in range(2):
                 own = slice(*form.player_sequences[player : player + 2])
                 g = np.full(form.n_sequences, np.nan, dtype=precision)
-                _pay(form, player, x.astype(precision), g)
+                pay(form, player, x.astype(precision), g)
                 expected = part.product(form, player, x)
                 np.testing.assert_allclose(g[own], expected, rtol=0, atol=bound)
                 rows, columns, values = part.triples(form, player)
@@ -145,20 +145,6 @@ def test_the_kernel_equals_the_definition(shape: str, precision: type) -> None:
                 assert len(values) <= part.count_entries(form, player)
                 bounds = part.magnitudes().product(form, player, x)
                 assert (np.abs(expected) <= bounds + 1e-12).all()
-
-
-def _pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
-    """The payoff product."""
-    from tensorcfr._util.jit import kernel
-    from tensorcfr.kernels.chunks import payoffs
-
-    global _PAY
-    if _PAY is None:
-        _PAY = kernel(lambda form, player, x, g: payoffs(form, player, x, g))
-    _PAY(form, player, x, g)
-
-
-_PAY: Any = None
 
 
 def test_threads_give_the_same_bits() -> None:
@@ -190,12 +176,12 @@ def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_win_that_pays_like_a_loss() -> None:
     """Payoffs whose sums cannot begin with a share of their end are split."""
-    kinds = card_game._kinds(np.array([[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]]))
+    kinds = card_payoffs._kinds(np.array([[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]]))
     assert [kind for kind, _ in kinds] == [cards_part.TIES_PAY] * 2
     np.testing.assert_allclose(
         kinds[0][1] + kinds[1][1], [[1.0, 3.0, 1.0], [2.0, 0.0, 2.0]], atol=1e-15
     )
-    assert [kind for kind, _ in card_game._kinds(np.ones((3, 2)))] == [cards_part.FOLD]
+    assert [kind for kind, _ in card_payoffs._kinds(np.ones((3, 2)))] == [cards_part.FOLD]
 
 
 class Broken(LeducOfCards):

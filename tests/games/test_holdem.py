@@ -467,7 +467,7 @@ def test_every_hand_of_a_turn(tmp_path: Path) -> None:
     )
     rows = table.to_csv(tmp_path / "hands.csv").read_text().splitlines()
     assert len(rows) == len(table.hands) + 1
-    assert rows[0] == "hand,weight,value,check,value of check,bet50,value of bet50"
+    assert rows[0] == "hand,made,weight,value,check,value of check,bet50,value of bet50"
     for line, message in [
         ("check fold", "no step 'fold' after 'check'"),
         ("check check Td", "'Td' cannot be dealt"),

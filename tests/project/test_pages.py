@@ -26,6 +26,7 @@ PACKAGES = (
     "tensorcfr.plots",
     "tensorcfr.solvers",
     "tensorcfr.storage",
+    "tensorcfr.subgames",
     "tensorcfr.sweep",
     "tensorcfr.viewer",
 )
@@ -209,7 +210,12 @@ def test_the_version_is_said_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "algorithm"), [("leduc", "cfr+"), ("goofspiel(cards=3)", "external_sampling")]
+    ("game", "algorithm"),
+    [
+        ("leduc", "cfr+"),
+        ("goofspiel(cards=3)", "external_sampling"),
+        pytest.param("kuhn", "cfr-d", marks=pytest.mark.full),
+    ],
 )
 def test_the_file_format_lists_every_array(tmp_path: Path, game: str, algorithm: str) -> None:
     text = (DOCS / "file-format.md").read_text("utf-8")

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 
+from tensorcfr._util.jit import kernel
+from tensorcfr.kernels.chunks import payoffs
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
+
+
+@kernel
+def pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
+    """The payoff product of a form."""
+    payoffs(form, player, x, g)
 
 
 class LeducOfCards(CardGame):
@@ -151,4 +160,62 @@ class RandomCards(CardGame):
         # Ties that pay nothing make exact ties between actions, which rounding decides.
         rank = rng.integers(0, 10**9 if self.seed % 2 else 5, len(self.cards))
         found: np.ndarray = rank[hands].sum(axis=1)
+        return found
+
+
+class RandomSuits(RandomCards):
+    """Random betting with cards that have ranks and suits; some suits are alike.
+
+    Args:
+        seed: What the dice say.
+        ranks: Ranks of the deck.
+        suits: Suits of the deck.
+        width: Cards in a hand.
+        rounds: Cards that are dealt, at most.
+        public: The cards that lie on the board from the start.
+        alone: Whether the hands of the first suit have other weights.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        ranks: int,
+        suits: int,
+        width: int,
+        rounds: int,
+        public: tuple[int, ...] = (),
+        alone: bool = False,
+    ) -> None:
+        super().__init__(
+            seed, cards=ranks * suits, width=width, rounds=rounds, public=0, zero_sum=True
+        )
+        self.ranks, self.suits, self.board = ranks, suits, public
+        free = [card for card in range(ranks * suits) if card not in public]
+        rng = np.random.default_rng([seed, 3])
+        hands = rng.permutation(np.array(list(combinations(free, width)), dtype=np.int64))
+        weight = rng.random((2, ranks, ranks, 2, 2)) + 0.1
+        self.hands = [hands, hands]
+        self.weights = []
+        for own in weight:
+            rank, suit = np.sort(hands // suits, axis=1), hands % suits
+            suited = (suit[:, 0] == suit[:, -1]).astype(int)
+            first = (suit == 0).any(axis=1).astype(int) if alone else 0 * suited
+            self.weights.append(own[rank[:, 0], rank[:, -1], suited, first])
+
+    def symmetries(self) -> np.ndarray:
+        cards = np.arange(len(self.cards))
+        orders = np.array(list(permutations(range(self.suits))))
+        return np.array(
+            [cards // self.suits * self.suits + one[cards % self.suits] for one in orders]
+        )
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """A number for the ranks, and for how many cards are of one suit."""
+        seven = np.column_stack([np.tile(board, (len(hands), 1)).astype(int), hands])
+        rank = np.sort(seven // self.suits, axis=1)
+        code = rank @ (self.ranks ** np.arange(seven.shape[1]))
+        most = np.max([(seven % self.suits == s).sum(axis=1) for s in range(self.suits)], axis=0)
+        table = np.random.default_rng([self.seed, 5]).integers(0, 10**6, 10**5)
+        found: np.ndarray = table[(code * 7 + most) % len(table)]
         return found

@@ -14,8 +14,8 @@ FAILURE = 1
 USAGE = 2
 
 
-def invoke(*words: str | Path) -> Result:
-    return CliRunner().invoke(commands.app, [str(word) for word in words])
+def invoke(*words: str | Path, typed: str | None = None) -> Result:
+    return CliRunner().invoke(commands.app, [str(word) for word in words], input=typed)
 
 
 def printed(*words: str | Path) -> str:

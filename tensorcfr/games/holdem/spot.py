@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from .strength import strengths
 
 PLAYERS = ("oop", "ip")
 """The players by position: player 0, out of position, acts first on every street."""
+SUIT_ORDERS = tuple(permutations(range(4)))
 LONGEST = 20_000
 """Characters of a range or of sizes, at most."""
 
@@ -97,6 +100,12 @@ class Holdem(CardGame):
         add: Annotated[Any, LINES] = (),
         remove: Annotated[Any, LINES] = (),
     ) -> None:
+        given = {name: value for name, value in locals().items() if name != "self"}
+        default = inspect.signature(Holdem).parameters
+        self.options = {
+            name: value for name, value in given.items() if value != default[name].default
+        }
+        """What was given, where it is not the default; equal spots have equal options."""
         self.cards = CARDS
         self.board = read_cards(board, "holdem: board")
         if not 3 <= len(self.board) <= 5:
@@ -164,6 +173,11 @@ class Holdem(CardGame):
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """As :func:`~tensorcfr.games.holdem.strength.strengths` has it."""
         return strengths(np.array(board, dtype=np.int64), hands)
+
+    def symmetries(self) -> np.ndarray:
+        """All permutations of the suits."""
+        cards = np.arange(len(CARDS))
+        return np.array([cards // 4 * 4 + np.array(suits)[cards % 4] for suits in SUIT_ORDERS])
 
     def hand_label(self, player: int, hand: int) -> str:
         """``"AsKd"``."""

@@ -1,0 +1,75 @@
+"""Rows of tables to files: CSV, JSON, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .._util.arguments import brief
+from .._util.files import replacing
+from ..errors import MissingExtraError
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def save_rows(rows: Rows, path: Path, format: str | None = None) -> Path:
+    """Write rows to a file.
+
+    Args:
+        rows: Rows with equal columns.
+        path: The file; it is replaced whole or not at all.
+        format: ``"csv"``, ``"json"`` or ``"parquet"``; by default the ending of the path.
+
+    Raises:
+        ValueError: There is no such format.
+        MissingExtraError: pyarrow is not installed (Parquet); names the extra.
+        OSError: The file cannot be written.
+    """
+    name = format or path.suffix.removeprefix(".").lower()
+    if name not in _WRITERS:
+        endings = ", ".join(f".{ending}" for ending in _WRITERS)
+        raise ValueError(f"path must end in one of {endings}, not {brief(str(path))}")
+    with replacing(path) as target:
+        _WRITERS[name](rows, target)
+    return path
+
+
+def _csv(rows: Rows, file: BinaryIO) -> None:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [])
+    writer.writeheader()
+    writer.writerows(rows)
+    file.write(text.getvalue().encode())
+
+
+def _json(rows: Rows, file: BinaryIO) -> None:
+    """NaN is null: JSON has no other word for it."""
+    listed = [
+        {
+            key: None if isinstance(value, float) and math.isnan(value) else value
+            for key, value in row.items()
+        }
+        for row in rows
+    ]
+    file.write(json.dumps(listed, indent=1).encode() + b"\n")
+
+
+def _parquet(rows: Rows, file: BinaryIO) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "tables") from None
+    parquet.write_table(pyarrow.Table.from_pylist(list(rows)), file)
+
+
+_WRITERS: dict[str, Callable[[Rows, BinaryIO], None]] = {
+    "csv": _csv,
+    "json": _json,
+    "parquet": _parquet,
+}

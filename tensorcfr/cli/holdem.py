@@ -1,0 +1,267 @@
+"""The command ``holdem``: solve a spot, and look at its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .._util.signals import put_off
+from ..analysis import SolvedSpot
+from ..analysis.hands import UNITS
+from ..compilers import Size, compile_game, game_size
+from ..errors import format_bytes, suggest
+from ..formats import read_spot, save_spot
+from ..formats.spots import ENDINGS
+from ..games.holdem import Holdem
+from ..games.holdem.spot import PLAYERS
+from ..solvers.driver import Progress, run
+from ..solvers.request import SolveRequest
+from ..solvers.solution import Solution
+from . import arguments, holdem_report
+from .console import errors_in_one_line, plain_console, progress_bar
+from .report import print_line
+
+DEFAULT_TARGET = 0.5
+"""Per cent of the pot at which a solve stops if nothing says when."""
+
+Sizes = typer.Option(
+    metavar="SIZES",
+    help="'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a'; "
+    "repeatable.",
+)
+
+
+def holdem(
+    spot: Annotated[
+        Path | None,
+        typer.Argument(
+            help=f"A file with a spot ({', '.join(ENDINGS)}), or a solution (.npz) to look at."
+        ),
+    ] = None,
+    board: Annotated[str | None, typer.Option(help="Three to five cards: Td9d6hQc.")] = None,
+    oop: Annotated[
+        str | None, typer.Option(metavar="RANGE", help="Who acts first: '66+,A8s+,KQo'.")
+    ] = None,
+    ip: Annotated[str | None, typer.Option(metavar="RANGE", help="Who acts last.")] = None,
+    pot: Annotated[int | None, typer.Option(help="Chips in the pot.")] = None,
+    stacks: Annotated[int | None, typer.Option(help="Chips behind.")] = None,
+    bets: Annotated[list[str] | None, Sizes] = None,
+    raises: Annotated[list[str] | None, Sizes] = None,
+    donk: Annotated[list[str] | None, Sizes] = None,
+    rake: Annotated[float | None, typer.Option(help="Share of the pot for the house.")] = None,
+    rake_cap: Annotated[float | None, typer.Option(help="The most chips of it.")] = None,
+    add_allin: Annotated[
+        float | None, typer.Option(help="Add all-in up to so many times the pot.")
+    ] = None,
+    force_allin: Annotated[
+        float | None, typer.Option(help="All-in where so much of the pot would be left.")
+    ] = None,
+    merging: Annotated[
+        float | None, typer.Option(help="Drop sizes that are so near a larger one.")
+    ] = None,
+    add: Annotated[
+        list[str] | None, typer.Option(metavar="LINE", help="Add 'check bet75'; repeatable.")
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(metavar="LINE", help="Remove a line; repeatable.")
+    ] = None,
+    size: Annotated[
+        bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
+    ] = False,
+    algorithm: Annotated[str, typer.Option(help="See: tensorcfr algorithms.")] = "dcfr",
+    target: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop at an exploitability of so many per cent of the pot; "
+            f"{DEFAULT_TARGET:g} if nothing says when."
+        ),
+    ] = None,
+    iters: Annotated[int | None, typer.Option(help="Stop after so many iterations.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; the same bits.")] = 1,
+    precision: Annotated[
+        str, typer.Option(help="'float32', 'float64', or 'int16' for half the memory.")
+    ] = "float32",
+    memory_limit: Annotated[
+        float | None, typer.Option(help="GiB that may be taken; by default the free memory.")
+    ] = None,
+    line: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show the hands at a line, 'check bet60 call 7s', or with * for any card all "
+            "runouts, 'check check *'; repeatable.  By default the start."
+        ),
+    ] = None,
+    unit: Annotated[str, typer.Option(help=f"Of values: {', '.join(UNITS)}.")] = "chips",
+    big_blind: Annotated[float, typer.Option(help="Chips of the big blind, for mbb.")] = 1.0,
+    hands: Annotated[
+        int, typer.Option(min=0, help="Hands to print at a line; 0 prints them all.")
+    ] = 20,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the last --line to a file (.csv, .json, .parquet)."),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the last --line to a file (.png, .svg ...).")
+    ] = None,
+    save_spot_as: Annotated[
+        Path | None, typer.Option("--save-spot", help="Write the spot to a file (.toml, .txt).")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
+) -> None:
+    """Solve a spot of hold'em after the flop, and show hands and runouts."""
+    with errors_in_one_line():
+        if save:
+            arguments.check_save(save, force=force)
+        if picture:
+            arguments.check_plot(picture, force=force, option="--picture")
+        for option, path in (("--export", export), ("--save-spot", save_spot_as)):
+            if path:
+                arguments.check_target(option, path, force=force)
+        if unit not in UNITS:
+            raise ValueError(f"--unit {unit}: {suggest(unit, UNITS)}")
+        given = {
+            "board": board,
+            "ranges": None if oop is None and ip is None else (oop, ip),
+            "pot": pot,
+            "stacks": stacks,
+            "bets": _sizes("--bets", bets),
+            "raises": _sizes("--raises", raises),
+            "donk": _sizes("--donk", donk),
+            "rake": rake,
+            "rake_cap": rake_cap,
+            "add_allin": add_allin,
+            "force_allin": force_allin,
+            "merging": merging,
+            "add": tuple(add) if add else None,
+            "remove": tuple(remove) if remove else None,
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        console = plain_console()
+        limit = arguments.read_memory_limit(memory_limit)
+        if spot is not None and spot.suffix == ".npz":
+            if given or size or save:
+                raise ValueError(f"{spot} is a solution: it takes --line and what shows lines")
+            solution = Solution.load(spot)
+        else:
+            options = _options(spot, given)
+            rules = Holdem(**options)
+            found = game_size("holdem", **options)
+            print_line(console, _size_line(rules, found))
+            if save_spot_as:
+                save_spot(rules, save_spot_as)
+            if size:
+                return
+            game = compile_game("holdem", memory_limit=limit, **options)
+            if target is None and iters is None and time_limit is None:
+                target = DEFAULT_TARGET
+            request = SolveRequest(
+                game=game,
+                algorithm=arguments.read_algorithm(algorithm, simultaneous=False),
+                iters=iters,
+                target=None if target is None else target / 100.0 * rules.pot,
+                time_limit=time_limit,
+                threads=threads,
+                precision=precision,
+                memory_limit=limit,
+            )
+            with put_off(), progress_bar() as move:
+
+                def solving(progress: Progress) -> None:
+                    figures = f"{progress.iteration:,} iterations"
+                    if progress.latest:
+                        figures += f", exploitability {progress.latest.exploitability:.3g}"
+                    move(description="solving", figures=figures)
+
+                solution = run(request, solving)
+            if save:
+                solution.save(save)
+        shown = SolvedSpot(solution)
+        holdem_report.print_spot(console, shown, solution, unit, big_blind)
+        last: Any = None
+        for text in line or [""]:
+            if "*" in text.split():
+                last = shown.runouts(text, equity=True)
+                holdem_report.print_runouts(console, shown, last, unit, big_blind)
+            else:
+                last = shown.table(text)
+                holdem_report.print_hands(console, shown, last, unit, big_blind, hands)
+        if export:
+            last.save(export)
+        if picture:
+            from ..plots import draw_line
+
+            draw_line(last, path=picture)
+
+
+def _options(spot: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the spot: those of a file, and those of the command line instead of them."""
+    options: dict[str, Any] = {}
+    if spot is not None:
+        if spot.suffix.lower() not in ENDINGS:
+            raise ValueError(f"{spot}: the name of a spot's file ends in {' or '.join(ENDINGS)}")
+        options = dict(read_spot(spot).options)
+    ranges = given.get("ranges")
+    if ranges is not None and None in ranges:
+        before = options.get("ranges", (None, None))
+        ranges = tuple(new or old for new, old in zip(ranges, before, strict=True))
+    options |= given
+    if ranges is not None:
+        options["ranges"] = ranges
+    missing = [
+        f"--{name}"
+        for name, value in {
+            "board": options.get("board"),
+            **dict(zip(PLAYERS, options.get("ranges", (None, None)), strict=True)),
+            "pot": options.get("pot"),
+            "stacks": options.get("stacks"),
+        }.items()
+        if value is None
+    ]
+    if missing:
+        raise ValueError(f"the spot needs {', '.join(missing)}, or a file that says them")
+    return options
+
+
+def _sizes(option: str, texts: list[str] | None) -> Any:
+    """Sizes as the game takes them: a text, or texts by street and player.
+
+    Raises:
+        ValueError: One is for all, and another one is not; or one is there twice.
+    """
+    if not texts:
+        return None
+    found: dict[str, Any] = {}
+    for text in texts:
+        where, equals, sizes = text.rpartition("=")
+        if not equals:
+            if len(texts) > 1:
+                raise ValueError(
+                    f"{option} {text!r} is for all streets and players, and there are others"
+                )
+            return sizes
+        street, _, player = where.partition(".")
+        inner = found
+        key = street
+        if player:
+            inner = found.setdefault(street, {})
+            key = player
+        if not isinstance(inner, dict) or key in inner:
+            raise ValueError(f"{option} {text!r} says something of {where} a second time")
+        inner[key] = sizes
+    return found
+
+
+def _size_line(rules: Holdem, size: Size) -> str:
+    """How large a spot is."""
+    numbers = getattr(size, "numbers", 0)
+    hands = " x ".join(str(len(own)) for own in rules.hands)
+    return (
+        f"{rules.name}: {hands} hands, {size.public_nodes:,} public nodes, "
+        f"{int(size.infosets):,} infosets; {format_bytes(8 * numbers)} in float32, "
+        f"{format_bytes(4 * numbers)} in int16"
+    )

@@ -1,0 +1,186 @@
+"""Spots of hold'em as text files: TOML, with the options of the game ``holdem`` as keys.
+
+The order of keys is free, and comments begin with ``#``:
+
+    board = "Td9d6hQc"
+    pot = 200
+    stacks = 900
+    raises = "2.5x"
+
+    [ranges]
+    oop = "66+,A8s+"
+    ip = "QQ-22,AQs-A2s"
+
+    [bets]
+    turn = "60%"
+    river = "50%,a"
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from .._util.arguments import LONGEST_PATH, Text, Where, brief, checked
+from ..errors import FormatError, GameError, suggest
+from ..games import GAMES, make_game
+from ..games.holdem import Holdem
+from ..games.holdem.spot import PLAYERS
+from ..model.game import CompiledGame
+
+SPOT = "holdem"
+MOST_BYTES = 1_000_000
+"""Bytes of a spot's file, at most."""
+
+
+@checked()
+def read_spot(path: Annotated[str | Path, Where()]) -> Holdem:
+    """The spot of a file.
+
+    Raises:
+        FormatError: The file is no TOML, or has no spot; names file, line and column.
+        OSError: The file cannot be read.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        read = file.read(MOST_BYTES + 1)
+    if len(read) > MOST_BYTES:
+        raise FormatError(str(path), 1, 1, f"a spot has at most {MOST_BYTES:,} bytes")
+    try:
+        text = read.decode()
+    except UnicodeDecodeError as error:
+        before = read[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+        raise FormatError(str(path), line, column, "this byte is not UTF-8") from None
+    return parse_spot(text, str(path))
+
+
+@checked()
+def parse_spot(
+    text: Annotated[str, Text(MOST_BYTES)], name: Annotated[str, Text(LONGEST_PATH)] = "spot"
+) -> Holdem:
+    """The spot of a text.
+
+    Args:
+        text: TOML; see :mod:`tensorcfr.formats.spots`.
+        name: What errors call it.
+
+    Raises:
+        FormatError: The text is no TOML, or has no spot; names line and column.
+    """
+    try:
+        given = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        what = str(error) or "it is nested too deeply"
+        match = re.search(r" \(at line (\d+), column (\d+)\)", what)
+        line, column = (int(match[1]), int(match[2])) if match else _end(text)
+        what = what.partition(" (at ")[0]
+        raise FormatError(name, line, column, what[0].lower() + what[1:]) from None
+    ranges = given.get("ranges")
+    if isinstance(ranges, Mapping):
+        if set(ranges) != set(PLAYERS):
+            found = brief(list(ranges))
+            problem = f"[ranges] has the keys oop and ip, not {found}"
+            raise FormatError(name, *_place(text, "ranges"), problem)
+        given["ranges"] = tuple(ranges[player] for player in PLAYERS)
+    known = GAMES[SPOT].parameters
+    for key in given:
+        if key not in known:
+            problem = f"there is no option {brief(key)}; {suggest(key, known)}"
+            raise FormatError(name, *_place(text, key), problem)
+    try:
+        spot = make_game(SPOT, **given)
+    except GameError as error:
+        # "holdem: ranges[1]: ..." or "stacks must be ..."
+        named = re.match(r"(?:holdem: )?(\w+)(?:\[(\d)\])?", str(error))
+        key = named[1] if named and named[1] in given else ""
+        if named and key == "ranges" and named[2] and isinstance(ranges, Mapping):
+            key = PLAYERS[int(named[2])]
+        place = _place(text, key) if key else (1, 1)
+        raise FormatError(name, *place, str(error)) from None
+    assert isinstance(spot, Holdem)
+    return spot
+
+
+def _place(text: str, key: str) -> tuple[int, int]:
+    """Line and column of a key, from 1."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = re.match(rf"""\s*\[?\s*["']?{re.escape(key)}\b""", line)
+        if match:
+            return number, match.end() - len(key) + 1
+    return 1, 1
+
+
+def _end(text: str) -> tuple[int, int]:
+    """Line and column of the end of a text."""
+    return text.count("\n") + 1, len(text) - text.rfind("\n")
+
+
+def spot_text(spot: Holdem | CompiledGame) -> str:
+    """A spot as text that :func:`parse_spot` and files take.
+
+    Args:
+        spot: The rules, or the compiled game.
+
+    Raises:
+        TypeError: It is another game.
+    """
+    rules = getattr(spot, "rules", spot)
+    if not isinstance(rules, Holdem):
+        raise TypeError(f"spot must be a game of hold'em, not {brief(spot)}")
+    options = rules.options
+    tables = {"ranges": dict(zip(PLAYERS, options["ranges"], strict=True))}
+    lines = []
+    for key, value in options.items():
+        if key == "ranges":
+            continue
+        if isinstance(value, Mapping):
+            tables[key] = dict(value)
+        else:
+            lines.append(f"{key} = {_toml(value)}")
+    for key, table in tables.items():
+        lines += ["", f"[{key}]", *(f"{name} = {_toml(value)}" for name, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+@checked()
+def save_spot(spot: Holdem | CompiledGame | Any, path: Annotated[str | Path, Where()]) -> Path:
+    """Write a spot to a file that ``compile_game`` reads; its name ends in ``.toml`` or ``.txt``.
+
+    Args:
+        spot: The rules, or the compiled game.
+        path: The file.
+
+    Returns:
+        The path.
+
+    Raises:
+        TypeError: It is another game.
+        ValueError: The name of the file has another ending.
+        OSError: The file cannot be written.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in ENDINGS:
+        raise ValueError(f"path must end in {' or '.join(ENDINGS)}, not {brief(str(target))}")
+    target.write_text(spot_text(spot), encoding="utf-8")
+    return target
+
+
+ENDINGS = (".toml", ".txt")
+"""How the names of files of spots end."""
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML has it; texts, numbers, lists and tables of them."""
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{key} = {_toml(one)}" for key, one in value.items())
+        return f"{{ {inside} }}"
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(_toml(one) for one in value)}]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value)

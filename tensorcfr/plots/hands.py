@@ -1,0 +1,253 @@
+"""Pictures of a solved spot of hold'em: 13 x 13 grids of hands, and 13 x 4 grids of cards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from .._util.arguments import brief
+from ..analysis import HandTable, Runouts
+from ..games.holdem import grid_label, grid_place
+from ..games.holdem.cards import RANKS
+from .style import COLOURS, check_format, figure_of, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+What = Literal["strategy", "value", "equity", "combos"]
+PASSIVE = {"fold": "#8FA7C4", "check": "#8CC08C", "call": "#8CC08C"}
+"""Colours of the actions that put no new chips in."""
+AGGRESSIVE = ("#F2B8A0", "#E5886A", "#D1573D", "#A93226", "#7B1E17", "#4F120D")
+"""Colours of bets and raises, from the smallest; all-in is the darkest."""
+SUITS = {"c": "♣", "d": "♦", "h": "♥", "s": "♠"}
+EMPTY = "#f2f2f2"
+
+
+def hand_grid(
+    table: HandTable,
+    what: What = "strategy",
+    *,
+    path: str | Path | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """All hands at a line as a grid: pairs on the diagonal, suited hands above it.
+
+    With ``"strategy"`` a cell is filled as high as the share of its hands that is left at the line,
+    and divided by how often each action is taken.  The other pictures have one colour a cell:
+    expected chips, equity, or combos.
+
+    Args:
+        table: From :meth:`tensorcfr.analysis.SolvedSpot.table`.
+        what: ``"strategy"``, ``"value"``, ``"equity"`` or ``"combos"``.
+        path: File to write the picture to; its ending says the format.
+        ax: Axes of a figure of yours to draw in.
+
+    Returns:
+        The figure, not shown.
+
+    Raises:
+        ValueError: There is no such picture, or the ending of ``path`` is no picture format.
+        MissingExtraError: Matplotlib is not installed; names the extra.
+    """
+    if path is not None:
+        check_format(path)
+    if what not in ("strategy", "value", "equity", "combos"):
+        raise ValueError(f"what must be strategy, value, equity or combos, not {brief(what)}")
+    figure = new_figure(8.6, 9.6) if ax is None else figure_of(ax)
+    panel: Any = figure.subplots() if ax is None else ax
+    combos = table.grid(table.weight, total=True)
+    if what == "strategy":
+        _draw_strategy(panel, table, combos)
+    else:
+        if what == "value":
+            numbers = table.grid(table.value)
+        else:
+            numbers = combos if what == "combos" else 100.0 * table.grid(table.equity)
+        colours = {"value": "RdYlGn", "equity": "RdYlGn", "combos": "Blues"}[what]
+        low, high = (0.0, 100.0) if what == "equity" else (None, None)
+        if what == "combos":
+            low, high = 0.0, 1.5 * float(np.nanmax(combos))
+        _draw_numbers(panel, numbers, colours, low, high)
+    panel.set_xlim(0, 13)
+    panel.set_ylim(13, 0)
+    panel.set_aspect("equal")
+    panel.set_xticks([])
+    panel.set_yticks([])
+    panel.spines[:].set_visible(False)
+    title = {
+        "strategy": "strategy",
+        "value": "expected chips",
+        "equity": "equity, %",
+        "combos": "combos",
+    }[what]
+    panel.set_title(f"{_where(table.line, table.player, table.board)}: {title}", fontsize=11)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def runout_grid(
+    runouts: Runouts,
+    action: str | None = None,
+    *,
+    path: str | Path | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """What happens on every next card, as a grid of ranks and suits.
+
+    Args:
+        runouts: From :meth:`tensorcfr.analysis.SolvedSpot.runouts`, with one ``*``.
+        action: The action whose frequency is drawn; by default all that put chips in.
+        path: File to write the picture to; its ending says the format.
+        ax: Axes of a figure of yours to draw in.
+
+    Returns:
+        The figure, not shown.
+
+    Raises:
+        ValueError: There is no such action, or the runouts have several cards; or the ending of
+            ``path`` is no picture format.
+        MissingExtraError: Matplotlib is not installed; names the extra.
+    """
+    if path is not None:
+        check_format(path)
+    if len(runouts.cards[0]) != 1:
+        raise ValueError("runout_grid draws one card; write a table of several to a file")
+    if action is not None and action not in runouts.actions:
+        raise ValueError(f"action must be one of {', '.join(runouts.actions)}, not {brief(action)}")
+    chosen = [
+        k
+        for k, name in enumerate(runouts.actions)
+        if (name == action if action else name not in PASSIVE)
+    ]
+    numbers = np.full((4, 13), np.nan)
+    for (card,), share, likely in zip(
+        runouts.cards, runouts.frequency[:, chosen].sum(axis=1), runouts.probability, strict=True
+    ):
+        if likely > 0:
+            numbers["shdc".index(card[1]), 12 - RANKS.index(card[0])] = 100.0 * share
+    figure = new_figure(9.0, 3.6) if ax is None else figure_of(ax)
+    panel: Any = figure.subplots() if ax is None else ax
+    panel.imshow(np.nan_to_num(numbers, nan=-1.0), cmap=_with_gap("OrRd"), vmin=0, vmax=100)
+    for row, column in np.ndindex(4, 13):
+        number = numbers[row, column]
+        text = "" if np.isnan(number) else f"{number:.0f}"
+        dark = number > 70
+        panel.text(column, row, text, ha="center", va="center", color="white" if dark else "black")
+    panel.set_xticks(range(13), list(RANKS[::-1]))
+    panel.set_yticks(range(4), [SUITS[suit] for suit in "shdc"])
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+    what = action or "bets and raises"
+    panel.set_title(f"{runouts.line}: {what} of {_NAMES[runouts.player]}, %", fontsize=11)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def draw_line(found: HandTable | Runouts, path: str | Path) -> Figure:
+    """:func:`hand_grid` of a table, :func:`runout_grid` of runouts."""
+    if isinstance(found, Runouts):
+        return runout_grid(found, path=path)
+    return hand_grid(found, path=path)
+
+
+_NAMES = ("OOP", "IP")
+
+
+def _where(line: str, player: int, board: tuple[str, ...]) -> str:
+    cards = " ".join(card[0] + SUITS.get(card[1:], card[1:]) for card in board)
+    return f"{cards}   {_NAMES[player]} {'after ' + line if line else 'to open'}"
+
+
+def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
+    """Cells that are divided by action, with a legend of frequencies."""
+    from matplotlib.patches import Patch, Rectangle
+    from matplotlib.patheffects import withStroke
+
+    colours = _colours(table.actions)
+    mean = table.grid(table.strategy)
+    held = np.zeros((13, 13))
+    for cards in table.cards:
+        held[grid_place(cards)] += 1.0
+    for row, column in np.ndindex(13, 13):
+        panel.add_patch(Rectangle((column, row), 1, 1, facecolor=EMPTY, edgecolor="white"))
+        here = mean[row, column]
+        if not np.isnan(here).any():
+            # The hands of a range may all have small weights: the height is relative to them.
+            height = float(combos[row, column] / held[row, column])
+            left = column
+            for share, colour in zip(here.tolist(), colours, strict=True):
+                panel.add_patch(
+                    Rectangle(
+                        (left, row + 1 - height), share, height, facecolor=colour, linewidth=0
+                    )
+                )
+                left += share
+        panel.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor="white"))
+        panel.text(
+            column + 0.06,
+            row + 0.28,
+            grid_label(row, column),
+            fontsize=8,
+            color="#999999" if np.isnan(here).any() else "black",
+            path_effects=[withStroke(linewidth=1.5, foreground="#ffffffb0")],
+        )
+    handles = [
+        Patch(color=colour, label=f"{action} {100 * share:.1f} %")
+        for colour, (action, share) in zip(colours, table.frequencies.items(), strict=True)
+    ]
+    panel.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=5, frameon=False
+    )
+
+
+def _draw_numbers(
+    panel: Any, numbers: np.ndarray, colours: str, low: float | None, high: float | None
+) -> None:
+    """A colour and a number for each cell."""
+    size = float(np.nanmax(np.abs(numbers))) if not np.isnan(numbers).all() else 1.0
+    low = -size if low is None else low
+    high = size if high is None else high
+    panel.imshow(
+        np.nan_to_num(numbers, nan=low - 1.0),
+        cmap=_with_gap(colours),
+        vmin=low,
+        vmax=max(high, low + 1e-9),
+        extent=(0, 13, 13, 0),
+        alpha=0.85,
+    )
+    for row, column in np.ndindex(13, 13):
+        number = float(numbers[row, column])
+        empty = np.isnan(number)
+        panel.text(
+            column + 0.06,
+            row + 0.28,
+            grid_label(row, column),
+            fontsize=7,
+            color="#999999" if empty else "#333333",
+        )
+        if not empty:
+            whole = abs(number) >= 10 or number.is_integer()
+            text = f"{number:.0f}" if whole else f"{number:.1f}"
+            panel.text(column + 0.5, row + 0.72, text, fontsize=8, ha="center")
+
+
+def _with_gap(name: str) -> Any:
+    """A colour map in which numbers below the least are cells without hands."""
+    from matplotlib import colormaps
+
+    return colormaps[name].with_extremes(under=EMPTY)
+
+
+def _colours(actions: tuple[str, ...]) -> list[str]:
+    """A colour for each action."""
+    active = [action for action in actions if action not in PASSIVE]
+    spread = np.linspace(0, len(AGGRESSIVE) - 2, max(len(active), 1))
+    found = {action: AGGRESSIVE[round(k)] for action, k in zip(active, spread, strict=False)}
+    if "allin" in found:
+        found["allin"] = AGGRESSIVE[-1]
+    return [PASSIVE.get(action) or found.get(action, COLOURS[0]) for action in actions]

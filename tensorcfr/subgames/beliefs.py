@@ -1,0 +1,104 @@
+"""Public belief states: a public node with the ranges of both players.
+
+Source: N. Brown, A. Bakhtin, A. Lerer, Q. Gong, "Combining deep reinforcement learning and search
+for imperfect-information games", NeurIPS 2020 (ReBeL).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._util.arguments import checked
+from ..evaluation.metrics import PolicyLike
+from ..formats.policies import find_policy
+from ..model.arguments import Compiled
+from ..model.game import CompiledGame
+from .places import At, PublicNodes, find_nodes
+
+Ranges = tuple[np.ndarray, np.ndarray]
+"""For each player float64 (nodes, hands): weights by public node and private hand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """A public belief state: everything that an observer knows who hears the strategies of both
+    players and sees the public actions, but no private hand.
+
+    It may be of several public nodes, of which chance and the players reach at most one.  Make one
+    with :func:`belief`, or from ranges of your own.
+    """
+
+    nodes: PublicNodes
+    """The public nodes."""
+    ranges: Ranges
+    """For each player float64 (nodes, hands): probability that the player's own actions lead to
+    the node with the hand."""
+
+    @property
+    def game(self) -> CompiledGame:
+        """The game."""
+        return self.nodes.game
+
+    @property
+    def at(self) -> tuple[str, ...]:
+        """Names of the public nodes."""
+        return self.nodes.names
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """float64 (nodes, hands of player 0, hands of player 1): probability that the hands are
+        dealt and that all actions and public chance lead to the node."""
+        chance = np.array([self.nodes.chance(node) for node in self.nodes.nodes])
+        return chance * self.ranges[0][:, :, None] * self.ranges[1][:, None, :]
+
+    @property
+    def reach(self) -> float:
+        """Probability that one of the nodes is reached."""
+        return float(self.weights.sum())
+
+    def hands(self, player: int) -> dict[str, float]:
+        """What the observer believes: the probability of each private hand of a player, given that
+        one of the nodes is reached.
+
+        Raises:
+            ValueError: There is no such player, or the nodes are never reached.
+        """
+        if player not in (0, 1):
+            raise ValueError(f"player must be 0 or 1, not {player!r}")
+        if not self.reach > 0:
+            raise ValueError(f"{' and '.join(map(repr, self.at))} is never reached: no belief")
+        given = self.weights.sum(axis=(0, 2 - player)) / self.reach
+        return dict(zip(self.nodes.places.hands[player], given.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        return f"<Belief at {', '.join(self.at)} of {self.game.name}, reach {self.reach:.6g}>"
+
+
+@checked()
+def belief(game: Compiled, policy: PolicyLike, at: At) -> Belief:
+    """The public belief state at a public node, or at several, when both players play a policy.
+
+    >>> from tensorcfr import Policy, compile_game
+    >>> game = compile_game("kuhn")
+    >>> bets = {"J": {"bet": 1 / 3, "pass": 2 / 3}, "Q": {"pass": 1}, "K": {"bet": 1}}
+    >>> after_bet = belief(game, Policy.uniform(game).to_dict() | bets, "bet")
+    >>> after_bet.hands(0)
+    {'J': 0.25, 'Q': 0.0, 'K': 0.75}
+
+    Args:
+        game: A game of private hands between two players.
+        policy: The policy, in any form that :func:`tensorcfr.formats.find_policy` reads.
+        at: The public part of an infoset label, ``"crc/Qh"``; or the public steps from the root,
+            ``"call raise call"``; ``"start"`` for the root.
+
+    Raises:
+        ValueError: The policy is not one for this game, or there is no such public node.
+    """
+    nodes = find_nodes(game, at)
+    found = find_policy(game, policy)
+    reaches = [nodes.own_reach(found, node) for node in nodes.nodes]
+    first, second = (np.array([own[player] for own in reaches]) for player in (0, 1))
+    return Belief(nodes, (first, second))

@@ -1,0 +1,220 @@
+"""Resolving: strategies of a subgame solved again, without losing what the blueprint guarantees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from .._util.arguments import OneOf, checked
+from ..algorithms import Record, find_algorithm
+from ..model.arguments import Compiled
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..solvers.arguments import Iterations, Named
+from ..solvers.driver import solve
+from ..solvers.solution import Solution
+from .beliefs import Belief
+from .blueprints import Blueprint, best_values, find_blueprint, others_weights
+from .gadgets import maxmargin_gadget, resolve_gadget
+from .part import check_constant_sum, compile_part, put_back
+from .places import PLAYERS, At, PublicNodes, find_nodes
+
+GADGETS: dict[str, Callable[..., CompiledGame] | None] = {
+    "unsafe": None,
+    "resolve": resolve_gadget,
+    "maxmargin": maxmargin_gadget,
+    "reach-maxmargin": maxmargin_gadget,
+}
+"""The gadget of each method; None for the subgame itself."""
+GIVES = {"reach-maxmargin"}
+"""Methods whose alternative values include gifts."""
+METHODS = tuple(GADGETS)
+ITERATIONS = 1000
+"""Iterations on each subgame, if the caller does not say."""
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedSubgame:
+    """One player's strategy below one public node, solved again."""
+
+    at: str
+    """Name of the public node."""
+    player: int
+    """The player whose strategy was solved again."""
+    hands: tuple[str, ...]
+    """The hands of the opponent, which the next two arrays are over."""
+    alternative: np.ndarray
+    """float64 (hands,): expected value of the opponent with each hand, if they answer the blueprint
+    optimally (with gifts, for methods that count them); NaN where the hand is never dealt."""
+    values: np.ndarray
+    """float64 (hands,): the same against the new strategy."""
+    game: CompiledGame = field(repr=False)
+    """The game that was solved: the gadget, or the subgame itself."""
+    solution: Solution = field(repr=False)
+    """Its solution."""
+
+    @property
+    def margins(self) -> dict[str, float]:
+        """By how much the new strategy lowers the opponent's expected value with each hand that
+        can be dealt.  A resolved strategy is safe if none is negative."""
+        lower = (self.alternative - self.values).tolist()
+        return {hand: m for hand, m in zip(self.hands, lower, strict=True) if not np.isnan(m)}
+
+    @property
+    def least_margin(self) -> float:
+        """The smallest of the margins."""
+        return min(self.margins.values())
+
+    def __repr__(self) -> str:
+        return (
+            f"<ResolvedSubgame: player {self.player} at {self.at!r}, "
+            f"least margin {self.least_margin:.6g}>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Resolution:
+    """The outcome of :func:`resolve`."""
+
+    game: CompiledGame
+    """The whole game."""
+    method: str
+    """One of ``"unsafe"``, ``"resolve"``, ``"maxmargin"``, ``"reach-maxmargin"``."""
+    algorithm: Record
+    """The algorithm that solved the subgames."""
+    policy: Policy
+    """The blueprint with the new strategies in it."""
+    subgames: tuple[ResolvedSubgame, ...]
+    """What was solved, by public node and player."""
+
+    @property
+    def least_margin(self) -> float:
+        """The smallest margin of all."""
+        return min(one.least_margin for one in self.subgames)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Resolution of {self.game.name} by {self.method}: {len(self.subgames)} subgames, "
+            f"least margin {self.least_margin:.6g}>"
+        )
+
+
+@checked()
+def resolve(
+    game: Compiled,
+    blueprint: Any,
+    at: At,
+    *,
+    method: Annotated[str, OneOf(METHODS)] = "resolve",
+    player: Annotated[int | None, OneOf(PLAYERS)] = None,
+    algorithm: Named = "cfr+",
+    iters: Iterations | None = None,
+) -> Resolution:
+    """Solve a subgame again, from the ranges of a blueprint.
+
+    For each public node and each player, the player's strategy below the node is replaced.  The
+    subgames are disjoint and solved one by one; each relies on the blueprint alone.
+
+    ==================== ==========================================================================
+    method               meaning
+    ==================== ==========================================================================
+    ``unsafe``           the opponent's range is taken from the blueprint; may make a strategy
+                         more exploitable
+    ``resolve``          the opponent may take the value that the blueprint gives them, by hand
+                         (Burch, Johanson and Bowling, 2014)
+    ``maxmargin``        lowers the opponent's value with every hand, as much as possible with the
+                         hand where least is possible (Moravčík et al., 2016)
+    ``reach-maxmargin``  the same, where the opponent may first get back what their actions on the
+                         way have lost for sure (Brown and Sandholm, 2017)
+    ==================== ==========================================================================
+
+    All but the first are *safe*: no best response earns more than against the blueprint, up to the
+    error of the solutions.  The gifts of ``reach-maxmargin`` are divided among the subgames below
+    an action in proportion to their probability, so that it is safe for any set of them.
+
+    >>> from tensorcfr import Policy, compile_game, evaluate
+    >>> game = compile_game("leduc")
+    >>> found = resolve(game, Policy.uniform(game), "rc/Ks", method="maxmargin", algorithm="lp")
+    >>> found.least_margin > 0.1
+    True
+
+    Args:
+        game: A game of private hands between two players.
+        blueprint: A solution, a policy, or whatever :func:`tensorcfr.formats.find_policy` reads.
+            It may be a policy of a coarser game: one with fewer actions and otherwise equal
+            infosets.  Below an action of the opponent that the coarser game has not, the
+            alternative value is the one before the action (nested resolving).
+        at: Public nodes by name, as for :func:`belief`.
+        method: See above.
+        player: Whose strategies; by default those of both players.
+        algorithm: A name or a record; ``"lp"`` for the linear program.
+        iters: Iterations on each subgame; by default 1,000, and none for the linear program.
+
+    Raises:
+        ValueError: There is no such public node, or the player never goes there; the blueprint is
+            of another game; the game is not zero-sum.
+    """
+    nodes, found = find_nodes(game, at), find_blueprint(game, blueprint)
+    check_constant_sum(game)
+    record = find_algorithm(algorithm)
+    if iters is None and not record.is_exact:
+        iters = ITERATIONS
+    spots = [
+        _spot(PublicNodes(game, (node,), nodes.places), own, found, method)
+        for node in nodes.nodes
+        for own in (PLAYERS if player is None else (player,))
+    ]
+    policy, solved = found.lifted, []
+    for spot in spots:
+        solution = solve(spot.game, record, iters=iters, checkpoints=())
+        policy = put_back(policy, solution.policy, player=spot.player)
+        solved.append(solution)
+    return Resolution(
+        game,
+        method,
+        record,
+        policy,
+        tuple(
+            ResolvedSubgame(
+                at=spot.nodes.names[0],
+                player=spot.player,
+                hands=nodes.places.hands[1 - spot.player],
+                alternative=spot.alternative,
+                values=best_values(spot.nodes, policy, 1 - spot.player)[0],
+                game=spot.game,
+                solution=solution,
+            )
+            for spot, solution in zip(spots, solved, strict=True)
+        ),
+    )
+
+
+class _Spot(NamedTuple):
+    """A game to solve for one player's strategy below one public node."""
+
+    nodes: PublicNodes
+    player: int
+    alternative: np.ndarray
+    """As in :class:`ResolvedSubgame`."""
+    game: CompiledGame
+
+
+def _spot(nodes: PublicNodes, player: int, blueprint: Blueprint, method: str) -> _Spot:
+    """What to solve for a player's strategy below one public node."""
+    opponent, gadget = 1 - player, GADGETS[method]
+    weights = others_weights(nodes, blueprint.lifted, nodes.nodes[0], opponent)[None]
+    if not weights.sum() > 0:
+        raise ValueError(
+            f"player {player} never goes to {nodes.names[0]!r} of {nodes.game.name} under the "
+            "blueprint: there is no range to resolve from"
+        )
+    alternative = blueprint.entry_values(nodes, opponent, gifts=method in GIVES)
+    if gadget is None:
+        own = nodes.own_reach(blueprint.lifted, nodes.nodes[0])
+        game = compile_part(nodes, Belief(nodes, (own[0][None], own[1][None])).weights)
+    else:
+        game = gadget(nodes, weights, opponent, alternative)
+    return _Spot(nodes, player, alternative[0], game)

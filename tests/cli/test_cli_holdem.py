@@ -1,0 +1,80 @@
+"""The command ``holdem``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.command_line import USAGE, printed, refused
+from tensorcfr.formats import read_spot
+
+TINY = (
+    *("--board", "QsJh2h8d3c", "--oop", "AA,KK,QQ,AKs", "--ip", "AA-TT,AKs,AQs,AKo"),
+    *("--pot", "100", "--stacks", "200", "--bets", "50%", "--raises", "60%"),
+)
+
+
+def test_a_size_and_a_file(tmp_path: Path) -> None:
+    spot = tmp_path / "spot.toml"
+    report = printed("holdem", *TINY, "--size", "--save-spot", spot)
+    # A bet, to which there are a fold, a call and all-in with its two answers, at the start and
+    # after a check: 1 + 6 + 2 + 6.
+    assert report.startswith("holdem QsJh2h8d3c: 19 x 43 hands, 15 public nodes, ")
+    assert read_spot(spot).pot == 100
+    # What is on the command line replaces what is in the file.
+    changed = tmp_path / "changed.txt"
+    sizes = ("--bets", "river.oop=25%", "--bets", "river.ip=75%")
+    printed("holdem", spot, "--pot", "60", *sizes, "--ip", "QQ", "--size", "--save-spot", changed)
+    options = read_spot(changed).options
+    assert (options["pot"], options["stacks"]) == (60, 200)
+    assert options["bets"] == {"river": {"oop": "25%", "ip": "75%"}}
+    assert tuple(options["ranges"]) == ("AA,KK,QQ,AKs", "QQ")
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+def test_solve_and_look(tmp_path: Path) -> None:
+    saved, table, picture = (tmp_path / name for name in ("s.npz", "hands.csv", "grid.png"))
+    report = printed(
+        *("holdem", *TINY, "--target", "0.05", "--line", "", "--line", "check", "--unit", "pot"),
+        *("--save", saved, "--export", table, "--picture", picture, "--hands", "0"),
+    )
+    assert "reached the target" in report
+    # 12.36645 +- 0.05 + 0.001954: postflop-solver; see test_holdem.py.
+    assert "oop  value +12.3" in report or "oop  value +12.4" in report
+    assert "equity 63.4 %" in report  # 0.634021: postflop-solver.
+    assert "\ncheck: ip to act on Qs Jh 2h 8d 3c\n" in report
+    assert len(table.read_text().splitlines()) == 44
+    assert picture.stat().st_size > 1000
+    again = printed("holdem", saved, "--line", "bet50")
+    assert "bet50: ip to act" in again
+    turn = ("--board", "QsJh2h8d", "--oop", "AA,KK", "--ip", "QQ,AKs", "--pot", "10")
+    runouts = printed(
+        "holdem",
+        *turn,
+        "--stacks",
+        "20",
+        "--bets",
+        "50%",
+        "--iters",
+        "5",
+        "--line",
+        "check check *",
+    )
+    assert runouts.count("\n  ") > 48
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (TINY[2:], "the spot needs --board, or a file that says them"),
+        ((*TINY, "--oop", "AX"), "holdem: ranges[0]: 'AX' at character 1"),
+        ((*TINY, "--bets", "turn=5%"), "--bets '50%' is for all streets and players"),
+        ((*TINY, "--unit", "bb"), "--unit bb: "),
+        (("spot.csv",), "spot.csv: the name of a spot's file ends in .toml or .txt"),
+        ((*TINY, "--save", "s.txt"), "--save s.txt: a solution is an .npz file"),
+    ],
+)
+def test_refusals(words: tuple[str, ...], message: str) -> None:
+    assert refused(USAGE, "holdem", *words).startswith(message)

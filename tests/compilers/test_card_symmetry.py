@@ -1,0 +1,199 @@
+"""Boards and hands that are alike are solved once, to the values of the unreduced game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.card_games import RandomSuits, pay
+from support.tiers import tiered
+from support.variants import VARIANTS
+from tensorcfr import GameError, compile_game, solve
+from tensorcfr.analysis import hand_table
+from tensorcfr.compilers.card_size import card_size
+from tensorcfr.kernels import chunks as kernels
+from tensorcfr.model.card_game import CompiledCardGame
+from tensorcfr.solvers.chunked_solver import ChunkedSolver
+
+DECKS: dict[str, dict[str, Any]] = {
+    "one card": {"ranks": 3, "suits": 2, "width": 1, "rounds": 2},
+    "one card, three suits": {"ranks": 2, "suits": 3, "width": 1, "rounds": 2, "alone": True},
+    "two cards, river": {"ranks": 3, "suits": 3, "width": 2, "rounds": 0, "public": (0,)},
+    "two cards, turn": {"ranks": 3, "suits": 3, "width": 2, "rounds": 1, "public": (0,)},
+    "two cards, flop": {"ranks": 2, "suits": 4, "width": 2, "rounds": 2, "public": (1,)},
+    "a board of two suits": {"ranks": 3, "suits": 3, "width": 2, "rounds": 1, "public": (0, 1)},
+}
+
+
+EVEN = range(0, 60, 2)
+"""Seeds of games in which ties pay something: an exact tie of actions is decided by rounding."""
+
+
+def games(deck: str, seeds: range) -> list[CompiledCardGame]:
+    """Random games of a deck in which both players act."""
+    found: list[CompiledCardGame] = []
+    for seed in seeds:
+        if len(found) == 2:
+            break
+        game = compile_game(RandomSuits(seed, **DECKS[deck]))
+        assert isinstance(game, CompiledCardGame)
+        acts = {int(player) for player in game.betting.player if player >= 0}
+        if acts == {0, 1} and game.betting.rounds == DECKS[deck]["rounds"]:
+            found.append(game)
+    return found
+
+
+@pytest.mark.parametrize("deck", tiered(DECKS, ["two cards, turn", "a board of two suits"]))
+def test_the_reduced_game_equals_the_whole(deck: str) -> None:
+    """Averages, last iterates, values and best responses, after every iteration.
+
+    The floor keeps every reach above 0; see ``test_card_games.py``.
+    """
+    found = games(deck, EVEN)
+    assert found
+    for game in found:
+        whole = compile_game(game.rules, symmetry=False)
+        assert isinstance(whole, CompiledCardGame)
+        assert game.n_infosets == whole.n_infosets
+        assert game.chunks.n_numbers < 0.8 * whole.chunks.n_numbers
+        algorithm = VARIANTS["cfr+"][0](floor=0.01)
+        one, other = ChunkedSolver(game, algorithm), ChunkedSolver(whole, algorithm)
+        for count in (1, 1, 4):
+            one.step(count)
+            other.step(count)
+            for a, b in (
+                (one.average_probabilities(), other.average_probabilities()),
+                (one.current_policy().probabilities, other.current_policy().probabilities),
+            ):
+                # Differences of sums are exact to the size of the sums, not to their own.
+                np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
+            found, expected = one.evaluate(), other.evaluate()
+            np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(
+                found.best_responses, expected.best_responses, rtol=0, atol=1e-12
+            )
+
+
+@pytest.mark.parametrize("deck", DECKS)
+def test_numbers_are_counted_before(deck: str) -> None:
+    """The size says what the solver's arrays hold, or a little more: it counts the ways into the
+    last round line by line."""
+    for game in games(deck, EVEN):
+        size = card_size(game.rules, game.name)
+        chunks = game.chunks
+        deals = sum(game.board_begin[player][0][-1] for player in range(2)) + 2
+        used = chunks.trunk.n_sequences + int(chunks.shapes.sequences.sum())
+        assert used - deals <= size.numbers <= 1.2 * (used - deals)
+
+
+def test_the_definition_of_the_payoffs() -> None:
+    """Products of the reduced forms equal those that the verbs work out hand by hand."""
+    rng = np.random.default_rng(5)
+    for game in games("two cards, flop", EVEN):
+        chunks = game.chunks
+        forms = [chunks.trunk]
+        forms += [kernels.shape_form(chunks.shapes, k) for k in range(min(chunks.n_chunks, 6))]
+        for form in forms:
+            x = rng.random(form.n_sequences)
+            for player in range(2):
+                own = slice(*form.player_sequences[player : player + 2])
+                g = np.full(form.n_sequences, np.nan)
+                pay(form, player, x, g)
+                expected = form.operator[0].product(form, player, x)
+                np.testing.assert_allclose(g[own], expected, rtol=0, atol=1e-13)
+
+
+SPOT: dict[str, Any] = {
+    "board": "Td9d6hQd",
+    "ranges": ("AA,KK,AJs,76s", "QJs,JTs,88,AQs"),
+    "pot": 100,
+    "stacks": 300,
+    "bets": {"turn": "60%", "river": "50%"},
+    "raises": "",
+}
+
+
+@pytest.mark.full
+def test_a_turn_spot() -> None:
+    """Clubs and spades are alike, hearts are not: values, and every hand at every kind of line."""
+    game, whole = (compile_game("holdem", **SPOT, symmetry=s) for s in (True, False))
+    assert isinstance(game, CompiledCardGame)
+    assert game.chunks.n_chunks < whole.chunks.n_chunks
+    one, other = (solve(g, "cfr+", iters=40) for g in (game, whole))
+    assert one.value[0] == pytest.approx(other.value[0], abs=1e-9)
+    assert one.exploitability == pytest.approx(other.exploitability, abs=1e-9)
+    for line in ("", "check bet60", "check bet60 call 7s", "check bet60 call 7c", "check check Ah"):
+        a, b = hand_table(one, line), hand_table(other, line)
+        assert a.hands == b.hands
+        np.testing.assert_allclose(a.met, b.met, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(a.weight, b.weight, rtol=0, atol=1e-9)
+        here = a.met > 1e-3
+        np.testing.assert_allclose(a.strategy[here], b.strategy[here], rtol=0, atol=1e-7)
+        np.testing.assert_allclose(a.values[here], b.values[here], rtol=0, atol=1e-7)
+
+
+@pytest.mark.full
+@pytest.mark.compiled
+def test_a_flop_spot() -> None:
+    """Clubs and spades are alike: of 49 x 48 boards 23 x 35 + 13 x 48 are solved.  With a floor,
+    because reaches of 0 make exact ties, which rounding decides (see ``test_card_games.py``)."""
+    spot = SPOT | {"board": "Td9d6h", "stacks": 150, "bets": "50%"}
+    one, other = (
+        ChunkedSolver(
+            compile_game("holdem", **spot, symmetry=s),  # type: ignore[arg-type]
+            VARIANTS["cfr+"][0](floor=0.01),
+        )
+        for s in (True, False)
+    )
+    assert (one.game.chunks.n_chunks, other.game.chunks.n_chunks) == (1429, 49 * 48)
+    for _ in range(5):
+        one.step(2)
+        other.step(2)
+        found, expected = one.evaluate(), other.evaluate()
+        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(
+            found.best_responses, expected.best_responses, rtol=0, atol=1e-11
+        )
+
+
+class Wrong(RandomSuits):
+    """Suits that are not alike, or permutations that are none."""
+
+    def __init__(self, found: np.ndarray, strong: int = 0) -> None:
+        super().__init__(0, ranks=3, suits=3, width=2, rounds=0, public=(0,))
+        self.found, self.strong = found, strong
+
+    def symmetries(self) -> np.ndarray:
+        return self.found
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        return super().strength(board, hands) * 10 + self.strong * (hands % 3 == 1).sum(axis=1)
+
+
+TURNED = np.array([[0, 2, 1, 3, 5, 4, 6, 8, 7]])
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (Wrong(np.zeros((1, 9), dtype=np.int64)), r"symmetries\(\)\[0\] is no permutation"),
+        (Wrong(np.arange(8)[None]), r"must be int64 \(permutations, 9\)"),
+        (Wrong(TURNED, strong=1), "changes strengths: b. to c."),
+    ],
+)
+def test_wrong_permutations(rules: Wrong, message: str) -> None:
+    with pytest.raises(GameError, match=message):
+        compile_game(rules)
+
+
+def test_locks_that_tell_suits_apart_are_refused() -> None:
+    game = games("two cards, turn", EVEN)[0]
+    label = next(
+        label
+        for label, actions in zip(game.infoset_labels, game.infoset_actions, strict=True)
+        if len(actions) > 1 and label.startswith("b.d.")
+    )
+    with pytest.raises(ValueError, match="symmetry=False"):
+        solve(game, iters=1, locks={label: {game.flat.infoset_actions[0][0]: 1.0}})

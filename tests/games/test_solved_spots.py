@@ -1,0 +1,255 @@
+"""Solved spots: against dense references, and with every option of a solve."""
+
+from __future__ import annotations
+
+import csv
+import json
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorcfr import Solution, compile_game, solve
+from tensorcfr.analysis import SolvedSpot, hand_table
+from tensorcfr.games.holdem import CARDS, HANDS, Holdem, grid_place
+from tensorcfr.rules import Decision, Fold
+
+RIVER: dict[str, Any] = {
+    "board": "QsJh2h8d3c",
+    "ranges": ("AA,KK,QQ,AKs", "AA-TT,AKs,AQs,AKo"),
+    "pot": 100,
+    "stacks": 200,
+    "bets": "50%",
+    "raises": "60%",
+}
+TURN: dict[str, Any] = {
+    "board": "Td9d6hQd",
+    "ranges": ("AA,KK,AJs,76s", "QJs,JTs,88,AQs"),
+    "pot": 100,
+    "stacks": 300,
+    "bets": {"turn": "60%", "river": "50%"},
+    "raises": "a",
+}
+ALL = (
+    "22+,A2s+,A2o+,K2s+,K2o+,Q2s+,Q2o+,J2s+,J2o+,T2s+,T2o+,92s+,92o+,82s+,82o+,72s+,72o+,"
+    "62s+,62o+,52s+,52o+,42s+,42o+,32s,32o"
+)
+
+
+@cache
+def solved(which: str) -> tuple[Solution, SolvedSpot]:
+    """A spot after some iterations."""
+    spot = RIVER if which == "river" else TURN
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=100)
+    return solution, SolvedSpot(solution)
+
+
+# ----------------------------------------------------------------------- dense references
+
+
+def best_response(shown: SolvedSpot, player: int) -> float:
+    """What a best response to the average strategies earns on a river, hand by hand: a matrix of
+    hands x hands for every terminal.  The order of strengths is eval7's."""
+    eval7 = pytest.importorskip("eval7")
+    rules = shown.game.rules
+    assert isinstance(rules, Holdem)
+    board = [eval7.Card(CARDS[card]) for card in rules.board]
+    hands = [rules.hands[player], rules.hands[1 - player]]
+    strength = [
+        np.array([eval7.evaluate([*board, *(eval7.Card(CARDS[c]) for c in h)]) for h in own])
+        for own in hands
+    ]
+    shared = (hands[0][:, None, :, None] == hands[1][None, :, None, :]).any(axis=(2, 3))
+    weight = rules.weights[player][:, None] * rules.weights[1 - player] * ~shared
+    ahead = np.sign(strength[0][:, None] - strength[1])
+
+    def value(state: Any, line: str, reach: np.ndarray) -> np.ndarray:
+        node = rules.node(state)
+        if isinstance(node, Decision):
+            after = [
+                (rules.next(state, action), f"{line} {action}".strip()) for action in node.actions
+            ]
+            if node.player == player:
+                return np.max([value(*one, reach) for one in after], axis=0)
+            strategy = shown.table(line).strategy
+            return sum(value(*one, reach * strategy[:, a]) for a, one in enumerate(after))
+        if isinstance(node, Fold):
+            return node.utilities[player] * (weight @ reach)
+        win, tie, lose = node if player == 0 else node[::-1]
+        paid = np.where(ahead > 0, win[player], np.where(ahead < 0, lose[player], tie[player]))
+        return (weight * paid) @ reach
+
+    total = value(rules.root(), "", np.ones(len(hands[1])))
+    return float(total.sum() / weight.sum())
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+@pytest.mark.parametrize("ranges", [("AA,KK,QQ,AKs", "AA-TT,AKs,AQs,AKo"), (ALL, ALL)])
+def test_the_exploitability_of_a_river(ranges: tuple[str, str]) -> None:
+    """Best responses of the kernel equal those of matrices of hands x hands."""
+    spot = RIVER | {"ranges": ranges, "bets": "50%,100%", "rake": 0.05, "rake_cap": 20}
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=60)
+    shown = SolvedSpot(solution)
+    found = [best_response(shown, player) for player in range(2)]
+    assert solution.nash_conv == pytest.approx(sum(found) - sum(solution.value), abs=1e-9)
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+def test_locks() -> None:
+    """A locked game of cards equals the flat game with the same locks; all hands of a range."""
+    game = compile_game("holdem", **RIVER)
+    flat = compile_game(game.rules, cut=False)
+    locks = {label: {"check": 0.25, "bet50": 0.75} for label in game.hands[0]}
+    found, expected = (solve(g, "cfr+", iters=50, locks=locks) for g in (game, flat))
+    np.testing.assert_allclose(found.value, expected.value, rtol=0, atol=1e-9)
+    assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-9)
+    np.testing.assert_allclose(hand_table(found).strategy[:, 1], 0.75, rtol=0, atol=1e-12)
+    # Values are those against the lock, also where the average never gets.
+    never = {f"{label} bet50": {"fold": 1.0, "call": 0.0, "allin": 0.0} for label in game.hands[1]}
+    only = {label: {"check": 1.0, "bet50": 0.0} for label in game.hands[0]}
+    unreached = solve(game, "cfr+", iters=5, locks=never | only)
+    assert (hand_table(unreached, "bet50").strategy[:, 0] == 1.0).all()
+    np.testing.assert_allclose(hand_table(unreached).values[:, 1], 50.0, rtol=0, atol=1e-9)
+    # A lock costs: the free game is solved to a better value for player 0.
+    assert solve(game, "cfr+", iters=1000).value[0] > found.value[0] + 0.5
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+@pytest.mark.parametrize(("precision", "bound"), [("float32", 0.01), ("int16", 0.2)])
+def test_precisions(precision: str, bound: float) -> None:
+    """Bounds in chips of a pot of 100; the exploitability of 100 iterations is 0.012."""
+    exact = solve(compile_game("holdem", **TURN), "dcfr", iters=100)
+    found = solve(compile_game("holdem", **TURN), "dcfr", iters=100, precision=precision)
+    np.testing.assert_allclose(found.value, exact.value, rtol=0, atol=bound)
+    assert found.exploitability == pytest.approx(exact.exploitability, abs=bound)
+    first, second = hand_table(exact), hand_table(found)
+    assert first.mean(first.value) == pytest.approx(second.mean(second.value), abs=bound)
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+def test_threads_and_checkpoints_keep_the_bits(tmp_path: Path) -> None:
+    """Boards that are alike share chunks here, too."""
+    game = compile_game("holdem", **TURN)
+    whole = solve(game, "dcfr", iters=40)
+    threaded = solve(game, "dcfr", iters=40, threads=3)
+    path = tmp_path / "at.npz"
+    solve(game, "dcfr", iters=20, checkpoint=path, checkpoint_iterations=10)
+    resumed = solve(game, iters=20, start=Solution.load(path))
+    for other in (threaded, resumed):
+        for name, array in whole.state._asdict().items():
+            np.testing.assert_array_equal(array, getattr(other.state, name), err_msg=name)
+
+
+# ------------------------------------------------------------------------------- the answers
+
+
+@pytest.mark.compiled
+def test_equity_hand_by_hand() -> None:
+    """Every river card and every hand of the other player, counted one by one; by eval7."""
+    eval7 = pytest.importorskip("eval7")
+    _, shown = solved("turn")
+    table = shown.table()
+    other = shown.ranges("")[1]
+    rules = shown.game.rules
+
+    def rank(hand: np.ndarray, card: int) -> int:
+        return eval7.evaluate([eval7.Card(CARDS[c]) for c in (*rules.board, card, *hand)])
+
+    for h in (0, len(table.hands) - 1):
+        won = met = 0.0
+        for card in set(range(52)) - {*rules.board, *table.cards[h].tolist()}:
+            own = rank(table.cards[h], card)
+            for o, weight in enumerate(other):
+                if {*rules.hands[1][o].tolist()} & {*table.cards[h].tolist(), card}:
+                    continue
+                theirs = rank(rules.hands[1][o], card)
+                won += weight * ((own > theirs) + (own == theirs) / 2)
+                met += weight
+        assert table.equity[h] == pytest.approx(won / met, abs=1e-12)
+
+
+@pytest.mark.compiled
+def test_runouts_are_the_tables_of_their_lines() -> None:
+    """And the mean over all cards is the value before the card."""
+    _, shown = solved("turn")
+    found = shown.runouts("check check *", equity=True)
+    assert len(found.cards) == 48
+    assert found.probability.sum() == pytest.approx(1.0, abs=1e-12)
+    before = shown.table("check")
+    checks = before.share * before.strategy[:, 0]
+    expected = -checks @ before.values[:, 0] / checks.sum()
+    assert found.probability @ found.value == pytest.approx(expected, abs=1e-9)
+    at = found.cards.index(("7s",))
+    table = shown.table("check check 7s")
+    assert found.frequency[at].tolist() == list(table.frequencies.values())
+    assert found.equity[at] == table.mean(table.equity)
+    # Clubs and spades are alike: the board has two diamonds more, and a heart.
+    one, other = found.cards.index(("2c",)), found.cards.index(("2s",))
+    np.testing.assert_allclose(found.frequency[one], found.frequency[other], rtol=0, atol=1e-12)
+    assert found.frequencies["check"] == pytest.approx(found.probability @ found.frequency[:, 0])
+
+
+@pytest.mark.compiled
+def test_grids_groups_paths_and_units() -> None:
+    _, shown = solved("river")
+    table = shown.table("check")
+    combos = table.grid(table.weight, total=True)
+    assert np.nansum(combos) == pytest.approx(table.weight.sum())
+    assert combos[grid_place(HANDS[0])] == 6.0  # Aces.
+    groups = table.groups()
+    assert [row["made"] for row in groups] == ["three of a kind", "pair", "high card"]
+    assert sum(row["share"] for row in groups) == pytest.approx(1.0)
+    assert sum(row["share"] * row["check"] for row in groups) == pytest.approx(
+        table.frequencies["check"]
+    )
+    path = shown.path("check bet50 call")
+    assert [row["player"] for row in path] == [0, 1, 0]
+    assert path[0]["frequency"] == shown.table().frequencies["check"]
+    assert path[1]["combos 1"] < path[0]["combos 1"] == table.weight.sum()
+    left = shown.ranges("check bet50")
+    np.testing.assert_allclose(left[1], table.weight * table.strategy[:, 1], rtol=0, atol=1e-12)
+    assert shown.units(5.0, "pot") == 5.0
+    assert shown.units(5.0, "mbb", big_blind=2.0) == 2500.0
+    for call, message in [
+        (lambda: shown.units(1.0, "bb"), "unit must be"),
+        (lambda: shown.runouts("check"), "line must have"),
+        (lambda: shown.runouts("check *"), "has no step|cannot be dealt"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.compiled
+def test_tables_in_files(tmp_path: Path) -> None:
+    _, shown = solved("turn")
+    table, found = shown.table("check"), shown.runouts("check check *")
+    table.save(tmp_path / "hands.csv")
+    with (tmp_path / "hands.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["hand"] for row in rows] == list(table.hands)
+    assert [float(row["value of bet60"]) for row in rows] == table.values[:, 1].tolist()
+    found.save(tmp_path / "cards.json")
+    read = json.loads((tmp_path / "cards.json").read_text())
+    assert [row["check"] for row in read] == found.frequency[:, 0].tolist()
+    assert read[0]["equity"] is None
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table.save(tmp_path / "hands.parquet")
+    columns = parquet.read_table(tmp_path / "hands.parquet").to_pydict()
+    assert columns["check"] == table.strategy[:, 0].tolist()
+    with pytest.raises(ValueError, match="path must end in one of"):
+        table.save(tmp_path / "hands.xls")
+
+
+def test_all_orders_of_suits_are_symmetries() -> None:
+    found = Holdem(**TURN).symmetries()
+    assert len(found) == 24
+    named = {tuple(CARDS[card][1] for card in row[:4]) for row in found}
+    assert named == set(permutations("cdhs"))
+    assert all(CARDS[a][0] == CARDS[b][0] for row in found for a, b in enumerate(row))

@@ -1,0 +1,261 @@
+"""Subgames from the rules alone, hand by hand: best-response values, the best gadgets, and CFR+ on
+the gadget as a rule of two actions inside the iteration.  Shares no code with the library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tensorcfr.rules import Chance, Decision, Payoff, PublicTreeGame
+
+Strategy = Mapping[str, Mapping[str, float]]
+
+
+class Spot:
+    """A public node of some rules, with the weights of the deals that reach it."""
+
+    def __init__(self, rules: PublicTreeGame, steps: tuple[Any, ...]) -> None:
+        self.rules = rules
+        self.hands = [[str(hand) for hand in own] for own in rules.hands]
+        self.state, self.path = rules.root(), ""
+        self.chance = np.array(rules.prior, dtype=float)
+        self.acted: list[tuple[int, str, str]] = []
+        for step in steps:
+            node = rules.node(self.state)
+            if isinstance(node, Chance):
+                given = np.broadcast_to(np.asarray(node.outcomes[step], float), self.chance.shape)
+                self.chance = np.where(self.chance > 0, self.chance * given, 0.0)
+            else:
+                assert isinstance(node, Decision)
+                self.acted.append((node.player, self.public(node, self.path), str(step)))
+            self.state, self.path = rules.next(self.state, step), f"{self.path} {step}"
+
+    @staticmethod
+    def public(node: Decision, path: str) -> str:
+        return path if node.infoset is None else node.infoset
+
+    def label(self, player: int, hand: int, public: str) -> str:
+        return self.rules.label(player, self.rules.hands[player][hand], public)
+
+    def reach(self, policy: Strategy, player: int) -> np.ndarray:
+        """Own reach of each hand."""
+        found = np.ones(len(self.hands[player]))
+        for acting, public, action in self.acted:
+            if acting == player:
+                for hand in range(len(found)):
+                    own = policy.get(self.label(player, hand, public))
+                    found[hand] *= own[action] if own else 0.0
+        return found
+
+    def weights(self, policy: Strategy, player: int) -> np.ndarray:
+        """(own hands, other hands): weights of the deals without the player's own actions."""
+        other = self.reach(policy, 1 - player)
+        return (self.chance if player == 0 else self.chance.T) * other[None, :]
+
+    def best(self, policy: Strategy, player: int) -> np.ndarray:
+        """Counterfactual best-response value of each hand, not divided by its weight."""
+        weights = self.weights(policy, player)
+        return np.array(
+            [
+                self._best(policy, player, hand, weights[hand], self.state, self.path)
+                for hand in range(len(weights))
+            ]
+        )
+
+    def _best(
+        self, policy: Strategy, player: int, hand: int, w: np.ndarray, state: Any, path: str
+    ) -> float:
+        if not w.any():
+            return 0.0
+        node = self.rules.node(state)
+        if isinstance(node, Payoff):
+            return float(w @ self.payoff(node, player, hand, w))
+        down = lambda weights, step: self._best(  # noqa: E731
+            policy, player, hand, weights, self.rules.next(state, step), f"{path} {step}"
+        )
+        if isinstance(node, Chance):
+            return sum(
+                down(w * self.given(table, player, hand, w), step)
+                for step, table in node.outcomes.items()
+            )
+        if node.player == player:
+            return max(down(w, action) for action in node.actions)
+        rows = [
+            policy.get(self.label(node.player, h, self.public(node, path))) for h in range(len(w))
+        ]
+        return sum(
+            down(w * np.array([row[str(action)] if row else 0.0 for row in rows]), action)
+            for action in node.actions
+        )
+
+    def payoff(self, node: Payoff, player: int, hand: int, w: np.ndarray) -> np.ndarray:
+        """What a hand gets against every other hand; 0 where the deal does not occur."""
+        matrix = np.asarray(self.rules.matrix(node.matrix))[player]
+        own = matrix[hand] if player == 0 else matrix[:, hand]
+        return np.where(w > 0, node.coefficient * own, 0.0)
+
+    def given(self, table: Any, player: int, hand: int, w: np.ndarray) -> np.ndarray:
+        full = np.broadcast_to(np.asarray(table, float), self.chance.shape)
+        return np.where(w > 0, full[hand] if player == 0 else full[:, hand], 0.0)
+
+    # ---------------------------------------------------------------- exact gadgets
+
+    def best_gadget(
+        self, policy: Strategy, player: int, alternative: np.ndarray, *, margin: bool
+    ) -> float:
+        """By one linear program over the strategies of ``player`` here: the largest least margin,
+        or the least sum over the opponent's hands of max(alternative, value) times weight."""
+        from scipy.optimize import linprog
+
+        opponent = 1 - player
+        weights = self.weights(policy, opponent)
+        total = weights.sum(axis=1)
+        columns: dict[Any, int] = {}
+        rows: list[tuple[dict[int, float], float, bool]] = []  # Sum = or <= number.
+
+        def column(*key: Any) -> int:
+            return columns.setdefault(key, len(columns))
+
+        def descend(
+            hand: int, w: np.ndarray, plan: list[int], state: Any, path: str
+        ) -> dict[int, float]:
+            node = self.rules.node(state)
+            if isinstance(node, Payoff):
+                found: dict[int, float] = {}
+                for h, paid in enumerate(self.payoff(node, opponent, hand, w)):
+                    if w[h] > 0:
+                        found[plan[h]] = found.get(plan[h], 0.0) + w[h] * paid
+                return found
+            below = lambda weights, plans, step: descend(  # noqa: E731
+                hand, weights, plans, self.rules.next(state, step), f"{path} {step}"
+            )
+            if isinstance(node, Chance):
+                return add(
+                    below(w * self.given(table, opponent, hand, w), plan, step)
+                    for step, table in node.outcomes.items()
+                )
+            if node.player == player:
+                plans: dict[Any, list[int]] = {action: list(plan) for action in node.actions}
+                for h in np.flatnonzero(w).tolist():
+                    label = self.label(player, h, self.public(node, path))
+                    if (label,) not in known:
+                        known.add((label,))
+                        split = {column("x", label, a): 1.0 for a in node.actions}
+                        rows.append((add([split, {plan[h]: -1.0}]), 0.0, True))
+                    for action in node.actions:
+                        plans[action][h] = column("x", label, action)
+                return add(below(w, plans[action], action) for action in node.actions)
+            value = column("v", hand, path)
+            for action in node.actions:
+                rows.append((add([below(w, plan, action), {value: -1.0}]), 0.0, False))
+            return {value: 1.0}
+
+        known: set[Any] = set()
+        start = [column("x", h) for h in range(len(self.hands[player]))]
+        rows.extend(({x: 1.0}, 1.0, True) for x in start)
+        objective: dict[int, float] = {column("margin"): -1.0} if margin else {}
+        for hand in np.flatnonzero(total).tolist():
+            value = descend(hand, weights[hand], start, self.state, self.path)
+            least = alternative[hand] * total[hand]
+            if margin:
+                rows.append((add([value, {column("margin"): total[hand]}]), least, False))
+            else:
+                kept = column("t", hand)
+                objective[kept] = 1.0
+                rows.append((add([value, {kept: -1.0}]), 0.0, False))
+                rows.append(({kept: -1.0}, -least, False))
+        n = len(columns)
+        dense = lambda part: np.array([[row.get(c, 0.0) for c in range(n)] for row, _, _ in part])  # noqa: E731
+        equal, below_rows = [r for r in rows if r[2]], [r for r in rows if not r[2]]
+        result = linprog(
+            [objective.get(c, 0.0) for c in range(n)],
+            A_ub=dense(below_rows),
+            b_ub=[r[1] for r in below_rows],
+            A_eq=dense(equal),
+            b_eq=[r[1] for r in equal],
+            bounds=[(0, None) if key[0] == "x" else (None, None) for key in columns],
+        )
+        assert result.status == 0, result.message
+        return -result.fun if margin else result.fun
+
+    # ---------------------------------------------------------------- CFR+ with the gadget inside
+
+    def gadget_cfr_plus(
+        self, policy: Strategy, player: int, alternative: np.ndarray, iterations: int
+    ) -> dict[str, dict[str, float]]:
+        """Average strategies of CFR+ below the node.  The opponent's range in each iteration is the
+        probability to follow, by regret matching+ with two actions for each hand."""
+        opponent = 1 - player
+        weights = self.weights(policy, opponent)
+        deals = weights.T if opponent == 1 else weights  # (hands of 0, hands of 1).
+        regret: dict[str, np.ndarray] = {}
+        average: dict[str, np.ndarray] = {}
+        choice = np.zeros((2, len(self.hands[opponent])))
+        follow = matched(choice)[0]
+
+        def value(
+            mover: int, state: Any, path: str, x: list[np.ndarray], joint: np.ndarray, t: int
+        ) -> np.ndarray:
+            """Counterfactual values of the mover's hands; updates their regrets."""
+            node = self.rules.node(state)
+            if isinstance(node, Payoff):
+                matrix = np.where(joint > 0, np.asarray(self.rules.matrix(node.matrix))[mover], 0.0)
+                paid = node.coefficient * joint * matrix
+                return paid @ x[1] if mover == 0 else x[0] @ paid
+            if isinstance(node, Chance):
+                return sum(
+                    value(mover, self.rules.next(state, s), f"{path} {s}", x,
+                          np.where(joint > 0, joint * table, 0.0), t)
+                    for s, table in node.outcomes.items()
+                )  # fmt: skip
+            public = self.public(node, path)
+            held = len(self.hands[node.player])
+            old = regret.setdefault(public, np.zeros((len(node.actions), held)))
+            sigma = matched(old)
+            values = []
+            for a, action in enumerate(node.actions):
+                reach = list(x)
+                reach[node.player] = x[node.player] * sigma[a]
+                values.append(
+                    value(
+                        mover, self.rules.next(state, action), f"{path} {action}", reach, joint, t
+                    )
+                )
+            if node.player != mover:
+                return sum(values)
+            mean = sum(s * v for s, v in zip(sigma, values, strict=True))
+            average[public] = average.get(public, 0.0) + t * x[mover] * sigma
+            regret[public] = np.maximum(old + np.array(values) - mean, 0.0)
+            return mean
+
+        ranges = [np.ones(len(own)) for own in self.hands]
+        for t in range(1, iterations + 1):
+            for mover in (0, 1):
+                ranges[opponent] = follow
+                found = value(mover, self.state, self.path, ranges, deals, t)
+                if mover == opponent:
+                    values = np.array([found, alternative * weights.sum(axis=1)])
+                    sigma = matched(choice)
+                    choice = np.maximum(choice + values - (sigma * values).sum(axis=0), 0.0)
+                    follow = matched(choice)[0]
+        return {public: normalised(total) for public, total in average.items()}
+
+
+def matched(regret: np.ndarray) -> np.ndarray:
+    return normalised(np.maximum(regret, 0.0))
+
+
+def normalised(weights: np.ndarray) -> np.ndarray:
+    total = weights.sum(axis=0)
+    return np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / len(weights))
+
+
+def add(parts: Any) -> dict[int, float]:
+    """The sum of linear expressions."""
+    found: dict[int, float] = {}
+    for part in parts:
+        for column, number in part.items():
+            found[column] = found.get(column, 0.0) + number
+    return found
