@@ -68,6 +68,14 @@ class Decomposition(Record):
                 )
             object.__setattr__(self, option, found)
 
+    def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
+        if not zero_sum:
+            return super().guarantee(zero_sum=zero_sum)
+        return (
+            "The average strategy converges to a Nash equilibrium, up to the error of the subgames' "
+            "solutions."
+        )
+
     def __call__(self, **changes: Any) -> Decomposition:
         """The same record with some options changed.
 
