@@ -72,8 +72,8 @@ class Decomposition(Record):
         if not zero_sum:
             return super().guarantee(zero_sum=zero_sum)
         return (
-            "The average strategy converges to a Nash equilibrium, up to the error of the subgames' "
-            "solutions."
+            "The average strategy converges to a Nash equilibrium, up to the error of the "
+            "subgames' solutions."
         )
 
     def __call__(self, **changes: Any) -> Decomposition:
