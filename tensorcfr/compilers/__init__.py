@@ -15,7 +15,7 @@ from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..rules import CardGame, Game, PublicTreeGame
 from . import card_flat, card_game, cut_game, histories, public_game, walked_game
-from .game_size import CompileProgress, Size, Watch, game_size
+from .sizing import CompileProgress, Size, Watch, game_size
 
 __all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
 

@@ -104,7 +104,7 @@ def test_files_are_found_by_their_suffix(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         compile_game("nowhere.efg")
     with pytest.raises(GameError, match=r"ends in \.efg or \.nfg"):
-        compile_game(Path("game.txt"))
+        compile_game(Path("game.pdf"))
 
 
 def test_names_that_are_missing_or_repeated_get_numbers() -> None:
