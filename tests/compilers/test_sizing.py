@@ -11,7 +11,7 @@ import pytest
 
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import Chance, Decision, Game, MemoryLimitError, Terminal, compile_game
-from tensorcfr.compilers import CompileProgress, game_size, histories
+from tensorcfr.compilers import CompileProgress, game_size, histories, sizing
 from tensorcfr.errors import GameError
 
 
@@ -139,8 +139,8 @@ def test_a_pass_that_does_not_end_in_time(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_progress_while_histories_are_walked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "TOLD_AFTER", 0.0)
-    monkeypatch.setattr(sizes, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(sizing, "TOLD_AFTER", 0.0)
+    monkeypatch.setattr(sizing, "TOLD_EVERY", 0.0)
     seen: list[CompileProgress] = []
     game = compile_game(Deep(12), progress=seen.append)
     assert seen
