@@ -6,6 +6,8 @@ A solver either keeps strategies, or makes them from what it keeps where they ar
 from __future__ import annotations
 
 import numpy as np
+from numba.core import types
+from numba.extending import overload
 
 from .._util.jit import inlined
 from ..model.arrays import LockedLanes, SequenceForm
@@ -17,40 +19,60 @@ LEAST_TOTAL = 1e-37
 1.2e-38 lose their digits and those below 2.9e-39 have no reciprocal."""
 
 
-@inlined
-def like(array: np.ndarray, number: float) -> float:
-    """A number in the floats of an array: single precision takes half the time where no operand is
+def like(one: float, number: float) -> float:
+    """A number in the floats of another: single precision takes half the time where no operand is
     of double precision."""
-    return array.dtype.type(number)
+    return type(one)(number)
+
+
+@overload(like)
+def _like(one, number):  # type: ignore[no-untyped-def]
+    # By the type of a number: the type of an array costs a reference where it is looked up.
+    if one == types.float64:
+        return lambda one, number: np.float64(number)
+    return lambda one, number: np.float32(number)
+
+
+def nothing_of(one: float) -> float:
+    """Totals up to here count as 0, in the floats of a number: in single precision ``1 / total``
+    would be infinite."""
+    return type(one)(0.0 if one.itemsize == 8 else LEAST_TOTAL)  # type: ignore[attr-defined]
+
+
+@overload(nothing_of)
+def _nothing_of(one):  # type: ignore[no-untyped-def]
+    if one == types.float64:
+        return lambda one: 0.0
+    return lambda one: np.float32(LEAST_TOTAL)
 
 
 @inlined
-def nothing_of(array: np.ndarray) -> float:
-    """Totals up to here count as 0: in single precision, ``1 / total`` would be infinite."""
-    return like(array, 0.0 if array.itemsize == 8 else LEAST_TOTAL)
-
-
-@inlined
-def matching(
-    total: float, nothing: float, zero: float, rest: float, least: float, uniform: float
-) -> tuple[float, float]:
+def factor_of(total: float, nothing: float, zero: float, rest: float) -> float:
     """Regret matching: a strategy is ``max(weight, 0) * factor + constant``.
 
-    All numbers are of the same floats, in which the result then is.
+    Two functions and no tuple: a tuple keeps loops from being vectorised.  All numbers are of the
+    same floats.
 
     Args:
         total: Sum of the positive weights of an infoset.
         nothing: Totals up to here count as 0; see :func:`nothing_of`.
         zero: 0.
         rest: 1 - floor.
+    """
+    return zero if total <= nothing else rest / total
+
+
+@inlined
+def constant_of(total: float, nothing: float, least: float, uniform: float) -> float:
+    """See :func:`factor_of`.
+
+    Args:
+        total: Likewise.
+        nothing: Likewise.
         least: The floor's share of each action.
         uniform: Probability of an action under the uniform strategy.
-
-    Returns:
-        ``factor`` and ``constant``.
     """
-    idle = total <= nothing
-    return zero if idle else rest / total, uniform if idle else least
+    return uniform if total <= nothing else least
 
 
 @inlined
@@ -74,9 +96,9 @@ def match(
         factor: float (at least length,): modified in place.
         constant: float (at least length,): modified in place.
     """
-    zero, uniform = like(factor, 0.0), like(factor, 1.0 / actions)
-    nothing = nothing_of(factor)
-    rest, least = like(factor, 1.0 - floor), like(factor, floor / actions)
+    zero, uniform = like(factor[0], 0.0), like(factor[0], 1.0 / actions)
+    nothing = nothing_of(factor[0])
+    rest, least = like(factor[0], 1.0 - floor), like(factor[0], floor / actions)
     factor[:length] = zero
     # Two actions at a time, which spares every other sum.
     for a in range(0, actions - 1, 2):
@@ -88,7 +110,9 @@ def match(
         for lane in range(length):
             factor[lane] += max(w[lane], zero)
     for lane in range(length):
-        factor[lane], constant[lane] = matching(factor[lane], nothing, zero, rest, least, uniform)
+        total = factor[lane]
+        constant[lane] = constant_of(total, nothing, least, uniform)
+        factor[lane] = factor_of(total, nothing, zero, rest)
 
 
 @inlined
@@ -118,7 +142,7 @@ def descend(
         locks: Locked infosets, or None.
     """
     factor, constant, above = tile[0], tile[1], tile[2]
-    zero, part = like(tile, 0.0), like(tile, share)
+    zero, part = like(tile[0, 0], 0.0), like(tile[0, 0], share)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         run = 0
@@ -205,13 +229,18 @@ def _reach_two(
 ) -> None:
     """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
     which halves the time of the many infosets that have few actions."""
-    zero, uniform = like(above, 0.0), like(above, 0.5)
-    nothing = nothing_of(above)
-    rest, least, part = like(above, 1.0 - floor), like(above, floor / 2.0), like(above, share)
+    zero, uniform = like(above[0], 0.0), like(above[0], 0.5)
+    nothing = nothing_of(above[0])
+    rest, least, part = (
+        like(above[0], 1.0 - floor),
+        like(above[0], floor / 2.0),
+        like(above[0], share),
+    )
     for lane in range(length):
         own0, own1 = max(w0[lane], zero), max(w1[lane], zero)
-        factor, constant = matching(own0 + own1, nothing, zero, rest, least, uniform)
-        factor, constant = factor * above[lane], constant * above[lane]
+        total = own0 + own1
+        factor = factor_of(total, nothing, zero, rest) * above[lane]
+        constant = constant_of(total, nothing, least, uniform) * above[lane]
         own0, own1 = own0 * factor + constant, own1 * factor + constant
         x0[lane], x1[lane] = own0, own1
         average0[lane] += part * own0
@@ -286,7 +315,7 @@ def forward(
             hand.
         tile: float (at least 1, TILE), in the floats of ``reach``: modified.
     """
-    above, part = tile[0], like(tile, weight)
+    above, part = tile[0], like(tile[0, 0], weight)
     if first_hand == 0 < last_hand:
         average[form.player_sequences[player]] += weight
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
