@@ -245,11 +245,12 @@ MMD = Algorithm(
     limit="The last iterate converges to the quantal response equilibrium of temperature alpha if "
     "eta is small enough; with alpha 0, the average strategy comes near a Nash equilibrium.",
 )
-"""Magnetic mirror descent on the sequence form with dilated entropy, the uniform strategy its
-magnet.  The *last* iterate (``Solution.last_policy``) converges to the quantal response equilibrium
-(logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is ``alpha``, ``e`` is ``eta``,
-at most ``a`` over the square of the largest payoff times chance probability; per unit of payoff.
-With ``alpha=0`` it is mirror descent, whose average converges."""
+"""Magnetic mirror descent on the sequence form with dilated entropy, the uniform mixture of reduced
+plans its magnet.  The *last* iterate (``Solution.last_policy``) converges to the quantal response
+equilibrium (logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is ``alpha``,
+``e`` is ``eta``, at most ``a`` over the square of the largest payoff times chance probability;
+per unit of payoff.  The default is below that bound where this product is at most 0.3; Kuhn poker
+has 1/3. With ``alpha=0`` it is mirror descent, whose average converges."""
 
 HEDGE = Algorithm(
     "hedge",

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._util.arguments import EXACT, AnyOf, OneOf, Several, Text, Whole
 from ..errors import suggest
-from .records import Algorithm
+from .records import CONVERGES, Algorithm
 from .registry import Record, find_algorithm, from_dict
 
 CUT = AnyOf(
@@ -61,6 +61,8 @@ class Decomposition(Record):
                 raise type(error)(f"{self.name}: {option}: {error}") from None
             if not isinstance(found, Algorithm):
                 raise ValueError(f"{self.name}: {option} must be one of CFR, not {found.name}")
+            if found.needs_horizon:
+                raise ValueError(f"{self.name}: {option} must do without a horizon: {found.name}")
             if found.against != "current" or found.rule.forecast or found.rule.memory:
                 raise ValueError(
                     f"{self.name}: {option} must keep regrets alone, against current strategies; "
@@ -69,7 +71,8 @@ class Decomposition(Record):
             object.__setattr__(self, option, found)
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
-        if not zero_sum:
+        parts = [record.guarantee(zero_sum=True) for record in (self.variant, self.inner)]
+        if not zero_sum or set(parts) != {CONVERGES}:
             return super().guarantee(zero_sum=zero_sum)
         return (
             "The average strategy converges to a Nash equilibrium, up to the error of the "
@@ -91,8 +94,8 @@ class Decomposition(Record):
     def options(self) -> dict[str, Any]:
         """The options, by the names that a call takes."""
         return {
-            "variant": self.variant.name,
-            "inner": self.inner.name,
+            "variant": self.variant,
+            "inner": self.inner,
             "cut": self.cut,
             "subgame_iterations": self.subgame_iterations,
             "resolve_iterations": self.resolve_iterations,
@@ -119,7 +122,7 @@ class Decomposition(Record):
     def __str__(self) -> str:
         cut = self.cut if isinstance(self.cut, (str, int)) else f"{len(self.cut)} nodes"
         return (
-            f"{self.name}(cut={cut}, variant={self.variant.name}, inner={self.inner.name}, "
+            f"{self.name}(cut={cut}, variant={self.variant}, inner={self.inner}, "
             f"subgame_iterations={self.subgame_iterations}, "
             f"resolve_iterations={self.resolve_iterations})"
         )

@@ -15,6 +15,7 @@ from ..errors import suggest
 from ..kernels.local_rule import LocalRule
 from .registry import ALGORITHMS, PUBLISHED, Record
 
+CONVERGES = "The average strategy converges to a Nash equilibrium."
 NO_REGRET = (
     "The joint play of the iterations converges to the coarse correlated equilibria of the normal "
     "form: drawn together, all players' strategies of one iteration at random.  The average "
@@ -160,15 +161,16 @@ class Algorithm(Record):
         )
         if not published or self.against != "current" or callable(self.floor):
             return super().guarantee(zero_sum=zero_sum)
+        if self.limit is not None:
+            promised = zero_sum and self.floor == 0.0
+            return self.limit if promised else super().guarantee(zero_sum=zero_sum)
         if self.floor > 0.0:
             return (
                 "The average strategy approaches what is best among strategies with the floor, not "
                 "an equilibrium of the game."
             )
-        if self.limit is not None:
-            return self.limit if zero_sum else super().guarantee(zero_sum=zero_sum)
         if zero_sum:
-            return "The average strategy converges to a Nash equilibrium."
+            return CONVERGES
         return NO_REGRET
 
     def for_iterations(self, iterations: int | None) -> Algorithm:  # noqa: D102

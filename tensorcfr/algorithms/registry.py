@@ -55,7 +55,7 @@ class Record:
         Args:
             zero_sum: Whether the game has two players and a constant sum.
         """
-        return "No theorem about this algorithm is known here."
+        return UNKNOWN
 
     @property
     def needs_horizon(self) -> bool:
@@ -103,6 +103,7 @@ class Record:
         return from_dict, (self.to_dict(),)
 
 
+UNKNOWN = "No theorem about this algorithm is known here."
 ALGORITHMS: dict[str, Record] = {}
 """The algorithms by name: the published ones first, then those that were registered."""
 AUTOMATIC = "auto"

@@ -11,7 +11,7 @@ import numpy as np
 from .._util.arguments import Flag, Number, OneOf
 from ..errors import suggest
 from .records import UNSAID, Algorithm, describe
-from .registry import ALGORITHMS, Record, find_algorithm, from_dict
+from .registry import ALGORITHMS, UNKNOWN, Record, find_algorithm, from_dict
 
 SCHEMES: dict[str, tuple[str, ...]] = {
     "whole": ("prune",),
@@ -135,7 +135,10 @@ class Sampling(Record):
         return "stochastic" if n_players == 1 and self.averaging == "simple" else self.averaging
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
-        return self.variant.guarantee(zero_sum=zero_sum) + "  So with high probability: it samples."
+        promise = self.variant.guarantee(zero_sum=zero_sum)
+        if promise == UNKNOWN:
+            return promise
+        return f"{promise}  So with high probability: it samples."
 
     @property
     def extra(self) -> int:

@@ -31,10 +31,7 @@ def equities(
     free = np.setdiff1d(np.arange(len(rules.cards)), board)
     for rest in combinations(free.tolist(), dealt):
         whole = (*board, *rest)
-        live = [
-            np.flatnonzero((own > 0) & ~np.isin(hands, rest).any(axis=1))
-            for own, hands in zip(weights, rules.hands, strict=True)
-        ]
+        live = [np.flatnonzero(~np.isin(hands, whole).any(axis=1)) for hands in rules.hands]
         strength = [
             np.asarray(rules.strength(whole, hands[own]))
             for own, hands in zip(live, rules.hands, strict=True)

@@ -426,6 +426,8 @@ class SolvedSpot:
         left = (self._left(node, board, 0), self._left(node, board, 1))
         hands = np.flatnonzero(game.possible(node, board, player))
         met = weight_met(Weighted(rules, list(left)), player)[hands]
+        # Differences of sums leave rounding where all that is left shares a card with a hand.
+        met[met <= 1e-12 * left[other].sum()] = 0.0
         at = place.first + place.lane[hands, None] + np.arange(len(place.actions)) * place.stride
         round_ = int(game.betting.round[node])
         free = len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1]
@@ -433,8 +435,7 @@ class SolvedSpot:
         share = rules.weights[player][hands] * met / (game.deals * dealt)
         share *= place.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
-            enough = met > 1e-12 * left[other].sum()
-            values = np.where(enough, self._value[at].T / share, np.nan).T
+            values = np.where(met > 0.0, self._value[at].T / share, np.nan).T
         cards = game.board_cards(node, board)
 
         def equity() -> np.ndarray:

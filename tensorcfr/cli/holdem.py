@@ -24,6 +24,8 @@ from . import arguments, holdem_report
 from .console import errors_in_one_line, plain_console, progress_bar
 from .report import print_line
 
+ALGORITHM, PRECISION = "dcfr", "float32"
+"""What solves if nothing else is said."""
 DEFAULT_TARGET = 0.5
 """Per cent of the pot at which a solve stops if nothing says when."""
 
@@ -71,7 +73,7 @@ def holdem(
     size: Annotated[
         bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
     ] = False,
-    algorithm: Annotated[str, typer.Option(help="See: tensorcfr algorithms.")] = "dcfr",
+    algorithm: Annotated[str, typer.Option(help="See: tensorcfr algorithms.")] = ALGORITHM,
     target: Annotated[
         float | None,
         typer.Option(
@@ -84,7 +86,7 @@ def holdem(
     threads: Annotated[int, typer.Option(min=1, help="Threads; the same bits.")] = 1,
     precision: Annotated[
         str, typer.Option(help="'float32', 'float64', or 'int16' for half the memory.")
-    ] = "float32",
+    ] = PRECISION,
     memory_limit: Annotated[
         float | None, typer.Option(help="GiB that may be taken; by default the free memory.")
     ] = None,
@@ -122,6 +124,8 @@ def holdem(
         for option, path in (("--export", export), ("--save-spot", save_spot_as)):
             if path:
                 arguments.check_target(option, path, force=force)
+        if size and (save or export or picture or line):
+            raise ValueError("--size solves nothing: there is nothing to save, export or show")
         if unit not in UNITS:
             raise ValueError(f"--unit {unit}: {suggest(unit, UNITS)}")
         given = {
@@ -144,7 +148,9 @@ def holdem(
         console = plain_console()
         limit = arguments.read_memory_limit(memory_limit)
         if spot is not None and spot.suffix == ".npz":
-            if given or size or save:
+            asked = (target, iters, time_limit, save, save_spot_as, memory_limit)
+            chosen = (algorithm, threads, precision) != (ALGORITHM, 1, PRECISION)
+            if given or size or chosen or any(one is not None for one in asked):
                 raise ValueError(f"{spot} is a solution: it takes --line and what shows lines")
             solution = Solution.load(spot)
         else:

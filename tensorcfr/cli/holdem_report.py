@@ -21,7 +21,8 @@ def print_spot(
 ) -> None:
     """What the solve says of the whole spot."""
     rules = shown.game.rules
-    assert isinstance(rules, Holdem)
+    if not isinstance(rules, Holdem):
+        raise ValueError(f"{shown.game.name} is no spot of hold'em: tensorcfr show prints it")
     exploitability = solution.exploitability
     print_line(
         console,

@@ -36,7 +36,10 @@ from .linear_program import _sequence_constraints
 from .metrics import BestResponse, PolicyLike
 
 GAP = 1e-9
-"""A joint plan that is better by less than this share of the largest payoff is no better."""
+"""A joint plan that is better by less than this, in units of the game, is no better."""
+LEAST_GAP = 1e-10
+"""Where payoffs times chance probabilities are small, this takes its place: HiGHS does not tell
+smaller differences apart."""
 ROUNDS = 100_000
 """Joint plans that are tried at most."""
 
@@ -140,10 +143,14 @@ def team_best_response(
     for other in set(range(game.n_players)) - set(members):
         weight *= reach[payoffs.first[other] + payoffs.sequence[other]]
     value, plan, _ = _best_plan(payoffs, members, weight)
+    best = strategy.copy()
     for player, own in plan.items():
         begin = payoffs.first[player]
         reach[begin : begin + len(own)] = own
-    kernels.normalise(game.form, reach, strategy)
+    kernels.normalise(game.form, reach, best)
+    for player in plan:
+        begin, end = game.form.player_sequences[player : player + 2]
+        strategy[begin:end] = best[begin:end]
     return BestResponse(value * game.unit, Policy(game, strategy))
 
 
@@ -371,7 +378,7 @@ class _Master:
     def run(self) -> float:
         """Add plans until none is better; returns the gap that is left."""
         least = GAP * float(np.abs(self.entry).max(initial=0.0)) * max(len(self.entry), 1)
-        least = min(least, GAP)
+        least = min(max(least, LEAST_GAP), GAP)
         for _ in range(ROUNDS):
             self._solve()
             row_reach = self._mixed(self.row_plans, self.row_mix)

@@ -99,16 +99,20 @@ def parse_spot(
         named = re.match(r"(?:holdem: )?(\w+)(?:\[(\d)\])?", str(error))
         key = named[1] if named and named[1] in given else ""
         if named and key == "ranges" and named[2] and isinstance(ranges, Mapping):
-            key = PLAYERS[int(named[2])]
-        place = _place(text, key) if key else (1, 1)
+            place = _place(text, PLAYERS[int(named[2])], below=key)
+        else:
+            place = _place(text, key) if key else (1, 1)
         raise FormatError(name, *place, str(error)) from None
     assert isinstance(spot, Holdem)
     return spot
 
 
-def _place(text: str, key: str) -> tuple[int, int]:
-    """Line and column of a key, from 1."""
+def _place(text: str, key: str, below: str | None = None) -> tuple[int, int]:
+    """Line and column of a key, from 1; of the first one after the heading of a table, if given."""
+    begin = 0 if below is None else _place(text, below)[0] - 1
     for number, line in enumerate(text.splitlines(), start=1):
+        if number <= begin:
+            continue
         match = re.match(rf"""\s*\[?\s*["']?{re.escape(key)}\b""", line)
         if match:
             return number, match.end() - len(key) + 1
@@ -139,7 +143,8 @@ def spot_text(spot: Holdem | CompiledGame) -> str:
         if key == "ranges":
             continue
         if isinstance(value, Mapping):
-            tables[key] = dict(value)
+            # What is None is left out: TOML has no word for it.
+            tables[key] = {name: one for name, one in value.items() if one is not None}
         else:
             lines.append(f"{key} = {_toml(value)}")
     for key, table in tables.items():

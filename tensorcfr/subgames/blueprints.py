@@ -163,13 +163,15 @@ def entry_sequences(part: CompiledGame, nodes: PublicNodes, player: int) -> np.n
 
 
 def find_blueprint(game: CompiledGame, source: Any) -> Blueprint:
-    """The blueprint of a source: a solution; a policy of the game or of a coarser one; or any other
-    form of a policy of the game.
+    """The blueprint of a source: a solution; a policy of the game or of a coarser one; any other
+    form of a policy of the game; or a blueprint.
 
     Raises:
         TypeError: This is no source of a policy.
         ValueError: It is a policy of another game that is not a coarser form of this one; says why.
     """
+    if isinstance(source, Blueprint):
+        return source
     policy = source.policy if isinstance(source, Solution) else source
     if isinstance(policy, Policy) and policy.game.digest != game.digest:
         return Blueprint(policy, lift(policy, game))

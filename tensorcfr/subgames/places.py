@@ -9,8 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .._util.arguments import Several, Text, brief
+from .._util.arguments import Several, Text, brief, checked
 from ..analysis.public_nodes import START, PublicPlaces
+from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.game import CompiledGame
 from ..model.policy import Policy
@@ -180,7 +181,8 @@ def _follow(places: PublicPlaces, steps: str) -> int | None:
     return node
 
 
-def subgame_roots(game: CompiledGame, cut: int | At = "auto") -> tuple[str, ...]:
+@checked()
+def subgame_roots(game: Compiled, cut: int | At = "auto") -> tuple[str, ...]:
     """Names of public nodes that cut the public tree, one on each way from the root that gets so
     far.
 

@@ -62,12 +62,11 @@ class Match:
         self.game, self.seat = game, seat
         self._places = places_of(game)
         self._options: dict[str, Any] = {"method": method, "algorithm": algorithm, "iters": iters}
-        self._blueprint = find_blueprint(game, blueprint).lifted
+        self._blueprint = self._known = find_blueprint(game, blueprint)
         self._rng = np.random.default_rng(seed)
-        self.policy: Policy = self._blueprint
+        self.policy: Policy = self._blueprint.lifted
         """The policy that the resolving player follows in this play."""
-        self.hands: tuple[int, int] = (0, 0)
-        """The hands that are dealt, by number."""
+        self._hands: tuple[int, int] | None = None
         self.steps: list[str] = []
         """The public steps so far."""
         self._node = 0
@@ -77,9 +76,21 @@ class Match:
         prior = self._places.tree.prior
         drawn = int(self._rng.choice(prior.size, p=prior.ravel() / prior.sum()))
         first, second = divmod(drawn, prior.shape[1])
-        self.hands, self.policy = (first, second), self._blueprint
+        self._hands, self._known = (first, second), self._blueprint
+        self.policy = self._blueprint.lifted
         self.steps, self._node = [], 0
         self._draw()
+
+    @property
+    def hands(self) -> tuple[int, int]:
+        """The hands that are dealt, by number.
+
+        Raises:
+            ValueError: No hands are dealt yet.
+        """
+        if self._hands is None:
+            raise ValueError("no hands are dealt yet: call deal()")
+        return self._hands
 
     def hand(self, player: int) -> str:
         """The private hand of a player."""
@@ -129,13 +140,16 @@ class Match:
             The action.
 
         Raises:
-            ValueError: The other player acts, or nobody.
+            ValueError: The other player acts, or nobody; with ``"unsafe"``, the blueprint never
+                goes here, so that no ranges are known.
         """
         if self.is_over or self.to_act != self.seat:
             raise ValueError(f"player {self.seat} does not act here")
         at = self._places.name(self._node)
-        found = resolve(self.game, self.policy, at, player=self.seat, **self._options)
+        # From then on the policy has all actions of the game.
+        found = resolve(self.game, self._known, at, player=self.seat, **self._options)
         self.policy = found.policy
+        self._known = find_blueprint(self.game, found.policy)
         chances = self.probabilities()
         weights = np.array(list(chances.values()))
         action = list(chances)[int(self._rng.choice(len(weights), p=weights / weights.sum()))]

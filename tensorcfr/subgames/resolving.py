@@ -162,15 +162,15 @@ def resolve(
     record = find_algorithm(algorithm)
     if iters is None and not record.is_exact:
         iters = ITERATIONS
-    spots = [
-        _spot(PublicNodes(game, (node,), nodes.places), own, found, method)
+    tasks = [
+        _task(PublicNodes(game, (node,), nodes.places), own, found, method)
         for node in nodes.nodes
         for own in (PLAYERS if player is None else (player,))
     ]
     policy, solved = found.lifted, []
-    for spot in spots:
-        solution = solve(spot.game, record, iters=iters, checkpoints=())
-        policy = put_back(policy, solution.policy, player=spot.player)
+    for task in tasks:
+        solution = solve(task.game, record, iters=iters, checkpoints=())
+        policy = put_back(policy, solution.policy, player=task.player)
         solved.append(solution)
     return Resolution(
         game,
@@ -179,20 +179,20 @@ def resolve(
         policy,
         tuple(
             ResolvedSubgame(
-                at=spot.nodes.names[0],
-                player=spot.player,
-                hands=nodes.places.hands[1 - spot.player],
-                alternative=spot.alternative,
-                values=best_values(spot.nodes, policy, 1 - spot.player)[0],
-                game=spot.game,
+                at=task.nodes.names[0],
+                player=task.player,
+                hands=nodes.places.hands[1 - task.player],
+                alternative=task.alternative,
+                values=best_values(task.nodes, policy, 1 - task.player)[0],
+                game=task.game,
                 solution=solution,
             )
-            for spot, solution in zip(spots, solved, strict=True)
+            for task, solution in zip(tasks, solved, strict=True)
         ),
     )
 
 
-class _Spot(NamedTuple):
+class _Task(NamedTuple):
     """A game to solve for one player's strategy below one public node."""
 
     nodes: PublicNodes
@@ -202,7 +202,7 @@ class _Spot(NamedTuple):
     game: CompiledGame
 
 
-def _spot(nodes: PublicNodes, player: int, blueprint: Blueprint, method: str) -> _Spot:
+def _task(nodes: PublicNodes, player: int, blueprint: Blueprint, method: str) -> _Task:
     """What to solve for a player's strategy below one public node."""
     opponent, gadget = 1 - player, GADGETS[method]
     weights = others_weights(nodes, blueprint.lifted, nodes.nodes[0], opponent)[None]
@@ -217,4 +217,4 @@ def _spot(nodes: PublicNodes, player: int, blueprint: Blueprint, method: str) ->
         game = compile_part(nodes, Belief(nodes, (own[0][None], own[1][None])).weights)
     else:
         game = gadget(nodes, weights, opponent, alternative)
-    return _Spot(nodes, player, alternative[0], game)
+    return _Task(nodes, player, alternative[0], game)

@@ -142,7 +142,8 @@ def spec_of(record: Record) -> str:
     """The text that :func:`read_algorithm` reads as this record.
 
     Raises:
-        ValueError: A parameter is a function that is not registered under a name.
+        ValueError: A parameter is a function that is not registered under a name, or a record that
+            no text can name.
     """
     known = ALGORITHMS.get(record.name)
     if record == known:
@@ -150,15 +151,27 @@ def spec_of(record: Record) -> str:
     record.to_dict()  # Refuses functions: two of them would share one text.
     usual = record.usual_options(known)
     changes = [
-        f"{option}={_literal(value)}"
+        f"{option}={_literal(record, option, value)}"
         for option, value in record.options.items()
         if option not in usual or usual[option] != value
     ]
     return f"{record.name}({', '.join(changes)})"
 
 
-def _literal(value: Any) -> str:
-    """A value as a Python literal; whole floats lose their decimal point."""
+def _literal(record: Record, option: str, value: Any) -> str:
+    """A value as a Python literal; whole floats lose their decimal point, records of this library
+    become their names.
+
+    Raises:
+        ValueError: The value is a record with options of its own.
+    """
+    if isinstance(value, Record):
+        if value != ALGORITHMS.get(value.name):
+            raise ValueError(
+                f"{record.name}: {option}={value} cannot be named in a table; register it under a "
+                "name of its own"
+            )
+        return repr(value.name)
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else repr(value)
 
 
