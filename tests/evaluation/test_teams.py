@@ -144,6 +144,9 @@ def test_best_response_of_a_team() -> None:
         assert found.value == pytest.approx(best, abs=1e-12)
         gained = evaluate(game, found.policy).values
         assert gained[0] + gained[2] == pytest.approx(best, abs=1e-12)
+        own = slice(*game.form.player_sequences[1:3].tolist())
+        kept = found.policy.probabilities[own]
+        np.testing.assert_array_equal(kept, policy.probabilities[own])
         alone = team_best_response(game, policy, (1,)).value
         assert alone == pytest.approx(evaluate(game, policy).best_responses[1], abs=1e-12)
 

@@ -84,6 +84,18 @@ def test_bad_text_is_refused_with_its_place(text: str, message: str) -> None:
         parse_spot(text)
 
 
+def test_no_donk_on_one_street_is_left_out() -> None:
+    options = {"board": "Td9d6h", "ranges": ("AA", "KK"), "pot": 100, "stacks": 300}
+    spot = Holdem(**options, bets="60%", donk={"turn": None, "river": "50%"})  # type: ignore[arg-type]
+    assert parse_spot(spot_text(spot)).betting == spot.betting
+
+
+def test_a_bad_range_is_found_below_its_heading() -> None:
+    text = 'board = "Td9d6hQc"\npot = 100\nstacks = 300\n[bets]\noop = "60%"\n[ranges]\n'
+    with pytest.raises(FormatError, match="^spot:7:1: holdem: ranges"):
+        parse_spot(text + 'oop = "A"\nip = "KK"\n')
+
+
 def test_bad_files(tmp_path: Path) -> None:
     path = tmp_path / "spot.toml"
     path.write_bytes(b'board = "Td"\nx = "\xff"')

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from tensorcfr import MemoryLimitError, Policy, Solution, compile_game, solve
-from tensorcfr.algorithms import CFR_D
+from tensorcfr.algorithms import CFR_D, CFR_PLUS
 from tensorcfr.analysis import values, walkthrough
 from tensorcfr.subgames import DecomposedSolver, belief, subgame
 from tensorcfr.subgames.cfr_d import decomposed_bytes, pieces_of
 from tensorcfr.subgames.part import restrict
+from tensorcfr.sweep import read_algorithm
+from tensorcfr.sweep.cells import spec_of
 
 pytestmark = pytest.mark.full
 KUHN = compile_game("kuhn")
@@ -101,6 +103,20 @@ def test_memory_is_told_before() -> None:
     assert sum(array.nbytes for array in state[:4]) == 4 * 8 * trunk.n_sequences
 
 
+def test_options_make_the_same_record() -> None:
+    """Records within a record keep options of their own, or are refused where they would lose
+    them."""
+    changed = CFR_D(inner=CFR_PLUS(floor=0.1))
+    for record in (CFR_D, changed):
+        assert record(**record.options) == record
+    assert spec_of(CFR_D(inner="dcfr")) == "cfr-d(inner='dcfr')"
+    assert read_algorithm("cfr-d(inner='dcfr')") == CFR_D(inner="dcfr")
+    with pytest.raises(ValueError, match=r"inner=cfr.* cannot be named in a table"):
+        spec_of(changed)
+    floor = CFR_D(inner=CFR_PLUS(floor=0.1)).guarantee(zero_sum=True)
+    assert "no theorem" in floor.lower()
+
+
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="cfr-d forgets its subgames"):
         walkthrough(KUHN, "cfr-d", iters=1)
@@ -110,6 +126,8 @@ def test_refusals() -> None:
         CFR_D(subgame_iterations=0)
     with pytest.raises(ValueError, match="variant must keep regrets alone"):
         CFR_D(variant="pcfr+gradient")
+    with pytest.raises(ValueError, match="inner must do without a horizon: hs-dcfr"):
+        CFR_D(inner="hs-dcfr")
     with pytest.raises(TypeError, match="has no option 'iterations'"):
         CFR_D(iterations=3)
     with pytest.raises(ValueError, match="there is nothing to cut"):
