@@ -92,7 +92,7 @@ def test_no_donk_on_one_street_is_left_out() -> None:
 
 def test_a_bad_range_is_found_below_its_heading() -> None:
     text = 'board = "Td9d6hQc"\npot = 100\nstacks = 300\n[bets]\noop = "60%"\n[ranges]\n'
-    with pytest.raises(FormatError, match="^spot:7:1: holdem: ranges"):
+    with pytest.raises(FormatError, match=r"^spot:7:1: holdem: ranges"):
         parse_spot(text + 'oop = "A"\nip = "KK"\n')
 
 
