@@ -98,8 +98,8 @@ def _check(game: CompiledGame) -> None:
             "with any other number an equilibrium is no linear optimum; iterate instead, without "
             "the guarantee of an equilibrium"
         )
-    least, most = game.utility_sums
-    if most - least > game.utility_tolerance:
+    if not game.constant_sum:
+        least, most = game.utility_sums
         raise ValueError(
             f"the linear program is for zero-sum games, and the utilities of {game.name} sum to "
             f"{least:g} at one terminal and to {most:g} at another: then a player's best "

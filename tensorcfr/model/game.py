@@ -209,6 +209,12 @@ class CompiledGame:
         """Whether the utilities sum to 0 at every terminal, to rounding."""
         return max(map(abs, self.utility_sums)) <= self.utility_tolerance
 
+    @property
+    def constant_sum(self) -> bool:
+        """Whether the utilities sum to the same number at every terminal, to rounding."""
+        least, most = self.utility_sums
+        return most - least <= self.utility_tolerance
+
     @cached_property
     def utility_tolerance(self) -> float:
         """What is rounding in a sum of utilities: 1e-12 of the largest of them."""

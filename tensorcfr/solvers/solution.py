@@ -168,8 +168,7 @@ class Solution:
     @property
     def guarantee(self) -> str:
         """What theory promises of the algorithm's strategies in this game, in a sentence or two."""
-        least, most = self.game.utility_sums
-        zero_sum = self.game.n_players == 2 and most - least <= self.game.utility_tolerance
+        zero_sum = self.game.n_players == 2 and self.game.constant_sum
         return self.algorithm.guarantee(zero_sum=zero_sum)
 
     @property

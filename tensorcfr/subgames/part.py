@@ -254,8 +254,8 @@ def check_constant_sum(game: CompiledGame) -> None:
     Raises:
         ValueError: The sum of the utilities differs between terminals.
     """
-    least, most = game.utility_sums
-    if most - least > game.utility_tolerance:
+    if not game.constant_sum:
+        least, most = game.utility_sums
         raise ValueError(
             f"safe resolving is for zero-sum games, and the utilities of {game.name} sum to "
             f"{least:g} at one terminal and to {most:g} at another"
