@@ -225,7 +225,7 @@ def test_equal_outcomes_are_merged(game: RandomPublicTreeGame, variant: str, pat
     assert_solves_the_whole(solver)
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=pytest.mark.full)])
 def test_as_many_sequences_in_another_order(precision: str) -> None:
     """Nothing but outcomes is merged, and the infosets that are left lie differently: arrays of
     either form have the same size, and are not to be taken for each other."""
@@ -454,6 +454,7 @@ def test_merged_payoffs_are_not_rounded() -> None:
     assert Solver(game).evaluate().values[0] == pytest.approx(1 / 3, abs=1e-16)
 
 
+@pytest.mark.full
 def test_matrix_kinds_with_twins() -> None:
     """Every kind of matrix in a merged game whose payoffs are all blocks."""
     for seed, kind in enumerate(MATRIX_KINDS):

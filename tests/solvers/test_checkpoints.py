@@ -21,7 +21,11 @@ GAMES = {"flat": None, "chunks": 2}
 
 
 @pytest.mark.parametrize("cut", GAMES.values(), ids=GAMES)
-@pytest.mark.parametrize("algorithm", [CFR, HEDGE, CFR_PLUS(restart_base=2)], ids=str)
+@pytest.mark.parametrize(
+    "algorithm",
+    [CFR, pytest.param(HEDGE, marks=pytest.mark.full), CFR_PLUS(restart_base=2)],
+    ids=str,
+)
 def test_the_file_is_of_the_iteration(algorithm: Any, cut: int | None, tmp_path: Path) -> None:
     """Written every 4 iterations; the one of iteration 8 of 11 is caught, and gone on from."""
     game = compile_game("kuhn(cards=4)", cut=cut, symmetry=False)

@@ -268,7 +268,9 @@ def test_threads_change_no_bit(algorithm: Algorithm, precision: str) -> None:
         assert solver.evaluate() == expected.evaluate()
 
 
-@pytest.mark.parametrize("algorithm", [CFR, CFR_PLUS(alternating=False)], ids=str)
+@pytest.mark.parametrize(
+    "algorithm", [CFR, pytest.param(CFR_PLUS(alternating=False), marks=FULL)], ids=str
+)
 def test_single_precision(algorithm: Algorithm) -> None:
     """As for the flat game: the averages agree to what float32 holds."""
     single = ChunkedSolver(wide(), algorithm, precision="float32")

@@ -134,8 +134,17 @@ def test_labels_that_are_made_on_demand_are_not_kept(tmp_path: Path) -> None:
         unpack_game(arrays)
 
 
-@pytest.mark.parametrize("name", ["suited", "blocks", "lazy", "histories:kuhn"])
-@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [
+        *((name, "float64") for name in ("suited", "blocks", "lazy", "histories:kuhn")),
+        ("blocks", "float32"),
+        *(
+            pytest.param(name, "float32", marks=pytest.mark.full)
+            for name in ("suited", "lazy", "histories:kuhn")
+        ),
+    ],
+)
 def test_a_solution_goes_on_to_the_same_bits(name: str, precision: str, tmp_path: Path) -> None:
     game = compiled(name)
     solver = Solver(game, DCFR, precision=precision)
