@@ -412,7 +412,10 @@ class Suited(PublicTreeGame):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize(("ranks", "suits"), [(2, 2), (3, 2), (2, 3)])
+@pytest.mark.parametrize(
+    ("ranks", "suits"),
+    [(2, 2), *(pytest.param(*size, marks=pytest.mark.full) for size in ((3, 2), (2, 3)))],
+)
 def test_random_suited_games(ranks: int, suits: int, path: str) -> None:
     """No ties and no near ties: fifty iterations of every scale-free variant, one of them against
     the reference too."""

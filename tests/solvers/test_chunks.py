@@ -201,7 +201,7 @@ def test_shapes_of_many_chunks(game: PublicTreeGame, cut: int, path: str) -> Non
         assert chunked.evaluate().nash_conv == pytest.approx(flat.evaluate().nash_conv, abs=1e-12)
 
 
-@pytest.mark.parametrize("limit", [60, 200, 800, 3000])
+@pytest.mark.parametrize("limit", [pytest.param(60, marks=FULL), 200, 800, 3000])
 @pytest.mark.parametrize("spec", ["bluff(dice=(2, 1), faces=3)", "leduc", "nl_leduc(stack=5)"])
 def test_cut_for_the_cache(spec: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of several subtrees, with entries at different depths; without states that repeat,
