@@ -87,8 +87,8 @@ def team_equilibrium(
         RuntimeError: HiGHS found no optimum; says what HiGHS says.
     """
     sides = _check_teams(game, teams)
+    least, most = game.utility_sums
     if not game.constant_sum:
-        least, most = game.utility_sums
         raise ValueError(
             f"teams are for games with a constant sum, and the utilities of {game.name} sum to "
             f"{least:g} at one terminal and to {most:g} at another: what one team gains the other "
