@@ -413,6 +413,7 @@ def test_values_of_solved_spots(name: str, precision: str) -> None:
 
 
 @pytest.mark.compiled
+@pytest.mark.full
 def test_every_hand_of_a_river() -> None:
     """Values of actions worked out by hand from the ranges at the line."""
     spot, _, _, _ = SPOTS["river_tiny"]

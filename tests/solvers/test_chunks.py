@@ -310,7 +310,7 @@ def test_numbers_in_16_bits() -> None:
 
 @pytest.mark.parametrize(
     "algorithm",
-    [CFR, *(pytest.param(a, marks=FULL) for a in (CFR_PLUS, DCFR(alternating=False)))],
+    [pytest.param(a, marks=FULL) for a in (CFR, CFR_PLUS, DCFR(alternating=False))],
     ids=str,
 )
 def test_16_bits(algorithm: Algorithm) -> None:

@@ -305,6 +305,7 @@ def test_kuhn_without_a_bluff() -> None:
     assert evaluate(game, worse.policy).exploitability > 0.01
 
 
+@pytest.mark.full
 def test_threads_and_single_precision() -> None:
     game = compile_game("leduc")
     locks = random_locks(game, 2, 0.3)
