@@ -150,7 +150,7 @@ def bounds(folder: Path, quick: bool) -> str:
         done = mark
         gaps.append(solver.evaluate().nash_conv)
     overall = [sum(point.average) for point in points]
-    positive = [sum(np.maximum(point.infoset, 0.0)) / point.iteration for point in points]
+    positive = [sum(point.immediate) for point in points]
     allowed = [sum(point.average_bound) for point in points]
 
     def draw(axes: Sequence[Axes]) -> None:
@@ -220,8 +220,8 @@ def slopes(folder: Path, quick: bool) -> str:
     def draw(axes: Sequence[Axes]) -> None:
         for number, (name, values) in enumerate(shown.items()):
             axes[0].loglog(marks, values, label=name, **line_style(number))
-        start = values_at = max(v[0] for v in shown.values())
-        axes[0].loglog(marks, values_at * (np.array(marks) / marks[0]) ** -0.5, color="0.6", lw=1)
+        start = max(v[0] for v in shown.values())
+        axes[0].loglog(marks, start * (np.array(marks) / marks[0]) ** -0.5, color="0.6", lw=1)
         axes[0].text(
             marks[-1],
             start * (marks[-1] / marks[0]) ** -0.5 * 0.35,

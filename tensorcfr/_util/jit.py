@@ -173,8 +173,7 @@ class _PieceLibrary(JITCodeLibrary):
     """The code of a piece of kernels, before optimisation.
 
     It is optimised, and translated to machine code, as a part of the kernels that call it.  Numba
-    would do both for every piece by itself as well: a quarter of the time that compiling takes,
-    for code that nobody runs.
+    would do both for every piece by itself as well, for code that nobody runs.
     """
 
     def _optimize_final_module(self) -> None:

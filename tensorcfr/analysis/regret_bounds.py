@@ -56,6 +56,9 @@ class RegretPoint:
     """Per player: the mean over the iterations of what the strategies that were played earned
     against the opponents' of the same iteration.  Tutorials print it as the "average game value";
     it is not the value of the average strategies."""
+    immediate: tuple[float, ...]
+    """Per player: the positive regrets of the player's infosets, summed, over ``T``: at least
+    :attr:`average` (theorem 3)."""
     infoset_bound: np.ndarray
     """float64 (infosets,): ``Delta sqrt(|A| T)``; 0 where all actions are locked."""
     overall_bound: tuple[float, ...]
@@ -188,7 +191,7 @@ class _Sums:
         best = np.empty(game.n_players)
         best_total(form, self.gradient.copy(), best, self.lanes)
         infoset_bound = np.zeros(game.n_infosets)
-        overall_bound = []
+        overall_bound, immediate = [], []
         for player in range(game.n_players):
             own = slice(form.player_infosets[player], form.player_infosets[player + 1])
             utilities = game.utilities[:, player]
@@ -197,11 +200,14 @@ class _Sums:
             has_choice = actions[own] > 0
             infoset_bound[own][has_choice] = bound
             overall_bound.append(np.count_nonzero(has_choice) * bound)
+            positive = np.maximum(infoset[own], 0.0).sum() / iteration
+            immediate.append(float(positive * game.unit))
         return RegretPoint(
             iteration=iteration,
             infoset=infoset * game.unit,
             overall=tuple(((best - self.earned) * game.unit).tolist()),
             played=tuple((self.earned / iteration * game.unit).tolist()),
+            immediate=tuple(immediate),
             infoset_bound=infoset_bound,
             overall_bound=tuple(map(float, overall_bound)),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.table import Table
 
@@ -35,12 +34,10 @@ def regrets(
             grid.add_column(name, justify="right", no_wrap=True)
         for point in points:
             for player in range(compiled.n_players):
-                own = slice(*compiled.form.player_infosets[player : player + 2].tolist())
-                positive = np.maximum(point.infoset[own], 0.0).sum() / point.iteration
                 figures = (
                     point.played[player],
                     point.average[player],
-                    float(positive),
+                    point.immediate[player],
                     point.average_bound[player],
                 )
                 grid.add_row(

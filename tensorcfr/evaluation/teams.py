@@ -132,7 +132,7 @@ def team_best_response(
         MissingExtraError: scipy is not installed; says what installs it.
         RuntimeError: HiGHS found no optimum; says what HiGHS says.
     """
-    members = tuple(_PLAYER(game)("team", player) for player in team)
+    members = tuple(_player_of(game)("team", player) for player in team)
     if len(set(members)) < len(members) or not members:
         raise ValueError(f"team must name one player or more, each once, not {tuple(team)}")
     strategy = find_policy(game, policy).probabilities.copy()
@@ -154,7 +154,7 @@ def team_best_response(
     return BestResponse(value * game.unit, Policy(game, strategy))
 
 
-def _PLAYER(game: CompiledGame) -> Whole:  # noqa: N802
+def _player_of(game: CompiledGame) -> Whole:
     """A player of the game."""
     return Whole(0, game.n_players - 1, f"a player of {game.name}, a whole number")
 
@@ -164,7 +164,7 @@ def _check_teams(game: CompiledGame, teams: Teams) -> tuple[tuple[int, ...], ...
     if len(teams) != 2:
         raise ValueError(f"there must be two teams, not {len(teams)}")
     sides = tuple(
-        tuple(_PLAYER(game)(f"teams[{k}]", player) for player in team)
+        tuple(_player_of(game)(f"teams[{k}]", player) for player in team)
         for k, team in enumerate(teams)
     )
     named = [player for side in sides for player in side]

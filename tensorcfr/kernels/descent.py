@@ -27,7 +27,7 @@ def like(one: float, number: float) -> float:
 
 @overload(like)
 def _like(one, number):  # type: ignore[no-untyped-def]
-    # By the type of a number: the type of an array costs a reference where it is looked up.
+    # Numba does not call the type of a number.
     if one == types.float64:
         return lambda one, number: np.float64(number)
     return lambda one, number: np.float32(number)
@@ -50,8 +50,7 @@ def _nothing_of(one):  # type: ignore[no-untyped-def]
 def factor_of(total: float, nothing: float, zero: float, rest: float) -> float:
     """Regret matching: a strategy is ``max(weight, 0) * factor + constant``.
 
-    Two functions and no tuple: a tuple keeps loops from being vectorised.  All numbers are of the
-    same floats.
+    :func:`constant_of` has the other part.  All numbers are of the same floats.
 
     Args:
         total: Sum of the positive weights of an infoset.

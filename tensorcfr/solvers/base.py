@@ -75,9 +75,10 @@ class IterativeSolver(ABC):
         """The arrays, a named tuple, from which the solver can go on."""
 
     @classmethod
-    @abstractmethod
     def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
-        """The arrays of a state that a file keeps, by name."""
+        """The arrays of a state that a file keeps, by name: all of them unless said otherwise."""
+        arrays: Mapping[str, np.ndarray] = state._asdict()
+        return arrays
 
     @classmethod
     @abstractmethod

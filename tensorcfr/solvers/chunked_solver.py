@@ -300,10 +300,6 @@ class ChunkedSolver(IterativeSolver):
         self._passes(row, turns)
 
     @classmethod
-    def kept(cls, state: ChunkedState) -> Mapping[str, np.ndarray]:  # noqa: D102
-        return state._asdict()
-
-    @classmethod
     def restore(  # noqa: D102
         cls,
         game: CompiledGame,

@@ -195,10 +195,6 @@ class SampledSolver(IterativeSolver):
         return int(self._tally.touched[1])
 
     @classmethod
-    def kept(cls, state: SampledState) -> Mapping[str, np.ndarray]:  # noqa: D102
-        return state._asdict()
-
-    @classmethod
     def restore(  # noqa: D102
         cls,
         game: CompiledGame,

@@ -369,10 +369,6 @@ class DecomposedSolver(IterativeSolver):
         return self._state
 
     @classmethod
-    def kept(cls, state: DecomposedState) -> Mapping[str, np.ndarray]:  # noqa: D102
-        return state._asdict()
-
-    @classmethod
     def restore(  # noqa: D102
         cls,
         game: CompiledGame,

@@ -263,6 +263,9 @@ class TestRegrets:
         for row, point, player in zip(rows, np.repeat(points, 2), (0, 1, 0, 1), strict=True):
             expected = (point.played[player], point.average[player])
             assert [float(number) for number in row[2:4]] == pytest.approx(expected, rel=1e-6)
+            own = point.infoset[game.infoset_player == player]
+            positive = sum(regret for regret in own if regret > 0) / point.iteration
+            assert float(row[4]) == pytest.approx(positive, rel=1e-6)
 
     @pytest.mark.parametrize("given", ["", "x", "0", "geometric"])
     def test_bad_iterations(self, given: str) -> None:
