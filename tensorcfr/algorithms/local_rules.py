@@ -113,7 +113,8 @@ def _project(weight):  # type: ignore[no-untyped-def]
                 total += weight[a]
                 count += 1
         move = (1.0 - total) / count
-        if count == left:
+        # An entry that is 0 but for rounding may come back, which would go on for ever.
+        if 0 < left <= count:
             break
         left = count
     for a in range(len(weight)):
