@@ -135,13 +135,13 @@ def measure(folder: Path, seconds: float, wall: float, processes: int) -> None:
             raise OutOfTimeError
 
     run = partial(sweep, processes=processes, progress=tell)
-    with tempfile.TemporaryDirectory() as short:
-        # Kernels are compiled here once, and not by every process.
-        run(Path(short) / "1.csv", ["kuhn"], ALGORITHMS, iters=2)
-        run(Path(short) / "2.csv", suite, ALGORITHMS[:1], iters=2)
-    progress(f"compiled after {time.monotonic() - begun:.0f} s")
+    two = [game for game in suite if str(getattr(game, "name", game)) not in MANY_PLAYERS]
     try:
-        two = [game for game in suite if str(getattr(game, "name", game)) not in MANY_PLAYERS]
+        with tempfile.TemporaryDirectory() as short:
+            # Kernels are compiled here once, and not by every process.
+            run(Path(short) / "1.csv", ["kuhn"], ALGORITHMS, iters=2)
+            run(Path(short) / "2.csv", suite, ALGORITHMS[:1], iters=2)
+        progress(f"compiled after {time.monotonic() - begun:.0f} s")
         run(folder / "variants_lp.csv", two, ["lp"], time_limit=seconds)
         run(folder / "variants.csv", suite, ALGORITHMS, time_limit=seconds, target=TARGETS[-1])
     except OutOfTimeError:

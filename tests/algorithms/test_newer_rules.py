@@ -425,7 +425,8 @@ def test_solutions_say_which_guarantee_holds(interpreted: None) -> None:
 
 
 @pytest.mark.parametrize(
-    "point", [[-1 / 3, 0.0, 1 / 3], [-1 / 3, -1 / 3, 1 / 3, 0.0], [-1 / 6, 11 / 24, 0.20833333333333331]]
+    "point",
+    [[-1 / 3, 0.0, 1 / 3], [-1 / 3, -1 / 3, 1 / 3, 0.0], [-1 / 6, 11 / 24, 0.20833333333333331]],
 )
 def test_the_nearest_point_is_found_where_an_entry_is_0_but_for_rounding(
     point: list[float],
