@@ -7,7 +7,7 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks._common import TIMES, duration, table
 from tensorcfr.plots import sweep_curves
@@ -21,6 +21,9 @@ from tensorcfr.plots.style import (
     new_figure,
 )
 from tensorcfr.sweep import Row, curves, reached, read_sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "figures"
@@ -290,16 +293,24 @@ def _many(rows: Sequence[Row]) -> str:
 def draw(rows: Sequence[Row]) -> None:
     """Curves by family, and profiles."""
     for family, names in FAMILIES.items():
-        sweep_curves(
-            [row for row in rows if row.game in names and row.algorithm in MAIN],
-            x=("iterations", "seconds"),
-            path=FOLDER / f"variants_{family}.png",
-        )
+        own = [row for row in rows if row.game in names and row.algorithm in MAIN]
+        _save(sweep_curves(own, x=("iterations", "seconds")), family)
     for effort in EFFORTS:
-        _draw_profiles(rows, effort)
+        _save(_draw_profiles(rows, effort), f"profile_{effort}")
 
 
-def _draw_profiles(rows: Sequence[Row], effort: str) -> None:
+def _save(figure: Figure, name: str) -> None:
+    """Write a picture in a palette, in a third of the bytes."""
+    from PIL import Image
+
+    path = FOLDER / f"variants_{name}.png"
+    figure.savefig(path)
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
+
+
+def _draw_profiles(rows: Sequence[Row], effort: str) -> Figure:
     """The share of games that an algorithm solves within a multiple of the first's effort.
 
     Source of the form: E. Dolan, J. More, "Benchmarking optimization software with performance
@@ -335,4 +346,4 @@ def _draw_profiles(rows: Sequence[Row], effort: str) -> None:
         f"{max(row.date for row in rows)}.",
     )
     name_lines(ends)
-    figure.savefig(FOLDER / f"variants_profile_{effort}.png")
+    return figure
