@@ -137,11 +137,12 @@ def _smooth_predictive_plus(regret, instant, value, mean, strategy, memory, para
 
 
 def _magnetic(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-    alpha, eta = parameters
+    alpha, eta, first = parameters
     rest = 1.0 / (1.0 + eta * alpha)
-    # The logarithms of the strategy may lack a constant, as they do before the first step.
-    total = 0.0
-    for a in range(len(regret)):
+    # In the first step the logarithms of the strategy may lack a constant.  There is no condition
+    # around the loop: with one, the compiler counts references to the arrays.
+    total = 1.0 - first
+    for a in range(len(regret) * int(first)):
         total += math.exp(regret[a])
     played, largest = math.log(total), -np.inf
     for a in range(len(regret)):
@@ -225,7 +226,7 @@ SMOOTH_PREDICTIVE_PLUS = LocalRule(
 MAGNETIC = LocalRule(
     "magnetic mirror descent",
     _magnetic,
-    at=lambda t, alpha, eta: (alpha + 0.0 * t, eta + 0.0 * t),
+    at=lambda t, alpha, eta: (alpha + 0.0 * t, eta + 0.0 * t, t <= 1),
     parameter_names=("alpha", "eta"),
     checks={"alpha": Number(0, finite=True), "eta": Number(above=0, finite=True)},
     exponential=True,
