@@ -28,6 +28,8 @@ def command_that_is_sent(name: str, *words: str) -> subprocess.CompletedProcess[
     code = f"""
         import os, signal, sys
         from tensorcfr.cli import app, main
+        # The tests may run where it is ignored, under nohup.
+        signal.signal(signal.{name}, signal.SIG_DFL)
         run = app.run
         def told(request, progress):
             def hook(news):
@@ -65,6 +67,7 @@ def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
         full = os.open("/dev/full", os.O_WRONLY)
         os.dup2(full, 1)
         from tensorcfr.cli import app, main
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         run = app.run
         def told(request, progress):
             return run(request, lambda _: os.kill(os.getpid(), signal.SIGHUP))
