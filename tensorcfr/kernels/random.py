@@ -60,8 +60,13 @@ def seeded(seed: Seed) -> np.ndarray:
     Returns:
         uint64 (4,).
     """
+    return _numbers(seed, 4)
+
+
+def _numbers(seed: Seed, count: int) -> np.ndarray:
+    """As many numbers as wanted, uint64 (count,), that a seed makes."""
     entropy, *stream = [seed] if isinstance(seed, int) else seed
-    return np.random.SeedSequence(entropy, spawn_key=stream).generate_state(4, np.uint64)
+    return np.random.SeedSequence(entropy, spawn_key=stream).generate_state(count, np.uint64)
 
 
 def draw(generator: np.ndarray | Script) -> float:
@@ -88,9 +93,7 @@ def streams(seed: Seed, players: int, draws: int) -> Streams:
         players: Players.
         draws: Streams of each.
     """
-    entropy, *stream = [seed] if isinstance(seed, int) else seed
-    random = np.random.SeedSequence(entropy, spawn_key=stream)
-    return streams_at(random.generate_state(players * draws, np.uint64), players)
+    return streams_at(_numbers(seed, players * draws), players)
 
 
 def streams_at(position: np.ndarray, players: int) -> Streams:
