@@ -62,7 +62,7 @@ def merge(tree: PublicTree) -> Quotient | None:
     all_hands_differ = all(len(set(own)) == len(own) for own in colours.hand)
     if all_hands_differ and len(kept) == np.count_nonzero(reachable):
         return None
-    return _quotient(tree, colours.hand, representative, kept)
+    return quotient_by(tree, colours.hand, representative, kept)
 
 
 def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarray) -> np.ndarray:
@@ -96,10 +96,13 @@ def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarra
     return found
 
 
-def _quotient(
+def quotient_by(
     tree: PublicTree, colour: list[np.ndarray], representative: np.ndarray, kept: np.ndarray
 ) -> Quotient:
     """The game whose hands are the colours and whose nodes are the representatives.
+
+    Of hands of one colour the payoffs are averaged, by the probability of each; nothing is lost by
+    that if the payoffs cannot tell them apart, or their player does not.
 
     Args:
         tree: The public tree.

@@ -182,6 +182,7 @@ def unpack_game(
             if "merged" in views
             else None
         ),
+        tied_to=given.take("game/tied_to", np.uint32) if given.has("game/tied_to") else None,
         unit=_unpack_unit(given),
     )
     if game.histories is None and public is None:
