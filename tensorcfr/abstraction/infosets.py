@@ -14,6 +14,7 @@ from ..compilers.walked_game import compile_walked
 from ..errors import ImperfectRecallError
 from ..invariants import check
 from ..model.arguments import Compiled
+from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
 from ..model.policy import suggest_label
 from .game import AbstractGame
@@ -70,34 +71,36 @@ def from_buckets(
     forgets = len(found.labels) > len(set(buckets))
     if forgets and not imperfect_recall:
         raise _forgetting(game, buckets, found)
+    compiled = _compiled(game, found, symmetry=not forgets)
+    place = {label: number for number, label in enumerate(compiled.infoset_labels)}
+    placed = np.array([place[label] for label in found.labels], dtype=np.int64)
+    tied_to = None
+    if forgets:
+        bucket = {int(placed[nth]): name for name, nth in found.of_bucket}
+        first: dict[str, int] = {}
+        shared = [first.setdefault(bucket[infoset], infoset) for infoset in range(len(placed))]
+        tied_to = np.array(shared, dtype=np.uint32)
+    return abstract_game(compiled, game, placed[found.number], tied_to)
+
+
+def _compiled(game: CompiledGame, found: _Refined, *, symmetry: bool) -> CompiledGame:
+    """The game with other infosets."""
     if len(found.labels) == game.n_infosets:
         # Nothing is merged: the game itself, with the names of the buckets.
-        flat = game if game.chunks is None else game.flat
+        flat = game.flat if isinstance(game, CutGame) else game
         renamed = replace(flat, name=name_of(game), infoset_labels=tuple(found.labels))
-        return abstract_game(renamed, game, found.number)
-    infosets = Infosets(found.labels, found.players, found.actions)
+        return renamed if symmetry else renamed.without_merging()
     tree = game.tree
     infoset = tree.infoset.copy()
     infoset[infoset >= 0] = found.number[infoset[infoset >= 0]]
     walked = WalkedGame(
         tree._replace(infoset=infoset),
-        infosets,
+        Infosets(found.labels, found.players, found.actions),
         list(game.outcome_labels),
         game.n_players,
         game.unit,
     )
-    compiled = compile_walked(walked, name_of(game), symmetry=not forgets)
-    place = {label: number for number, label in enumerate(compiled.infoset_labels)}
-    placed = np.array([place[label] for label in found.labels], dtype=np.int64)
-    tied = None
-    if forgets:
-        first: dict[str, int] = {}
-        bucket = {int(placed[number]): name for name, number in found.of_bucket}
-        tied = np.array(
-            [first.setdefault(bucket[number], number) for number in range(len(placed))],
-            dtype=np.uint32,
-        )
-    return abstract_game(compiled, game, placed[found.number], tied)
+    return compile_walked(walked, name_of(game), symmetry=symmetry)
 
 
 def name_of(game: CompiledGame) -> str:

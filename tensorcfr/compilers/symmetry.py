@@ -118,8 +118,8 @@ def quotient_by(
     place = np.full(tree.n_nodes, -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
     node = np.where(representative >= 0, place[representative], -1)
-    prior = folded(tree.prior)
     mass, weight = _masses(tree, folded, node, kept)
+    prior = mass[weight[0]]
     children = np.bincount(place[tree.parent[kept[1:]]], minlength=len(kept))
     first_child = np.append(1, 1 + np.cumsum(children))
     drawn = tree.chance[kept] >= 0
@@ -129,6 +129,10 @@ def quotient_by(
     )
     chance_of = np.full(len(kept), -1, dtype=np.int64)
     chance_of[drawn] = chance
+    chance_table, weight_table = _ratio(mass[steps[1]], mass[steps[0]]), _ratio(mass, prior)
+    # Nothing has happened at the root, also to deals that never occur.
+    chance_table[steps[1] == steps[0]] = 1.0
+    weight_table[weight[0]] = 1.0
     payoff, coefficient, matrix, matrix_table = _payoffs(tree, folded, node, kept, mass, weight)
     merged = PublicTree(
         prior=prior,
@@ -137,9 +141,9 @@ def quotient_by(
         player=tree.player[kept],
         edge=tree.edge[kept],
         chance=smallest_int(chance_of),
-        chance_table=_ratio(mass[steps[1]], mass[steps[0]]),
+        chance_table=chance_table,
         weight=smallest_int(weight),
-        weight_table=_ratio(mass, prior),
+        weight_table=weight_table,
         payoff=smallest_int(payoff),
         coefficient=coefficient,
         matrix=matrix,
