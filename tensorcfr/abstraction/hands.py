@@ -68,9 +68,7 @@ def abstract_hands(
     if all(len(own) == 1 for own in rows):
         return _of_all_boards(game, public, [own[0] for own in rows])
     boards = boards or boards_of(public)
-    return from_buckets(
-        game, _names(game, public, boards, rows), imperfect_recall=imperfect_recall
-    )
+    return from_buckets(game, _names(game, public, boards, rows), imperfect_recall=imperfect_recall)
 
 
 def board_names(game: CompiledGame) -> tuple[str, ...]:
@@ -187,9 +185,7 @@ def _of_all_boards(
     ours = InfosetPlaces(compiled.public, compiled.form)
     infoset = np.empty(game.form.n_infosets, dtype=np.int64)
     for at, nodes, hand, player in _infosets(game, public):
-        infoset[at] = ours.infosets(
-            small.node[nodes], np.full(len(nodes), colours[player][hand])
-        )
+        infoset[at] = ours.infosets(small.node[nodes], np.full(len(nodes), colours[player][hand]))
     return abstract_game(compiled, game, infoset)
 
 
@@ -198,7 +194,8 @@ def _names(
 ) -> list[str]:
     """The name of the bucket of every infoset."""
     found = [""] * game.form.n_infosets
-    labels = {node: public.node_label(node) for node in np.flatnonzero(public.tree.bucket >= 0)}
+    deciding = np.flatnonzero(public.tree.bucket >= 0)
+    labels = {node: public.node_label(node) for node in deciding.tolist()}
     for at, nodes, hand, player in _infosets(game, public):
         own = rows[player]
         row = boards.of_node[nodes] if len(own) > 1 else np.zeros(len(nodes), dtype=np.int64)

@@ -73,7 +73,9 @@ def tied_form(form: SequenceForm, tied_to: np.ndarray) -> Tied:
         start, stride = of_first[:, tied_to[here]]
         sequence[own_first[here] + action * own_stride[here]] = start + action * stride
     layout = SequenceForm(
-        player_infosets=np.concatenate([[0], np.cumsum(np.bincount(player[order], minlength=form.n_players))]),
+        player_infosets=np.concatenate(
+            [[0], np.cumsum(np.bincount(player[order], minlength=form.n_players))]
+        ),
         player_sequences=player_sequences,
         player_buckets=buckets,
         bucket_level=np.zeros(len(lanes), dtype=np.int64),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from support.bucket_cfr import BucketCFR
-from support.equality import as_game, perturbed
+from support.equality import perturbed
 from support.random_games import random_game
 from support.reference import Rule, Tree, build_tree, cfr_plus_rule, cfr_rule, dcfr_rule, lcfr_rule
 from tensorcfr import (
@@ -177,9 +177,7 @@ def pair_or_not(label: str) -> str:
 @pytest.mark.full
 @pytest.mark.parametrize("rule", ["cfr+", "dcfr"])
 @pytest.mark.parametrize("buckets", [without_suits, pair_or_not])
-def test_leduc_equals_one_dictionary_per_bucket(
-    rule: str, buckets: Callable[[str], str]
-) -> None:
+def test_leduc_equals_one_dictionary_per_bucket(rule: str, buckets: Callable[[str], str]) -> None:
     game, tree = rules_and_tree(perturbed("leduc"))
     bucket = {label: buckets(label) for label in tree.infosets}
     small = assert_equals_buckets(game, tree, bucket, rule, 5)
@@ -300,7 +298,7 @@ def test_what_needs_perfect_recall_is_refused(forgetful: AbstractGame) -> None:
         with pytest.raises(ValueError, match="imperfect recall"):
             solve(forgetful, algorithm, **({} if algorithm == "lp" else {"iters": 1}))
     for algorithm in ("pcfr+gradient", "icfr"):
-        with pytest.raises(ValueError, match="imperfect recall.*perfect recall"):
+        with pytest.raises(ValueError, match=r"imperfect recall.*perfect recall"):
             solve(forgetful, algorithm, iters=1)
     for options in ({"threads": 2}, {"precision": "float32"}, {"locks": {"start": {"a": 1.0}}}):
         with pytest.raises(ValueError, match="has imperfect recall"):

@@ -243,10 +243,10 @@ def test_histograms_of_the_future_tell_draws_from_made_hands() -> None:
     pytest.importorskip("sklearn")
     spot = compile_game("holdem", board="Td9d6hQc", ranges=("22,AdKd,AsKs", "TT,KJs"), **SPOT)
     buckets = buckets_by_future(spot, 2)
-    labels = spot.hands[0]
-    by_label = dict(zip(labels, buckets[0].tolist(), strict=True))
-    assert by_label["AdKd"] != by_label["2d2c"]
-    assert by_label["2h2c"] == by_label["2h2s"]
+    by_label = dict(zip(spot.hands[0], buckets[0].tolist(), strict=True))
+    twos = {bucket for label, bucket in by_label.items() if label[0] == label[2] == "2"}
+    assert len(twos) == 1
+    assert by_label["AdKd"] not in twos
     again = buckets_by_future(spot, 2)
     for one, other in zip(buckets, again, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -257,9 +257,9 @@ def test_histograms_of_the_future_tell_draws_from_made_hands() -> None:
 
 def test_wrong_buckets_are_refused(leduc: CompiledGame, river: CompiledGame) -> None:
     right = np.zeros(6, dtype=np.int64)
-    with pytest.raises(ValueError, match=r"buckets\[1\] has the shape \(5,\); leduc needs \(6,\)"):
+    with pytest.raises(ValueError, match=r"buckets\[1\] has the shape \(5,\); .* needs \(6,\)"):
         abstract_hands(leduc, [right, right[:5]])
-    with pytest.raises(ValueError, match=r"buckets\[0\] has the shape \(3, 6\).*\(6,\) or \(7, 6\)"):
+    with pytest.raises(ValueError, match=r"buckets\[0\] has the shape .*\(6,\) or \(7, 6\)"):
         abstract_hands(leduc, [np.zeros((3, 6), dtype=np.int64), None])
     with pytest.raises(ValueError, match=r"buckets\[0\] must be whole numbers or texts, not float"):
         abstract_hands(leduc, [np.full(6, np.nan), None])
