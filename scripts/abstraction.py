@@ -25,7 +25,8 @@ from tensorcfr.abstraction import (
     lift,
 )
 from tensorcfr.plots.style import COLOURS
-from tensorcfr.solvers.solver import bytes_needed
+from tensorcfr.solvers.make import make_solver
+from tensorcfr.solvers.request import SolveRequest
 
 from ._pages import page_with
 
@@ -74,8 +75,8 @@ class Point(NamedTuple):
     """In the full game, per cent of the pot."""
     own: float
     """In the abstraction, likewise."""
-    seconds: float
-    """Time spent iterating."""
+    milliseconds: float
+    """Of an iteration: median of some runs, in turn with those of the other rows."""
     mebibytes: float
     """Arrays of the solver."""
 
@@ -84,31 +85,46 @@ def river(spot: dict[str, Any], counts: Sequence[int], iterations: int) -> list[
     """A river, exactly and in buckets of strength."""
     game = compile_game("holdem", **spot)
     pot = spot["pot"] / 100
-    exact = solve(game, "dcfr", iters=iterations)
-    arrays = sum(array.nbytes for array in exact.state if isinstance(array, np.ndarray))
-    hands = len(game.rules.hands[0])
-    found = [
-        Point(
-            *("exact", hands, hands),
-            *(exact.exploitability / pot, exact.exploitability / pot),
-            *(exact.seconds, arrays / MIB),
-        )
+    asked = [("exact", len(game.rules.hands[0]))]
+    asked += [(spacing, count) for spacing in ("quantiles", "width") for count in counts]
+    games = [game] + [
+        abstract_hands(game, buckets_by_strength(game, count, spacing=spacing))
+        for spacing, count in asked[1:]
     ]
-    for spacing in ("quantiles", "width"):
-        for count in counts:
-            small = abstract_hands(game, buckets_by_strength(game, count, spacing=spacing))
-            assert small.public is not None
-            solution = solve(small, "dcfr", iters=iterations)
-            found.append(
-                Point(
-                    *(spacing, count, len(small.public.hands[0])),
-                    exploitability(game, lift(solution)) / pot,
-                    *(solution.exploitability / pot, solution.seconds),
-                    bytes_needed(small, solution.algorithm) / MIB,
-                )
+    solutions = [solve(one, "dcfr", iters=iterations) for one in games]
+    times = milliseconds(games)
+    found = []
+    for (spacing, count), solution, time in zip(asked, solutions, times, strict=True):
+        policy = solution.policy if solution.game is game else lift(solution)
+        kept = [array for array in solution.state if isinstance(array, np.ndarray)]
+        assert solution.game.public is not None
+        found.append(
+            Point(
+                *(spacing, count, len(solution.game.public.hands[0])),
+                *(exploitability(game, policy) / pot, solution.exploitability / pot),
+                *(time, sum(array.nbytes for array in kept) / MIB),
             )
-            print(found[-1], file=sys.stderr)
+        )
+        print(found[-1], file=sys.stderr)
     return found
+
+
+def milliseconds(
+    games: Sequence[CompiledGame], rounds: int = 7, iterations: int = 50
+) -> list[float]:
+    """Time of an iteration of DCFR: medians, the games in turn."""
+    requests = [SolveRequest(game=game, algorithm="dcfr", iters=1) for game in games]
+    solvers = [make_solver(request) for request in requests]
+    times = np.empty((rounds, len(games)))
+    for solver in solvers:
+        solver.step()
+    for turn in range(rounds):
+        for number, solver in enumerate(solvers):
+            before = solver.seconds
+            solver.step(iterations)
+            times[turn, number] = solver.seconds - before
+    medians: list[float] = (1000 * np.median(times, axis=0) / iterations).tolist()
+    return medians
 
 
 def draw(points: Sequence[Point], path: Path) -> None:
@@ -126,13 +142,8 @@ def draw(points: Sequence[Point], path: Path) -> None:
         )
         axes.plot(where, [p.own for p in own], ":", color=colour, label="in the abstraction")
     exact = points[0]
-    axes.axhline(exact.exploitability, color=COLOURS[-1], linestyle="--")
-    axes.annotate(
-        f"{exact.buckets:,} hands, as many iterations",
-        (axes.get_xlim()[0], exact.exploitability),
-        textcoords="offset points",
-        xytext=(30, 4),
-    )
+    label = f"{exact.buckets:,} hands, as many iterations"
+    axes.axhline(exact.exploitability, color=COLOURS[-1], linestyle="--", label=label)
     axes.set(
         xscale="log",
         yscale="log",
@@ -147,11 +158,11 @@ def draw(points: Sequence[Point], path: Path) -> None:
 def river_table(points: Sequence[Point]) -> str:
     """The table of the river."""
     head = (
-        "| hands of each player | exploitability, % of the pot | in the abstraction | seconds | "
-        "solver's arrays, MiB |\n| --- | ---: | ---: | ---: | ---: |\n"
+        "| hands of each player | exploitability, % of the pot | in the abstraction | "
+        "iteration, ms | solver's arrays, MiB |\n| --- | ---: | ---: | ---: | ---: |\n"
     )
     return head + "\n".join(
-        f"| {_name(p)} | {p.exploitability:.3g} | {p.own:.2g} | {p.seconds:.2g} | "
+        f"| {_name(p)} | {p.exploitability:.3g} | {p.own:.2g} | {p.milliseconds:.2g} | "
         f"{p.mebibytes:.2g} |"
         for p in points
     )
@@ -271,22 +282,41 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small games; tables are printed")
     parser.add_argument("--out", type=Path, default=FIGURES, help="folder of figure and CSV")
+    parser.add_argument(
+        "parts", nargs="*", choices=[*PARTS, []], help="what to measure; by default everything"
+    )
     given = parser.parse_args(words)
-    quick = given.quick
+    found: dict[str, str] = {}
+    for part in given.parts or PARTS:
+        found |= PARTS[part](given.quick, given.out)
+    if given.quick:
+        print("\n\n".join(found.values()))
+    else:
+        PAGE.write_text(page_with(PAGE.read_text("utf-8"), "abstraction", found), "utf-8")
+    return 0
+
+
+def _river(quick: bool, folder: Path) -> dict[str, str]:
     points = river(*((SMALL_RIVER, (2, 5), 100) if quick else (RIVER, COUNTS, ITERATIONS)))
-    parts = {"river": river_table(points)}
-    parts["nl-leduc"] = nl_leduc(50, stack=6) if quick else nl_leduc(1000)
-    parts["leduc"], parts["pathologies"] = pathologies(50 if quick else 3000)
-    with (given.out / "abstraction_holdem.csv").open("w", newline="", encoding="utf-8") as file:
+    with (folder / "abstraction_holdem.csv").open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(Point._fields)
         rows.writerows(points)
-    draw(points, given.out / "abstraction_holdem.png")
-    if quick:
-        print("\n\n".join(parts.values()))
-    else:
-        PAGE.write_text(page_with(PAGE.read_text("utf-8"), "abstraction", parts), "utf-8")
-    return 0
+    draw(points, folder / "abstraction_holdem.png")
+    return {"river": river_table(points)}
+
+
+def _nl_leduc(quick: bool, folder: Path) -> dict[str, str]:
+    return {"nl-leduc": nl_leduc(50, stack=6) if quick else nl_leduc(1000)}
+
+
+def _leduc(quick: bool, folder: Path) -> dict[str, str]:
+    table, pairs = pathologies(50 if quick else 3000)
+    return {"leduc": table, "pathologies": pairs}
+
+
+PARTS = {"river": _river, "nl-leduc": _nl_leduc, "leduc": _leduc}
+"""What is measured, by name."""
 
 
 if __name__ == "__main__":

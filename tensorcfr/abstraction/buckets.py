@@ -14,6 +14,7 @@ from ..model.arguments import Compiled
 from ..model.card_game import CompiledCardGame
 from ..model.game import CompiledGame
 from .hands import boards_of, public_of
+from .infosets import bucket_of
 
 FUNCTION = Kind((Callable,), "a function of the label of a hand")
 COUNT = Whole(1, 1 << 20, "a number of buckets")
@@ -44,16 +45,17 @@ def buckets_by_label(
         For each player, str (hands,); or (boards, hands).
 
     Raises:
-        ValueError: The game has no private hands.
+        ValueError: The game has no private hands, or the function fails.
     """
     public = public_of(game)
     found = []
     for hands in public.hands:
         if by_board:
             names = boards_of(public).names
-            found.append(np.array([[str(bucket(h, board)) for h in hands] for board in names]))
+            rows = [[bucket_of("bucket", bucket, hand, board) for hand in hands] for board in names]
+            found.append(np.array(rows))
         else:
-            found.append(np.array([str(bucket(hand)) for hand in hands]))
+            found.append(np.array([bucket_of("bucket", bucket, hand) for hand in hands]))
     return found[0], found[1]
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..model.arrays import HistoryTree
 from ..model.game import CompiledGame
 
 OF_THE_ABSTRACTION = (
@@ -27,6 +28,40 @@ class AbstractGame(CompiledGame):
     """The game that it is an abstraction of."""
     infoset: np.ndarray = field(kw_only=True, repr=False)
     """int64 (infosets of the full game,): the infoset of the abstraction that each is in."""
+
+    @cached_property
+    def tree(self) -> HistoryTree:
+        """The histories of the full game, with the infosets of the abstraction, if it was made
+        without them."""
+        if self._counted is self:
+            return super().tree
+        tree = self.full.tree
+        infoset = tree.infoset.copy()
+        infoset[infoset >= 0] = self.infoset[infoset[infoset >= 0]]
+        infoset.flags.writeable = False
+        return tree._replace(infoset=infoset)
+
+    @cached_property
+    def n_histories(self) -> int:
+        """As :attr:`CompiledGame.n_histories`."""
+        return self._counted.n_histories if self._counted is not self else super().n_histories
+
+    @cached_property
+    def n_decision_nodes(self) -> int:
+        """As :attr:`CompiledGame.n_decision_nodes`."""
+        if self._counted is not self:
+            return self._counted.n_decision_nodes
+        return super().n_decision_nodes
+
+    def _utilities(self) -> np.ndarray:
+        if self._counted is not self:
+            return self._counted._utilities()
+        return super()._utilities()
+
+    @property
+    def _counted(self) -> CompiledGame:
+        """The game whose histories are counted."""
+        return self.full if self.histories is None and self.public is None else self
 
     @property
     def caveat(self) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Flag, brief, checked
+from .._util.arguments import Flag, Kind, brief, checked
 from ..compilers.public_game import assemble
 from ..compilers.symmetry import quotient_by
 from ..model.arguments import Compiled
@@ -19,12 +19,13 @@ from .infosets import abstract_game, from_buckets, name_of
 
 Buckets = np.ndarray | Sequence[Any]
 """The buckets of a player's hands: whole numbers or texts, (hands,), or (boards, hands)."""
+PAIR = Kind((list, tuple), "a list of the buckets of each player")
 
 
 @checked()
 def abstract_hands(
     game: Compiled,
-    buckets: Sequence[Buckets | None],
+    buckets: Annotated[Sequence[Buckets | None], PAIR],
     *,
     imperfect_recall: Annotated[bool, Flag()] = False,
 ) -> AbstractGame:
@@ -53,8 +54,8 @@ def abstract_hands(
         ValueError: The game has no private hands, or buckets have the wrong shape or type; names
             the player.
         ImperfectRecallError: Buckets on a board are not nested, and ``imperfect_recall`` is False.
-        MemoryLimitError: Buckets differ between boards, and there is not enough memory for the
-            histories of the game.
+        MemoryLimitError: There is not enough memory to lay out the full game hand by hand, or for
+            the payoffs of the abstraction.
     """
     public = public_of(game)
     if len(buckets) != 2:
@@ -62,9 +63,16 @@ def abstract_hands(
     boards = None
     rows: list[np.ndarray] = []
     for player, own in enumerate(buckets):
-        if own is not None and np.ndim(own) == 2 and boards is None:
+        if own is None:
+            rows.append(np.array([public.hands[player]]))
+            continue
+        try:
+            array = np.asarray(own)
+        except ValueError:
+            raise ValueError(f"buckets[{player}] are no array: {brief(own)}") from None
+        if array.ndim == 2 and boards is None:
             boards = boards_of(public)
-        rows.append(_read(game, public, player, own, boards))
+        rows.append(_read(game, public, player, array, boards))
     if all(len(own) == 1 for own in rows):
         return _of_all_boards(game, public, [own[0] for own in rows])
     boards = boards or boards_of(public)
@@ -133,14 +141,11 @@ def _read(
     game: CompiledGame,
     public: PublicGame,
     player: int,
-    own: Buckets | None,
+    array: np.ndarray,
     boards: Boards | None,
 ) -> np.ndarray:
     """The names of a player's buckets, str (1 or boards, hands)."""
     hands = len(public.hands[player])
-    if own is None:
-        return np.array([public.hands[player]])
-    array = np.asarray(own)
     shapes = [(hands,)] + ([(len(boards.names), hands)] if boards is not None else [])
     if array.shape not in shapes:
         wanted = " or ".join(map(str, shapes))
@@ -150,7 +155,7 @@ def _read(
         )
     if array.dtype.kind not in "iuU":
         raise ValueError(
-            f"buckets[{player}] must be whole numbers or texts, not {array.dtype}: {brief(own)}"
+            f"buckets[{player}] must be whole numbers or texts, not {array.dtype}: {brief(array)}"
         )
     if array.dtype.kind != "U":
         width = len(str(int(np.abs(array).max())))

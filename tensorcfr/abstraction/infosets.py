@@ -17,9 +17,12 @@ from ..model.arguments import Compiled
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
 from ..model.policy import suggest_label
+from .folding import folded_form
 from .game import AbstractGame
 
 MAPPING = Kind((Mapping, Callable), "a function or a mapping of infoset labels to buckets")
+MOST_HISTORIES = 1_000_000
+"""Histories up to which an abstraction keeps them, if the full game has a public tree."""
 SHOWN = 3
 """Infosets that an error names, at most."""
 
@@ -56,7 +59,8 @@ def abstract(
             of different players or actions; names them.
         ImperfectRecallError: A player would forget, and ``imperfect_recall`` is False; or a bucket
             holds an infoset and one after it.  Names the bucket and two infosets.
-        MemoryLimitError: There is not enough memory for the histories of the full game.
+        MemoryLimitError: There is not enough memory for the histories of the full game, or, if it
+            has a public tree, for the payoffs of the abstraction.
     """
     buckets = _buckets_of(game, infosets)
     return from_buckets(game, buckets, imperfect_recall=imperfect_recall)
@@ -90,6 +94,8 @@ def _compiled(game: CompiledGame, found: _Refined, *, symmetry: bool) -> Compile
         flat = game.flat if isinstance(game, CutGame) else game
         renamed = replace(flat, name=name_of(game), infoset_labels=tuple(found.labels))
         return renamed if symmetry else renamed.without_merging()
+    if game.public is not None and game.n_histories > MOST_HISTORIES:
+        return _folded(game, found)
     tree = game.tree
     infoset = tree.infoset.copy()
     infoset[infoset >= 0] = found.number[infoset[infoset >= 0]]
@@ -101,6 +107,25 @@ def _compiled(game: CompiledGame, found: _Refined, *, symmetry: bool) -> Compile
         game.unit,
     )
     return compile_walked(walked, name_of(game), symmetry=symmetry)
+
+
+def _folded(game: CompiledGame, found: _Refined) -> CompiledGame:
+    """The same without histories."""
+    form, order = folded_form(
+        game,
+        found.number,
+        np.array(found.players),
+        np.array([len(actions) for actions in found.actions]),
+        np.array(found.before),
+    )
+    return CompiledGame(
+        name=name_of(game),
+        form=form,
+        infoset_labels=tuple(found.labels[infoset] for infoset in order.tolist()),
+        infoset_actions=tuple(found.actions[infoset] for infoset in order.tolist()),
+        outcome_labels=game.outcome_labels,
+        unit=game.unit,
+    )
 
 
 def name_of(game: CompiledGame) -> str:
@@ -117,8 +142,7 @@ def abstract_game(
     """A compiled game as an abstraction of another, read-only; arguments are its fields."""
     fields = {name: getattr(compiled, name) for name in CompiledGame.__dataclass_fields__}
     made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, infoset=infoset)
-    if tied_to is not None:
-        check(made)
+    check(made)
     made.freeze()
     infoset.flags.writeable = False
     return made
@@ -129,7 +153,7 @@ def _buckets_of(
 ) -> list[str]:
     """The name of the bucket of every infoset."""
     if not isinstance(infosets, Mapping):
-        return [str(infosets(label)) for label in game.infoset_labels]
+        return [bucket_of("infosets", infosets, label) for label in game.infoset_labels]
     known = {game.infoset_index.get(label, -1): bucket for label, bucket in infosets.items()}
     if -1 in known:
         label = next(label for label in infosets if label not in game.infoset_index)
@@ -143,6 +167,20 @@ def _buckets_of(
             "needs a bucket"
         )
     return [str(known[infoset]) for infoset in range(game.n_infosets)]
+
+
+def bucket_of(name: str, function: Callable[..., Hashable], *labels: str) -> str:
+    """The bucket that a caller's function gives for some labels.
+
+    Raises:
+        ValueError: The function fails; names the argument that it is.
+    """
+    try:
+        return str(function(*labels))
+    except Exception as error:
+        raise ValueError(
+            f"{name} fails for {', '.join(map(repr, labels))}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _named(game: CompiledGame, infosets: Iterable[int]) -> str:

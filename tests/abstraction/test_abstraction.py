@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from support.bucket_cfr import BucketCFR
-from support.equality import perturbed
-from support.random_games import random_game
+from support.equality import as_game, perturbed
+from support.random_games import random_game, random_public_tree_game
 from support.reference import Rule, Tree, build_tree, cfr_plus_rule, cfr_rule, dcfr_rule, lcfr_rule
 from tensorcfr import (
     CompiledGame,
@@ -26,8 +26,9 @@ from tensorcfr import (
     save_game,
     solve,
 )
-from tensorcfr.abstraction import AbstractGame, abstract, lift
+from tensorcfr.abstraction import AbstractGame, abstract, infosets, lift
 from tensorcfr.errors import ImperfectRecallError
+from tensorcfr.invariants import check
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 
 TOLERANCE = 1e-12
@@ -139,6 +140,28 @@ def test_random_games_equal_one_dictionary_per_bucket(seed: int) -> None:
 def test_forgetful_random_games_equal_one_dictionary_per_bucket(seed: int) -> None:
     game, tree = rules_and_tree(random_game(seed + 10, max_histories=120, chance=0.3))
     assert_equals_buckets(game, tree, forgetting(tree, seed))
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.full)])
+def test_games_folded_without_histories_equal_one_dictionary_per_bucket(
+    seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(infosets, "MOST_HISTORIES", 0)
+    kinds = set()
+    for nth in range(8):
+        rules = random_public_tree_game(100 * seed + nth, max_hands=4, max_nodes=30, chance=0.3)
+        game, tree = compile_game(rules), build_tree(as_game(rules))
+        for bucket in (remembering(tree, nth), forgetting(tree, nth)):
+            small = assert_equals_buckets(game, tree, bucket)
+            if small.histories is None and small.public is None:
+                kinds.add(small.tied_to is None)
+                check(small, expand=True)
+                assert small.n_histories == game.n_histories
+                assert small.n_decision_nodes == game.n_decision_nodes
+                assert small.utility_sums == game.utility_sums
+                with pytest.raises(ValueError, match=r"made without histories.*lift\(solution\)"):
+                    save_game(small, tmp_path / "game")
+    assert kinds == {True, False}
 
 
 @pytest.mark.full
