@@ -236,7 +236,11 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "abstract", abstraction.abstract, {"game": kuhn, "infosets": str.lower}
     buckets = abstraction.buckets_by_label(kuhn, str)
     yield "abstract_hands", abstraction.abstract_hands, {"game": kuhn, "buckets": buckets}
-    yield "buckets_by_label", abstraction.buckets_by_label, {"game": kuhn, "bucket": lambda *seen: seen[0]}
+    yield (
+        "buckets_by_label",
+        abstraction.buckets_by_label,
+        {"game": kuhn, "bucket": lambda *seen: seen[0]},
+    )
     yield "buckets_by_strength", abstraction.buckets_by_strength, {"game": spot.game, "count": 3}
     yield "buckets_by_future", abstraction.buckets_by_future, {"game": spot.game, "count": 3}
     yield "lift", abstraction.lift, {"source": Policy.uniform(coarse)}

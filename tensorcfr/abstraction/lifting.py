@@ -23,6 +23,7 @@ def lift(source: Annotated[Solution | Policy, SOURCE]) -> Policy:
 
     >>> from tensorcfr import compile_game, exploitability, solve
     >>> game = compile_game("kuhn")
+    >>> from tensorcfr.abstraction import abstract
     >>> small = abstract(game, infosets=lambda label: label.replace("Q", "J"))
     >>> exploitability(game, lift(solve(small, "lp"))) > 0.1
     True

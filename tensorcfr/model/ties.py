@@ -89,4 +89,7 @@ def tied_form(form: SequenceForm, tied_to: np.ndarray) -> Tied:
         infoset_parent=player_sequences[player[order]].astype(np.uint32),
         operator=form.operator,
     )
+    # Read-only as the arrays of games are, so that kernels compiled for them do.
+    for array in (*layout[:-1], sequence):
+        array.flags.writeable = False
     return Tied(layout, sequence)

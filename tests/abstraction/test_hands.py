@@ -182,6 +182,7 @@ def river() -> CompiledGame:
     return compile_game("holdem", board="Td9d6hQc2s", ranges=("77+,ATs+,KQo", "55-QQ,AJs"), **SPOT)
 
 
+@pytest.mark.full
 def test_suits_on_a_monotone_board_lose_nothing() -> None:
     spot = compile_game("holdem", board="Ah9h6h4h2h", ranges=("TT-JJ,KQs", "JJ-QQ,KTs"), **SPOT)
     classes = [spot.symmetry.class_of(player, 0, 0) for player in range(2)]
@@ -213,6 +214,7 @@ def test_strengths_make_buckets_of_equal_weight_or_width(river: CompiledGame) ->
         assert len(np.unique(fine)) >= len(np.unique(strength))
 
 
+@pytest.mark.full
 def test_more_buckets_of_strength_come_nearer(river: CompiledGame) -> None:
     found = []
     for count in (1, 4, 1000):
