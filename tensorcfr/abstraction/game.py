@@ -58,6 +58,16 @@ class AbstractGame(CompiledGame):
             return self._counted._utilities()
         return super()._utilities()
 
+    def freeze(self) -> None:
+        """Make every array read-only."""
+        super().freeze()
+        self.infoset.flags.writeable = False
+
+    @property
+    def by_histories(self) -> bool:
+        """As :attr:`CompiledGame.by_histories`; without either, the full game's are taken."""
+        return self.histories is not None or self.public is None
+
     @property
     def _counted(self) -> CompiledGame:
         """The game whose histories are counted."""

@@ -58,7 +58,8 @@ def abstract(
         ValueError: The mapping lacks an infoset or has an unknown one, or a bucket holds infosets
             of different players or actions; names them.
         ImperfectRecallError: A player would forget, and ``imperfect_recall`` is False; or a bucket
-            holds an infoset and one after it.  Names the bucket and two infosets.
+            holds an infoset and one after it.  Names the bucket and two infosets.  Or players
+            forget in the game itself.
         MemoryLimitError: There is not enough memory for the histories of the full game, or, if it
             has a public tree, for the payoffs of the abstraction.
     """
@@ -70,6 +71,10 @@ def from_buckets(
     game: CompiledGame, buckets: Sequence[str], *, imperfect_recall: bool
 ) -> AbstractGame:
     """As :func:`abstract`, from the name of the bucket of every infoset, in their order."""
+    if game.tied_to is not None:
+        raise ImperfectRecallError(
+            f"{game.name} has imperfect recall: make an abstraction of the full game"
+        )
     _check_alike(game, buckets)
     found = _refine(game, buckets)
     forgets = len(found.labels) > len(set(buckets))
@@ -84,7 +89,9 @@ def from_buckets(
         first: dict[str, int] = {}
         shared = [first.setdefault(bucket[infoset], infoset) for infoset in range(len(placed))]
         tied_to = np.array(shared, dtype=np.uint32)
-    return abstract_game(compiled, game, placed[found.number], tied_to)
+    made = abstract_game(compiled, game, placed[found.number], tied_to)
+    check(made)
+    return made
 
 
 def _compiled(game: CompiledGame, found: _Refined, *, symmetry: bool) -> CompiledGame:
@@ -142,9 +149,7 @@ def abstract_game(
     """A compiled game as an abstraction of another, read-only; arguments are its fields."""
     fields = {name: getattr(compiled, name) for name in CompiledGame.__dataclass_fields__}
     made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, infoset=infoset)
-    check(made)
     made.freeze()
-    infoset.flags.writeable = False
     return made
 
 

@@ -144,6 +144,11 @@ class CompiledGame:
         return None if self.tied_to is None else tied_form(self.form, self.tied_to)
 
     @property
+    def by_histories(self) -> bool:
+        """Whether traversals go through :attr:`tree`, and not through the public tree."""
+        return self.histories is not None
+
+    @property
     def caveat(self) -> str:
         """What the promises of an algorithm leave out in this game; empty in most games."""
         return "" if self.tied_to is None else FORGETS

@@ -27,6 +27,7 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.abstraction import AbstractGame, abstract, infosets, lift
+from tensorcfr.analysis import simulate, values
 from tensorcfr.errors import ImperfectRecallError
 from tensorcfr.invariants import check
 from tensorcfr.rules import Chance, Decision, Game, Terminal
@@ -160,6 +161,9 @@ def test_games_folded_without_histories_equal_one_dictionary_per_bucket(
                 assert small.n_histories == game.n_histories
                 assert small.n_decision_nodes == game.n_decision_nodes
                 assert small.utility_sums == game.utility_sums
+                policy = Policy.uniform(small)
+                assert len(simulate(small, policy, 2, seed=nth)) == 2
+                values(small, policy)
                 with pytest.raises(ValueError, match=r"made without histories.*lift\(solution\)"):
                     save_game(small, tmp_path / "game")
     assert kinds == {True, False}
@@ -330,6 +334,11 @@ def test_what_needs_perfect_recall_is_refused(forgetful: AbstractGame) -> None:
     for kind in (Solver, SampledSolver):
         with pytest.raises(ValueError, match=f"imperfect recall, which {kind.__name__}"):
             kind(forgetful, "cfr+" if kind is Solver else "external_sampling")
+
+
+def test_abstractions_are_of_games_with_perfect_recall(forgetful: AbstractGame) -> None:
+    with pytest.raises(ImperfectRecallError, match="make an abstraction of the full game"):
+        abstract(forgetful, infosets=str, imperfect_recall=True)
 
 
 def test_only_abstractions_are_lifted() -> None:
