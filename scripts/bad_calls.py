@@ -10,6 +10,7 @@ is a fault.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import inspect
 import itertools
@@ -498,7 +499,8 @@ def main(words: list[str] | None = None) -> int:
     asked = parser.parse_args(words)
     found: Counter[str] = Counter()
     faults = []
-    with tempfile.TemporaryDirectory() as name:
+    # Some calls write to a path that is odd, relative to the folder.
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         calls = all_calls(Path(name))
         Random(asked.seed).shuffle(calls)
         for call in calls[: asked.most]:
