@@ -19,6 +19,7 @@ from support.paths import DOCS, ROOT
 
 PACKAGES = (
     "tensorcfr",
+    "tensorcfr.abstraction",
     "tensorcfr.algorithms",
     "tensorcfr.analysis",
     "tensorcfr.evaluation",
