@@ -137,13 +137,13 @@ def buckets_by_future(
 
     Raises:
         ValueError: It is no game of cards.
-        MissingExtraError: scikit-learn is not installed: ``tensorcfr[cluster]``.
+        MissingExtraError: scikit-learn is not installed: ``tensorcfr[buckets]``.
     """
     cards = _card_game(game)
     try:
         from sklearn.cluster import KMeans
     except ImportError:
-        raise MissingExtraError("scikit-learn", "cluster") from None
+        raise MissingExtraError("scikit-learn", "buckets") from None
     found = []
     for player, histogram in enumerate(_histograms(cards, bins)):
         points = np.cumsum(histogram, axis=1)
