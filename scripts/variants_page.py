@@ -219,17 +219,21 @@ def _summary(rows: Sequence[Row], effort: str) -> str:
 
 
 def _by_game(rows: Sequence[Row], exact: Sequence[Row], target: float) -> str:
-    """A row per game: seconds and iterations of the main algorithms, and the linear program."""
+    """A row per game: seconds and iterations of the main algorithms that get there at all, and of
+    the linear program."""
     found = {(mark.game, mark.algorithm): mark for mark in reached(rows, [target])}
     solved = {row.game: row.seconds for row in exact}
+    names = [
+        name for name in MAIN if any(found[g, n].seconds is not None for g, n in found if n == name)
+    ]
     body = []
     for game in GAMES:
         if game in MANY_PLAYERS:
             continue
-        times = [found[game, name].seconds for name in MAIN if (game, name) in found]
+        times = [found[game, name].seconds for name in names if (game, name) in found]
         first = min((seconds for seconds in times if seconds is not None), default=math.inf)
         cells = []
-        for name in MAIN:
+        for name in names:
             mark = found.get((game, name))
             if mark is None or mark.seconds is None or mark.iteration is None:
                 cells.append(NOT_REACHED)
@@ -237,7 +241,7 @@ def _by_game(rows: Sequence[Row], exact: Sequence[Row], target: float) -> str:
             emphasis = "**" if mark.seconds <= first else ""
             cells.append(f"{emphasis}{duration(mark.seconds)}{emphasis} ({mark.iteration:,})")
         body.append([game, *cells, duration(solved[game]) if game in solved else NOT_REACHED])
-    return table(["", *(f"`{name}`" for name in MAIN), "`lp`"], body)
+    return table(["", *(f"`{name}`" for name in names), "`lp`"], body)
 
 
 def _horizons(rows: Sequence[Row]) -> str:
@@ -276,7 +280,7 @@ def _many(rows: Sequence[Row]) -> str:
     last = {(row.game, row.algorithm): row for row in rows if row.ends_cell}
     names = [game for game in GAMES if game in MANY_PLAYERS]
     body = []
-    for algorithm in ALGORITHMS:
+    for algorithm in (*MAIN, *OTHERS):
         ends = [last.get((game, algorithm)) for game in names]
         body.append(
             [

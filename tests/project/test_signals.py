@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,13 +23,20 @@ KUHN = compile_game("kuhn")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """The tests may run where a signal is ignored, under nohup; processes that they start hear it,
+    too."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def command_that_is_sent(name: str, *words: str) -> subprocess.CompletedProcess[str]:
     """The command line, in a process that gets a signal twice while it solves."""
     code = f"""
         import os, signal, sys
         from tensorcfr.cli import app, main
-        # The tests may run where it is ignored, under nohup.
-        signal.signal(signal.{name}, signal.SIG_DFL)
         run = app.run
         def told(request, progress):
             def hook(news):
@@ -67,7 +74,6 @@ def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
         full = os.open("/dev/full", os.O_WRONLY)
         os.dup2(full, 1)
         from tensorcfr.cli import app, main
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         run = app.run
         def told(request, progress):
             return run(request, lambda _: os.kill(os.getpid(), signal.SIGHUP))
