@@ -62,12 +62,12 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    # cfr is not there after 100 iterations; the linear program always is.
+    # CFR is not there after 100 iterations, and is left out; the linear program always is.
+    assert lines[0] == "|  | `cfr+` | `pcfr+` | `lp` |"
     (kuhn,) = (line for line in lines if line.startswith("| kuhn |"))
     cells = [cell.strip() for cell in kuhn.strip("|").split("|")]
-    assert cells[1] == "\N{EN DASH}"
     assert sum("**" in cell for cell in cells) == 1
-    assert "s" in cells[-1]
+    assert cells[-1].endswith("s")
     assert any(line.startswith("| `hs-pcfr+(horizon=100)` / `pcfr+` | ") for line in lines)
     assert any(line.startswith("| `cfr` | ") and line.endswith("(100) |") for line in lines)
 
