@@ -14,11 +14,11 @@ import numpy as np
 from .._util.arguments import Flag, Several, Whole, checked
 from .._util.memory import reserve
 from ..rules import Decision, Payoff, PublicTreeGame
+from .cards import MOST_PLAYERS
 
 LIAR = "liar"
 MOST_ROLLS = 100_000
 """Hands of a player, at most."""
-MOST_PLAYERS = 10
 Dice = Annotated[int | Sequence[int], Several(Whole(1, 50), alone=True)]
 Players = Annotated[int | None, Whole(2, MOST_PLAYERS)]
 Faces = Annotated[int, Whole(2, 100)]

@@ -33,8 +33,8 @@ class Streams(NamedTuple):
     They are spread evenly, so that every outcome of a node comes up as often as its probability
     says, up to a few draws.  Every player's traversals have streams of their own.
 
-    Source: S. Li, Y. Chen, X. Huang, arXiv 2607.27035, 2026 (correlated chance sampling), as
-    reported; the sequence is that of H. Weyl, 'Ueber die Gleichverteilung von Zahlen mod. Eins',
+    Source: Li, Chen, Huang, arXiv 2607.27035, 2026 (correlated chance sampling), by a report of
+    it; the sequence is that of H. Weyl, 'Ueber die Gleichverteilung von Zahlen mod. Eins',
     Mathematische Annalen 77, 1916.
     """
 
