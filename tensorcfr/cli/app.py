@@ -180,6 +180,7 @@ def solve(
         Path | None,
         typer.Option(help="With --cut: keep the solver's arrays in files of this directory."),
     ] = None,
+    cluster: arguments.Cluster = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Save the solution so far to this file (.npz), now and then."),
@@ -252,6 +253,7 @@ def solve(
                 checkpoint_every=checkpoint_every,
                 state_dir=state_dir,
                 memory_limit=limit,
+                cluster=cluster,
                 needs_curve=plot is not None,
             )
             if request.record.is_exact and plot:

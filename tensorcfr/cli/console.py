@@ -102,7 +102,8 @@ def _errors_told() -> Iterator[None]:
         told = error.filename and error.strerror
         end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)
     except (MissingExtraError, MemoryError, RuntimeError) as error:
-        end(str(error) or "out of memory", FAILURE)
+        said = (str(error) or "out of memory", *getattr(error, "__notes__", ()))
+        end("; ".join(said), FAILURE)
     except ValueError as error:
         end(str(error), USAGE)
 

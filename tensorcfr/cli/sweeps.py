@@ -60,6 +60,7 @@ def sweep(
     memory_limit: Annotated[
         float | None, typer.Option(help="GiB that a solve may take; by default the free memory.")
     ] = None,
+    cluster: arguments.Cluster = None,
     levels: Levels = DEFAULT_LEVELS,
     plot: Annotated[
         Path | None, typer.Option(help="Draw exploitability against nodes and seconds (.png ...).")
@@ -87,6 +88,7 @@ def sweep(
                 processes=processes,
                 memory_limit=arguments.read_memory_limit(memory_limit),
                 progress=show,
+                cluster=cluster,
             )
         console = plain_console()
         report.print_summary(console, rows, marks)

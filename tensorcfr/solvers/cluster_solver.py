@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .._util.cluster import address_of, close, connect, workers_of
+from .._util.machine import versions
 from .._util.memory import free_memory
 from ..algorithms import Algorithm
 from ..algorithms.registry import PUBLISHED
@@ -56,7 +57,7 @@ T = TypeVar("T")
 
 PIECE = 1 << 21
 """Numbers of the solver's arrays in one message: 16 MiB of each array in double precision."""
-LEAST_SECONDS = 10.0
+LEAST_SECONDS = 1.0
 """Seconds between two snapshots, at least."""
 SNAPSHOT_SHARE = 0.05
 """Share of the time that snapshots may take."""
@@ -233,6 +234,7 @@ class ClusterSolver(ChunkedSolver):
                     super().step(goal - self.iteration)
                 return work()
             except _LostError:
+                self._losses += 1
                 try:
                     self._man()
                 except BaseException:
@@ -242,21 +244,20 @@ class ClusterSolver(ChunkedSolver):
     def _man(self) -> None:
         """Hire workers for the shares that have none, and set all shares to the last snapshot."""
         assert self._crew is not None
-        while True:
-            if self._losses > MOST_LOSSES:
-                raise ClusterError(
-                    f"workers were lost {self._losses} times since iteration "
-                    f"{self._safe_iteration}: is their memory limit too small for their shares?"
-                )
-            self._losses += 1
+        while self._losses <= MOST_LOSSES:
             try:
                 self._crew.hire()
                 self._crew.put(self._safe)
             except _LostError:
+                self._losses += 1
                 continue
             _copy_trunk(self._safe, self._state, self._end)
             self.iteration = self._safe_iteration
             return
+        raise ClusterError(
+            f"workers were lost {self._losses} times since iteration {self._safe_iteration}: is "
+            "their memory limit too small for their shares?"
+        )
 
     def _snapshot(self) -> None:
         """Fetch the arrays of all shares."""
@@ -373,6 +374,7 @@ class _Crew:
                 precision=solver.precision,
                 locks=share_of_locks(solver._locks, share.begin, share.end),
                 threads=threads,
+                versions=versions(),
             )
             for share in self.shares
         ]
@@ -427,10 +429,8 @@ class _Crew:
         Raises:
             _LostError: A worker is gone.
         """
-        asked = list(
-            zip(range(len(self.shares)), arguments or [()] * len(self.shares), strict=True)
-        )
-        calls = [self._call(k, method, *given) for k, given in asked]
+        given = arguments or [()] * len(self.shares)
+        calls = [self._call(k, method, *own) for k, own in enumerate(given)]
         # All answers, so that no worker is at work when this returns.
         answers = [self._answer(k, call) for k, call in enumerate(calls)]
         if any(actor is None for actor in self._actors):
@@ -527,9 +527,9 @@ class _Crew:
             except TimeoutError:
                 if self._addresses[k] not in workers_of(self._client):
                     raise _LostError from None
-            except (OSError, *_lost_errors()):
-                raise _LostError from None
             except Exception as error:
+                if isinstance(error, (OSError, *_lost_errors())):
+                    raise _LostError from None
                 error.add_note(f"in the worker {self._addresses[k]}")
                 raise
 

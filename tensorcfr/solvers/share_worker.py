@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._util.machine import versions
 from .._util.memory import free_memory
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
@@ -55,6 +56,8 @@ class ShareOrder(NamedTuple):
     locks: ChunkLocks | None
     """Locks of the share."""
     threads: int
+    versions: str
+    """The versions that the solver runs with, as :func:`tensorcfr._util.machine.versions`."""
 
 
 class ShareWorker:
@@ -64,11 +67,13 @@ class ShareWorker:
         order: Which share.
 
     Raises:
-        ValueError: This process compiles another game.
+        ValueError: This process has other versions, or compiles another game.
         MemoryLimitError: The arrays would not fit.
     """
 
     def __init__(self, order: ShareOrder) -> None:
+        if versions() != order.versions:
+            raise ValueError(f"a worker has {versions()}, not {order.versions}")
         share = order.share
         if order.recipe is not None:
             share = share_of(_compiled(order.name, order.recipe.tobytes()), order.begin, order.end)
@@ -268,8 +273,9 @@ def put_numbers(state: ChunkedState, begin: int, end: int, numbers: StateNumbers
 
 def one_turn(turns: Turns, t: int) -> Turns:
     """One of several passes, in arrays of its own."""
-    found = (field[t : t + 1].copy() if isinstance(field, np.ndarray) else field for field in turns)
-    return Turns(*found)
+    fields: dict[str, Any] = turns._asdict()
+    arrays = {name: own for name, own in fields.items() if isinstance(own, np.ndarray)}
+    return Turns(**fields | {name: own[t : t + 1].copy() for name, own in arrays.items()})
 
 
 @lru_cache(maxsize=1)
