@@ -1,7 +1,7 @@
 """``kill -9`` over solves and sweeps on a cluster: nothing is lost, and the bits are the same.
 
-``python -m scripts.cluster_kills [--kills 20] [--cells 1000] [--seed 0]`` starts a scheduler of Dask
-distributed and two workers, processes of this machine, and looks at three things:
+``python -m scripts.cluster_kills [--kills 20] [--cells 1000] [--seed 0]`` starts a scheduler of
+Dask distributed and two workers, processes of this machine, and looks at three things:
 
 * a solve, of which random workers are killed at random moments, has the bits of a solve in one
   process;
@@ -125,16 +125,25 @@ def killer(work: Callable[[], None], pause: Callable[[], float]) -> Iterator[Cal
 def kill_workers(kills: int, rng: Random, found: Found) -> None:
     """A solve goes on until so many of its workers have been killed, in mid-iteration."""
     game = compile_game(GAME, cut=CUT)
+    at = killed_at = killed = 0
+
+    def kill() -> None:
+        nonlocal killed_at, killed
+        if at > killed_at:  # The solve is at work again.
+            killed_at, killed = at, killed + 1
+            own.kill_worker(rng)
+
+    def enough(progress: Progress) -> bool:
+        nonlocal at
+        at = progress.iteration
+        return killed >= kills
+
     with cluster() as own:
-        with killer(lambda: own.kill_worker(rng), lambda: rng.uniform(2.0, 6.0)) as done:
-
-            def enough(progress: Progress) -> bool:
-                return done() >= kills
-
+        with killer(kill, lambda: rng.uniform(0.5, 3.0)):
             solution = solve(
                 game, "cfr+", iters=10**9, checkpoints=100, cluster=own.file, progress=enough
             )
-        found.counts["workers killed"] += done()
+        found.counts["workers killed"] += killed
     found.counts["iterations"] += solution.iterations
     expected = solve(game, "cfr+", iters=solution.iterations, checkpoints=100)
     _compare("solve with kills", solution, expected, found)

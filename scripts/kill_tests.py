@@ -271,6 +271,7 @@ def _check_solution(path: Path, found: Found, *, must_exist: bool) -> None:
 
 
 def rows_of(path: Path, found: Found) -> list[Row]:
+    """The rows of a table that may not be there yet; a damaged one is a fault."""
     if not path.exists():
         return []
     try:

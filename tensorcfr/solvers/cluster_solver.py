@@ -133,42 +133,49 @@ class ClusterSolver(ChunkedSolver):
         state_dir: str | Path | None = None,
     ) -> None:
         self._crew: _Crew | None = None
-        super().__init__(
-            game,
-            algorithm,
-            precision=precision,
-            locks=locks,
-            state=state,
-            iteration=iteration,
-            memory_limit=memory_limit,
-            state_dir=state_dir,
-        )
+        client = connect(cluster)
+        try:
+            super().__init__(
+                game,
+                algorithm,
+                precision=precision,
+                locks=locks,
+                state=state,
+                iteration=iteration,
+                memory_limit=memory_limit,
+                state_dir=state_dir,
+            )
+            self._check(state_dir, memory_limit)
+            self._directory = None if state_dir is None else Path(state_dir)
+            self._safe, self._safe_iteration = self._state, iteration
+            self._spare: ChunkedState | None = None
+            self._losses = 0
+            self._end = int(game.chunks.first[0])
+            self._take_up(_trunk_of(self._safe, self._end))
+            self._crew = _Crew(client, game, self, threads)
+            self.traffic = self._crew.traffic
+            """Bytes that went over the wire."""
+            self._man()
+            self._persist(iteration, self._warm_up)
+        except BaseException:
+            self.close()
+            close(client)
+            raise
+        self._snapshot_at, self._snapshot_seconds = time.perf_counter(), 0.0
+
+    def _check(self, state_dir: str | Path | None, memory_limit: int | None) -> None:
+        """Refuse algorithms that workers do not know, and snapshots that do not fit."""
         if self.algorithm.name not in PUBLISHED:
             raise ValueError(
                 f"{self.algorithm.name} is an algorithm of your own, which workers do not know"
             )
         limit = free_memory() if memory_limit is None else memory_limit
-        kept = bytes_kept(game.chunks, self.algorithm, self.precision)
-        held = bytes_needed(game.chunks, self.algorithm, self.precision) + kept
-        if state_dir is None and held > limit:
-            raise MemoryLimitError(f"snapshots of {game.name}", held, limit)
-        self._directory = None if state_dir is None else Path(state_dir)
-        self._safe, self._safe_iteration = self._state, iteration
-        self._spare: ChunkedState | None = None
-        self._losses = 0
-        self._snapshot_seconds = 0.0
-        self._end = int(game.chunks.first[0])
-        self._take_up(_trunk_of(self._safe, self._end))
-        self._crew = _Crew(connect(cluster), game, self, threads)
-        self.traffic = self._crew.traffic
-        """Bytes that went over the wire."""
-        try:
-            self._man()
-            self._persist(self.iteration, self._warm_up)
-        except BaseException:
-            self.close()
-            raise
-        self._snapshot_at = time.perf_counter()
+        form, record = self.game.chunks, self.algorithm
+        needed = bytes_needed(form, record, self.precision)
+        # A snapshot is whole before the one before it is given up.
+        needed += bytes_kept(form, record, self.precision)
+        if state_dir is None and needed > limit:
+            raise MemoryLimitError(f"snapshots of {self.game.name}", needed, limit)
 
     def __enter__(self) -> ClusterSolver:
         return self
@@ -528,9 +535,11 @@ class _Crew:
                 if self._addresses[k] not in workers_of(self._client):
                     raise _LostError from None
             except Exception as error:
-                if isinstance(error, (OSError, *_lost_errors())):
+                # Dask has many errors for a worker that is gone.
+                address = self._addresses[k]
+                if isinstance(error, OSError) or address not in workers_of(self._client):
                     raise _LostError from None
-                error.add_note(f"in the worker {self._addresses[k]}")
+                error.add_note(f"in the worker {address}")
                 raise
 
     def _call(self, k: int, method: str, *given: Any) -> Any:
@@ -586,12 +595,3 @@ def _copy_trunk(source: ChunkedState, target: ChunkedState, end: int) -> None:
     put_numbers(target, 0, end, numbers_of(source, 0, end))
     target.floor[:] = source.floor
     target.trunk[:] = source.trunk
-
-
-def _lost_errors() -> tuple[type[BaseException], ...]:
-    """Errors of Dask that say that the worker of a task is gone."""
-    from concurrent.futures import CancelledError
-
-    from distributed import KilledWorker
-
-    return KilledWorker, CancelledError

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from support.properties import examples
 from support.random_games import public_tree_games
 from support.random_locks import random_locks
 from tensorcfr import PublicTreeGame, Solution, compile_game, solve
+from tensorcfr._util import cluster as connections
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT, SPCFR_PLUS
 from tensorcfr.errors import ClusterError, MemoryLimitError, MissingExtraError
@@ -26,6 +29,7 @@ from tensorcfr.solvers import cluster_solver, share_worker
 from tensorcfr.solvers.chunked_solver import ChunkedSolver, ChunkedState, bytes_kept
 from tensorcfr.solvers.cluster_solver import ClusterSolver, traffic_of
 from tensorcfr.solvers.warm_start import warm_state
+from tensorcfr.sweep import sweep
 
 SPEC = "kuhn(cards=4)"
 """Four chunks with ``cut=2``, and a trunk where both players act."""
@@ -294,7 +298,7 @@ def test_requests_that_make_no_sense(fakes: None) -> None:
     with pytest.raises(ValueError, match=r"cluster is for .* games in chunks: compile_game"):
         solve(cut_game(), "external_sampling", iters=1, cluster=cluster)
     with pytest.raises(MemoryLimitError, match="snapshots of kuhn"):
-        ClusterSolver(cut_game(), CFR, cluster=cluster, memory_limit=3_000)
+        ClusterSolver(cut_game(), CFR, cluster=cluster, memory_limit=5_000)
     own = Algorithm("mine", rule=CFR.rule, formula="", source="", parameters=CFR.parameters)
     with pytest.raises(ValueError, match="mine is an algorithm of your own, which workers"):
         solve(cut_game(), own, iters=1, cluster=cluster)
@@ -308,7 +312,66 @@ def test_another_game_is_compiled_there(monkeypatch: pytest.MonkeyPatch, fakes: 
         solve(game, CFR, iters=1, cluster=FakeClient())
 
 
+def test_another_version_is_there(monkeypatch: pytest.MonkeyPatch, fakes: None) -> None:
+    monkeypatch.setattr(share_worker, "versions", lambda: "tensorcfr 0.0.1")
+    with pytest.raises(ValueError, match=r"a worker has tensorcfr 0.0.1, not tensorcfr"):
+        solve(cut_game(), CFR, iters=1, cluster=FakeClient())  # type: ignore[arg-type]
+
+
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"tensorcfr\[cluster\]"):
         solve(cut_game(), CFR, iters=1, cluster="tcp://127.0.0.1:1")
+
+
+# ------------------------------------------------------------------------------------ Dask itself
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    """Two workers that are threads of this process."""
+    distributed = pytest.importorskip("distributed")
+    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(n_workers=2, **options) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        yield found
+
+
+def test_workers_of_dask(client: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A solve and a sweep, by client and by address; and which clusters are refused."""
+    interpret(monkeypatch)
+    game = cut_game()
+    expected = solve(game, CFR, iters=7)
+    for cluster in (client, client.scheduler.address):
+        found = solve(game, CFR, iters=7, cluster=cluster, threads=2)
+        assert found.evaluation == expected.evaluation
+        assert_same(found.state, expected.state)
+    cells: Any = (["kuhn"], ["cfr", "cfr+"])
+    rows, own = (
+        sweep(tmp_path / name, *cells, iters=20, cluster=cluster)
+        for name, cluster in (("a.csv", client), ("b.csv", None))
+    )
+    assert [replace(row, seconds=0.0) for row in rows] == [replace(row, seconds=0.0) for row in own]
+    with pytest.raises(ValueError, match="processes are of this machine"):
+        sweep(tmp_path / "c.csv", *cells, iters=20, cluster=client, processes=2)
+    with pytest.raises(TypeError, match=r"cluster must be a client of Dask .*, not 7"):
+        solve(game, CFR, iters=1, cluster=7)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(client), "run", lambda *given, **options: {"tcp://a:1": "tensorcfr 9"})
+        with pytest.raises(ValueError, match="the worker tcp://a:1 has tensorcfr 9; here is"):
+            solve(game, CFR, iters=1, cluster=client)
+        patched.setattr(type(client), "run", lambda *given, **options: {})
+        with pytest.raises(ClusterError, match=r"the scheduler at inproc\S+ has no workers"):
+            solve(game, CFR, iters=1, cluster=client)
+    client.close()
+    with pytest.raises(ValueError, match="the client is closed, not running"):
+        solve(game, CFR, iters=1, cluster=client)
+
+
+def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.2)
+    with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127.0.0.1:1"):
+        sweep("unused.csv", ["kuhn"], ["cfr"], iters=1, cluster="tcp://127.0.0.1:1")
