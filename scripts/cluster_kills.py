@@ -155,11 +155,20 @@ def kill_workers(kills: int, rng: Random, found: Found) -> None:
 def kill_scheduler(rng: Random, found: Found) -> None:
     """The error names the scheduler; what it has and what is in the file are whole."""
     game = compile_game(GAME, cut=CUT)
+    begins = threading.Event()
     with tempfile.TemporaryDirectory() as name, cluster() as own:
         path = Path(name) / "at.npz"
-        with killer(own.kill_scheduler, lambda: rng.uniform(5.0, 8.0)):
+
+        def kill() -> None:
+            if begins.is_set():
+                own.kill_scheduler()
+
+        def begin(progress: Progress) -> None:
+            begins.set()
+
+        with killer(kill, lambda: rng.uniform(4.0, 8.0)):
             try:
-                solve(game, "cfr+", iters=10**9, cluster=own.file, checkpoint=path)
+                solve(game, "cfr+", iters=10**9, cluster=own.file, checkpoint=path, progress=begin)
             except ClusterError as error:
                 found.counts["schedulers killed"] += 1
                 if "the scheduler at" not in str(error):
@@ -233,7 +242,7 @@ def main(words: list[str] | None = None) -> int:
         kill_scheduler(rng, found)
     if asked.cells:
         kill_sweep(asked.cells, rng, found)
-    print(", ".join(f"{count:,} {what}" for what, count in found.counts.items()))
+    print(", ".join(f"{count:,} {what}" for what, count in found.counts.items()), flush=True)
     for fault in found.faults:
         print(fault)
     return int(bool(found.faults))
