@@ -39,7 +39,7 @@ from . import (
     values,
     viewing,
 )
-from .console import errors_in_one_line, log_to, plain_console, progress_bar
+from .console import errors_in_one_line, log_to, plain_console, progress_bar, quiet
 
 DEFAULT_ITERATIONS = 1000
 """Number of iterations if no stop rule is given."""
@@ -222,6 +222,8 @@ def solve(
             arguments.check_save(checkpoint, force=force, option="--checkpoint")
         if plot:
             arguments.check_plot(plot, force=force)
+        if cluster:
+            quiet("distributed")
         marks = arguments.read_checkpoints(checkpoints)
         given = arguments.read_settings(settings or [])
         limit = arguments.read_memory_limit(memory_limit)

@@ -108,6 +108,11 @@ def _errors_told() -> Iterator[None]:
         end(str(error), USAGE)
 
 
+def quiet(package: str) -> None:
+    """Keep the log of another package off the terminal: its errors are told in one line."""
+    logging.getLogger(package).setLevel(logging.CRITICAL)
+
+
 def end(message: str, code: int) -> None:
     """Print an error and exit."""
     print(f"tensorcfr: {message}", file=sys.stderr)

@@ -14,7 +14,7 @@ from ..errors import suggest
 from ..sweep import LEVELS, Row, SweepProgress, read_sweep
 from ..sweep import sweep as run
 from . import arguments, report
-from .console import end, errors_in_one_line, plain_console, progress_bar
+from .console import end, errors_in_one_line, plain_console, progress_bar, quiet
 
 Levels = Annotated[
     str, typer.Option(metavar="A,B,C", help="Exploitabilities for the table: effort to reach them.")
@@ -74,6 +74,8 @@ def sweep(
     with errors_in_one_line(), _interrupt_told(table):
         if plot:
             arguments.check_plot(plot, force=force)
+        if cluster:
+            quiet("distributed")
         marks = arguments.read_levels(levels)
         with _progress_bar() as show:
             rows = run(

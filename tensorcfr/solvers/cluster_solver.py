@@ -103,7 +103,7 @@ class ClusterSolver(ChunkedSolver):
             :func:`tensorcfr.solve`.
         precision: As for :class:`~tensorcfr.solvers.chunked_solver.ChunkedSolver`.
         locks: Likewise.
-        threads: Threads of each worker.
+        threads: Threads of each worker, and of this process where it goes on alone.
         state: Arrays to go on from.
         iteration: Iterations that ``state`` has behind it.
         memory_limit: Bytes that may be taken here; by default the machine's free memory.
@@ -140,6 +140,7 @@ class ClusterSolver(ChunkedSolver):
                 algorithm,
                 precision=precision,
                 locks=locks,
+                threads=threads,
                 state=state,
                 iteration=iteration,
                 memory_limit=memory_limit,
@@ -152,10 +153,10 @@ class ClusterSolver(ChunkedSolver):
             self._losses = 0
             self._end = int(game.chunks.first[0])
             self._take_up(_trunk_of(self._safe, self._end))
-            self._crew = _Crew(client, game, self, threads)
+            self._crew = _Crew(client, game, self)
             self.traffic = self._crew.traffic
             """Bytes that went over the wire."""
-            self._man()
+            self._staff()
             self._persist(iteration, self._warm_up)
         except BaseException:
             self.close()
@@ -171,7 +172,7 @@ class ClusterSolver(ChunkedSolver):
             )
         limit = free_memory() if memory_limit is None else memory_limit
         form, record = self.game.chunks, self.algorithm
-        needed = bytes_needed(form, record, self.precision)
+        needed = bytes_needed(form, record, self.precision, self._threads)
         # A snapshot is whole before the one before it is given up.
         needed += bytes_kept(form, record, self.precision)
         if state_dir is None and needed > limit:
@@ -243,12 +244,12 @@ class ClusterSolver(ChunkedSolver):
             except _LostError:
                 self._losses += 1
                 try:
-                    self._man()
+                    self._staff()
                 except BaseException:
                     self.close()
                     raise
 
-    def _man(self) -> None:
+    def _staff(self) -> None:
         """Hire workers for the shares that have none, and set all shares to the last snapshot."""
         assert self._crew is not None
         while self._losses <= MOST_LOSSES:
@@ -361,11 +362,10 @@ class _Crew:
     Args:
         client: A client, which is closed with the crew.
         game: The game.
-        solver: The solver, for its algorithm, precision and locks.
-        threads: Threads of each worker.
+        solver: The solver, for its algorithm, precision, locks and threads.
     """
 
-    def __init__(self, client: Client, game: CutGame, solver: ClusterSolver, threads: int) -> None:
+    def __init__(self, client: Client, game: CutGame, solver: ClusterSolver) -> None:
         form, self._client = game.chunks, client
         self.traffic = Traffic()
         self.shares = [share_of(form, *own) for own in divide(form, len(workers_of(client)))]
@@ -380,7 +380,7 @@ class _Crew:
                 algorithm=solver.algorithm,
                 precision=solver.precision,
                 locks=share_of_locks(solver._locks, share.begin, share.end),
-                threads=threads,
+                threads=solver._threads,
                 versions=versions(),
             )
             for share in self.shares
