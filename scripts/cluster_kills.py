@@ -73,10 +73,11 @@ class Cluster:
         return Client(scheduler_file=self.file, set_as_default=False, timeout=30)
 
     def kill_worker(self, rng: Random) -> None:
-        """Kill one of the workers."""
+        """Kill one of the workers, if there are any."""
         with self.client() as client:
             pids = sorted(client.run(os.getpid).values())
-        os.kill(rng.choice(pids), signal.SIGKILL)
+        if pids:
+            os.kill(rng.choice(pids), signal.SIGKILL)
 
     def kill_scheduler(self) -> None:
         """Kill the scheduler."""
@@ -185,7 +186,7 @@ def kill_sweep(cells: int, rng: Random, found: Found) -> None:
         path, seen = Path(name) / "t.csv", Path(name) / "seen.csv"
         words = ["sweep", str(path), "-g", "kuhn", "-a", "external_sampling"]
         words += ["--seeds", str(cells), "--iters", str(ITERATIONS), "--cluster", own.file]
-        with killer(lambda: own.kill_worker(rng), lambda: rng.uniform(3.0, 6.0)) as done:
+        with killer(lambda: own.kill_worker(rng), lambda: rng.uniform(6.0, 12.0)) as done:
             while True:
                 process = subprocess.Popen(
                     [sys.executable, "-m", "tensorcfr", *words],
@@ -194,7 +195,7 @@ def kill_sweep(cells: int, rng: Random, found: Found) -> None:
                     stderr=subprocess.PIPE,
                 )
                 try:
-                    said = process.communicate(timeout=rng.uniform(8.0, 20.0))[1]
+                    said = process.communicate(timeout=rng.uniform(15.0, 40.0))[1]
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.communicate()
