@@ -49,6 +49,11 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def processor_time(client: Client) -> float:
+    """Seconds of processor time of this process and all workers so far."""
+    return time.process_time() + sum(client.run(time.process_time).values())
+
+
 def main() -> None:
     """Compare, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -61,7 +66,7 @@ def main() -> None:
     parser.add_argument("--step", type=int, default=3)
     given = parser.parse_args()
     cut = True if given.cut == "auto" else int(given.cut)
-    game, small = compile_game(given.spec, cut=cut), compile_game("kuhn(cards=5)", cut=2)
+    game, small = compile_game(given.spec, cut=cut), compile_game("leduc", cut=3)
     assert isinstance(game, CutGame)
     assert isinstance(small, CutGame)
     print(game.summary())
@@ -80,17 +85,27 @@ def main() -> None:
             assert crew is not None
             solvers = {"threads": threads, "cluster": workers}
             times: dict[str, list[float]] = {name: [] for name in solvers}
+            used = dict.fromkeys(solvers, 0.0)
             for solver in solvers.values():
                 solver.step(given.step)
             grown = {at: now - before[at] for at, now in client.run(resident).items()}
             for _ in range(given.rounds):
                 for name, solver in solvers.items():
+                    processor = processor_time(client)
                     started = time.perf_counter()
                     solver.step(given.step)
                     times[name].append((time.perf_counter() - started) / given.step)
+                    used[name] += (processor_time(client) - processor) / given.step
             for name, found in times.items():
-                print(f"  {name:8} {median(found):.4f} s an iteration ({min(found):.4f})")
-            print(f"  ratio of medians {median(times['cluster']) / median(times['threads']):.3f}")
+                print(
+                    f"  {name:8} {median(found):.4f} s an iteration ({min(found):.4f}), "
+                    f"processors {used[name] / given.rounds:.4f} s"
+                )
+            ratios = [b / a for a, b in zip(times["threads"], times["cluster"], strict=True)]
+            print(
+                f"  cluster / threads: median of ratios {median(ratios):.3f}, of processor time "
+                f"{used['cluster'] / used['threads']:.3f}"
+            )
             count_writes()
             client.run(count_writes)
             down, up = workers.traffic.down, workers.traffic.up

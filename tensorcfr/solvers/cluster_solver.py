@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PIECE = 1 << 21
-"""Numbers of the solver's arrays in one message: 16 MiB of each array in double precision."""
+PIECE = 1 << 18
+"""Numbers of each array of a solver in one message, at most; workers keep room for a message."""
 LEAST_SECONDS = 1.0
 """Seconds between two snapshots, at least."""
 SNAPSHOT_SHARE = 0.05
