@@ -45,7 +45,7 @@ from .share_worker import (
     ShareOrder,
     ShareWorker,
     numbers_of,
-    one_turn,
+    pass_order,
     put_numbers,
     reaches_for,
 )
@@ -302,7 +302,7 @@ class ClusterSolver(ChunkedSolver):
             return
         first = self.game.chunks.trunk.player_sequences[:2]
         for t in range(len(rows)):
-            row, turn = rows[t : t + 1], one_turn(turns, t)
+            row, turn = rows[t : t + 1], _one_pass(turns, t)
             nobody = np.zeros_like(turn.descends)
             self._pass_trunk(row, turn._replace(updates=nobody))
             totals = self._kept.cumulative.trunk[first] if turns.against_average else None
@@ -453,7 +453,8 @@ class _Crew:
         messages = [
             reaches_for(share, descends, trunk.reach, faced, totals) for share in self.shares
         ]
-        answers = self.ask("work", [(row, turn, message) for message in messages])
+        order = pass_order(row, turn)
+        answers = self.ask("work", [(order, message) for message in messages])
         values = [trunk.entry_value, trunk.entry_forecast]
         for share, message, answer in zip(self.shares, messages, answers, strict=True):
             at = 0
@@ -578,6 +579,13 @@ def traffic_of(shares: Sequence[Share], algorithm: Algorithm, precision: str) ->
         sent = 2 * sent + 2 * len(shares)
     values = sum(len(own) for share in shares for own in share.up)
     return Traffic(down=sent * size, up=values * (1 + algorithm.rule.forecast) * size)
+
+
+def _one_pass(turns: Turns, t: int) -> Turns:
+    """One of several passes."""
+    fields: dict[str, Any] = turns._asdict()
+    arrays = {name: own for name, own in fields.items() if isinstance(own, np.ndarray)}
+    return Turns(**fields | {name: own[t : t + 1] for name, own in arrays.items()})
 
 
 def _trunk_of(state: ChunkedState, end: int) -> ChunkedState:

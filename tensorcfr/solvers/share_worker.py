@@ -3,10 +3,11 @@ solver's arrays over it."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -121,19 +122,18 @@ class ShareWorker:
         """Set the cumulative strategy to zero."""
         self._state.cumulative[:] = 0
 
-    def work(self, row: np.ndarray, turns: Turns, message: np.ndarray) -> np.ndarray:
+    def work(self, order: bytes, message: np.ndarray) -> np.ndarray:
         """A pass through the chunks.
 
         Args:
-            row: float64 (1, 1 + parameters): as for :func:`tensorcfr.kernels.chunks.run_passes`.
-            turns: One pass.
+            order: What :func:`pass_order` gives.
             message: What :func:`reaches_for` gives.
 
         Returns:
             For the players who are updated, one after the other, the values of their entries; then
             the forecast values likewise.
         """
-        row, turns = row.copy(), one_turn(turns, 0)  # Those that come over the wire are read-only.
+        row, turns = pickle.loads(order)
         self._enter(message, turns.descends[0], averages=turns.against_average)
         meeting = aligned((1, MEETING), np.dtype(np.int64))
         meeting[0, 0] = 1  # The way down the trunk is done.
@@ -219,6 +219,16 @@ class ShareWorker:
             self._totals[bounds[players]] = message[at:]
 
 
+def pass_order(row: np.ndarray, turns: Turns) -> bytes:
+    """What a pass is.  One piece of bytes: Dask takes as long for each array of a tuple.
+
+    Args:
+        row: float64 (1, 1 + parameters): as for :func:`tensorcfr.kernels.chunks.run_passes`.
+        turns: One pass.
+    """
+    return pickle.dumps((row, turns))
+
+
 def reaches_for(
     share: Share,
     descends: np.ndarray,
@@ -269,13 +279,6 @@ def put_numbers(state: ChunkedState, begin: int, end: int, numbers: StateNumbers
     """Set what :func:`numbers_of` gives; the state is modified in place."""
     for own, given in zip(numbers_of(state, begin, end), numbers, strict=True):
         own[...] = given
-
-
-def one_turn(turns: Turns, t: int) -> Turns:
-    """One of several passes, in arrays of its own."""
-    fields: dict[str, Any] = turns._asdict()
-    arrays = {name: own for name, own in fields.items() if isinstance(own, np.ndarray)}
-    return Turns(**fields | {name: own[t : t + 1].copy() for name, own in arrays.items()})
 
 
 @lru_cache(maxsize=1)
