@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -22,7 +23,7 @@ from .._util.processes import end_with_parent
 from ..algorithms import Record
 from ..algorithms.registry import PUBLISHED
 from ..compilers import compile_game
-from ..errors import ClusterError, SweepError
+from ..errors import SweepError
 from ..model.game import CompiledGame
 from ..solvers.arguments import CALLABLE, Iterations, Nodes, Seconds, Target
 from ..solvers.driver import Progress, solve
@@ -417,26 +418,22 @@ def _run_on_cluster(
     client = connect(cluster)
     try:
         ended: SimpleQueue[Any] = SimpleQueue()
-        cells = {}
+        waiting = {}
         for cell in todo:
             future = client.submit(_events_of, cell, budget, memory_limit, pure=False)
-            cells[future.key] = cell
+            waiting[future.key] = cell, future
             future.add_done_callback(ended.put)
-        waiting = set(cells)
         while waiting:
             try:
                 future = ended.get(timeout=WATCH_SECONDS)
             except Empty:
                 workers_of(client)  # Raises an error if the scheduler is gone.
                 continue
-            if future.status == "cancelled":
-                workers_of(client)
-                raise ClusterError("the tasks of the sweep were cancelled")
-            waiting.remove(future.key)
-            cell = cells[future.key]
+            cell, _ = waiting.pop(future.key)
             try:
                 events = future.result()
-            except Exception as error:
+            except (Exception, CancelledError) as error:
+                workers_of(client)  # A lost scheduler is no failure of the cell.
                 recorder.fail(cell, error)
                 continue
             for event in events:

@@ -370,8 +370,8 @@ def test_workers_of_dask(client: Any, monkeypatch: pytest.MonkeyPatch, tmp_path:
         solve(game, CFR, iters=1, cluster=client)
 
 
-def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scheduler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.2)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127.0.0.1:1"):
-        sweep("unused.csv", ["kuhn"], ["cfr"], iters=1, cluster="tcp://127.0.0.1:1")
+        sweep(tmp_path / "s.csv", ["kuhn"], ["cfr"], iters=1, cluster="tcp://127.0.0.1:1")
