@@ -10,6 +10,7 @@ is a fault.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import inspect
 import itertools
@@ -213,6 +214,8 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "read_spot", formats.read_spot, {"path": save_spot(spot.game, folder / "s.toml")}
     yield "save_spot", save_spot, {"spot": spot.game, "path": folder / "s.toml"}
     yield "spot_text", formats.spot_text, {"spot": spot.game}
+    rivers = {"spot": spot.game.rules, "boards": ["QsJh2h8d3c"], "target": 100.0}
+    yield "solve_boards", analysis.solve_boards, rivers
     yield "compare", analysis.compare, {"first": solution, "second": solution}
     yield "head_to_head", analysis.head_to_head, {"game": kuhn, "policies": [policy]}
     yield "simulate", analysis.simulate, {**of_game, "n": 2}
@@ -281,6 +284,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "size": ["kuhn"],
         "draw": ["kuhn"],
         "holdem": [str(spot), "--iters", "1"],
+        "boards": [str(spot), "QsJh2h8d3c", "--target", "100"],
         "view": [str(solution), "--html", str(folder / "page.html"), "--force"],
         "play": [str(solution)],
     }
@@ -473,7 +477,8 @@ def main(words: list[str] | None = None) -> int:
     asked = parser.parse_args(words)
     found: Counter[str] = Counter()
     faults = []
-    with tempfile.TemporaryDirectory() as name:
+    # Some calls write to a path that is odd, relative to the folder.
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         calls = all_calls(Path(name))
         Random(asked.seed).shuffle(calls)
         for call in calls[: asked.most]:
