@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.card_games import LeducOfCards
 from support.fake_cluster import FakeClient, play_cluster
 from support.interpreted import interpret
 from support.properties import examples
@@ -196,6 +197,18 @@ def test_going_on(options: dict[str, Any], precision: str, fakes: None) -> None:
         assert_alike(there, whole)
     assert_alike(second, whole)
     assert_alike(there, whole)  # Closed, it is a solver of this process.
+
+
+def test_games_of_cards(fakes: None) -> None:
+    """Every chunk of a game of cards is a shape of its own."""
+    game = compile_game(LeducOfCards())
+    assert isinstance(game, CutGame)
+    here = ChunkedSolver(game, CFR)
+    with ClusterSolver(game, CFR, cluster=FakeClient(2)) as there:
+        for _ in range(2):
+            here.step()
+            there.step()
+            assert_alike(there, here)
 
 
 def test_warm_starts(fakes: None) -> None:
