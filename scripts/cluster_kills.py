@@ -105,7 +105,7 @@ def cluster() -> Iterator[Cluster]:
 
 @contextmanager
 def killer(work: Callable[[], None], pause: Callable[[], float]) -> Iterator[Callable[[], int]]:
-    """Do something again and again beside a block; yields how often it was done."""
+    """Do something again and again during a block; yields how often it was done."""
     done, over = 0, threading.Event()
 
     def kill() -> None:

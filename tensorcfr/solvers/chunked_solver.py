@@ -467,7 +467,7 @@ def flat_strategies(
 
 
 def evaluation_of(expected: np.ndarray, best: np.ndarray) -> Evaluation:
-    """What :func:`tensorcfr.kernels.chunks.judge` found, its parts added up."""
+    """The results of :func:`tensorcfr.kernels.chunks.judge`, added up."""
     values = tuple(sum(own) for own in expected.T.tolist())
     return Evaluation(values, tuple(best.tolist()))
 

@@ -53,10 +53,13 @@ class ShareOrder(NamedTuple):
     end: int
     """The chunk after the last one."""
     algorithm: Algorithm
+    """It goes over the wire by name."""
     precision: str
+    """Precision of the arrays."""
     locks: ChunkLocks | None
     """Locks of the share."""
     threads: int
+    """Threads that work on it."""
     versions: str
     """The versions that the solver runs with, as :func:`tensorcfr._util.machine.versions`."""
 
@@ -126,8 +129,8 @@ class ShareWorker:
         """A pass through the chunks.
 
         Args:
-            order: What :func:`pass_order` gives.
-            message: What :func:`reaches_for` gives.
+            order: The result of :func:`pass_order`.
+            message: The result of :func:`reaches_for`.
 
         Returns:
             For the players who are updated, one after the other, the values of their entries; then
@@ -168,7 +171,7 @@ class ShareWorker:
         Args:
             current: Whether to judge the strategies that are played next, not the averages.
             floor: Share of every strategy that is uniform.
-            message: What :func:`reaches_for` gives for both players.
+            message: The result of :func:`reaches_for` for both players.
 
         Returns:
             For both players, one after the other, the best-response values of their entries, and
@@ -220,7 +223,7 @@ class ShareWorker:
 
 
 def pass_order(row: np.ndarray, turns: Turns) -> bytes:
-    """What a pass is.  One piece of bytes: Dask takes as long for each array of a tuple.
+    """A pass as bytes, in one piece: Dask takes as long for each array of a tuple.
 
     Args:
         row: float64 (1, 1 + parameters): as for :func:`tensorcfr.kernels.chunks.run_passes`.
@@ -236,7 +239,7 @@ def reaches_for(
     faced: np.ndarray | None = None,
     totals: np.ndarray | None = None,
 ) -> np.ndarray:
-    """What a share needs to know of the trunk in a pass.
+    """The numbers of the trunk that a share needs in a pass.
 
     Args:
         share: The share.
@@ -276,7 +279,7 @@ def numbers_of(state: ChunkedState, begin: int, end: int) -> StateNumbers:
 
 
 def put_numbers(state: ChunkedState, begin: int, end: int, numbers: StateNumbers) -> None:
-    """Set what :func:`numbers_of` gives; the state is modified in place."""
+    """Set the numbers that :func:`numbers_of` views; the state is modified in place."""
     for own, given in zip(numbers_of(state, begin, end), numbers, strict=True):
         own[...] = given
 
@@ -286,7 +289,7 @@ def _compiled(name: str, recipe: bytes) -> ChunkedForm:
     """The game of a recipe, which the shares in this process have in common.
 
     Raises:
-        ValueError: What is compiled is another game.
+        ValueError: Another game is compiled.
     """
     try:
         game = unpack_game({KEY: np.frombuffer(recipe, dtype=np.uint8)})
