@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from dataclasses import dataclass
+from errno import ENOENT
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClusterError, MissingExtraError
-from .arguments import brief
+from .arguments import LONGEST_PATH, Check
 from .machine import versions
 
 if TYPE_CHECKING:
     from distributed import Client
 
+ADDRESS = r"[a-z]+://[!-~]+|[!-~]+:[0-9]+|[^\x00\ud800-\udfff]+\.json"
+"""Addresses of schedulers, and scheduler files."""
 CONNECT_SECONDS = 10.0
 """Seconds that a scheduler may take to answer."""
+
+
+@dataclass(frozen=True)
+class Cluster(Check):
+    """A cluster of Dask distributed, by client or address."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """The client or the address."""
+        if isinstance(value, str):
+            if len(value) > LONGEST_PATH or not re.fullmatch(ADDRESS, value):
+                raise self.refuse(name, value)
+        elif type(value).__module__.partition(".")[0] != "distributed":
+            # By name: the package may not be there.
+            raise self.refuse(name, value, TypeError)
+        return value
+
+    def __str__(self) -> str:
+        return (
+            "a client of Dask distributed, the address of a scheduler (tcp://host:8786), or a "
+            "scheduler file (.json)"
+        )
+
+
+CLUSTER = Cluster()
 
 
 def connect(cluster: Any) -> Client:
@@ -28,8 +58,9 @@ def connect(cluster: Any) -> Client:
     Raises:
         MissingExtraError: Dask distributed is not installed.
         TypeError: ``cluster`` is something else.
-        ValueError: The client is closed or asynchronous; or a worker has other versions of this
-            library, of Python, NumPy or Numba.
+        ValueError: It is no address; the client is closed or asynchronous; or a worker has other
+            versions of this library, of Python, NumPy or Numba.
+        FileNotFoundError: There is no such scheduler file.
         ClusterError: No scheduler answers, or it has no workers.
     """
     try:
@@ -37,20 +68,18 @@ def connect(cluster: Any) -> Client:
     except ImportError:
         raise MissingExtraError("distributed", "cluster") from None
     options: dict[str, Any] = {"direct_to_workers": True, "set_as_default": False}
-    if isinstance(cluster, distributed.Client):
+    cluster = CLUSTER("cluster", cluster)
+    if not isinstance(cluster, str):
         if cluster.asynchronous:
             raise ValueError("cluster: the client is asynchronous; give Client(...) without that")
         if cluster.status != "running":
             raise ValueError(f"cluster: the client is {cluster.status}, not running")
         options |= {"address": cluster.scheduler.address, "security": cluster.security}
-    elif isinstance(cluster, str):
-        key = "scheduler_file" if cluster.endswith(".json") else "address"
-        options[key] = cluster
     else:
-        raise TypeError(
-            "cluster must be a client of Dask distributed or the address of a scheduler, not "
-            f"{brief(cluster)}"
-        )
+        is_file = cluster.endswith(".json")
+        if is_file and not Path(cluster).is_file():  # Dask would wait for it.
+            raise FileNotFoundError(ENOENT, "there is no such scheduler file", cluster)
+        options["scheduler_file" if is_file else "address"] = cluster
     said = options.get("address", cluster)
     try:
         client = distributed.Client(timeout=CONNECT_SECONDS, **options)

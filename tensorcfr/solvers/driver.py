@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, brief, checked
+from .._util.cluster import CLUSTER
 from .._util.signals import interrupts
 from ..algorithms.records import is_whole
 from ..errors import ClusterError
@@ -121,7 +122,7 @@ def solve(
     state_dir: Annotated[str | Path | None, Where()] = None,
     progress: Annotated[Callable[[Progress], object] | None, CALLABLE] = None,
     memory_limit: Limit = None,
-    cluster: Any = None,
+    cluster: Annotated[Any | None, CLUSTER] = None,
 ) -> Solution:
     """Solve a game.
 

@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Annotated, Any, NamedTuple
 
 from .._util.arguments import Kind, Limit, Where, Whole, checked
-from .._util.cluster import close, connect, workers_of
+from .._util.cluster import CLUSTER, close, connect, workers_of
 from .._util.machine import machine, versions
 from .._util.processes import end_with_parent
 from ..algorithms import Record
@@ -72,7 +72,7 @@ def sweep(
     processes: Annotated[int, Whole(1, MOST_PROCESSES)] = 1,
     memory_limit: Limit = None,
     progress: Annotated[Callable[[SweepProgress], object] | None, CALLABLE] = None,
-    cluster: Any = None,
+    cluster: Annotated[Any | None, CLUSTER] = None,
 ) -> list[Row]:
     """Solve every game by every algorithm, from every seed, into one CSV table.
 

@@ -383,6 +383,15 @@ def test_workers_of_dask(client: Any, monkeypatch: pytest.MonkeyPatch, tmp_path:
         solve(game, CFR, iters=1, cluster=client)
 
 
+def test_no_address(tmp_path: Path) -> None:
+    for wrong in ("", "here", "tcp://a b", "x" * 10**5 + ":1"):
+        with pytest.raises(ValueError, match=r"cluster must be a client of Dask .* a scheduler"):
+            solve(cut_game(), CFR, iters=1, cluster=wrong)
+    pytest.importorskip("distributed")
+    with pytest.raises(FileNotFoundError, match="there is no such scheduler file"):
+        solve(cut_game(), CFR, iters=1, cluster=str(tmp_path / "scheduler.json"))
+
+
 def test_no_scheduler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.2)

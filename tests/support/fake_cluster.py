@@ -54,6 +54,7 @@ class FakeClient:
         ends: Before which call the scheduler is lost.
     """
 
+    __module__ = "distributed.fake"
     status = "running"
     scheduler = None
 
