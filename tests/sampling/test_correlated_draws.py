@@ -114,6 +114,8 @@ def test_visits_are_as_often_as_chance_says(name: str, histories: bool, scheme: 
     assert strayed["independent"] > 20.0
 
 
+@pytest.mark.compiled
+@pytest.mark.full
 def test_it_is_chance_sampling_on_those_numbers() -> None:
     """A traversal of Kuhn poker has one draw, the deal; each player has a stream."""
     game, iterations = compile_game("kuhn"), 50
