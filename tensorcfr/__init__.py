@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from . import _deprecated
+from . import _deprecated, deep
 from .algorithms import ALGORITHMS, Algorithm, register
 from .compilers import compile_game
 from .errors import GameError, MemoryLimitError
