@@ -8,7 +8,8 @@
 
 from typing import Any
 
-from . import _deprecated, deep
+from . import _deprecated
+from . import deep as deep
 from .algorithms import ALGORITHMS, Algorithm, register
 from .compilers import compile_game
 from .errors import GameError, MemoryLimitError

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.arguments import EXACT, AnyOf, Check, Flag, Number, OneOf, Several, Whole, brief
+from .._util.arguments import EXACT, Check, Flag, Number, OneOf, Several, Whole, brief
 from ..errors import suggest
 from .catalogue import CFR
 from .records import Algorithm

@@ -104,7 +104,7 @@ def restored(
             )
         found[f"{prefix}_{name}"] = np.ascontiguousarray(array)
     infoset, weight = found[f"{prefix}_infoset"], found[f"{prefix}_weight"]
-    if count and not (0 <= infoset.min() and infoset.max() < n_infosets):
+    if count and not (infoset.min() >= 0 and infoset.max() < n_infosets):
         raise ValueError(f"{prefix}_infoset holds what is no infoset")
     if not (np.isfinite(weight).all() and (weight > 0.0).all()):
         raise ValueError(f"{prefix}_weight holds a weight that is not positive and finite")

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..algorithms.deep import Features
 from ..formats.openspiel import OpenSpielGame
-from ..model.arrays import CHANCE
+from ..model.arrays import CHANCE, PublicTree
 from ..model.game import CompiledGame
-from ..model.labels import InfosetLabels
+from ..model.labels import InfosetPlaces
 from ..rules import Chance, Decision, Terminal
 
 PREFIX = "openspiel:"
@@ -53,16 +53,16 @@ def make_features(game: CompiledGame, kind: str | Features = "auto") -> np.ndarr
         if game.name.startswith(PREFIX):
             kind = "tensors"
         else:
-            kind = "public" if isinstance(game.infoset_labels, InfosetLabels) else "labels"
+            kind = "labels" if game.public is None else "public"
     return {"tensors": _tensors, "public": _of_public_tree, "labels": _of_labels}[kind](game)
 
 
 def _of_public_tree(game: CompiledGame) -> np.ndarray:
     """Signs of the hand's label; public steps by round and place in it."""
-    if not isinstance(game.infoset_labels, InfosetLabels):
+    if game.public is None:
         raise ValueError(f"{game.name} has no public tree, which features 'public' are made of")
-    places = game.infoset_labels.places
-    tree, public = places.game.tree, places.game
+    public, places = game.public, InfosetPlaces(game.public, game.form)
+    tree = public.tree
     seen: dict[int, tuple[tuple[object, ...], ...]] = {}
     rows = []
     for infoset in range(game.n_infosets):
@@ -74,12 +74,12 @@ def _of_public_tree(game: CompiledGame) -> np.ndarray:
     return _one_hot(rows)
 
 
-def _deals(tree: object, node: int) -> list[bool]:
+def _deals(tree: PublicTree, node: int) -> list[bool]:
     """Which steps on the way to a public node are chance's."""
     found = []
     while node:
-        node = int(tree.parent[node])  # type: ignore[attr-defined]
-        found.append(bool(tree.player[node] == CHANCE))  # type: ignore[attr-defined]
+        node = int(tree.parent[node])
+        found.append(bool(tree.player[node] == CHANCE))
     return found[::-1]
 
 

@@ -107,9 +107,7 @@ def _outputs(game: CompiledGame, n_actions: np.ndarray, width: int) -> tuple[np.
     return output, max(len(number), 1)
 
 
-def _representatives(
-    game: CompiledGame, sequence: np.ndarray, output: np.ndarray
-) -> np.ndarray:
+def _representatives(game: CompiledGame, sequence: np.ndarray, output: np.ndarray) -> np.ndarray:
     """int64 (infosets,): the first infoset that has the same actions and the same strategy in every
     solution that respects the symmetries of the game: the infoset itself if it has none."""
     if game.merged is None:

@@ -132,9 +132,7 @@ class NetworkLearner(Learner):
         first, rows = inputs.rows_of(player)
         here = slice(first, first + rows)
         found = np.zeros(inputs.legal.shape)
-        found[here] = self._network.predict(
-            parameters, inputs.features[here], inputs.legal[here]
-        )
+        found[here] = self._network.predict(parameters, inputs.features[here], inputs.legal[here])
         return inputs.by_action(found)
 
 
@@ -163,12 +161,16 @@ class TableLearner(Learner):
         inputs, count = self.inputs, filled(reservoir)
         infoset, weight = reservoir.infoset[:count], reservoir.weight[:count]
         sample, action = np.nonzero(~np.isnan(reservoir.values[:count]))
-        at = inputs.row[infoset[sample]], inputs.output[infoset[sample], action]
-        total, weights = np.zeros((2, *inputs.legal.shape))
-        # In the order in which the samples came: so sums have the bits of regrets.
-        np.add.at(total, at, weight[sample] * reservoir.values[sample, action])
-        np.add.at(weights, at, weight[sample])
+        outputs = inputs.n_outputs
+        at = inputs.row[infoset[sample]] * np.int64(outputs)
+        at += inputs.output[infoset[sample], action]
+        # Sums in the order in which the samples came: so they have the bits of regrets.
+        cells, shares = inputs.legal.size, weight[sample]
+        values = reservoir.values[sample, action]
+        total = np.bincount(at, weights=shares * values, minlength=cells)
+        weights = np.bincount(at, weights=shares, minlength=cells)
         mean = np.divide(total, weights, out=total, where=weights > 0.0)
+        mean = mean.reshape(inputs.legal.shape)
         return inputs.by_action(self.scale * mean)
 
 

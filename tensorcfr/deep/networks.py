@@ -81,7 +81,9 @@ class Network:
         """New parameters, float32 (size,), by a random number of 32 bits."""
         return np.array(self._make(jax.random.key(number)), dtype=np.float32)
 
-    def predict(self, parameters: np.ndarray, features: np.ndarray, legal: np.ndarray) -> np.ndarray:
+    def predict(
+        self, parameters: np.ndarray, features: np.ndarray, legal: np.ndarray
+    ) -> np.ndarray:
         """The outputs, float64 (rows, outputs).
 
         Args:

@@ -40,7 +40,7 @@ from ..solvers.traversal import (
 )
 from .buffers import BYTES_PER_SAMPLE, Kept, filled, keep, new_reservoir, put, restored
 from .features import make_features
-from .inputs import Inputs, make_inputs
+from .inputs import make_inputs
 from .learners import make_learner, probabilities
 
 TRAINING_STREAM = 1
@@ -161,8 +161,10 @@ class DeepSolver(IterativeSolver):
         self._averages = make_learner(record, self._inputs, 1.0, softmax=True)
         self._samples = [self._new_samples() for _ in range(game.n_players)]
         self._made: tuple[int, np.ndarray] | None = None
-        given = _first_state(game, record, features, self._advantages.size) if state is None else (
-            self.restore(game, record, self.kept(state))
+        given = (
+            _first_state(game, record, features, self._advantages.size)
+            if state is None
+            else (self.restore(game, record, self.kept(state)))
         )
         if state is None:
             parts = check_seed(0 if seed is None else seed)
@@ -224,9 +226,7 @@ class DeepSolver(IterativeSolver):
             self._training_generator,
             f"{where}, advantage network of player {player}",
         )
-        predicted = self._advantages.predict(
-            samples.advantages, player, self._parameters[player]
-        )
+        predicted = self._advantages.predict(samples.advantages, player, self._parameters[player])
         own = self._infosets(player)
         self._set(self._regret, own, predicted / self._scale)
         self._set(self._strategy, own, probabilities(predicted, inputs, record.unplayed))
@@ -493,9 +493,7 @@ def _joined(reservoirs: list[Reservoir], infosets: slice) -> Reservoir:
     return Reservoir(infoset, weight, values, np.array([len(infoset)], np.int64))
 
 
-def _first_state(
-    game: CompiledGame, record: Deep, features: np.ndarray, size: int
-) -> DeepState:
+def _first_state(game: CompiledGame, record: Deep, features: np.ndarray, size: int) -> DeepState:
     """The state before the first iteration, without random numbers."""
     players, n = game.n_players, game.n_sequences
     width = int(game.form.bucket_actions.max(initial=1))
