@@ -14,7 +14,7 @@ from .._util.arguments import EXACT, Check, Flag, Number, OneOf, Several, Whole,
 from ..errors import suggest
 from .catalogue import CFR
 from .records import Algorithm
-from .registry import Record, publish
+from .registry import Record, from_dict, publish
 
 FEATURES = ("auto", "tensors", "public", "labels")
 """Features that can be made for a game; see :mod:`tensorcfr.deep.features`."""
@@ -83,7 +83,11 @@ OPTIONS: Mapping[str, Check] = {
     "baseline_updates": Whole(0, EXACT),
 }
 """What the options must be; ``features`` are checked by themselves."""
-FLOATS = ("power", "learning_rate", "clip", "epsilon")
+KINDS: Mapping[str, type] = {
+    "layers": tuple,
+    **dict.fromkeys(("power", "learning_rate", "clip", "epsilon"), float),
+}
+"""Options that are kept as something else than a check returns."""
 OF_NETWORK_AVERAGE = ("strategy_updates",)
 OF_OUTCOME = ("epsilon", "baseline_updates")
 
@@ -158,8 +162,8 @@ class Deep(Record):
     def __post_init__(self) -> None:
         for option, check in OPTIONS.items():
             value = check(f"{self.name}: {option}", getattr(self, option))
-            value = tuple(value) if option == "layers" else value
-            object.__setattr__(self, option, float(value) if option in FLOATS else value)
+            kind = KINDS.get(option)
+            object.__setattr__(self, option, value if kind is None else kind(value))
         found = self.features
         if isinstance(found, np.ndarray):
             object.__setattr__(self, "features", Features(found))
@@ -230,6 +234,10 @@ class Deep(Record):
         changes["layers"] = tuple(changes["layers"])
         return self(**changes)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Plain values leave out the numbers of features.
+        return _with_features, (self.to_dict(), self.features)
+
     def __str__(self) -> str:
         said = [
             f"{option}={value}"
@@ -237,6 +245,13 @@ class Deep(Record):
             if value != _DEFAULTS[option]
         ]
         return f"{self.name}({', '.join(said)})" if said else self.name
+
+
+def _with_features(values: Mapping[str, Any], features: str | Features) -> Deep:
+    """The record that :meth:`Deep.to_dict` described, with its features."""
+    found = from_dict(values)
+    assert isinstance(found, Deep)
+    return found(features=features)
 
 
 _DEFAULTS = {field.name: field.default for field in fields(Deep)}

@@ -156,6 +156,7 @@ def _tensors(game: CompiledGame) -> np.ndarray:
         if isinstance(node, Terminal):
             continue
         if isinstance(node, Decision):
+            assert node.infoset is not None
             if node.infoset not in found:
                 tensor = state.information_state_tensor(node.player)
                 found[node.infoset] = np.array(tensor, np.float32)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax.flatten_util import ravel_pytree
+from jax import flatten_util
 
 from ..algorithms import Deep
 
@@ -66,10 +66,11 @@ class Network:
     def __init__(self, algorithm: Deep, width: int, outputs: int, *, softmax: bool) -> None:
         sizes = (width, *algorithm.layers, outputs)
         make = partial(Perceptron, sizes, skip=algorithm.skip, normalise=algorithm.normalise)
-        parameters, self._unravel = ravel_pytree(make(key=jax.random.key(0)))
+        flatten: Any = flatten_util.ravel_pytree
+        parameters, self._unravel = flatten(make(key=jax.random.key(0)))
         self.size = len(parameters)
         """Parameters."""
-        self._make = jax.jit(lambda key: ravel_pytree(make(key=key))[0])
+        self._make = jax.jit(lambda key: flatten(make(key=key))[0])
         self._softmax = softmax
         self._optimizer = optax.chain(
             optax.clip_by_global_norm(algorithm.clip), optax.adam(algorithm.learning_rate)

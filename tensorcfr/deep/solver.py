@@ -160,6 +160,7 @@ class DeepSolver(IterativeSolver):
         self._advantages = make_learner(record, self._inputs, self._scale)
         self._averages = make_learner(record, self._inputs, 1.0, softmax=True)
         self._samples = [self._new_samples() for _ in range(game.n_players)]
+        self._networks: list[np.ndarray] = []
         self._made: tuple[int, np.ndarray] | None = None
         given = (
             _first_state(game, record, features, self._advantages.size)

@@ -56,10 +56,10 @@ def learn(
     rule: LocalRule,
     parameters: tuple[float, ...],
     table: np.ndarray,
-    block: int,
-    count: int,
+    block: np.uint64,
+    count: np.uint64,
     instant: np.ndarray,
-    offset: int,
+    offset: np.uint64,
     weight: float,
     explored: float,
 ) -> None:
@@ -106,7 +106,11 @@ def _learn(  # type: ignore[no-untyped-def]
 
 
 def average_others(
-    samples: Samples | None, table: np.ndarray, block: int, count: int, weight: float
+    samples: Samples | None,
+    table: np.ndarray,
+    block: np.uint64,
+    count: np.uint64,
+    weight: float,
 ) -> None:
     """Add another player's strategy to the average, or keep it as a sample.
 
@@ -137,10 +141,10 @@ def _average_others(samples, table, block, count, weight):  # type: ignore[no-un
 def move_baseline(
     samples: Samples | None,
     table: np.ndarray,
-    block: int,
-    count: int,
-    group: int,
-    action: int,
+    block: np.uint64,
+    count: np.uint64,
+    group: np.uint64,
+    action: np.uint64,
     step: float,
     seen: float,
     expected: float,
@@ -234,7 +238,7 @@ def _keep_value(
 
 
 @inlined
-def _place(reservoir: Reservoir, samples: Samples, block: int, weight: float) -> int:
+def _place(reservoir: Reservoir, samples: Samples, block: int, weight: float) -> np.int64:
     """Enter a sample without its values.
 
     Returns:
