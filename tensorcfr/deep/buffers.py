@@ -41,6 +41,14 @@ def filled(reservoir: Reservoir) -> int:
     return int(min(reservoir.seen[0], len(reservoir.infoset)))
 
 
+def copy_into(target: Reservoir, source: Reservoir) -> None:
+    """Make a reservoir of the same capacity hold what another one does."""
+    count = filled(source)
+    target.seen[:] = source.seen
+    for name in ("infoset", "weight", "values"):
+        getattr(target, name)[:count] = getattr(source, name)[:count]
+
+
 def keep(reservoirs: list[Reservoir], width: int) -> Kept:
     """A copy of what they hold."""
     counts = [filled(one) for one in reservoirs]

@@ -38,7 +38,7 @@ from ..solvers.traversal import (
     history_traversal,
     public_traversal,
 )
-from .buffers import BYTES_PER_SAMPLE, Kept, filled, keep, new_reservoir, put, restored
+from .buffers import BYTES_PER_SAMPLE, Kept, copy_into, filled, keep, new_reservoir, put, restored
 from .features import make_features
 from .inputs import make_inputs
 from .learners import make_learner, probabilities
@@ -152,27 +152,27 @@ class DeepSolver(IterativeSolver):
         public = game.histories is None
         traversal = public_traversal if public else history_traversal
         self._tree = traversal(game, self._layout)
-        features = make_features(game, record.features) if state is None else state.features
+        given = None if state is None else self.restore(game, record, self.kept(state))
+        features = make_features(game, record.features) if given is None else given.features
+        features.flags.writeable = False
         self._inputs = make_inputs(game, features)
         largest = float(np.abs(game.utilities).max(initial=0.0)) / game.unit
         # A power of two, by which nothing is rounded.
         self._scale = 2.0 ** -math.ceil(math.log2(largest)) if largest > 0.0 else 1.0
         self._advantages = make_learner(record, self._inputs, self._scale)
         self._averages = make_learner(record, self._inputs, 1.0, softmax=True)
-        self._samples = [self._new_samples() for _ in range(game.n_players)]
+        self._generator, self._training_generator = np.zeros((2, 4), np.uint64)
+        self._table = np.zeros(max(self._layout.size, 1))
+        self._samples, self._samples_before = (
+            [self._new_samples() for _ in range(game.n_players)] for _ in range(2)
+        )
         self._networks: list[np.ndarray] = []
         self._made: tuple[int, np.ndarray] | None = None
-        given = (
-            _first_state(game, record, features, self._advantages.size)
-            if state is None
-            else (self.restore(game, record, self.kept(state)))
-        )
-        if state is None:
+        if given is None:
             parts = check_seed(0 if seed is None else seed)
-            generator = seeded(parts)
             several = [parts] if isinstance(parts, int) else list(parts)
-            given = given._replace(
-                generator=generator, training_generator=seeded([*several, TRAINING_STREAM])
+            given = _first_state(game, record, features, self._advantages.size)._replace(
+                generator=seeded(parts), training_generator=seeded([*several, TRAINING_STREAM])
             )
         self._take(given)
         self._sample(np.empty((0, 1)), 0)
@@ -188,20 +188,22 @@ class DeepSolver(IterativeSolver):
             strategies=new_reservoir(record.buffer * record.has_strategy_network, width),
             baselines=new_reservoir(record.buffer * record.has_baseline, width),
             infoset=infoset,
-            generator=np.zeros(4, np.uint64),
+            generator=self._training_generator,
         )
 
     def _run(self, iterations: int) -> None:
         schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
         for row in schedule:
-            # Networks that were kept stay; they are many.
-            before, networks = self._copy([]), self._networks[: self.iteration]
+            before, networks = self._copy_without_buffers(), self._networks[: self.iteration]
+            self._copy_buffers(self._samples, self._samples_before)
             try:
                 for player in range(self.game.n_players):
                     self._turn(player, row)
             except TrainingError:
-                self._take(before)
+                self._take_without_buffers(before)
                 self._networks = networks
+                self._copy_buffers(self._samples_before, self._samples)
+                self._set_all_baselines()
                 raise
             self.iteration += 1
 
@@ -295,6 +297,11 @@ class DeepSolver(IterativeSolver):
         self._set(values, slice(None), predicted / self._scale)
         self._layout.set_group(self._table, BASELINE + player, values)
 
+    def _set_all_baselines(self) -> None:
+        for player, samples in enumerate(self._samples):
+            if filled(samples.baselines):
+                self._set_baselines(player)
+
     def _restart_average(self) -> None:
         self._cumulative[:] = 0.0
 
@@ -344,51 +351,56 @@ class DeepSolver(IterativeSolver):
     @property
     def state(self) -> DeepState:
         """A copy of what the solver keeps."""
-        return self._copy(self._networks)
-
-    def _copy(self, networks: list[np.ndarray]) -> DeepState:
         width = self._inputs.sequence.shape[1]
         kept: dict[str, np.ndarray] = {}
         for prefix, field in zip(BUFFERS, Samples._fields, strict=False):
             reservoirs = [getattr(samples, field) for samples in self._samples]
             for name, array in keep(reservoirs, width)._asdict().items():
                 kept[f"{prefix}_{name}"] = array
+        shape = (len(self._networks), *self._parameters.shape)
+        networks = np.array(self._networks, np.float32).reshape(shape)
+        return self._copy_without_buffers()._replace(networks=networks, **kept)
+
+    def _copy_without_buffers(self) -> DeepState:
+        """The same without samples and networks that were kept, which are many."""
+        empty = _no_samples(self.game)
         return DeepState(
             regret=self._regret.copy(),
             strategy=self._strategy.copy(),
             cumulative=self._cumulative.copy(),
             parameters=self._parameters.copy(),
             baseline_parameters=self._baseline_parameters.copy(),
-            networks=np.array(networks, np.float32).reshape(len(networks), *self._parameters.shape),
+            networks=np.zeros((0, *self._parameters.shape), np.float32),
             features=self._features,
             touched=self._touched.copy(),
             generator=self._generator.copy(),
             training_generator=self._training_generator.copy(),
-            **kept,
+            **empty,
         )
 
     def _take(self, state: DeepState) -> None:
         """The reverse of :attr:`state`, whose arrays are copied."""
+        self._take_without_buffers(state)
+        self._networks = list(state.networks.copy())
+        for prefix, field in zip(BUFFERS, Samples._fields, strict=False):
+            kept = Kept(*(getattr(state, f"{prefix}_{name}") for name in Kept._fields))
+            put(kept, [getattr(samples, field) for samples in self._samples])
+        self._set_all_baselines()
+
+    def _take_without_buffers(self, state: DeepState) -> None:
         self._regret, self._strategy = state.regret.copy(), state.strategy.copy()
         self._cumulative = state.cumulative.copy()
         self._parameters = state.parameters.copy()
         self._baseline_parameters = state.baseline_parameters.copy()
-        self._networks = list(state.networks.copy())
         self._features = state.features
         self._touched = state.touched.copy()
-        self._generator = state.generator.copy()
-        self._training_generator = state.training_generator.copy()
-        self._table = np.zeros(max(self._layout.size, 1))
-        for prefix, field in zip(BUFFERS, Samples._fields, strict=False):
-            kept = Kept(*(getattr(state, f"{prefix}_{name}") for name in Kept._fields))
-            put(kept, [getattr(samples, field) for samples in self._samples])
-        self._samples = [
-            samples._replace(generator=self._training_generator) for samples in self._samples
-        ]
-        if self.algorithm.has_baseline:
-            for player, samples in enumerate(self._samples):
-                if filled(samples.baselines):
-                    self._set_baselines(player)
+        self._generator[:] = state.generator
+        self._training_generator[:] = state.training_generator
+
+    def _copy_buffers(self, source: list[Samples], target: list[Samples]) -> None:
+        for ours, theirs in zip(source, target, strict=True):
+            for field in Samples._fields[: len(BUFFERS)]:
+                copy_into(getattr(theirs, field), getattr(ours, field))
 
     @classmethod
     def restore(  # noqa: D102
@@ -497,12 +509,7 @@ def _joined(reservoirs: list[Reservoir], infosets: slice) -> Reservoir:
 def _first_state(game: CompiledGame, record: Deep, features: np.ndarray, size: int) -> DeepState:
     """The state before the first iteration, without random numbers."""
     players, n = game.n_players, game.n_sequences
-    width = int(game.form.bucket_actions.max(initial=1))
     baselines = players * record.has_baseline
-    empty = Kept(
-        np.empty(0, np.int32), np.empty(0), np.empty((0, width)), np.zeros(players, np.int64)
-    )
-    buffers = {f"{prefix}_{name}": a for prefix in BUFFERS for name, a in empty._asdict().items()}
     return DeepState(
         regret=np.zeros(n),
         strategy=np.array(Policy.uniform(game).probabilities),
@@ -514,8 +521,16 @@ def _first_state(game: CompiledGame, record: Deep, features: np.ndarray, size: i
         touched=np.zeros(2, np.int64),
         generator=np.zeros(4, np.uint64),
         training_generator=np.zeros(4, np.uint64),
-        **buffers,
+        **_no_samples(game),
     )
+
+
+def _no_samples(game: CompiledGame) -> dict[str, np.ndarray]:
+    """The arrays of empty buffers, by name."""
+    width = int(game.form.bucket_actions.max(initial=1))
+    seen = np.zeros(game.n_players, np.int64)
+    empty = Kept(np.empty(0, np.int32), np.empty(0), np.empty((0, width)), seen)
+    return {f"{prefix}_{name}": a for prefix in BUFFERS for name, a in empty._asdict().items()}
 
 
 def bytes_needed(game: CompiledGame, record: Deep) -> int:
