@@ -74,6 +74,7 @@ OPTIONS: Mapping[str, Check] = {
     "batch": Whole(1, EXACT),
     "learning_rate": Number(above=0, finite=True),
     "clip": Number(above=0, finite=True),
+    "largest": Number(above=0, finite=True),
     "warm": Flag(),
     "unplayed": OneOf(("best", "uniform")),
     "keep_networks": Flag(),
@@ -85,7 +86,7 @@ OPTIONS: Mapping[str, Check] = {
 """What the options must be; ``features`` are checked by themselves."""
 KINDS: Mapping[str, type] = {
     "layers": tuple,
-    **dict.fromkeys(("power", "learning_rate", "clip", "epsilon"), float),
+    **dict.fromkeys(("power", "learning_rate", "clip", "largest", "epsilon"), float),
 }
 """Options that are kept as something else than a check returns."""
 OF_NETWORK_AVERAGE = ("strategy_updates",)
@@ -143,6 +144,10 @@ class Deep(Record):
     """Learning rate of Adam."""
     clip: float = 1.0
     """Largest norm of a gradient."""
+    largest: float = 16.0
+    """What the largest utility is scaled to before a network is trained, to a factor of two.  The
+    errors that Adam leaves depend on its learning rate, not on the size of what is learned, and
+    advantages are much smaller than utilities."""
     warm: bool = False
     """Whether a network goes on from the last iteration's, and does not begin anew."""
     unplayed: str = "best"

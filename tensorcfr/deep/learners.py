@@ -29,6 +29,8 @@ class Learner(ABC):
 
     size: int
     """Parameters, which are one vector."""
+    needs_samples: bool
+    """Whether nothing can be fitted to no samples."""
 
     def __init__(self, algorithm: Deep, inputs: Inputs, scale: float) -> None:
         self.algorithm, self.inputs, self.scale = algorithm, inputs, scale
@@ -67,6 +69,8 @@ class Learner(ABC):
 
 class NetworkLearner(Learner):
     """A network for each player."""
+
+    needs_samples = True
 
     def __init__(
         self, algorithm: Deep, inputs: Inputs, scale: float, *, softmax: bool = False
@@ -143,6 +147,7 @@ class TableLearner(Learner):
     """
 
     size = 0
+    needs_samples = False
 
     def fit(  # noqa: D102
         self,

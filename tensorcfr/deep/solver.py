@@ -49,8 +49,7 @@ itself, as other samplers do."""
 
 
 class DeepState(NamedTuple):
-    """The state of a solver with networks between iterations; ``*`` below is a kind of buffer,
-    ``advantage``, ``average`` or ``baseline``, whose reservoirs are those of each player."""
+    """The state of a solver with networks between iterations."""
 
     regret: np.ndarray
     """float64 (sequences,): predicted advantages, from which the next strategy is made."""
@@ -69,22 +68,30 @@ class DeepState(NamedTuple):
     features: np.ndarray
     """float32 (infosets, width)."""
     advantage_infoset: np.ndarray
-    """int32 (samples,): the infoset of each sample; likewise ``*_infoset``."""
+    """int32 (samples,): the infoset of each sample of advantages, the reservoirs of the players one
+    after the other."""
     advantage_weight: np.ndarray
-    """float64 (samples,): its weight; likewise ``*_weight``."""
+    """float64 (samples,): its weight."""
     advantage_values: np.ndarray
-    """float64 (samples, most actions): a number for each action; nan where there is none; likewise
-    ``*_values``."""
+    """float64 (samples, most actions): a number for each action; nan where there is none."""
     advantage_seen: np.ndarray
-    """int64 (players,): samples that were added to each reservoir; likewise ``*_seen``."""
+    """int64 (players,): samples that were added to each reservoir."""
     average_infoset: np.ndarray
+    """The same of the strategies that a network of the average is trained on; empty without it."""
     average_weight: np.ndarray
+    """As ``advantage_weight``."""
     average_values: np.ndarray
+    """As ``advantage_values``."""
     average_seen: np.ndarray
+    """As ``advantage_seen``."""
     baseline_infoset: np.ndarray
+    """The same of the values that networks of the baselines are trained on; empty without them."""
     baseline_weight: np.ndarray
+    """As ``advantage_weight``."""
     baseline_values: np.ndarray
+    """As ``advantage_values``."""
     baseline_seen: np.ndarray
+    """As ``advantage_seen``."""
     touched: np.ndarray
     """int64 (2,): histories visited, and decision nodes among them."""
     generator: np.ndarray
@@ -158,7 +165,8 @@ class DeepSolver(IterativeSolver):
         self._inputs = make_inputs(game, features)
         largest = float(np.abs(game.utilities).max(initial=0.0)) / game.unit
         # A power of two, by which nothing is rounded.
-        self._scale = 2.0 ** -math.ceil(math.log2(largest)) if largest > 0.0 else 1.0
+        factor = record.largest / largest if largest > 0.0 else 1.0
+        self._scale = 2.0 ** math.floor(math.log2(factor))
         self._advantages = make_learner(record, self._inputs, self._scale)
         self._averages = make_learner(record, self._inputs, 1.0, softmax=True)
         self._generator, self._training_generator = np.zeros((2, 4), np.uint64)
@@ -215,8 +223,9 @@ class DeepSolver(IterativeSolver):
         samples = self._samples[player]
         where = f"{record.name} on {self.game.name}, iteration {self.iteration + 1}"
         if not filled(samples.advantages):
-            if not (inputs.sequence[self._infosets(player)] >= 0)[:, 1:].any():
-                return  # The player never has a choice.
+            has_choices = (inputs.sequence[self._infosets(player), 1:] >= 0).any()
+            if not (has_choices and self._advantages.needs_samples):
+                return
             raise TrainingError(
                 f"{where}: the advantage buffer of player {player} is empty: no traversal came to "
                 "an infoset of theirs; more traversals may"

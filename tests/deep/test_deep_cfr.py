@@ -30,8 +30,9 @@ from tensorcfr.deep import DeepSolver, make_features
 from tensorcfr.deep import solver as module
 from tensorcfr.deep.buffers import filled
 from tensorcfr.deep.inputs import make_inputs
-from tensorcfr.deep.learners import probabilities
+from tensorcfr.deep.learners import TableLearner, probabilities
 from tensorcfr.errors import TrainingError
+from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.kernels.reservoir import Batches, Reservoir, draw_batches
 from tensorcfr.kernels.sampling_external import external_sampling
@@ -86,7 +87,10 @@ def test_with_a_table_it_is_external_sampling(name: str, variant: str) -> None:
             at = game.sequences(infoset)
             if at.stop - at.start > at.step:
                 np.testing.assert_allclose(
-                    found.regret[at] * weights[infoset], expected.regret[at], rtol=0, atol=1e-10
+                    found.regret[at] * weights[infoset],
+                    expected.regret[at],
+                    rtol=1e-12,
+                    atol=1e-12 * max(weights[infoset], 1.0),
                 )
 
 
@@ -179,7 +183,7 @@ def test_samples_are_unbiased(case: str, name: str) -> None:
     record, traversal = RECORDS[case]
     if name == "kuhn(players=3)":
         game = compile_game(name)
-        tree, chooser = build_tree(as_game(name)), Chooser
+        tree, chooser = build_tree(as_game(make_game(name))), Chooser
     else:
         (game, tree), chooser = small(name), HandsChooser
     regrets = some_regrets(tree, 3, negative=False)
@@ -459,6 +463,7 @@ def test_an_empty_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     solver.step(3)
     before = solver.state
     monkeypatch.setattr(module, "filled", lambda reservoir: 0)
+    monkeypatch.setattr(TableLearner, "needs_samples", True)
     with pytest.raises(TrainingError, match="iteration 4: the advantage buffer of player 0 is em"):
         solver.step(1)
     monkeypatch.undo()
@@ -475,10 +480,11 @@ def test_what_is_promised() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("record", [DEEP_CFR(**TABLE), DREAM(**TABLE)], ids=str)
 def test_three_players(record: Deep) -> None:
-    """With one traversal in an iteration, the average comes near that of external sampling: here
-    Kuhn's exploitability of uniform play is 1.1 at least."""
+    """Uniform play has an exploitability of 0.51; external sampling has 0.03 after as many
+    traversals."""
     game = compile_game("kuhn(players=3)")
-    assert solve(game, record, iters=20_000, seed=1, checkpoints=()).exploitability < 0.05
+    solution = solve(game, record(traversals=200), iters=40, seed=1, checkpoints=())
+    assert solution.exploitability < 0.1
 
 
 @pytest.mark.parametrize(
