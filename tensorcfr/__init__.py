@@ -6,9 +6,6 @@
 -0.056
 """
 
-from typing import Any
-
-from . import _deprecated
 from . import deep as deep
 from .algorithms import ALGORITHMS, Algorithm, register
 from .compilers import compile_game
@@ -75,10 +72,4 @@ __all__ = [
     "solve",
     "subgame",
 ]
-__version__ = "0.2.0"
-
-_deprecated.install()
-
-
-def __getattr__(name: str) -> Any:
-    return _deprecated.moved_name(__name__, name)
+__version__ = "0.3.0"

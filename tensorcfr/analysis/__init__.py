@@ -1,5 +1,6 @@
 """Analysis of solves: values of every action, comparisons, plays, regrets, single iterations."""
 
+from .boards import BoardReport, solve_boards
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
 from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .policy_values import Values, best_responses, values
@@ -8,6 +9,7 @@ from .simulation import Plays, simulate
 from .walkthroughs import Walkthrough, walkthrough
 
 __all__ = [
+    "BoardReport",
     "Comparison",
     "Difference",
     "HandTable",
@@ -24,6 +26,7 @@ __all__ = [
     "head_to_head",
     "regrets",
     "simulate",
+    "solve_boards",
     "values",
     "walkthrough",
 ]

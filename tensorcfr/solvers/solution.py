@@ -169,7 +169,9 @@ class Solution:
     def guarantee(self) -> str:
         """What theory promises of the algorithm's strategies in this game, in a sentence or two."""
         zero_sum = self.game.n_players == 2 and self.game.constant_sum
-        return self.algorithm.guarantee(zero_sum=zero_sum)
+        if self.game.tied_to is not None:
+            return self.game.caveat
+        return f"{self.algorithm.guarantee(zero_sum=zero_sum)}  {self.game.caveat}".rstrip()
 
     @property
     def nash_conv(self) -> float:
