@@ -81,6 +81,8 @@ class Job:
     """Until when it may run, as ``time.time()`` says it."""
     iterations: int
     quick: bool
+    largest: float
+    """What utilities are scaled to, as the option of the algorithms says it."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,8 @@ def bucketed_to_fit(game: CompiledGame, numbers: int) -> np.ndarray:
 def record_of(job: Job) -> tuple[Record | str, int]:
     """The algorithm of a run, and the numbers of its function."""
     game = compiled(job.game)
-    less = {"traversals": 100, "updates": 50, "batch": 512} if job.quick else {}
+    less: dict[str, Any] = {"traversals": 100, "updates": 50, "batch": 512} if job.quick else {}
+    less["largest"] = job.largest
     if job.kind in ("sd-cfr", "deep-cfr", "dream"):
         record = {"sd-cfr": SD_CFR, "deep-cfr": DEEP_CFR, "dream": DREAM}[job.kind](**less)
         if job.quick and job.kind == "deep-cfr":
@@ -192,7 +195,7 @@ def record_of(job: Job) -> tuple[Record | str, int]:
         features = bucketed_to_fit(game, numbers)
     else:
         features = np.arange(game.n_infosets, dtype=np.float32)[:, None]
-    traversals = {"traversals": less["traversals"]} if less else {}
+    traversals = {"traversals": less["traversals"]} if job.quick else {}
     table = SD_CFR(
         learner="table",
         features=features,
@@ -238,14 +241,15 @@ def run(job: Job) -> list[Row]:
     ]
 
 
-def jobs(*, quick: bool, seconds: float) -> list[Job]:
+def jobs(*, quick: bool, seconds: float, largest: float) -> list[Job]:
     """All runs, the long ones first."""
     seeds = range(1 if quick else 3)
     found = []
 
     def add(label: str, game: str, kind: str, seeds: Iterable[int], iterations: int) -> None:
-        # A table is there to be compared with, up to where the networks get.
-        found.extend(Job(label, game, kind, seed, seconds, iterations, quick) for seed in seeds)
+        found.extend(
+            Job(label, game, kind, seed, seconds, iterations, quick, largest) for seed in seeds
+        )
 
     most = 5 if quick else CHECKPOINTS[-1]
     for kind in ("deep-cfr", "sd-cfr", "dream"):
@@ -391,13 +395,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--quick", action="store_true", help="few short runs, to try the script")
     parser.add_argument("--seconds", type=float, default=470.0, help="for the networks")
+    parser.add_argument("--largest", type=float, default=16.0, help="what utilities are scaled to")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     begun = time.time()
     warm_up(given.quick)
     print(f"kernels and games compiled in {time.time() - begun:.0f} s", flush=True)
-    todo = jobs(quick=given.quick, seconds=begun + given.seconds)
+    todo = jobs(quick=given.quick, seconds=begun + given.seconds, largest=given.largest)
     rows: list[Row] = []
     with ProcessPoolExecutor(
         given.processes, mp_context=get_context("spawn"), max_tasks_per_child=1
@@ -423,6 +428,7 @@ def main() -> None:
         "machine": platform.processor() or platform.machine(),
         "python": platform.python_version(),
         "quick": given.quick,
+        "largest": given.largest,
     }
     write(rows, given.out, said)
     (given.out / "rows.json").unlink()

@@ -120,6 +120,41 @@ def test_many_traversals_come_near_cfr() -> None:
     assert abs(sampled.exploitability - exact) < (uniform - exact) / 5
 
 
+def test_the_exact_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is that of the strategies that the traversals met at the opponents' infosets, weighted
+    with the iteration and with their reach; here by a product over each infoset's past."""
+    met: list[tuple[int, float, np.ndarray]] = []
+    sample = DeepSolver._sample
+
+    def watched(self: DeepSolver, schedule: np.ndarray, player: int, *more: Any) -> None:
+        met.extend((player, float(row[0]), self._strategy.copy()) for row in schedule[:1])
+        sample(self, schedule, player, *more)
+
+    monkeypatch.setattr(DeepSolver, "_sample", watched)
+    solver = DeepSolver(KUHN, SD_CFR(learner="table", traversals=7), seed=2)
+    solver.step(9)
+    assert [(player, weight) for player, weight, _ in met[:4]] == [(0, 1), (1, 1), (0, 2), (1, 2)]
+    average = solver.average_probabilities()
+    owner = {}
+    for infoset in range(KUHN.n_infosets):
+        for at in range(KUHN.n_sequences)[KUHN.sequences(infoset)]:
+            owner[at] = infoset
+
+    def reach(strategy: np.ndarray, at: int) -> float:
+        if at not in owner:
+            return 1.0
+        return float(strategy[at]) * reach(strategy, int(KUHN.form.infoset_parent[owner[at]]))
+
+    for infoset in range(KUHN.n_infosets):
+        sequences = range(KUHN.n_sequences)[KUHN.sequences(infoset)]
+        sums = [
+            sum(w * reach(s, at) for player, w, s in met if player != KUHN.infoset_player[infoset])
+            for at in sequences
+        ]
+        if sum(sums) > 0:
+            np.testing.assert_allclose(average[sequences], np.array(sums) / sum(sums), atol=1e-12)
+
+
 # --------------------------------------------------------------- the samples of every possible draw
 
 
@@ -480,11 +515,11 @@ def test_what_is_promised() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("record", [DEEP_CFR(**TABLE), DREAM(**TABLE)], ids=str)
 def test_three_players(record: Deep) -> None:
-    """Uniform play has an exploitability of 0.51; external sampling has 0.03 after as many
-    traversals."""
+    """Uniform play has an exploitability of 0.69 (11/16), external sampling 0.015 after as many
+    traversals (measured)."""
     game = compile_game("kuhn(players=3)")
     solution = solve(game, record(traversals=200), iters=40, seed=1, checkpoints=())
-    assert solution.exploitability < 0.1
+    assert solution.exploitability < 0.05
 
 
 @pytest.mark.parametrize(
