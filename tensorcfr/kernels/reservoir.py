@@ -85,7 +85,7 @@ def learn(
         _keep_advantages(samples, block, count, instant, offset, weight, explored)
 
 
-@overload(learn, inline="always")
+@overload(learn, jit_options={"forceinline": True})
 def _learn(  # type: ignore[no-untyped-def]
     samples, rule, parameters, table, block, count, instant, offset, weight, explored
 ):
@@ -127,7 +127,7 @@ def average_others(
         _keep_strategy(samples, table, block, count, weight)
 
 
-@overload(average_others, inline="always")
+@overload(average_others, jit_options={"forceinline": True})
 def _average_others(samples, table, block, count, weight):  # type: ignore[no-untyped-def]
     if isinstance(samples, types.NoneType):
         return lambda samples, table, block, count, weight: add_to_average(
@@ -171,7 +171,7 @@ def move_baseline(
     return _keep_value(samples, table, block, count, group, action, expected)
 
 
-@overload(move_baseline, inline="always")
+@overload(move_baseline, jit_options={"forceinline": True})
 def _move_baseline(  # type: ignore[no-untyped-def]
     samples, table, block, count, group, action, step, seen, expected
 ):

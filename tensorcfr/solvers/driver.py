@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, brief, checked
+from .._util.cluster import CLUSTER
 from .._util.signals import interrupts
 from ..algorithms.records import is_whole
-from ..errors import TrainingError
+from ..errors import ClusterError, TrainingError
 from ..evaluation import Evaluation, evaluate
 from ..kernels.random import Seed
 from ..model.arguments import LOCKS, Compiled
@@ -121,6 +122,7 @@ def solve(
     state_dir: Annotated[str | Path | None, Where()] = None,
     progress: Annotated[Callable[[Progress], object] | None, CALLABLE] = None,
     memory_limit: Limit = None,
+    cluster: Annotated[Any | None, CLUSTER] = None,
 ) -> Solution:
     """Solve a game.
 
@@ -180,6 +182,11 @@ def solve(
             If it returns something true, the solve ends and returns its solution.  If it raises an
             exception, the solve ends too; the solution so far is ``solution`` of that exception.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
+        cluster: For games in chunks: a client of Dask distributed, or the address of its scheduler
+            (``"tcp://host:8786"``, or a scheduler file, ``.json``), whose workers share the chunks.
+            The result has the same bits, also where workers are lost and replaced.  ``threads``
+            are those of each worker.  See
+            :class:`tensorcfr.solvers.cluster_solver.ClusterSolver`.
 
     Returns:
         The solution: average strategy, values, exploitability, trace.
@@ -189,8 +196,10 @@ def solve(
             of another game or algorithm; a seed for what does not sample; ``"lp"`` for more than
             two players or a general sum.
         MemoryLimitError: The solver's arrays would not fit; said before they are allocated.
-        MissingExtraError: ``"lp"``, or ``"auto"`` where it comes to that, without scipy; says what
-            installs it.
+        MissingExtraError: ``"lp"``, or ``"auto"`` where it comes to that, without scipy, or
+            ``cluster`` without Dask distributed; says what installs it.
+        ClusterError: The scheduler is lost, or there are no workers any more.  The solution up to
+            the last snapshot is ``solution`` of that exception, and in the file ``checkpoint``.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
 
     Begin, checkpoints and end of a solve are logged to the logger ``tensorcfr`` at the level INFO.
@@ -216,6 +225,7 @@ def solve(
         checkpoint_iterations=checkpoint_iterations,
         state_dir=state_dir,
         memory_limit=memory_limit,
+        cluster=cluster,
     )
     return run(request, progress)
 
@@ -226,7 +236,11 @@ def run(request: SolveRequest, progress: Callable[[Progress], object] | None = N
     if request.record.is_exact:
         solution = _solve_exactly(request)
     else:
-        solution = _Run(make_solver(request), request, progress).run()
+        solver = make_solver(request)
+        try:
+            solution = _Run(solver, request, progress).run()
+        finally:
+            solver.close()
     if request.checkpoint is not None:
         _save(solution, request.checkpoint)
     return solution
@@ -262,6 +276,19 @@ class _Run:
 
     def run(self) -> Solution:
         """Iterate until a stop rule says so, and pack the result."""
+        try:
+            return self._iterate()
+        except ClusterError as error:
+            # The solver is back in this process, at an iteration that it has been at before.
+            done = self.solver.iteration
+            self.trace = [point for point in self.trace if point.iteration <= done]
+            error.solution = solution = self.solution(Status.INTERRUPTED)  # type: ignore[attr-defined]
+            if self.request.checkpoint is not None:
+                _save(solution, self.request.checkpoint)
+                error.add_note(f"{self.request.checkpoint} has the solution of iteration {done}")
+            raise
+
+    def _iterate(self) -> Solution:
         solver, request = self.solver, self.request
         self.log("begins")
         if self.keep_best and self.best is None and request.start is not None:
