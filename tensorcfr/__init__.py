@@ -6,6 +6,7 @@
 -0.056
 """
 
+from . import deep as deep
 from .algorithms import ALGORITHMS, Algorithm, register
 from .compilers import compile_game
 from .errors import GameError, MemoryLimitError

@@ -76,6 +76,11 @@ class MissingExtraError(ImportError):
         return type(self), (self.package, self.extra)
 
 
+class TrainingError(ArithmeticError):
+    """A network cannot be trained: its loss is no finite number, or it has no samples; names the
+    iteration and the update.  The solver is as it was before that iteration."""
+
+
 class SweepError(RuntimeError):
     """Some cells of a sweep failed; the others are in its table.  Names the first of them."""
 

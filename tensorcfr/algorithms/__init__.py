@@ -39,6 +39,7 @@ from .catalogue import (
     WHOLE_TRAVERSAL,
 )
 from .decomposition import Decomposition
+from .deep import DEEP_CFR, DREAM, SD_CFR, Deep
 from .records import Algorithm, LinearProgram
 from .registry import ALGORITHMS, AUTOMATIC, Record, find_algorithm, from_dict, register
 from .sampling import Sampling
@@ -55,6 +56,8 @@ __all__ = [
     "DCFR",
     "DCFR_PLUS",
     "DCFR_POSTFLOP",
+    "DEEP_CFR",
+    "DREAM",
     "EXTERNAL_SAMPLING",
     "HEDGE",
     "HS_DCFR",
@@ -71,10 +74,12 @@ __all__ = [
     "PDCFR_PLUS",
     "PUBLIC_CHANCE_SAMPLING",
     "SAPCFR_PLUS",
+    "SD_CFR",
     "SPCFR_PLUS",
     "WHOLE_TRAVERSAL",
     "Algorithm",
     "Decomposition",
+    "Deep",
     "LinearProgram",
     "Record",
     "Sampling",

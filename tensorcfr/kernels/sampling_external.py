@@ -16,6 +16,7 @@ import numpy as np
 
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
+from .reservoir import average_others, learn
 from .sampling import (
     SIMPLE,
     STOCHASTIC,
@@ -23,7 +24,6 @@ from .sampling import (
     own_reach_weight,
     product_of_others,
     sample_action,
-    update,
 )
 from .traversal import (
     CHANCE_NODE,
@@ -66,7 +66,7 @@ def external_sampling(
     node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
     joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
     deals, deal_threshold, dealt, hands = deal_arrays(tree)
-    table = state.table
+    table, samples = state.table, state.samples
     held = np.zeros(utility.shape[1], np.uint64)
     width, n_players = U(tree.width), U(utility.shape[1])
     # A frame for every decision of the player on the current path: first child, block, number of
@@ -136,7 +136,7 @@ def external_sampling(
                             sampled = 1.0
                             if tracked:
                                 sampled = product_of_others(reach, depth, n_players, player, actor)
-                            add_to_average(table, block, count, weight / sampled)
+                            average_others(samples, table, block, count, weight / sampled)
                         action = sample_action(table, strategy, count, generator)
                         if tracked:
                             reach[depth * n_players + actor] *= table[strategy + action]
@@ -166,7 +166,18 @@ def external_sampling(
                         add_to_average(table, block, count, own[d] * add)
                     for a in range(count):
                         q[d * width + a] -= found
-                    update(rule, parameters, table, block, count, q, d * width)
+                    learn(
+                        samples,
+                        rule,
+                        parameters,
+                        table,
+                        block,
+                        count,
+                        q,
+                        d * width,
+                        weight,
+                        1.0,
+                    )
                     depth = d
                 if depth == ZERO:
                     break

@@ -22,13 +22,13 @@ import numpy as np
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw
+from .reservoir import average_others, learn, move_baseline
 from .sampling import (
     SIMPLE,
     add_to_average,
     own_reach_weight,
     product_of_others,
     sample_action,
-    update,
 )
 from .traversal import (
     CHANCE_NODE,
@@ -76,7 +76,7 @@ def outcome_sampling(
     node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
     joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
     deals, deal_threshold, dealt, hands = deal_arrays(tree)
-    table = state.table
+    table, samples = state.table, state.samples
     held = np.zeros(utility.shape[1], np.uint64)
     n_players = U(utility.shape[1])
     has_baseline = baseline > 0.0
@@ -139,7 +139,7 @@ def outcome_sampling(
                 else:
                     if averaging == SIMPLE:
                         sampled = q * product_of_others(reach, ZERO, n_players, player, actor)
-                        add_to_average(table, block, count, weight / sampled)
+                        average_others(samples, table, block, count, weight / sampled)
                     action = sample_action(table, strategy, count, generator)
                     xi[depth] = table[strategy + action]
                 reach[actor] *= table[strategy + action]
@@ -151,6 +151,7 @@ def outcome_sampling(
                 at = first + action
             # Up: values, and regrets at the player's own infosets.
             found = pay(node, utility, coefficient, matrix, at, deal, player)
+            expected = found
             while depth > ZERO:
                 depth -= ONE
                 block, count, action = U(place[depth, 1]), U(place[depth, 2]), U(place[depth, 3])
@@ -170,9 +171,22 @@ def outcome_sampling(
                         estimate = table[b + a] if has_baseline else 0.0
                         instant[a] = (estimate - found) / explored[depth]
                     instant[action] += correction / explored[depth]
-                    update(rule, parameters, table, block, count, instant, ZERO)
+                    learn(
+                        samples,
+                        rule,
+                        parameters,
+                        table,
+                        block,
+                        count,
+                        instant,
+                        ZERO,
+                        weight,
+                        explored[depth],
+                    )
                 if has_baseline:
-                    table[b + action] += baseline * (seen - table[b + action])
+                    expected = move_baseline(
+                        samples, table, block, count, b, action, baseline, seen, expected
+                    )
     state.clock[0] = clock
     state.touched[0] += np.int64(histories)
     state.touched[1] += np.int64(decisions)

@@ -16,7 +16,7 @@ from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, br
 from .._util.cluster import CLUSTER
 from .._util.signals import interrupts
 from ..algorithms.records import is_whole
-from ..errors import ClusterError
+from ..errors import ClusterError, TrainingError
 from ..evaluation import Evaluation, evaluate
 from ..kernels.random import Seed
 from ..model.arguments import LOCKS, Compiled
@@ -302,7 +302,11 @@ class _Run:
                 ends += [] if self.last_node is None else [self.iterations_within(self.last_node)]
                 if (apart := request.checkpoint_iterations) is not None:
                     ends.append(self.saved_iteration + apart - solver.iteration)
-                pace = self.step(min([pace, *ends]), pace)
+                try:
+                    pace = self.step(min([pace, *ends]), pace)
+                except TrainingError as error:
+                    self.attach_solution(error)
+                    raise
                 if solver.iteration == mark:
                     self.record()
                     mark = next(marks, None)
@@ -312,11 +316,15 @@ class _Run:
                     self.report()
                 except Exception as error:
                     # The hook is not ours: whatever it raises must not lose the solution.
-                    with suppress(AttributeError):
-                        error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
-                        error.add_note("the solution so far is .solution of this exception")
+                    self.attach_solution(error)
                     raise
         return self.solution(status)
+
+    def attach_solution(self, error: Exception) -> None:
+        """Let an exception take the solution so far along."""
+        with suppress(AttributeError):
+            error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
+            error.add_note("the solution so far is .solution of this exception")
 
     def solution(self, status: Status) -> Solution:
         """The solution at this point, recorded; its arrays can no longer be written."""

@@ -16,12 +16,14 @@ import pytest
 
 import tensorcfr
 from support.paths import DOCS, ROOT
+from tensorcfr.algorithms import DEEP_CFR, Record
 
 PACKAGES = (
     "tensorcfr",
     "tensorcfr.abstraction",
     "tensorcfr.algorithms",
     "tensorcfr.analysis",
+    "tensorcfr.deep",
     "tensorcfr.evaluation",
     "tensorcfr.formats",
     "tensorcfr.plots",
@@ -211,9 +213,12 @@ def test_the_version_is_said_once() -> None:
         ("leduc", "cfr+"),
         ("goofspiel(cards=3)", "external_sampling"),
         pytest.param("kuhn", "cfr-d", marks=pytest.mark.full),
+        pytest.param("kuhn", DEEP_CFR(learner="table"), marks=pytest.mark.full),
     ],
 )
-def test_the_file_format_lists_every_array(tmp_path: Path, game: str, algorithm: str) -> None:
+def test_the_file_format_lists_every_array(
+    tmp_path: Path, game: str, algorithm: str | Record
+) -> None:
     text = (DOCS / "file-format.md").read_text("utf-8")
     solution = tensorcfr.solve(tensorcfr.compile_game(game), algorithm, iters=2, keep_best=True)
     with np.load(solution.save(tmp_path / "solution")) as file:

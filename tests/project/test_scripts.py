@@ -27,6 +27,19 @@ def test_a_figure(tmp_path: Path) -> None:
     assert {row.algorithm for row in read_sweep(tmp_path / "kuhn_time.csv")} == {"cfr", "cfr+"}
 
 
+@pytest.mark.slow
+def test_networks_beside_tables(tmp_path: Path) -> None:
+    pytest.importorskip("equinox")
+    command = [sys.executable, "-m", "scripts.deep_cfr", "--quick", "--out", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("runs.csv", "summary.json", "tables.md", "leduc.png", "memory.png")
+    }
+    labels = {line.split(",")[1] for line in (tmp_path / "runs.csv").read_text().splitlines()}
+    assert {"deep-cfr", "sd-cfr", "dream", "network", "cfr+"} < labels
+
+
 @pytest.mark.full
 def test_no_such_figure(tmp_path: Path) -> None:
     done = figures("--out", tmp_path, "kuhn_tim")

@@ -1,0 +1,438 @@
+"""Deep CFR, Single Deep CFR and DREAM on Leduc beside tables, and networks beside tables of their
+size.
+
+python -m scripts.deep_cfr --out build/deep            (nine minutes on sixteen cores)
+python -m scripts.deep_cfr --out build/deep --quick    (a minute on two)
+
+Writes ``runs.csv``, one line for every checkpoint of every run, ``summary.json``, ``tables.md``
+and the pictures ``leduc.png`` and ``memory.png``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import platform
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import pairwise
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorcfr import CompiledGame, compile_game, solve
+from tensorcfr.algorithms import DEEP_CFR, DREAM, EXTERNAL_SAMPLING, SD_CFR, Record
+from tensorcfr.deep.features import make_features
+from tensorcfr.deep.inputs import make_inputs
+from tensorcfr.solvers import Progress
+
+CHECKPOINTS = (5, 10, 20, 30, 60, 120, 200, 300, 510, 700, 1020, 1500, 2010, 3000, 4980)
+"""Iterations of networks at which strategies are evaluated: those of the published curves, and some
+between them."""
+FEWER = (5, 10, 30, 60, 120, 300, 510, 1020, 2010, 4980)
+"""The same where an evaluation trains a network."""
+NODES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000)
+"""Nodes of tables at which strategies are evaluated."""
+AT = (30, 60, 120, 300, 510, 1020, 2010, 3000, 4980)
+PUBLISHED = {
+    "sd-cfr": dict(zip(AT, (381, 227, 154, 112, 95, 89, 69, 67, 59), strict=True)),
+    "deep-cfr": dict(zip(AT, (401, 230, 170, 143, 115, 110, 93, 86, 80), strict=True)),
+}
+"""Exploitability in milli-antes by iterations: E. Steinberger, 'Single deep counterfactual regret
+minimization', arXiv:1901.07621, 2019, figure 1a, read off the picture."""
+PUBLISHED_BY_NODES = {
+    "sd-cfr": {1.0e6: 123, 1.84e6: 85, 3.5e6: 57, 6.7e6: 49, 1e7: 46},
+    "dream": {1.84e6: 88, 3.5e6: 67, 6.7e6: 62, 1e7: 57, 1.28e7: 56},
+}
+"""The same by nodes touched (decision nodes and terminals): E. Steinberger, A. Lerer, N. Brown,
+'DREAM', arXiv:2006.10410, 2020, figure 2, read off the picture."""
+MILLI = 1000.0
+DREAM_OPTIONS = {"traversals": 600}
+"""A play touches fewer nodes than a traversal of external sampling, and its regrets vary more."""
+LARGE = "leduc(ranks=13)"
+"""The game of the networks and tables of equal size."""
+SMALL_LAYERS = (32, 32)
+"""Hidden layers of the network there."""
+QUICK_LARGE, QUICK_LAYERS = "leduc(ranks=4)", (8, 8)
+"""The same where runs are short."""
+BUFFER_OF_TABLES = 20_000_000
+"""Samples that tables are made from: more than there will be, so that nothing is left out."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run."""
+
+    label: str
+    game: str
+    kind: str
+    """Which record; see :func:`record_of`."""
+    seed: int
+    seconds: float
+    """Until when it may run, as ``time.time()`` says it."""
+    iterations: int
+    quick: bool
+    largest: float
+    """What utilities are scaled to, as the option of the algorithms says it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A checkpoint of a run."""
+
+    game: str
+    label: str
+    seed: int
+    numbers: int
+    """Numbers that the function of infosets has, per player: parameters, or entries of a table."""
+    iteration: int
+    nodes_touched: int
+    decision_nodes_touched: int
+    seconds: float
+    exploitability: float
+    """In milli-antes."""
+
+
+@cache
+def compiled(spec: str) -> CompiledGame:
+    """A game, compiled once in a process."""
+    return compile_game(spec)
+
+
+def bucketed(game: CompiledGame, buckets: int) -> np.ndarray:
+    """The number of an abstract infoset of Leduc as a feature, float32 (infosets, 1): ranks in
+    buckets of neighbours; whether the card pairs the board is known."""
+    names = list(dict.fromkeys(label[0] for label in game.infoset_labels))
+    bucket = {name: place * buckets // len(names) for place, name in enumerate(names)}
+    number: dict[tuple[Any, ...], int] = {}
+    rows = []
+    for label in game.infoset_labels:
+        hand, _, rest = label.partition(" ")
+        betting, dealt, after = rest.partition("/")
+        board = (bucket[after[0]], after[0] == hand[0], after[2:]) if dealt else None
+        rows.append(number.setdefault((bucket[hand[0]], betting, board), len(number)))
+    return np.array(rows, np.float32)[:, None]
+
+
+def hashed(game: CompiledGame, rows: int, seed: int) -> np.ndarray:
+    """A number below ``rows`` as a feature, float32 (infosets, 1), drawn for every infoset that no
+    symmetry maps to another: what a table without knowledge of the game does when it is full."""
+    inputs = make_inputs(game, make_features(game))
+    drawn = np.random.default_rng(seed).integers(rows, size=len(inputs.features))
+    # Infosets with other actions, and those of the other player, have other entries.
+    n_actions = (inputs.sequence >= 0).sum(axis=1)
+    return (drawn[inputs.row] * 8 + n_actions).astype(np.float32)[:, None]
+
+
+def entries(game: CompiledGame, features: np.ndarray) -> int:
+    """Entries of a table over features, for the player who has more."""
+    inputs = make_inputs(game, features)
+    spans = pairwise(inputs.player_rows.tolist())
+    return max(int(inputs.legal[first:end].sum()) for first, end in spans)
+
+
+def parameters_of(record: Any, game: CompiledGame) -> int:
+    """Parameters of a network."""
+    from tensorcfr.deep.networks import make_network
+
+    inputs = make_inputs(game, make_features(game))
+    return make_network(record, inputs.features.shape[1], inputs.n_outputs).size
+
+
+def hashed_to_fit(game: CompiledGame, numbers: int, seed: int) -> np.ndarray:
+    """Hashed features whose table has as many entries as a network has parameters, or a few more;
+    as many as the game has, if it has fewer."""
+    least, most = 1, game.n_infosets
+    while least < most:
+        middle = (least + most) // 2
+        if entries(game, hashed(game, middle, seed)) < numbers:
+            least = middle + 1
+        else:
+            most = middle
+    return hashed(game, least, seed)
+
+
+def bucketed_to_fit(game: CompiledGame, numbers: int) -> np.ndarray:
+    """The same of buckets of ranks."""
+    for buckets in range(1, 14):
+        if entries(game, features := bucketed(game, buckets)) >= numbers:
+            break
+    return features
+
+
+def record_of(job: Job) -> tuple[Record | str, int]:
+    """The algorithm of a run, and the numbers of its function."""
+    game = compiled(job.game)
+    less: dict[str, Any] = {"traversals": 100, "updates": 50, "batch": 512} if job.quick else {}
+    less["largest"] = job.largest
+    if job.kind in ("sd-cfr", "deep-cfr", "dream"):
+        record = {"sd-cfr": SD_CFR, "deep-cfr": DEEP_CFR, "dream": DREAM}[job.kind](**less)
+        if job.quick and job.kind == "deep-cfr":
+            record = record(strategy_updates=200)
+        if job.kind == "dream":
+            record = record(**{"baseline_updates": 50} if job.quick else DREAM_OPTIONS)
+        return record, parameters_of(record, game)
+    if job.kind == "table":
+        return EXTERNAL_SAMPLING(variant="lcfr"), game.n_sequences // 2
+    if job.kind == "cfr+":
+        return "cfr+", game.n_sequences // 2
+    small = SD_CFR(layers=QUICK_LAYERS if job.quick else SMALL_LAYERS, **less)
+    numbers = parameters_of(small, game)
+    if job.kind == "small network":
+        return small, numbers
+    if job.kind == "hashed table":
+        features = hashed_to_fit(game, numbers, job.seed)
+    elif job.kind == "bucketed table":
+        features = bucketed_to_fit(game, numbers)
+    else:
+        features = np.arange(game.n_infosets, dtype=np.float32)[:, None]
+    traversals = {"traversals": less["traversals"]} if job.quick else {}
+    table = SD_CFR(
+        learner="table",
+        features=features,
+        buffer=BUFFER_OF_TABLES,
+        unplayed="uniform",
+        **traversals,
+    )
+    return table, entries(game, features)
+
+
+def run(job: Job) -> list[Row]:
+    """Do a run."""
+    # A run is a process, which has a core: JAX needs no more threads.
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    game = compiled(job.game)
+    record, numbers = record_of(job)
+    options: dict[str, Any] = {"iters": job.iterations, "checkpoints": CHECKPOINTS}
+    if job.kind == "deep-cfr":
+        options["checkpoints"] = FEWER
+    if job.kind in ("table", "cfr+"):
+        options |= {"checkpoints": "geometric", "nodes": NODES[2 if job.quick else -1]}
+    if job.kind != "cfr+":
+        options["seed"] = job.seed
+
+    def is_late(progress: Progress) -> bool:
+        return time.time() > job.seconds
+
+    solution = solve(game, record, progress=is_late, memory_limit=1 << 34, **options)
+    return [
+        Row(
+            game=job.game,
+            label=job.label,
+            seed=job.seed,
+            numbers=numbers,
+            iteration=point.iteration,
+            nodes_touched=point.nodes_touched,
+            decision_nodes_touched=point.decision_nodes_touched,
+            seconds=round(point.seconds, 3),
+            exploitability=round(MILLI * point.exploitability, 3),
+        )
+        for point in solution.trace
+    ]
+
+
+def jobs(*, quick: bool, seconds: float, largest: float) -> list[Job]:
+    """All runs, the long ones first."""
+    seeds = range(1 if quick else 3)
+    found = []
+
+    def add(label: str, game: str, kind: str, seeds: Iterable[int], iterations: int) -> None:
+        found.extend(
+            Job(label, game, kind, seed, seconds, iterations, quick, largest) for seed in seeds
+        )
+
+    most = 5 if quick else CHECKPOINTS[-1]
+    for kind in ("deep-cfr", "sd-cfr", "dream"):
+        add(kind, "leduc", kind, seeds, most)
+    two = range(1 if quick else 2)
+    large = QUICK_LARGE if quick else LARGE
+    add("network", large, "small network", two, most)
+    add("table of the network's size, hashed", large, "hashed table", two, most)
+    add("table of the network's size, buckets made by hand", large, "bucketed table", [0], most)
+    add("whole table", large, "whole table", [0], most)
+    add("external sampling, table", "leduc", "table", seeds, 1 << 40)
+    add("cfr+", "leduc", "cfr+", [0], 1 << 40)
+    return found
+
+
+def warm_up(quick: bool) -> None:
+    """Compile the kernels, once for all processes."""
+    game = compiled("leduc")
+    for record in (SD_CFR, DREAM):
+        solve(game, record(learner="table", traversals=2), iters=1, memory_limit=1 << 34)
+    solve(game, EXTERNAL_SAMPLING(variant="lcfr"), iters=1)
+    solve(game, "cfr+", iters=1)
+    compiled(QUICK_LARGE if quick else LARGE)
+
+
+Curve = dict[int, list[Row]]
+"""The rows of all seeds at an iteration."""
+
+
+def curves(rows: Iterable[Row]) -> dict[tuple[str, str], Curve]:
+    """The rows by game and label."""
+    found: dict[tuple[str, str], Curve] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        found[row.game, row.label][row.iteration].append(row)
+    # Seeds that stopped at other iterations are no points of a mean.
+    seeds = {key: max(map(len, curve.values())) for key, curve in found.items()}
+    return {
+        key: {at: here for at, here in sorted(curve.items()) if len(here) == seeds[key]}
+        for key, curve in found.items()
+    }
+
+
+def mean(rows: list[Row], field: str) -> float:
+    """The mean of a field over seeds."""
+    return statistics.fmean(getattr(row, field) for row in rows)
+
+
+def draw_leduc(found: dict[tuple[str, str], Curve], path: Path) -> None:
+    """Exploitability by iterations and by nodes, with what was published."""
+    from matplotlib.figure import Figure
+
+    from tensorcfr.plots.style import COLOURS
+
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    names = [label for game, label in found if game == "leduc"]
+    for colour, label in zip(COLOURS, sorted(names), strict=False):
+        curve = found["leduc", label]
+        for axes, field in ((left, "iteration"), (right, "nodes_touched")):
+            if axes is left and label not in PUBLISHED and label != "dream":
+                continue
+            points = list(curve.values())
+            x = [mean(rows, field) for rows in points]
+            y = [mean(rows, "exploitability") for rows in points]
+            ends = [[row.exploitability for row in rows] for rows in points]
+            axes.plot(x, y, color=colour, label=label)
+            axes.fill_between(
+                x, list(map(min, ends)), list(map(max, ends)), color=colour, alpha=0.2
+            )
+        published = ((left, PUBLISHED), (right, PUBLISHED_BY_NODES))
+        for axes, known in published:
+            if label in known:
+                x, y = list(known[label]), list(known[label].values())
+                axes.plot(x, y, "o", color=colour, mfc="none", label=f"{label}, published")
+    for axes, text in ((left, "iterations"), (right, "nodes touched")):
+        axes.set(xscale="log", yscale="log", xlabel=text)
+        axes.grid(visible=True, which="both", alpha=0.2)
+        axes.legend(fontsize=7)
+    left.set_ylabel("exploitability (milli-antes)")
+    right.set(xlim=(3e4, None), ylim=(1.0, 2000.0))
+    figure.savefig(path, dpi=130)
+
+
+def draw_memory(found: dict[tuple[str, str], Curve], path: Path) -> None:
+    """Networks and tables of equal size."""
+    from matplotlib.figure import Figure
+
+    from tensorcfr.plots.style import COLOURS
+
+    figure = Figure(figsize=(7, 4.8), layout="constrained")
+    axes = figure.subplots()
+    names = [(game, label) for game, label in found if game != "leduc"]
+    for colour, key in zip(COLOURS, names, strict=False):
+        points = list(found[key].values())
+        x = [mean(rows, "nodes_touched") for rows in points]
+        y = [mean(rows, "exploitability") for rows in points]
+        numbers = points[0][0].numbers
+        axes.plot(x, y, ".-", color=colour, label=f"{key[1]} ({numbers:,} numbers)")
+    game = names[0][0]
+    axes.set(xscale="log", yscale="log", xlabel="nodes touched", title=game)
+    axes.set_ylabel("exploitability (milli-antes)")
+    axes.grid(visible=True, which="both", alpha=0.2)
+    axes.legend(fontsize=7)
+    figure.savefig(path, dpi=130)
+
+
+def tables(found: dict[tuple[str, str], Curve]) -> str:
+    """What was measured, as tables: the mean of the seeds, the least and the most."""
+    text = []
+    for (game, label), curve in sorted(found.items()):
+        numbers = next(iter(curve.values()))[0].numbers
+        text += [f"{label} on {game}, {numbers:,} numbers a player", ""]
+        text += ["| iterations | nodes touched | seconds | exploitability | seeds | published |"]
+        text += ["| ---: | ---: | ---: | ---: | :---: | ---: |"]
+        for at, rows in curve.items():
+            each = sorted(row.exploitability for row in rows)
+            said = PUBLISHED.get(label, {}).get(at, "") if game == "leduc" else ""
+            text += [
+                f"| {at:,} | {mean(rows, 'nodes_touched'):.3g} | {mean(rows, 'seconds'):.0f} | "
+                f"{statistics.fmean(each):.1f} | {each[0]:.1f} to {each[-1]:.1f} | {said} |"
+            ]
+        text += [""]
+    return "\n".join(text)
+
+
+def write(rows: list[Row], folder: Path, said: dict[str, Any]) -> None:
+    """All files; also from what there is so far."""
+    rows = sorted(rows, key=lambda row: (row.game, row.label, row.seed, row.iteration))
+    with open(folder / "runs.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, [*Row.__dataclass_fields__])
+        writer.writeheader()
+        writer.writerows(map(asdict, rows))
+    (folder / "summary.json").write_text(json.dumps(said, indent=1))
+    found = curves(rows)
+    (folder / "tables.md").write_text(tables(found))
+    draw_leduc(found, folder / "leduc.png")
+    draw_memory(found, folder / "memory.png")
+
+
+def main() -> None:
+    """Run, and write what came out."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--quick", action="store_true", help="few short runs, to try the script")
+    parser.add_argument("--seconds", type=float, default=470.0, help="for the networks")
+    parser.add_argument("--largest", type=float, default=16.0, help="what utilities are scaled to")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    begun = time.time()
+    warm_up(given.quick)
+    print(f"kernels and games compiled in {time.time() - begun:.0f} s", flush=True)
+    todo = jobs(quick=given.quick, seconds=begun + given.seconds, largest=given.largest)
+    rows: list[Row] = []
+    with ProcessPoolExecutor(
+        given.processes, mp_context=get_context("spawn"), max_tasks_per_child=1
+    ) as pool:
+        running = {pool.submit(run, job): job for job in todo}
+        for done in as_completed(running):
+            job = running[done]
+            if error := done.exception():
+                print(f"{job.label}, seed {job.seed}: {error!r}", flush=True)
+                continue
+            rows += done.result()
+            last = done.result()[-1]
+            print(
+                f"{time.time() - begun:.0f} s: {job.label} on {job.game}, seed {job.seed}: "
+                f"{last.iteration:,} iterations, {last.exploitability:.1f} milli-antes",
+                flush=True,
+            )
+            (given.out / "rows.json").write_text(json.dumps([asdict(row) for row in rows]))
+    said = {
+        "seconds": time.time() - begun,
+        "processes": given.processes,
+        "cores": os.cpu_count(),
+        "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "quick": given.quick,
+        "largest": given.largest,
+    }
+    write(rows, given.out, said)
+    (given.out / "rows.json").unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Features of infosets: what a network sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..algorithms.deep import Features
+from ..formats.openspiel import OpenSpielGame
+from ..model.arrays import CHANCE, PublicTree
+from ..model.game import CompiledGame
+from ..model.labels import InfosetPlaces
+from ..rules import Chance, Decision, Terminal
+
+PREFIX = "openspiel:"
+"""Names of games that came from OpenSpiel begin with it."""
+
+
+def make_features(game: CompiledGame, kind: str | Features = "auto") -> np.ndarray:
+    """Features of every infoset.
+
+    * ``"tensors"``: OpenSpiel's information state tensors, for games that came from OpenSpiel;
+    * ``"public"``: the label of the private hand, sign by sign, and the public steps, round by
+      round, each as one-hot, for games of private hands on a public tree;
+    * ``"labels"``: the player's own actions and the infoset's label, sign by sign, as one-hot;
+    * ``"auto"``: the first of these that the game has.
+
+    Every kind tells any two infosets apart.
+
+    Args:
+        game: The game.
+        kind: One of these, or features of your own.
+
+    Returns:
+        float32 (infosets, width).
+
+    Raises:
+        ValueError: The game has no such features; features of your own are not for as many
+            infosets, or the algorithm came from a file and they are not in it.
+        MissingExtraError: The game is OpenSpiel's, which is not installed.
+    """
+    if isinstance(kind, Features):
+        if kind.array is None:
+            raise ValueError("the features are named by digest only: give the array")
+        if len(kind.array) != game.n_infosets:
+            raise ValueError(
+                f"features have {len(kind.array):,} rows; {game.name} has "
+                f"{game.n_infosets:,} infosets"
+            )
+        return kind.array
+    if kind == "auto":
+        if game.name.startswith(PREFIX):
+            kind = "tensors"
+        else:
+            kind = "labels" if game.public is None else "public"
+    return {"tensors": _tensors, "public": _of_public_tree, "labels": _of_labels}[kind](game)
+
+
+def _of_public_tree(game: CompiledGame) -> np.ndarray:
+    """Signs of the hand's label; public steps by round and place in it."""
+    if game.public is None:
+        raise ValueError(f"{game.name} has no public tree, which features 'public' are made of")
+    public, places = game.public, InfosetPlaces(game.public, game.form)
+    tree = public.tree
+    seen: dict[int, tuple[tuple[object, ...], ...]] = {}
+    rows = []
+    for infoset in range(game.n_infosets):
+        node, hand = places.place(infoset)
+        if node not in seen:
+            seen[node] = tuple(_public_facts(public.path(node), public.edges, _deals(tree, node)))
+        player = int(tree.player[node])
+        rows.append([("player", player), *_signs("hand", public.hands[player][hand]), *seen[node]])
+    return _one_hot(rows)
+
+
+def _deals(tree: PublicTree, node: int) -> list[bool]:
+    """Which steps on the way to a public node are chance's."""
+    found = []
+    while node:
+        node = int(tree.parent[node])
+        found.append(bool(tree.player[node] == CHANCE))
+    return found[::-1]
+
+
+def _public_facts(
+    path: Sequence[int], edges: Sequence[str], deals: Sequence[bool]
+) -> Iterable[tuple[object, ...]]:
+    """Each public step as a fact."""
+    stage, place = 0, 0
+    for edge, is_dealt in zip(path, deals, strict=True):
+        if is_dealt:
+            stage, place = stage + 1, 0
+            yield from _signs(("board", stage), edges[edge])
+        else:
+            yield "step", stage, place, edges[edge]
+            place += 1
+
+
+def _of_labels(game: CompiledGame) -> np.ndarray:
+    """Signs of the label, and the player's own actions so far."""
+    owner, action = _sequence_owner(game)
+    rows = []
+    for infoset in range(game.n_infosets):
+        own = []
+        last = int(game.form.infoset_parent[infoset])
+        while owner[last] >= 0:
+            own.append(game.infoset_actions[owner[last]][action[last]])
+            last = int(game.form.infoset_parent[owner[last]])
+        steps = [("own", place, label) for place, label in enumerate(reversed(own))]
+        player = int(game.infoset_player[infoset])
+        rows.append([("player", player), *_signs("label", game.infoset_labels[infoset]), *steps])
+    return _one_hot(rows)
+
+
+def _sequence_owner(game: CompiledGame) -> tuple[np.ndarray, np.ndarray]:
+    """For each sequence its infoset and the place of its action; -1 for the empty ones."""
+    owner, action = np.full((2, game.n_sequences), -1)
+    for infoset in range(game.n_infosets):
+        here = game.sequences(infoset)
+        owner[here] = infoset
+        action[here] = np.arange(len(owner[here]))
+    return owner, action
+
+
+def _signs(what: object, label: str) -> Iterable[tuple[object, ...]]:
+    """Each sign of a label as a fact."""
+    return ((what, place, sign) for place, sign in enumerate(label))
+
+
+def _one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
+    """A column for each fact that holds for some rows and not for all."""
+    column: dict[tuple[object, ...], int] = {}
+    for row in rows:
+        for fact in row:
+            column.setdefault(fact, len(column))
+    found = np.zeros((len(rows), max(len(column), 1)), np.float32)
+    for index, row in enumerate(rows):
+        found[index, [column[fact] for fact in row]] = 1.0
+    differs = np.ptp(found, axis=0) > 0
+    return np.ascontiguousarray(found[:, differs]) if differs.any() else found[:, :1]
+
+
+def _tensors(game: CompiledGame) -> np.ndarray:
+    """OpenSpiel's information state tensors."""
+    if not game.name.startswith(PREFIX):
+        raise ValueError(f"{game.name} is not OpenSpiel's: features 'tensors' are OpenSpiel's own")
+    rules = OpenSpielGame(game.name.removeprefix(PREFIX))
+    if not rules.game.get_type().provides_information_state_tensor:
+        raise ValueError(f"{game.name} has no information state tensors")
+    found: dict[str, np.ndarray] = {}
+    left = [rules.root()]
+    while left and len(found) < game.n_infosets:
+        state = left.pop()
+        node = rules.node(state)
+        if isinstance(node, Terminal):
+            continue
+        if isinstance(node, Decision):
+            assert node.infoset is not None
+            if node.infoset not in found:
+                tensor = state.information_state_tensor(node.player)
+                found[node.infoset] = np.array(tensor, np.float32)
+            actions: Iterable[object] = node.actions
+        else:
+            assert isinstance(node, Chance)
+            actions = node.outcomes
+        left += [rules.next(state, action) for action in actions]  # type: ignore[arg-type]
+    width = max(map(len, found.values()))
+    features = np.zeros((game.n_infosets, width), np.float32)
+    for infoset, label in enumerate(game.infoset_labels):
+        tensor = found[label]
+        features[infoset, : len(tensor)] = tensor
+    return features

@@ -1,0 +1,241 @@
+"""What predicts from a reservoir: a network, or an exact table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import Deep
+from ..errors import MissingExtraError, TrainingError
+from ..kernels.random import draw
+from ..kernels.reservoir import Batches, Reservoir, draw_batches
+from .buffers import filled
+from .inputs import Inputs
+
+SPAN = 250
+"""Updates whose batches are drawn at a time."""
+
+
+class Learner(ABC):
+    """Fits the samples of a reservoir, and predicts for infosets.
+
+    Args:
+        algorithm: The algorithm.
+        inputs: The game as networks see it.
+        scale: Factor of the values before they are fitted.
+    """
+
+    size: int
+    """Parameters, which are one vector."""
+    needs_samples: bool
+    """Whether nothing can be fitted to no samples."""
+
+    def __init__(self, algorithm: Deep, inputs: Inputs, scale: float) -> None:
+        self.algorithm, self.inputs, self.scale = algorithm, inputs, scale
+
+    @abstractmethod
+    def fit(
+        self,
+        reservoir: Reservoir,
+        player: int | None,
+        parameters: np.ndarray,
+        updates: int,
+        generator: np.ndarray,
+        what: str,
+    ) -> np.ndarray:
+        """Parameters after a fit to the samples.
+
+        Args:
+            reservoir: The samples; one at least.
+            player: Whose infosets they are of; None for all players'.
+            parameters: Where to begin; zeros for parameters that are made anew.
+            updates: Updates of a network.
+            generator: uint64 (4,); modified in place.
+            what: What is fitted and when, for errors.
+
+        Raises:
+            TrainingError: The loss is not finite; names the update.
+        """
+
+    @abstractmethod
+    def predict(
+        self, reservoir: Reservoir, player: int | None, parameters: np.ndarray
+    ) -> np.ndarray:
+        """Predictions for every action, float64 (infosets, most actions); 0 for the infosets of
+        other players, and where there is no action."""
+
+
+class NetworkLearner(Learner):
+    """A network for each player."""
+
+    needs_samples = True
+
+    def __init__(
+        self, algorithm: Deep, inputs: Inputs, scale: float, *, softmax: bool = False
+    ) -> None:
+        super().__init__(algorithm, inputs, scale)
+        try:
+            from .networks import make_network
+        except ImportError as error:
+            raise MissingExtraError(error.name or "jax", "deep") from error
+        self._network = make_network(
+            algorithm, inputs.features.shape[1], inputs.n_outputs, softmax=softmax
+        )
+        self.size = self._network.size
+
+    def fit(  # noqa: D102
+        self,
+        reservoir: Reservoir,
+        player: int | None,
+        parameters: np.ndarray,
+        updates: int,
+        generator: np.ndarray,
+        what: str,
+    ) -> np.ndarray:
+        inputs, network = self.inputs, self._network
+        if not (self.algorithm.warm and parameters.any()):
+            with np.errstate(over="ignore"):
+                parameters = network.fresh(int(draw(generator) * 2.0**32))
+        begun = network.begin(parameters)
+        first_row, rows = inputs.rows_of(player)
+        together = rows <= self.algorithm.batch
+        places = rows if together else self.algorithm.batch
+        losses: list[Any] = []
+        for done in range(0, updates, SPAN):
+            batches = _empty_batches(min(SPAN, updates - done), places, inputs.n_outputs)
+            draw_batches(
+                reservoir,
+                inputs.row,
+                inputs.output,
+                first_row,
+                self.algorithm.batch,
+                together,
+                self.scale,
+                generator,
+                batches,
+            )
+            # JAX trains on while the next batches are drawn: what it returns is looked at later.
+            begun, found = network.train(begun, inputs.features, inputs.legal, *batches)
+            losses.append(found)
+        _check_losses(np.concatenate(losses), what)
+        trained = np.array(begun[0], dtype=np.float32)
+        if not np.isfinite(trained).all():
+            raise TrainingError(f"{what}: parameters are not finite after update {updates}")
+        return trained
+
+    def predict(  # noqa: D102
+        self, reservoir: Reservoir, player: int | None, parameters: np.ndarray
+    ) -> np.ndarray:
+        return self.predict_parameters(player, parameters)
+
+    def predict_parameters(self, player: int | None, parameters: np.ndarray) -> np.ndarray:
+        """As :meth:`predict`; no samples are needed."""
+        inputs = self.inputs
+        first, rows = inputs.rows_of(player)
+        here = slice(first, first + rows)
+        found = np.zeros(inputs.legal.shape)
+        found[here] = self._network.predict(parameters, inputs.features[here], inputs.legal[here])
+        return inputs.by_action(found)
+
+
+class TableLearner(Learner):
+    """The weighted mean of the samples of every row of features: an exact fit.
+
+    The table has no parameters: it is made from the samples.
+    """
+
+    size = 0
+    needs_samples = False
+
+    def fit(  # noqa: D102
+        self,
+        reservoir: Reservoir,
+        player: int | None,
+        parameters: np.ndarray,
+        updates: int,
+        generator: np.ndarray,
+        what: str,
+    ) -> np.ndarray:
+        return parameters
+
+    def predict(  # noqa: D102
+        self, reservoir: Reservoir, player: int | None, parameters: np.ndarray
+    ) -> np.ndarray:
+        inputs, count = self.inputs, filled(reservoir)
+        infoset, weight = reservoir.infoset[:count], reservoir.weight[:count]
+        sample, action = np.nonzero(~np.isnan(reservoir.values[:count]))
+        outputs = inputs.n_outputs
+        at = inputs.row[infoset[sample]] * np.int64(outputs)
+        at += inputs.output[infoset[sample], action]
+        # Sums in the order in which the samples came: so they have the bits of regrets.
+        cells, shares = inputs.legal.size, weight[sample]
+        values = reservoir.values[sample, action]
+        total = np.bincount(at, weights=shares * values, minlength=cells)
+        weights = np.bincount(at, weights=shares, minlength=cells)
+        mean = np.divide(total, weights, out=total, where=weights > 0.0)
+        mean = mean.reshape(inputs.legal.shape)
+        return inputs.by_action(self.scale * mean)
+
+
+def make_learner(
+    algorithm: Deep, inputs: Inputs, scale: float, *, softmax: bool = False
+) -> Learner:
+    """The learner that an algorithm asks for.
+
+    Raises:
+        MissingExtraError: It is a network, and JAX, optax or equinox is not installed.
+    """
+    if algorithm.learner == "table":
+        return TableLearner(algorithm, inputs, scale)
+    return NetworkLearner(algorithm, inputs, scale, softmax=softmax)
+
+
+def _check_losses(losses: np.ndarray, what: str) -> None:
+    """Make sure that all losses are finite.
+
+    Raises:
+        TrainingError: One is not; names the update.
+    """
+    if not (good := np.isfinite(losses)).all():
+        at = int(np.argmin(good))
+        raise TrainingError(
+            f"{what}: the loss of update {at + 1} is {losses[at]}; a smaller learning_rate may "
+            "help, or smaller features"
+        )
+
+
+def _empty_batches(updates: int, rows: int, outputs: int) -> Batches:
+    return Batches(
+        np.empty((updates, rows), np.int32),
+        np.empty((updates, rows, outputs), np.float32),
+        np.empty((updates, rows, outputs), np.float32),
+        np.empty(updates, np.float32),
+    )
+
+
+def probabilities(predicted: np.ndarray, inputs: Inputs, unplayed: str) -> Any:
+    """Strategies by regret matching from predicted regrets.
+
+    Args:
+        predicted: float64 (infosets, most actions).
+        inputs: Which of them are actions.
+        unplayed: As :attr:`tensorcfr.algorithms.Deep.unplayed`.
+
+    Returns:
+        float64 (infosets, most actions).
+    """
+    is_action = inputs.sequence >= 0
+    positive = np.where(is_action, np.maximum(predicted, 0.0), 0.0)
+    total = np.zeros(len(positive))
+    for column in positive.T:  # In the order of the actions, as in the traversals.
+        total += column
+    if unplayed == "best":
+        most = np.max(np.where(is_action, predicted, -np.inf), axis=1)
+        instead = is_action & (predicted == most[:, None])
+    else:
+        instead = is_action
+    shares = instead / instead.sum(axis=1, keepdims=True)
+    some = total > 0.0
+    return np.where(some[:, None], positive / np.where(some, total, 1.0)[:, None], shares)

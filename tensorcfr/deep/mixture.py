@@ -1,0 +1,94 @@
+"""The average strategy of Single Deep CFR, played by drawing a network."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from .._util.arguments import Kind, checked
+from ..algorithms import Deep
+from ..kernels import evaluation
+from ..kernels.random import Seed, draw, seeded
+from ..model.policy import Policy
+from ..solvers.sampled_solver import check_seed
+from ..solvers.solution import Solution
+from .inputs import make_inputs
+from .learners import NetworkLearner, probabilities
+
+
+class Mixture:
+    """The networks of all iterations, as a strategy: at the beginning of a play, every player draws
+    the network of an iteration, ``t`` with a probability proportional to its weight, and follows
+    its strategy to the end.
+
+    So each action is played as often as by the average strategy that is weighted with reach; see
+    :meth:`average`.
+
+    Args:
+        solution: A solution by an algorithm with ``keep_networks=True``.
+        seed: Of the draws.
+
+    Raises:
+        ValueError: The solution has no networks; or the seed is no seed.
+    """
+
+    @checked()
+    def __init__(
+        self,
+        solution: Annotated[Solution, Kind((Solution,), "a solution")],
+        *,
+        seed: Seed = 0,
+    ) -> None:
+        record = solution.algorithm
+        if not isinstance(record, Deep) or not len(solution.state.networks):
+            raise ValueError(f"{record} kept no networks: keep_networks=True keeps them")
+        self.solution = solution
+        """The solution."""
+        self.weights = record.variant.schedule(1, len(solution.state.networks))[:, 0]
+        """float64 (iterations,): the weight of each iteration."""
+        self._record = record
+        self._inputs = make_inputs(solution.game, solution.state.features)
+        self._learner = NetworkLearner(record, self._inputs, 1.0)
+        self._ends = np.cumsum(self.weights)
+        self._generator = seeded(check_seed(seed))
+
+    def strategies(self, iteration: int) -> np.ndarray:
+        """The strategies of an iteration's networks, float64 (sequences,).
+
+        Args:
+            iteration: From 1.
+        """
+        game, inputs = self.solution.game, self._inputs
+        found = np.ones(game.n_sequences)
+        is_action = inputs.sequence >= 0
+        for player, parameters in enumerate(self.solution.state.networks[iteration - 1]):
+            own = is_action & (game.infoset_player == player)[:, None]
+            if parameters.any():
+                predicted = self._learner.predict_parameters(player, parameters)
+            else:
+                predicted = np.zeros(inputs.sequence.shape)  # Before the first fit.
+            strategy = probabilities(predicted, inputs, self._record.unplayed)
+            found[inputs.sequence[own]] = strategy[own]
+        return found
+
+    def draw(self) -> list[Policy]:
+        """For each player, the strategy that they follow in a play."""
+        game, drawn = self.solution.game, []
+        for _ in range(game.n_players):
+            with np.errstate(over="ignore"):
+                at = draw(self._generator) * self._ends[-1]
+            iteration = int(np.searchsorted(self._ends, at, side="right")) + 1
+            drawn.append(Policy(game, self.strategies(iteration)))
+        return drawn
+
+    def average(self) -> Policy:
+        """The average strategy: every iteration's, weighted with its weight and its reach."""
+        form = self.solution.game.form
+        cumulative, reach = np.zeros((2, form.n_sequences))
+        for iteration, weight in enumerate(self.weights, 1):
+            evaluation.realization_plan(form, self.strategies(iteration), reach)
+            cumulative += weight * reach
+        strategy = np.empty(form.n_sequences)
+        evaluation.normalise(form, cumulative, strategy)
+        return Policy(self.solution.game, strategy)

@@ -1,0 +1,558 @@
+"""The solver of Deep CFR, Single Deep CFR and DREAM."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from .._util.arguments import Kind, Limit, checked
+from .._util.memory import free_memory
+from ..algorithms import Deep
+from ..algorithms.deep import Features
+from ..errors import MemoryLimitError, TrainingError
+from ..evaluation.metrics import Evaluation, evaluate_probabilities
+from ..kernels import evaluation
+from ..kernels.local_rule import rule_errors
+from ..kernels.random import Script, Seed, seeded
+from ..kernels.reservoir import Reservoir, Samples
+from ..kernels.sampling import SIMPLE
+from ..kernels.sampling_external import external_sampling
+from ..kernels.sampling_outcome import outcome_sampling
+from ..kernels.traversal import TraversalState
+from ..model.arguments import Compiled
+from ..model.game import CompiledGame
+from ..model.locks import Locks
+from ..model.policy import Policy
+from ..solvers import kinds
+from ..solvers.arguments import Iterations, Named
+from ..solvers.base import IterativeSolver
+from ..solvers.sampled_solver import check_seed
+from ..solvers.traversal import (
+    BASELINE,
+    STRATEGY,
+    TableLayout,
+    bytes_of,
+    history_traversal,
+    public_traversal,
+)
+from .buffers import BYTES_PER_SAMPLE, Kept, copy_into, filled, keep, new_reservoir, put, restored
+from .features import make_features
+from .inputs import make_inputs
+from .learners import make_learner, probabilities
+
+TRAINING_STREAM = 1
+"""The stream of a seed from which networks and reservoirs draw; traversals draw from the seed
+itself, as other samplers do."""
+
+
+class DeepState(NamedTuple):
+    """The state of a solver with networks between iterations."""
+
+    regret: np.ndarray
+    """float64 (sequences,): predicted advantages, from which the next strategy is made."""
+    strategy: np.ndarray
+    """float64 (sequences,): behaviour strategy; 1 for the empty sequences."""
+    cumulative: np.ndarray
+    """float64 (sequences,): sum over iterations of weight times own reach; for the empty sequences
+    the sum of the weights."""
+    parameters: np.ndarray
+    """float32 (players, parameters): the advantage networks; zeros before the first fit."""
+    baseline_parameters: np.ndarray
+    """float32 (players, parameters): the baseline networks; (0, 0) without any."""
+    networks: np.ndarray
+    """float32 (iterations, players, parameters): the networks that each iteration's strategies come
+    from; (0, players, parameters) unless they are kept."""
+    features: np.ndarray
+    """float32 (infosets, width)."""
+    advantage_infoset: np.ndarray
+    """int32 (samples,): the infoset of each sample of advantages, the reservoirs of the players one
+    after the other."""
+    advantage_weight: np.ndarray
+    """float64 (samples,): its weight."""
+    advantage_values: np.ndarray
+    """float64 (samples, most actions): a number for each action; nan where there is none."""
+    advantage_seen: np.ndarray
+    """int64 (players,): samples that were added to each reservoir."""
+    average_infoset: np.ndarray
+    """The same of the strategies that a network of the average is trained on; empty without it."""
+    average_weight: np.ndarray
+    """As ``advantage_weight``."""
+    average_values: np.ndarray
+    """As ``advantage_values``."""
+    average_seen: np.ndarray
+    """As ``advantage_seen``."""
+    baseline_infoset: np.ndarray
+    """The same of the values that networks of the baselines are trained on; empty without them."""
+    baseline_weight: np.ndarray
+    """As ``advantage_weight``."""
+    baseline_values: np.ndarray
+    """As ``advantage_values``."""
+    baseline_seen: np.ndarray
+    """As ``advantage_seen``."""
+    touched: np.ndarray
+    """int64 (2,): histories visited, and decision nodes among them."""
+    generator: np.ndarray
+    """uint64 (4,): random numbers of the traversals."""
+    training_generator: np.ndarray
+    """uint64 (4,): random numbers of reservoirs, batches and fresh networks."""
+
+
+BUFFERS = ("advantage", "average", "baseline")
+"""Kinds of buffers."""
+
+
+class DeepSolver(IterativeSolver):
+    """A solver whose regrets are predicted by networks; :func:`tensorcfr.solve` is this with stop
+    rules.
+
+    Traversals are those of external or outcome sampling, with strategies that stay as they are
+    during an iteration.  The networks are evaluated for all infosets at once, after they have been
+    trained; no traversal waits for one.
+
+    Args:
+        game: The game, of two players or more.
+        algorithm: A record, or its name; see :class:`tensorcfr.algorithms.Deep`.
+        state: The state to continue from, after ``iteration`` iterations; copied.
+        iteration: Iterations that led to ``state``.
+        seed: As for :class:`tensorcfr.SampledSolver`.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+
+    Raises:
+        ValueError: There is no such algorithm; the seed is no seed; the features are not for this
+            game; the game has one player, or networks are to be kept for more than two.
+        MemoryLimitError: The arrays would not fit; raised before they are allocated.
+        MissingExtraError: JAX, optax or equinox is not installed; says what installs them.
+    """
+
+    records = Deep
+
+    @checked()
+    def __init__(
+        self,
+        game: Compiled,
+        algorithm: Named = "deep-cfr",
+        *,
+        state: Annotated[DeepState | None, Kind((DeepState,), "a solver's state")] = None,
+        iteration: Iterations = 0,
+        seed: Seed | None = None,
+        memory_limit: Limit = None,
+    ) -> None:
+        record: Deep = self._checked(game, algorithm)
+        if state is not None and seed is not None:
+            raise ValueError("a state brings its own random numbers: give no seed with it")
+        if game.n_players == 1:
+            raise ValueError(f"{record.name} samples opponents, and {game.name} has one player")
+        if record.keep_networks and game.n_players > 2:
+            raise ValueError(
+                f"{record.name}: keep_networks is for two players: of more, an iteration has "
+                "several strategies of one"
+            )
+        limit = free_memory() if memory_limit is None else memory_limit
+        if (needed := bytes_needed(game, record)) > limit:
+            raise MemoryLimitError(f"solving {game.name}", needed, limit)
+        self.game, self.algorithm, self.iteration = game, record, iteration
+        self.locks = Locks(game, {})
+        self._layout = TableLayout(game, game.n_players, has_header=False)
+        public = game.histories is None
+        traversal = public_traversal if public else history_traversal
+        self._tree = traversal(game, self._layout)
+        given = None if state is None else self.restore(game, record, self.kept(state))
+        features = make_features(game, record.features) if given is None else given.features
+        features.flags.writeable = False
+        self._inputs = make_inputs(game, features)
+        largest = float(np.abs(game.utilities).max(initial=0.0)) / game.unit
+        # A power of two, by which nothing is rounded.
+        factor = record.largest / largest if largest > 0.0 else 1.0
+        self._scale = 2.0 ** math.floor(math.log2(factor))
+        self._advantages = make_learner(record, self._inputs, self._scale)
+        self._averages = make_learner(record, self._inputs, 1.0, softmax=True)
+        self._generator, self._training_generator = np.zeros((2, 4), np.uint64)
+        self._table = np.zeros(max(self._layout.size, 1))
+        self._samples, self._samples_before = (
+            [self._new_samples() for _ in range(game.n_players)] for _ in range(2)
+        )
+        self._networks: list[np.ndarray] = []
+        self._made: tuple[int, np.ndarray] | None = None
+        if given is None:
+            parts = check_seed(0 if seed is None else seed)
+            several = [parts] if isinstance(parts, int) else list(parts)
+            given = _first_state(game, record, features, self._advantages.size)._replace(
+                generator=seeded(parts), training_generator=seeded([*several, TRAINING_STREAM])
+            )
+        self._take(given)
+        self._sample(np.empty((0, 1)), 0)
+
+    def _new_samples(self) -> Samples:
+        """Empty reservoirs of a player, which share the random numbers and the infosets."""
+        record, width = self.algorithm, self._inputs.sequence.shape[1]
+        infoset = np.full(max(self._layout.size, 1), -1, np.int32)
+        block = self._layout.block
+        infoset[block[block >= 0]] = np.flatnonzero(block >= 0)
+        return Samples(
+            advantages=new_reservoir(record.buffer, width),
+            strategies=new_reservoir(record.buffer * record.has_strategy_network, width),
+            baselines=new_reservoir(record.buffer * record.has_baseline, width),
+            infoset=infoset,
+            generator=self._training_generator,
+        )
+
+    def _run(self, iterations: int) -> None:
+        schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
+        for row in schedule:
+            before, networks = self._copy_without_buffers(), self._networks[: self.iteration]
+            self._copy_buffers(self._samples, self._samples_before)
+            try:
+                for player in range(self.game.n_players):
+                    self._turn(player, row)
+            except TrainingError:
+                self._take_without_buffers(before)
+                self._networks = networks
+                self._copy_buffers(self._samples_before, self._samples)
+                self._set_all_baselines()
+                raise
+            self.iteration += 1
+
+    def _turn(self, player: int, row: np.ndarray) -> None:
+        """Sample for a player, with the strategies as they are, and fit what was sampled."""
+        record, inputs = self.algorithm, self._inputs
+        self._add_to_average(player, float(row[0]))
+        self._sample(np.repeat(row[None], record.traversals, axis=0), player)
+        samples = self._samples[player]
+        where = f"{record.name} on {self.game.name}, iteration {self.iteration + 1}"
+        if not filled(samples.advantages):
+            has_choices = (inputs.sequence[self._infosets(player), 1:] >= 0).any()
+            if not (has_choices and self._advantages.needs_samples):
+                return
+            raise TrainingError(
+                f"{where}: the advantage buffer of player {player} is empty: no traversal came to "
+                "an infoset of theirs; more traversals may"
+            )
+        self._parameters[player] = self._advantages.fit(
+            samples.advantages,
+            player,
+            self._parameters[player],
+            record.updates,
+            self._training_generator,
+            f"{where}, advantage network of player {player}",
+        )
+        predicted = self._advantages.predict(samples.advantages, player, self._parameters[player])
+        own = self._infosets(player)
+        self._set(self._regret, own, predicted / self._scale)
+        self._set(self._strategy, own, probabilities(predicted, inputs, record.unplayed))
+        if record.has_baseline and filled(samples.baselines):
+            self._baseline_parameters[player] = self._advantages.fit(
+                samples.baselines,
+                None,
+                self._baseline_parameters[player],
+                record.baseline_updates,
+                self._training_generator,
+                f"{where}, baseline network of player {player}",
+            )
+            self._set_baselines(player)
+
+    def _sample(
+        self,
+        schedule: np.ndarray,
+        player: int,
+        generator: np.ndarray | Script | None = None,
+    ) -> None:
+        """Traverse as often as the schedule has rows."""
+        record, layout = self.algorithm, self._layout
+        layout.set_group(self._table, STRATEGY, self._strategy)
+        state = TraversalState(self._table, np.zeros(1), self._touched, self._samples[player])
+        rule = record.variant.rule
+        players = np.array([player], np.uint64)
+        before = (self._tree, rule, schedule, players, SIMPLE)
+        after = (state, self._generator if generator is None else generator)
+        # The generators' sums wrap around by design; numpy warns about that with the JIT off.
+        with np.errstate(over="ignore"), rule_errors(rule):
+            if record.scheme == "external":
+                external_sampling(*before, *after)
+            else:
+                outcome_sampling(*before, record.epsilon, float(record.has_baseline), *after)
+
+    def _add_to_average(self, player: int, weight: float) -> None:
+        """Add the strategies that the player's traversals meet, those of the others, weighted with
+        their reaches, and keep their networks."""
+        form, reach = self.game.form, np.empty(self.game.n_sequences)
+        evaluation.realization_plan(form, self._strategy, reach)
+        for other in range(self.game.n_players):
+            if other != player:
+                own = slice(*form.player_sequences[other : other + 2].tolist())
+                self._cumulative[own] += weight * reach[own]
+        if self.algorithm.keep_networks:
+            if player == 0:
+                self._networks.append(np.zeros_like(self._parameters))
+            self._networks[-1][1 - player] = self._parameters[1 - player]
+
+    def _infosets(self, player: int) -> slice:
+        return slice(*self.game.form.player_infosets[player : player + 2].tolist())
+
+    def _set(self, target: np.ndarray, infosets: slice, values: np.ndarray) -> None:
+        """Write values by infoset and action into an array over the sequences."""
+        sequence = self._inputs.sequence[infosets]
+        is_action = sequence >= 0
+        target[sequence[is_action]] = values[infosets][is_action]
+
+    def _set_baselines(self, player: int) -> None:
+        """Write a player's baselines into the table of the traversals."""
+        predicted = self._advantages.predict(
+            self._samples[player].baselines, None, self._baseline_parameters[player]
+        )
+        values = np.zeros(self.game.n_sequences)
+        self._set(values, slice(None), predicted / self._scale)
+        self._layout.set_group(self._table, BASELINE + player, values)
+
+    def _set_all_baselines(self) -> None:
+        for player, samples in enumerate(self._samples):
+            if filled(samples.baselines):
+                self._set_baselines(player)
+
+    def _restart_average(self) -> None:
+        self._cumulative[:] = 0.0
+
+    def average_probabilities(self) -> np.ndarray:
+        """The average strategy, float64 (sequences,); a network of it is trained anew, by random
+        numbers of the state, whenever the solver has gone on."""
+        if self._made is None or self._made[0] != self.iteration:
+            made = self._exact_average() if self._is_exact else self._network_average()
+            self._made = self.iteration, made
+        return self._made[1].copy()
+
+    @property
+    def _is_exact(self) -> bool:
+        return not self.algorithm.has_strategy_network or not self._cumulative[0] > 0.0
+
+    def _exact_average(self) -> np.ndarray:
+        strategy = np.empty(self.game.n_sequences)
+        evaluation.normalise(self.game.form, self._cumulative, strategy)
+        return strategy
+
+    def _network_average(self) -> np.ndarray:
+        record, inputs, learner = self.algorithm, self._inputs, self._averages
+        strategy = np.array(Policy.uniform(self.game).probabilities)
+        generator = self._training_generator.copy()
+        for player in range(self.game.n_players):
+            # The others' traversals come to this player's infosets.
+            reservoir = _joined(
+                [s.strategies for other, s in enumerate(self._samples) if other != player],
+                self._infosets(player),
+            )
+            if not filled(reservoir):
+                continue
+            parameters = learner.fit(
+                reservoir,
+                player,
+                np.zeros(learner.size, np.float32),
+                record.strategy_updates,
+                generator,
+                f"{record.name} on {self.game.name}, iteration {self.iteration}, network of the "
+                f"average strategy of player {player}",
+            )
+            found = learner.predict(reservoir, player, parameters)
+            found = probabilities(found, inputs, "uniform")
+            self._set(strategy, self._infosets(player), found)
+        return strategy
+
+    @property
+    def state(self) -> DeepState:
+        """A copy of what the solver keeps."""
+        width = self._inputs.sequence.shape[1]
+        kept: dict[str, np.ndarray] = {}
+        for prefix, field in zip(BUFFERS, Samples._fields, strict=False):
+            reservoirs = [getattr(samples, field) for samples in self._samples]
+            for name, array in keep(reservoirs, width)._asdict().items():
+                kept[f"{prefix}_{name}"] = array
+        shape = (len(self._networks), *self._parameters.shape)
+        networks = np.array(self._networks, np.float32).reshape(shape)
+        return self._copy_without_buffers()._replace(networks=networks, **kept)
+
+    def _copy_without_buffers(self) -> DeepState:
+        """The same without samples and networks that were kept, which are many."""
+        empty = _no_samples(self.game)
+        return DeepState(
+            regret=self._regret.copy(),
+            strategy=self._strategy.copy(),
+            cumulative=self._cumulative.copy(),
+            parameters=self._parameters.copy(),
+            baseline_parameters=self._baseline_parameters.copy(),
+            networks=np.zeros((0, *self._parameters.shape), np.float32),
+            features=self._features,
+            touched=self._touched.copy(),
+            generator=self._generator.copy(),
+            training_generator=self._training_generator.copy(),
+            **empty,
+        )
+
+    def _take(self, state: DeepState) -> None:
+        """The reverse of :attr:`state`, whose arrays are copied."""
+        self._take_without_buffers(state)
+        self._networks = list(state.networks.copy())
+        for prefix, field in zip(BUFFERS, Samples._fields, strict=False):
+            kept = Kept(*(getattr(state, f"{prefix}_{name}") for name in Kept._fields))
+            put(kept, [getattr(samples, field) for samples in self._samples])
+        self._set_all_baselines()
+
+    def _take_without_buffers(self, state: DeepState) -> None:
+        self._regret, self._strategy = state.regret.copy(), state.strategy.copy()
+        self._cumulative = state.cumulative.copy()
+        self._parameters = state.parameters.copy()
+        self._baseline_parameters = state.baseline_parameters.copy()
+        self._features = state.features
+        self._touched = state.touched.copy()
+        self._generator[:] = state.generator
+        self._training_generator[:] = state.training_generator
+
+    def _copy_buffers(self, source: list[Samples], target: list[Samples]) -> None:
+        for ours, theirs in zip(source, target, strict=True):
+            for field in Samples._fields[: len(BUFFERS)]:
+                copy_into(getattr(theirs, field), getattr(ours, field))
+
+    @classmethod
+    def restore(  # noqa: D102
+        cls,
+        game: CompiledGame,
+        algorithm: Any,
+        kept: Mapping[str, np.ndarray],
+        locks: Locks | None = None,
+    ) -> DeepState:
+        features = kept["features"]
+        if features.ndim != 2 or len(features) != game.n_infosets:
+            raise ValueError(
+                f"features is {features.shape}; {game.name} has {game.n_infosets:,} infosets"
+            )
+        given = algorithm.features
+        if isinstance(given, Features) and Features(features).digest != given.digest:
+            raise ValueError(f"features are not those that {algorithm.name} names")
+        inputs = make_inputs(game, features)
+        size = make_learner(algorithm, inputs, 1.0).size
+        players, baselines = game.n_players, game.n_players * algorithm.has_baseline
+        networks = len(kept["networks"]) if algorithm.keep_networks else 0
+        expected: dict[str, tuple[tuple[int, ...], type]] = {
+            "regret": ((game.n_sequences,), np.float64),
+            "strategy": ((game.n_sequences,), np.float64),
+            "cumulative": ((game.n_sequences,), np.float64),
+            "parameters": ((players, size), np.float32),
+            "baseline_parameters": ((baselines, size if baselines else 0), np.float32),
+            "networks": ((networks, players, size), np.float32),
+            "features": (features.shape, np.float32),
+            "touched": ((2,), np.int64),
+            "generator": ((4,), np.uint64),
+            "training_generator": ((4,), np.uint64),
+        }
+        found: dict[str, np.ndarray] = {}
+        for name, (shape, dtype) in expected.items():
+            array = kept[name]
+            if array.shape != shape or array.dtype != dtype:
+                raise ValueError(
+                    f"{name} is {array.dtype} {array.shape}; for {game.name} and "
+                    f"{algorithm.name} it is {np.dtype(dtype)} {shape}"
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} holds a value that is not finite")
+            if "generator" in name and not array.any():
+                raise ValueError(f"{name} holds zeros only, from which no random numbers come")
+            found[name] = np.ascontiguousarray(array)
+        has = (True, algorithm.has_strategy_network, algorithm.has_baseline)
+        for prefix, is_used in zip(BUFFERS, has, strict=True):
+            found |= restored(
+                kept,
+                prefix,
+                capacity=algorithm.buffer * is_used,
+                reservoirs=players,
+                shape=inputs.sequence.shape,
+            )
+        return DeepState(**found)
+
+    @classmethod
+    def last_probabilities(  # noqa: D102
+        cls, game: CompiledGame, algorithm: Any, state: DeepState, locks: Locks | None = None
+    ) -> np.ndarray:
+        return state.strategy
+
+    @classmethod
+    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
+        """The nodes that the traversals counted."""
+        return int(state.touched[0]), int(state.touched[1])
+
+    @property
+    def nodes_touched(self) -> int:  # noqa: D102
+        return int(self._touched[0])
+
+    @property
+    def decision_nodes_touched(self) -> int:  # noqa: D102
+        return int(self._touched[1])
+
+    def current_policy(self) -> Policy:  # noqa: D102
+        return Policy(self.game, self._strategy.copy())
+
+    def evaluate(self) -> Evaluation:  # noqa: D102
+        return evaluate_probabilities(self.game, self.average_probabilities())
+
+    def evaluate_current(self) -> Evaluation:  # noqa: D102
+        return evaluate_probabilities(self.game, self._strategy)
+
+    def evaluate_exact_average(self) -> Evaluation:
+        """Values and best-response values of the average that Single Deep CFR plays, whatever the
+        algorithm's own average is."""
+        return evaluate_probabilities(self.game, self._exact_average())
+
+
+def _joined(reservoirs: list[Reservoir], infosets: slice) -> Reservoir:
+    """The samples of some reservoirs at a player's infosets."""
+    if len(reservoirs) == 1:
+        return reservoirs[0]
+    parts = []
+    for one in reservoirs:
+        here = np.arange(filled(one))
+        at = one.infoset[here]
+        here = here[(at >= infosets.start) & (at < infosets.stop)]
+        parts.append((one.infoset[here], one.weight[here], one.values[here]))
+    infoset, weight, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return Reservoir(infoset, weight, values, np.array([len(infoset)], np.int64))
+
+
+def _first_state(game: CompiledGame, record: Deep, features: np.ndarray, size: int) -> DeepState:
+    """The state before the first iteration, without random numbers."""
+    players, n = game.n_players, game.n_sequences
+    baselines = players * record.has_baseline
+    return DeepState(
+        regret=np.zeros(n),
+        strategy=np.array(Policy.uniform(game).probabilities),
+        cumulative=np.zeros(n),
+        parameters=np.zeros((players, size), np.float32),
+        baseline_parameters=np.zeros((baselines, size if baselines else 0), np.float32),
+        networks=np.zeros((0, players, size), np.float32),
+        features=features,
+        touched=np.zeros(2, np.int64),
+        generator=np.zeros(4, np.uint64),
+        training_generator=np.zeros(4, np.uint64),
+        **_no_samples(game),
+    )
+
+
+def _no_samples(game: CompiledGame) -> dict[str, np.ndarray]:
+    """The arrays of empty buffers, by name."""
+    width = int(game.form.bucket_actions.max(initial=1))
+    seen = np.zeros(game.n_players, np.int64)
+    empty = Kept(np.empty(0, np.int32), np.empty(0), np.empty((0, width)), seen)
+    return {f"{prefix}_{name}": a for prefix in BUFFERS for name, a in empty._asdict().items()}
+
+
+def bytes_needed(game: CompiledGame, record: Deep) -> int:
+    """Bytes that a solver takes in addition to the compiled game when its buffers are full:
+    buffers, a copy of them, table and tree of the traversals."""
+    width = int(game.form.bucket_actions.max(initial=1))
+    kinds_of_buffers = 1 + record.has_strategy_network + record.has_baseline
+    samples = game.n_players * record.buffer * kinds_of_buffers
+    layout = TableLayout(game, game.n_players, has_header=False)
+    walked = bytes_of(layout, queue=False, public=game.histories is None)
+    tables = game.n_players * 4 * layout.size
+    dense = 5 * 8 * width * game.n_infosets
+    return 2 * samples * (BYTES_PER_SAMPLE + 8 * width) + walked + tables + dense
+
+
+kinds.SOLVERS.append(DeepSolver)
