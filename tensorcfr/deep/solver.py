@@ -262,11 +262,12 @@ class DeepSolver(IterativeSolver):
         """Traverse as often as the schedule has rows."""
         record, layout = self.algorithm, self._layout
         layout.set_group(self._table, STRATEGY, self._strategy)
-        state = TraversalState(self._table, np.zeros(1), self._touched, self._samples[player])
+        state = TraversalState(self._table, np.zeros(1), self._touched)
         rule = record.variant.rule
         players = np.array([player], np.uint64)
         before = (self._tree, rule, schedule, players, SIMPLE)
-        after = (state, self._generator if generator is None else generator)
+        generator = self._generator if generator is None else generator
+        after = (state, generator, self._samples[player])
         # The generators' sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(rule):
             if record.scheme == "external":

@@ -1,8 +1,7 @@
 """Samples of a traversal, kept for networks to be trained on.
 
 A traversal either learns at once, or it leaves samples from which a network learns later.  Which
-of the two it does is known when it is compiled: :data:`TraversalState.samples` is None, or it is
-not.  The functions here are called from inside the traversals and do the one or the other.
+of the two it does is known when it is compiled: its argument ``samples`` is None, or it is not.
 
 A reservoir keeps a uniform sample of everything that was added to it (J. S. Vitter, 'Random
 sampling with a reservoir', ACM Transactions on Mathematical Software 11, 1985).
@@ -13,13 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
-from numba.extending import overload
 
 from .._util.jit import inlined, kernel
-from .local_rule import LocalRule
 from .random import draw
-from .sampling import add_to_average, update
 
 
 class Reservoir(NamedTuple):
@@ -51,149 +46,8 @@ class Samples(NamedTuple):
     traversals alone."""
 
 
-def learn(
-    samples: Samples | None,
-    rule: LocalRule,
-    parameters: tuple[float, ...],
-    table: np.ndarray,
-    block: np.uint64,
-    count: np.uint64,
-    instant: np.ndarray,
-    offset: np.uint64,
-    weight: float,
-    explored: float,
-) -> None:
-    """Learn instantaneous regrets: set the infoset's regrets and strategy, or keep a sample.
-
-    A sample's weight times its advantages is the iteration's weight times the regrets.
-
-    Args:
-        samples: Where to keep it; None to learn at once.
-        rule: As for :func:`tensorcfr.kernels.sampling.update`, like the next six.
-        parameters: Likewise.
-        table: Likewise.
-        block: Likewise.
-        count: Likewise.
-        instant: Likewise.
-        offset: Likewise.
-        weight: Weight of the iteration.
-        explored: Probability with which the player's own draws lead here.
-    """
-    if samples is None:
-        update(rule, parameters, table, block, count, instant, offset)
-    else:
-        _keep_advantages(samples, block, count, instant, offset, weight, explored)
-
-
-@overload(learn, jit_options={"forceinline": True})
-def _learn(  # type: ignore[no-untyped-def]
-    samples, rule, parameters, table, block, count, instant, offset, weight, explored
-):
-    if isinstance(samples, types.NoneType):
-
-        def act(  # type: ignore[no-untyped-def]
-            samples, rule, parameters, table, block, count, instant, offset, weight, explored
-        ):
-            update(rule, parameters, table, block, count, instant, offset)
-    else:
-
-        def act(  # type: ignore[no-untyped-def]
-            samples, rule, parameters, table, block, count, instant, offset, weight, explored
-        ):
-            _keep_advantages(samples, block, count, instant, offset, weight, explored)
-
-    return act
-
-
-def average_others(
-    samples: Samples | None,
-    table: np.ndarray,
-    block: np.uint64,
-    count: np.uint64,
-    weight: float,
-) -> None:
-    """Add another player's strategy to the average, or keep it as a sample.
-
-    Args:
-        samples: Where to keep it; None to add it.
-        table: As for :func:`tensorcfr.kernels.sampling.add_to_average`, like the next three.
-        block: Likewise.
-        count: Likewise.
-        weight: Likewise.
-    """
-    if samples is None:
-        add_to_average(table, block, count, weight)
-    else:
-        _keep_strategy(samples, table, block, count, weight)
-
-
-@overload(average_others, jit_options={"forceinline": True})
-def _average_others(samples, table, block, count, weight):  # type: ignore[no-untyped-def]
-    if isinstance(samples, types.NoneType):
-        return lambda samples, table, block, count, weight: add_to_average(
-            table, block, count, weight
-        )
-    return lambda samples, table, block, count, weight: _keep_strategy(
-        samples, table, block, count, weight
-    )
-
-
-def move_baseline(
-    samples: Samples | None,
-    table: np.ndarray,
-    block: np.uint64,
-    count: np.uint64,
-    group: np.uint64,
-    action: np.uint64,
-    step: float,
-    seen: float,
-    expected: float,
-) -> float:
-    """Move a baseline towards the value that was seen, or keep a sample for its network.
-
-    Args:
-        samples: Where to keep it; None to move the baseline.
-        table: Modified in place.
-        block: The infoset's block.
-        count: Its actions.
-        group: Index in the table of the infoset's first baseline.
-        action: The action that was played.
-        step: How far the baseline moves, 0 to 1.
-        seen: The estimate of the action's value.
-        expected: The action's value by the baselines of the next decision, or the payoff.
-
-    Returns:
-        ``expected`` for the decision before this one.
-    """
-    if samples is None:
-        table[group + action] += step * (seen - table[group + action])
-        return expected
-    return _keep_value(samples, table, block, count, group, action, expected)
-
-
-@overload(move_baseline, jit_options={"forceinline": True})
-def _move_baseline(  # type: ignore[no-untyped-def]
-    samples, table, block, count, group, action, step, seen, expected
-):
-    if isinstance(samples, types.NoneType):
-
-        def move(  # type: ignore[no-untyped-def]
-            samples, table, block, count, group, action, step, seen, expected
-        ):
-            table[group + action] += step * (seen - table[group + action])
-            return expected
-    else:
-
-        def move(  # type: ignore[no-untyped-def]
-            samples, table, block, count, group, action, step, seen, expected
-        ):
-            return _keep_value(samples, table, block, count, group, action, expected)
-
-    return move
-
-
 @inlined
-def _keep_advantages(
+def keep_advantages(
     samples: Samples,
     block: int,
     count: int,
@@ -202,6 +56,18 @@ def _keep_advantages(
     weight: float,
     explored: float,
 ) -> None:
+    """Keep instantaneous regrets.  A sample's weight times its advantages is the iteration's weight
+    times the regrets.
+
+    Args:
+        samples: Where to keep them; modified.
+        block: As for :func:`tensorcfr.kernels.sampling.update`, like the next three.
+        count: Likewise.
+        instant: Likewise.
+        offset: Likewise.
+        weight: Weight of the iteration.
+        explored: Probability with which the player's own draws lead here.
+    """
     at = _place(samples.advantages, samples, block, weight / explored)
     if at >= 0:
         for a in range(count):
@@ -209,9 +75,11 @@ def _keep_advantages(
 
 
 @inlined
-def _keep_strategy(
+def keep_strategy(
     samples: Samples, table: np.ndarray, block: int, count: int, weight: float
 ) -> None:
+    """Keep another player's strategy; arguments as for
+    :func:`tensorcfr.kernels.sampling.add_to_average`."""
     at = _place(samples.strategies, samples, block, weight)
     if at >= 0:
         for a in range(count):
@@ -219,7 +87,7 @@ def _keep_strategy(
 
 
 @inlined
-def _keep_value(
+def keep_value(
     samples: Samples,
     table: np.ndarray,
     block: int,
@@ -228,6 +96,20 @@ def _keep_value(
     action: int,
     expected: float,
 ) -> float:
+    """Keep the value of the action that was played, for the network of baselines.
+
+    Args:
+        samples: Where to keep it; modified.
+        table: The baselines and the strategy.
+        block: The infoset's block.
+        count: Its actions.
+        group: Index in the table of the infoset's first baseline.
+        action: The action that was played.
+        expected: The action's value by the baselines of the next decision, or the payoff.
+
+    Returns:
+        ``expected`` for the decision before this one.
+    """
     at = _place(samples.baselines, samples, block, 1.0)
     if at >= 0:
         samples.baselines.values[at, action] = expected

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
-from .reservoir import average_others, learn
+from .reservoir import Samples, keep_advantages, keep_strategy
 from .sampling import (
     SIMPLE,
     STOCHASTIC,
@@ -24,6 +24,7 @@ from .sampling import (
     own_reach_weight,
     product_of_others,
     sample_action,
+    update,
 )
 from .traversal import (
     CHANCE_NODE,
@@ -50,6 +51,7 @@ def external_sampling(
     averaging: int,
     state: TraversalState,
     generator: np.ndarray,
+    samples: Samples | None,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
 
@@ -62,11 +64,12 @@ def external_sampling(
         averaging: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
+        samples: Where to keep regrets and strategies for networks; None to learn at once.
     """
     node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
     joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
     deals, deal_threshold, dealt, hands = deal_arrays(tree)
-    table, samples = state.table, state.samples
+    table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
     width, n_players = U(tree.width), U(utility.shape[1])
     # A frame for every decision of the player on the current path: first child, block, number of
@@ -136,7 +139,10 @@ def external_sampling(
                             sampled = 1.0
                             if tracked:
                                 sampled = product_of_others(reach, depth, n_players, player, actor)
-                            average_others(samples, table, block, count, weight / sampled)
+                            if samples is None:
+                                add_to_average(table, block, count, weight / sampled)
+                            else:
+                                keep_strategy(samples, table, block, count, weight / sampled)
                         action = sample_action(table, strategy, count, generator)
                         if tracked:
                             reach[depth * n_players + actor] *= table[strategy + action]
@@ -166,18 +172,10 @@ def external_sampling(
                         add_to_average(table, block, count, own[d] * add)
                     for a in range(count):
                         q[d * width + a] -= found
-                    learn(
-                        samples,
-                        rule,
-                        parameters,
-                        table,
-                        block,
-                        count,
-                        q,
-                        d * width,
-                        weight,
-                        1.0,
-                    )
+                    if samples is None:
+                        update(rule, parameters, table, block, count, q, d * width)
+                    else:
+                        keep_advantages(samples, block, count, q, d * width, weight, 1.0)
                     depth = d
                 if depth == ZERO:
                     break

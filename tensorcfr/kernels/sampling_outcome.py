@@ -22,13 +22,14 @@ import numpy as np
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw
-from .reservoir import average_others, learn, move_baseline
+from .reservoir import Samples, keep_advantages, keep_strategy, keep_value
 from .sampling import (
     SIMPLE,
     add_to_average,
     own_reach_weight,
     product_of_others,
     sample_action,
+    update,
 )
 from .traversal import (
     CHANCE_NODE,
@@ -57,6 +58,7 @@ def outcome_sampling(
     baseline: float,
     state: TraversalState,
     generator: np.ndarray,
+    samples: Samples | None,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
 
@@ -72,11 +74,12 @@ def outcome_sampling(
             0 for no baselines.  Otherwise blocks have room for the baselines of each player.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
+        samples: Where to keep regrets, strategies and values for networks; None to learn at once.
     """
     node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
     joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
     deals, deal_threshold, dealt, hands = deal_arrays(tree)
-    table, samples = state.table, state.samples
+    table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
     n_players = U(utility.shape[1])
     has_baseline = baseline > 0.0
@@ -139,7 +142,10 @@ def outcome_sampling(
                 else:
                     if averaging == SIMPLE:
                         sampled = q * product_of_others(reach, ZERO, n_players, player, actor)
-                        average_others(samples, table, block, count, weight / sampled)
+                        if samples is None:
+                            add_to_average(table, block, count, weight / sampled)
+                        else:
+                            keep_strategy(samples, table, block, count, weight / sampled)
                     action = sample_action(table, strategy, count, generator)
                     xi[depth] = table[strategy + action]
                 reach[actor] *= table[strategy + action]
@@ -171,22 +177,17 @@ def outcome_sampling(
                         estimate = table[b + a] if has_baseline else 0.0
                         instant[a] = (estimate - found) / explored[depth]
                     instant[action] += correction / explored[depth]
-                    learn(
-                        samples,
-                        rule,
-                        parameters,
-                        table,
-                        block,
-                        count,
-                        instant,
-                        ZERO,
-                        weight,
-                        explored[depth],
-                    )
+                    if samples is None:
+                        update(rule, parameters, table, block, count, instant, ZERO)
+                    else:
+                        keep_advantages(
+                            samples, block, count, instant, ZERO, weight, explored[depth]
+                        )
                 if has_baseline:
-                    expected = move_baseline(
-                        samples, table, block, count, b, action, baseline, seen, expected
-                    )
+                    if samples is None:
+                        table[b + action] += baseline * (seen - table[b + action])
+                    else:
+                        expected = keep_value(samples, table, block, count, b, action, expected)
     state.clock[0] = clock
     state.touched[0] += np.int64(histories)
     state.touched[1] += np.int64(decisions)

@@ -18,7 +18,7 @@ its own, so numba compiles each kernel for each kind, without branches.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -156,6 +156,3 @@ class TraversalState(NamedTuple):
     """float64 (1,): the sum of the averaging weights so far."""
     touched: np.ndarray
     """int64 (2,): histories visited, and decision nodes among them."""
-    samples: Any = None
-    """Where samples for networks go, a :class:`tensorcfr.kernels.reservoir.Samples`; None where
-    regrets and averages are updated at once."""

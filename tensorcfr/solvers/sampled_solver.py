@@ -175,9 +175,9 @@ class SampledSolver(IterativeSolver):
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(record.variant.rule):
             if record.scheme == "external":
-                external_sampling(*before, *after)
+                external_sampling(*before, *after, None)
             elif record.scheme == "outcome":
-                outcome_sampling(*before, record.epsilon, record.baseline, *after)
+                outcome_sampling(*before, record.epsilon, record.baseline, *after, None)
             elif record.scheme == "public":
                 public_chance_sampling(*before, record.variant.alternating, record.prune, *after)
             else:
