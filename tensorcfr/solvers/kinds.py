@@ -6,10 +6,11 @@ from ..algorithms import Record
 from ..model.game import CompiledGame
 from .base import IterativeSolver
 from .chunked_solver import ChunkedSolver
+from .rules_solver import RulesSolver
 from .sampled_solver import SampledSolver
 from .solver import Solver
 
-SOLVERS: list[type[IterativeSolver]] = [ChunkedSolver, Solver, SampledSolver]
+SOLVERS: list[type[IterativeSolver]] = [ChunkedSolver, Solver, SampledSolver, RulesSolver]
 """The kinds; the first that fits runs a record.  :mod:`tensorcfr.subgames` adds its own."""
 
 

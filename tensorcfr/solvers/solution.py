@@ -62,6 +62,10 @@ class TracePoint:
     unless it was asked for."""
     last_exploitability: float | None = None
     """``last_nash_conv`` divided by the number of players."""
+    infosets_held: int | None = None
+    """Infosets that were met so far, by a solver on rules; None where all are known."""
+    bytes_held: int | None = None
+    """Bytes that they take."""
 
 
 class Trace(tuple[TracePoint, ...]):
@@ -205,8 +209,7 @@ class Solution:
         kind = solver_class(self.algorithm, self.game)
         if kind is None:
             return self.policy
-        last = kind.last_probabilities(self.game, self.algorithm, self.state, self.locks)
-        return Policy(self.game, last)
+        return kind.last_policy_of(self.game, self.algorithm, self.state, self.locks)
 
     @checked()
     def save(self, path: Annotated[str | Path, Where()]) -> Path:

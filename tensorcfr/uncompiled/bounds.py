@@ -1,0 +1,2 @@
+"""stub"""
+LocalBestResponse = SampledValues = local_best_response = sampled_values = None
