@@ -17,12 +17,14 @@ from .._util.signals import interrupts
 from ..algorithms.records import is_whole
 from ..evaluation import Evaluation, evaluate
 from ..kernels.random import Seed
-from ..model.arguments import LOCKS, Compiled
+from ..model.arguments import LOCKS
+from ..model.game import CompiledGame
 from ..model.locks import LocksLike
 from ..model.policy import Policy
 from .arguments import (
     CALLABLE,
     CHECKPOINTS,
+    PLAYABLE,
     PRECISION,
     THREADS,
     Iterations,
@@ -98,7 +100,7 @@ class Progress:
 
 @checked()
 def solve(
-    game: Compiled,
+    game: Annotated[CompiledGame | Any, PLAYABLE],
     algorithm: Named | None = None,
     *,
     iters: Iterations | None = None,
@@ -128,7 +130,12 @@ def solve(
     process as always; the command line saves first.
 
     Args:
-        game: A compiled game.
+        game: A compiled game; or its rules, for games that are too large to compile, which
+            ``"external_sampling"`` and ``"outcome_sampling"`` take as they are:
+            ``solve("openspiel:dark_hex(board_size=3)", "external_sampling", iters=1000)``.  Rules
+            are whatever :func:`tensorcfr.compile_game` takes.  Infosets then enter a table when
+            they are first visited, and values are not known: see
+            :func:`tensorcfr.evaluation.local_best_response`.
         algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
             exact linear program, which takes no stop rule; ``"auto"`` for what the game and the
             target call for (the solution says what ran), see
@@ -178,7 +185,9 @@ def solve(
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
             If it returns something true, the solve ends and returns its solution.  If it raises an
             exception, the solve ends too; the solution so far is ``solution`` of that exception.
-        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.  A
+            table that grows beyond it raises MemoryLimitError, whose ``solution`` is the solution
+            so far: ``solve(game, start=error.solution, memory_limit=..., ...)`` goes on.
 
     Returns:
         The solution: average strategy, values, exploitability, trace.
@@ -274,7 +283,12 @@ class _Run:
                 ends += [] if self.last_node is None else [self.iterations_within(self.last_node)]
                 if (apart := request.checkpoint_iterations) is not None:
                     ends.append(self.saved_iteration + apart - solver.iteration)
-                pace = self.step(min([pace, *ends]), pace)
+                try:
+                    pace = self.step(min([pace, *ends]), pace)
+                except Exception as error:
+                    if solver.undoes_errors:
+                        self.keep_with(error)
+                    raise
                 if solver.iteration == mark:
                     self.record()
                     mark = next(marks, None)
@@ -284,11 +298,15 @@ class _Run:
                     self.report()
                 except Exception as error:
                     # The hook is not ours: whatever it raises must not lose the solution.
-                    with suppress(AttributeError):
-                        error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
-                        error.add_note("the solution so far is .solution of this exception")
+                    self.keep_with(error)
                     raise
         return self.solution(status)
+
+    def keep_with(self, error: Exception) -> None:
+        """Give an error the solution so far."""
+        with suppress(AttributeError):
+            error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
+            error.add_note("the solution so far is .solution of this exception")
 
     def solution(self, status: Status) -> Solution:
         """The solution at this point, recorded; its arrays can no longer be written."""
@@ -319,7 +337,9 @@ class _Run:
         if not LOG.isEnabledFor(logging.INFO):
             return
         latest, seen = self.latest, ""
-        if latest is not None:
+        if latest is not None and latest.infosets_held is not None:
+            seen = f", {latest.infosets_held:,} infosets"
+        elif latest is not None:
             at = "" if self._is_recorded else f" at iteration {latest.iteration:,}"
             seen = f", exploitability {latest.exploitability:.6g}{at}"
         named = self.request.game.name, self.request.record
@@ -435,6 +455,8 @@ class _Run:
                     decision_nodes_touched=self.solver.decision_nodes_touched,
                     last_nash_conv=last.nash_conv if last else None,
                     last_exploitability=last.exploitability if last else None,
+                    infosets_held=self.solver.infosets_held,
+                    bytes_held=self.solver.bytes_held,
                 )
             )
             self.log("checkpoint")

@@ -209,8 +209,8 @@ class RulesSolver(IterativeSolver):
             yield
         except InfosetsFullError:
             raise MemoryLimitError(
-                f"{self.game.name} by {self.algorithm.name}: the table of {self.infosets_held:,} "
-                f"infosets after {self.iteration:,} iterations",
+                f"solving {self.game.name} by {self.algorithm.name} beyond {self.iteration:,} "
+                f"iterations, with {self.infosets_held:,} infosets held,",
                 max(self.bytes_held, int(self.memory_limit) + 1),
                 int(self.memory_limit),
             ) from None
@@ -368,8 +368,7 @@ def refuse_uncompiled(record: Record, name: str) -> None:
 
 
 def _empty_table(record: Sampling, n_players: int) -> InfosetTable:
-    groups = BASELINE + (n_players if record.baseline > 0.0 else 0)
-    return InfosetTable(groups, has_last=record.averaging == "optimistic")
+    return InfosetTable(BASELINE + (n_players if record.baseline > 0.0 else 0))
 
 
 def _filled_table(record: Sampling, n_players: int, state: RulesState) -> InfosetTable:

@@ -13,11 +13,11 @@ from .._util.arguments import Flag, Limit, Where, checked
 from ..algorithms import Record
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
-from ..model.arguments import Compiled
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
+from .arguments import PLAYABLE
 from .base import form_for
 from .kinds import solver_class
 
@@ -230,7 +230,7 @@ class Solution:
         cls,
         path: Annotated[str | Path | BinaryIO, Where(files=True)],
         *,
-        game: Compiled | None = None,
+        game: Annotated[CompiledGame | Any, PLAYABLE] | None = None,
         memory_limit: Limit = None,
         registered: Annotated[bool, Flag()] = True,
     ) -> Solution:
@@ -239,7 +239,7 @@ class Solution:
         Args:
             path: The file; or a file that is open for reading bytes.
             game: The game that the file must be of, which the solution then has; needed for games
-                in chunks that are not built in.
+                in chunks that are not built in, and for rules of your own that are not compiled.
             memory_limit: Bytes that reading and checking may take; by default the free memory.
             registered: Whether the algorithm must be registered.  If not, a solution by an
                 algorithm that is not is read without its state: it can be looked at, evaluated and

@@ -45,16 +45,26 @@ from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 MOST_NODES = 1 << 80
 """Histories that a solve may have touched: beyond what all machines together could visit."""
 
+
+
+def known(value: Any, where: str) -> float:
+    """A finite number, or null for one that is not known, which becomes NaN."""
+    found = maybe(number())(value, where)
+    return np.nan if found is None else found
+
+
 TRACE_POINT = record(
     {
         "iteration": whole(),
         "nodes_touched": whole(0, MOST_NODES),
         "seconds": number(0.0),
-        "nash_conv": number(),
-        "exploitability": number(),
+        "nash_conv": known,
+        "exploitability": known,
     },
     # Files of earlier versions lack them.
     {
+        "infosets_held": maybe(whole()),
+        "bytes_held": maybe(whole()),
         "decision_nodes_touched": whole(0, MOST_NODES),
         "last_nash_conv": maybe(number()),
         "last_exploitability": maybe(number()),
@@ -76,7 +86,10 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
         "iterations": solution.iterations,
         "seconds": solution.seconds,
         **_pack_evaluation(solution.evaluation),
-        "trace": [asdict(point) for point in solution.trace],
+        "trace": [
+            {key: _without_nan(value) for key, value in asdict(point).items()}
+            for point in solution.trace
+        ],
     }
     if solution.locks:
         header["locks"] = {label: solution.locks[label] for label in solution.locks}
@@ -115,8 +128,8 @@ def read_solution(
 def solution_header(n_players: int) -> tuple[Fields, Fields]:
     """What the header of a solution must have, and what it may have, too."""
     evaluation: Fields = {
-        "values": several(number(), n_players),
-        "best_responses": several(number(), n_players),
+        "values": several(known, n_players),
+        "best_responses": several(known, n_players),
     }
     required: Fields = {
         **START,
@@ -157,7 +170,7 @@ def unpack_solution(
     game = unpack_game(arrays, header["version"], known=known, memory_limit=memory_limit)
     said = read_header(header, game.n_players, registered=registered)
     algorithm = said["algorithm"]
-    locks = Locks(game, said.get("locks", {}))
+    locks = Locks(game, said["locks"]) if said.get("locks") else None
     given = Taken(arrays, "solution/")
     best = None
     if (of_best := said.get("best")) is not None:
@@ -188,7 +201,7 @@ def unpack_solution(
         seconds=said["seconds"],
         trace=said["trace"],
         state=state,
-        locks=locks or None,
+        locks=locks,
         best=best,
     )
 
@@ -285,7 +298,15 @@ class _Kept(Mapping[str, np.ndarray]):
 
 
 def _pack_evaluation(evaluation: Evaluation) -> dict[str, Any]:
-    return {"values": evaluation.values, "best_responses": evaluation.best_responses}
+    return {
+        "values": list(map(_without_nan, evaluation.values)),
+        "best_responses": list(map(_without_nan, evaluation.best_responses)),
+    }
+
+
+def _without_nan(value: Any) -> Any:
+    """A value as JSON has it: null for NaN."""
+    return None if value != value else value
 
 
 def _evaluation(header: Mapping[str, Any]) -> Evaluation:

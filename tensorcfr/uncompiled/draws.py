@@ -27,6 +27,7 @@ class Draws:
         self._numbers: list[float] = []
         self._made, self._next = 0, FEWEST
         self._pop = self._numbers.pop
+        fill(state.copy(), np.empty(0))  # Compiled now, and not within an iteration.
 
     def __call__(self) -> float:
         """The next number."""

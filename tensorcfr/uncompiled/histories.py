@@ -18,7 +18,7 @@ from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL
 from ..rules import Chance, Decision, Game, Terminal
 from .game import UncompiledGame
-from .infosets import NO_SEQUENCE, InfosetTable
+from .infosets import NO_SEQUENCE, Block, InfosetTable
 
 MOST_JOINED = 10_000
 """Outcomes of the draw that stands for all chance nodes at the beginning, at most."""
@@ -67,8 +67,8 @@ class Node:
     """Those that are kept.  A history that is itself not kept keeps none: a tuple."""
     row: int
     """Decisions: the infoset."""
-    block: int
-    """Decisions: where the numbers of the infoset begin."""
+    block: Block
+    """Decisions: the numbers of the infoset."""
     first: int
     """Decisions: the sequence of the first action."""
     passed: int
@@ -162,8 +162,10 @@ class Histories:
                 or table.player[row] != player
                 or table.own[row] != own_last
             ):
-                table.check_again(row, player, node.edges, own_last, lambda: self.where(node))
-            node.actor, node.row, node.block = player, row, table.block(row)
+                table.check_again(
+                    row, label, player, node.edges, own_last, lambda: self.where(node)
+                )
+            node.actor, node.row, node.block = player, row, table.blocks[row]
             node.first = table.first[row]
             node.count = len(node.edges)
         elif kind is Chance:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from itertools import chain
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -15,12 +16,18 @@ from ..errors import GameError, ImperfectRecallError
 NO_SEQUENCE = -1
 """The own sequence of a player who has not acted yet."""
 REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
-"""Groups of numbers in a block: one number per action each."""
-BYTES_PER_INFOSET = 250
+"""The lists of a block: one number per action each; further baselines follow the first."""
+BYTES_PER_INFOSET = 400
 """Of an infoset beside its label and its numbers: its rows here, and its places in the dictionary
 of labels and in that of an adapter."""
-GROWTH = 9 / 8
-"""How much more an array takes than it holds, at most, so that it can grow."""
+BYTES_PER_LIST, BYTES_PER_NUMBER = 56, 32
+"""Of a list of Python, and of a float in it with the reference to it."""
+
+Block = list[Any]
+"""The numbers of an infoset: lists of regrets, probabilities of the current strategy, cumulative
+strategy, and the baselines of each player; and at the very end its last visit, a float.
+
+Lists are replaced and never changed, so that a copy of a block keeps its numbers."""
 
 
 class InfosetsFullError(Exception):
@@ -30,25 +37,21 @@ class InfosetsFullError(Exception):
 class InfosetTable:
     """A table of infosets by label; a new one gets the next row.
 
-    The numbers of an infoset with ``n`` actions are one *block* of ``values``: ``n`` regrets, ``n``
-    probabilities of the current strategy, ``n`` numbers of the cumulative strategy, and ``n`` for
-    each further group, after the last visit if the table keeps that.  This is the block of
-    :mod:`tensorcfr.kernels.traversal`.  Arrays of the standard library hold them: they grow in
-    place, and one number of them is read in a third of the time that NumPy takes.
+    Numbers are floats in lists of Python, which traversals read and replace in a fraction of the
+    time that arrays take; :meth:`group` makes arrays of them.
 
     Args:
-        groups: Groups of numbers per infoset: 3, and one for each player with baselines; 0 to
-            keep labels alone.
-        has_last: Whether an infoset has a last visit.
+        groups: Lists of an infoset: 3, and one for each player with baselines; 0 to keep labels
+            alone.
         limit: Bytes that the table may take.
     """
 
-    def __init__(self, groups: int = 3, *, has_last: bool = False, limit: float = np.inf) -> None:
-        self.groups, self.header, self.limit = groups, int(has_last), limit
+    def __init__(self, groups: int = 3, *, limit: float = np.inf) -> None:
+        self.groups, self.limit = groups, limit
         self.rows: dict[str, int] = {}
         """The row of each label."""
-        self.values = array("d")
-        """The blocks, one after the other."""
+        self.blocks: list[Block] = []
+        """The numbers, by row."""
         self.player = array("b")
         """Who acts, by row."""
         self.first = array("q", [0])
@@ -63,6 +66,8 @@ class InfosetTable:
         self.names: list[tuple[str, ...]] = []
         """The labels of these."""
         self._kind_of: dict[tuple[str, ...], int] = {}
+        self._fresh: list[Block] = []
+        """The block of a new infoset, by kind."""
         self.bytes_held = 0
         """Bytes that the table takes, about."""
 
@@ -73,10 +78,6 @@ class InfosetTable:
     def n_sequences(self) -> int:
         """Actions of all infosets."""
         return self.first[-1]
-
-    def block(self, row: int) -> int:
-        """Where the regrets of an infoset begin in ``values``."""
-        return self.groups * self.first[row] + self.header * (row + 1)
 
     def enter(
         self,
@@ -105,8 +106,8 @@ class InfosetTable:
         check_decision((player, label, actions), n_players, here)
         names = tuple(map(str, actions))
         count = len(names)
-        size = self.header + self.groups * count
-        more = BYTES_PER_INFOSET + sys.getsizeof(label) + int(8 * GROWTH * size)
+        numbers = self.groups * (BYTES_PER_LIST + BYTES_PER_NUMBER * count)
+        more = BYTES_PER_INFOSET + sys.getsizeof(label) + numbers
         if self.bytes_held + more > self.limit:
             raise InfosetsFullError
         self.bytes_held += more
@@ -116,19 +117,22 @@ class InfosetTable:
             kind = self._kind_of[names] = len(self.names)
             self.names.append(names)
             self.kinds.append(actions)
+            zeros = [0.0] * count
+            fresh: Block = [zeros] * self.groups + [0.0]
+            if self.groups:
+                fresh[STRATEGY] = [1.0 / count] * count
+            self._fresh.append(fresh)
         self.player.append(player)
         self.own.append(own)
         self.kind.append(kind)
         self.first.append(self.first[-1] + count)
-        self.values.extend([0.0] * size)
-        if self.groups:
-            at = self.block(row) + STRATEGY * count
-            self.values[at : at + count] = array("d", [1.0 / count] * count)
+        self.blocks.append(self._fresh[kind].copy())
         return row
 
     def check_again(
         self,
         row: int,
+        label: str,
         player: int,
         actions: Sequence[Hashable],
         own: int,
@@ -140,13 +144,13 @@ class InfosetTable:
             GameError: It has another player or other actions.
             ImperfectRecallError: The player did something else before.
         """
-        label, kind = self.label(row), self.kind[row]
+        kind = self.kind[row]
         if player != self.player[row]:
             raise GameError(
                 f"infoset label {label!r} is used by player {self.player[row]} and, at {here()}, "
                 f"by player {player}"
             )
-        if self.kinds[kind] is not actions:
+        if self.kinds[kind] != actions:
             names = tuple(map(str, actions))
             if names != self.names[kind]:
                 raise GameError(
@@ -175,36 +179,24 @@ class InfosetTable:
     # ------------------------------------------------------------------------------ as arrays
 
     def group(self, index: int) -> np.ndarray:
-        """A copy of one group of numbers, float64 (sequences,)."""
-        return np.frombuffer(self.values)[self._places(index)] if len(self) else np.empty(0)
+        """One list of all infosets, float64 (sequences,)."""
+        lists = (block[index] for block in self.blocks)
+        return np.fromiter(chain.from_iterable(lists), np.float64, self.n_sequences)
 
     def set_group(self, index: int, numbers: np.ndarray) -> None:
         """The reverse of :meth:`group`."""
-        if len(self):
-            np.frombuffer(self.values)[self._places(index)] = numbers
+        given, first = numbers.tolist(), self.first
+        for row, block in enumerate(self.blocks):
+            block[index] = given[first[row] : first[row + 1]]
 
     def last(self) -> np.ndarray:
-        """A copy of the last visits, float64 (infosets,); zeros if the table keeps none."""
-        if not self.header or not len(self):
-            return np.zeros(len(self))
-        return np.frombuffer(self.values)[self._blocks() - 1]
+        """The last visits, float64 (infosets,)."""
+        return np.array([block[-1] for block in self.blocks], np.float64)
 
     def set_last(self, numbers: np.ndarray) -> None:
         """The reverse of :meth:`last`."""
-        if self.header and len(self):
-            np.frombuffer(self.values)[self._blocks() - 1] = numbers
-
-    def _blocks(self) -> np.ndarray:
-        """int64 (infosets,): the block of each row."""
-        first = np.array(self.first[:-1], np.int64)
-        return self.groups * first + self.header * (np.arange(len(self)) + 1)
-
-    def _places(self, index: int) -> np.ndarray:
-        """int64 (sequences,): where the numbers of one group are in ``values``."""
-        counts = np.diff(np.array(self.first, np.int64))
-        # A block has the group's numbers after those of the groups before.
-        begin = self._blocks() + index * counts - np.array(self.first[:-1], np.int64)
-        return np.repeat(begin, counts) + np.arange(self.n_sequences)
+        for block, number in zip(self.blocks, numbers.tolist(), strict=True):
+            block[-1] = number
 
     @property
     def described(self) -> dict[str, np.ndarray]:

@@ -11,7 +11,6 @@ an error of the rules, or a full table, leaves the table as it was.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -19,7 +18,7 @@ from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..model.arrays import CHANCE, TERMINAL
 from .draws import Draws
 from .histories import Histories
-from .infosets import BASELINE, CUMULATIVE
+from .infosets import BASELINE, CUMULATIVE, REGRETS, STRATEGY, Block
 
 Step = Callable[..., tuple[float, float]]
 """The step of a local rule, in Python: regret, instantaneous regret and parameters to the new
@@ -46,8 +45,8 @@ class Learning:
     """The sum of the averaging weights so far."""
     touched: tuple[int, int] = (0, 0)
     """Histories visited, and decision nodes among them."""
-    noted: list[tuple[int, array[float]]] = field(default_factory=list)
-    """Blocks as they were before this iteration wrote them, oldest first."""
+    noted: list[tuple[Block, Block]] = field(default_factory=list)
+    """Blocks that this iteration wrote, and copies of them as they were, oldest first."""
 
     def iterate(self, traverse: Traversal, weight: float, parameters: tuple[float, ...]) -> None:
         """Run one iteration: a traversal for each player; after an error nothing has changed.
@@ -64,9 +63,8 @@ class Learning:
             for player in range(self.histories.n_players):
                 traverse(self, player, weight, parameters)
         except BaseException:
-            values = self.histories.table.values
-            for at, numbers in reversed(self.noted):
-                values[at : at + len(numbers)] = numbers
+            for block, before_it in reversed(self.noted):
+                block[:] = before_it
             self.clock, self.touched, mark = before
             self.draws.rewind(mark)
             raise
@@ -78,9 +76,8 @@ Traversal = Callable[[Learning, int, float, tuple[float, ...]], None]
 def external(learning: Learning, player: int, weight: float, parameters: tuple[float, ...]) -> None:
     """Traverse once for a player, who tries every action; chance and the others are sampled."""
     histories, draw, averaging = learning.histories, learning.draws, learning.averaging
-    values, step, sample = histories.table.values, histories.step, histories.draw
-    note, n_players, rule = learning.noted.append, histories.n_players, learning.rule
-    header, size = histories.table.header, histories.table.groups
+    step, sample, note = histories.step, histories.draw, learning.noted.append
+    n_players, rule = histories.n_players, learning.rule
     # The opponents' reaches, if the average needs them.
     tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > 2)
     reach = [1.0] * n_players
@@ -106,11 +103,8 @@ def external(learning: Learning, player: int, weight: float, parameters: tuple[f
                 node = node.children[0] or step(node, 0)
                 continue
             block = node.block
-            begin = block - header
-            # All that this visit may write.
-            kept = values[begin : block + size * count]
-            note((begin, kept))
-            strategy = kept[header + count : header + 2 * count].tolist()
+            note((block, block.copy()))
+            strategy = block[STRATEGY]
             if actor == player:
                 stack.append([node, 0, strategy, [], 0.0, x, reach])
                 if tracked:
@@ -122,10 +116,9 @@ def external(learning: Learning, player: int, weight: float, parameters: tuple[f
                 add = weight
                 if tracked:
                     add /= product_of_others(reach, player, actor)
-                at = block + CUMULATIVE * count
-                for probability in strategy:
-                    values[at] += add * probability
-                    at += 1
+                block[CUMULATIVE] = [
+                    c + add * p for c, p in zip(block[CUMULATIVE], strategy, strict=True)
+                ]
             index = sample_action(strategy, draw())
             if tracked:
                 reach[actor] *= strategy[index]
@@ -145,15 +138,14 @@ def external(learning: Learning, player: int, weight: float, parameters: tuple[f
                     reach = above.copy()
                 node = node.children[index] or step(node, index)
                 break
-            found = value
+            found, block = value, node.block
             if averaging != SIMPLE:
                 sampled = product_of_others(above, player, player) if tracked else 1.0
-                add = own * _own_reach_weight(learning, node.block, weight, sampled)
-                at = node.block + CUMULATIVE * node.count
-                for probability in strategy:
-                    values[at] += add * probability
-                    at += 1
-            update(values, node.block, rule, parameters, [each - found for each in q])
+                add = own * _own_reach_weight(learning, block, weight, sampled)
+                block[CUMULATIVE] = [
+                    c + add * p for c, p in zip(block[CUMULATIVE], strategy, strict=True)
+                ]
+            update(block, rule, parameters, [each - found for each in q])
             stack.pop()
         else:
             break
@@ -163,9 +155,8 @@ def external(learning: Learning, player: int, weight: float, parameters: tuple[f
 def outcome(learning: Learning, player: int, weight: float, parameters: tuple[float, ...]) -> None:
     """Play once for a player, who explores; learn from that play only."""
     histories, draw, averaging = learning.histories, learning.draws, learning.averaging
-    values, step, sample = histories.table.values, histories.step, histories.draw
-    note, epsilon, baseline = learning.noted.append, learning.epsilon, learning.baseline
-    header, size = histories.table.header, histories.table.groups
+    step, sample, note = histories.step, histories.draw, learning.noted.append
+    epsilon, baseline = learning.epsilon, learning.baseline
     reach = [1.0] * histories.n_players
     node, seen, decisions = histories.root, 0, 0
     q = 1.0  # probability of the player's own choices so far, exploration included
@@ -187,10 +178,8 @@ def outcome(learning: Learning, player: int, weight: float, parameters: tuple[fl
             node = node.children[0] or step(node, 0)
             continue
         block = node.block
-        begin = block - header
-        kept = values[begin : block + size * count]
-        note((begin, kept))
-        strategy = kept[header + count : header + 2 * count].tolist()
+        note((block, block.copy()))
+        strategy = block[STRATEGY]
         explored = q
         add = 0.0
         if actor == player:
@@ -206,19 +195,16 @@ def outcome(learning: Learning, player: int, weight: float, parameters: tuple[fl
             index = sample_action(strategy, draw())
             xi = strategy[index]
         if add:
-            at = block + CUMULATIVE * count
-            for probability in strategy:
-                values[at] += add * probability
-                at += 1
+            block[CUMULATIVE] = [
+                c + add * p for c, p in zip(block[CUMULATIVE], strategy, strict=True)
+            ]
         reach[actor] *= strategy[index]
         path.append((actor, block, index, strategy, xi, explored))
         node = node.children[index] or step(node, index)
     # Up: values, and regrets at the player's own infosets.
     found = node.utilities[player]
     for actor, block, index, strategy, xi, explored in reversed(path):
-        count = len(strategy)
-        of_player = block + (BASELINE + player) * count
-        expected = values[of_player : of_player + count] if baseline else [0.0] * count
+        expected = block[BASELINE + player] if baseline else [0.0] * len(strategy)
         paid = found
         correction = (paid - expected[index]) / xi
         found = strategy[index] * correction
@@ -228,9 +214,11 @@ def outcome(learning: Learning, player: int, weight: float, parameters: tuple[fl
         if actor == player:
             instant = [(guess - found) / explored for guess in expected]
             instant[index] += correction / explored
-            update(values, block, learning.rule, parameters, instant)
+            update(block, learning.rule, parameters, instant)
         if baseline:
-            values[of_player + index] += baseline * (paid - expected[index])
+            moved = expected.copy()
+            moved[index] += baseline * (paid - expected[index])
+            block[BASELINE + player] = moved
     learning.touched = learning.touched[0] + seen, learning.touched[1] + decisions
 
 
@@ -271,44 +259,36 @@ def product_of_others(reach: Sequence[float], one: int, other: int) -> float:
 
 
 def update(
-    values: array[float],
-    block: int,
-    rule: Step,
-    parameters: tuple[float, ...],
-    instant: Sequence[float],
+    block: Block, rule: Step, parameters: tuple[float, ...], instant: Sequence[float]
 ) -> None:
     """Set an infoset's regrets by the local rule, and its strategy by regret matching.
 
     Args:
-        values: Modified in place.
-        block: Where the regrets of the infoset begin.
+        block: The numbers of the infoset; modified in place.
         rule: The local rule.
         parameters: Its parameters at this iteration.
         instant: The instantaneous regrets.
     """
-    count, total = len(instant), 0.0
-    at, preferences = block, []
-    for added in instant:
-        values[at], preference = rule(values[at], added, parameters)
-        at += 1
+    total, regrets, preferences = 0.0, [], []
+    for regret, added in zip(block[REGRETS], instant, strict=True):
+        new, preference = rule(regret, added, parameters)
+        regrets.append(new)
         if preference > 0.0:
             preferences.append(preference)
             total += preference
         else:
             preferences.append(0.0)
+    block[REGRETS] = regrets
     if total > 0.0:
-        for preference in preferences:
-            values[at] = preference / total
-            at += 1
+        block[STRATEGY] = [preference / total for preference in preferences]
     else:
-        values[at : at + count] = array("d", [1.0 / count] * count)
+        block[STRATEGY] = [1.0 / len(regrets)] * len(regrets)
 
 
-def _own_reach_weight(learning: Learning, block: int, weight: float, sampled: float) -> float:
+def _own_reach_weight(learning: Learning, block: Block, weight: float, sampled: float) -> float:
     """The factor with which own reach enters the average."""
     if learning.averaging == OPTIMISTIC:
-        values = learning.histories.table.values
-        since = learning.clock - values[block - 1]
-        values[block - 1] = learning.clock
+        since: float = learning.clock - block[-1]
+        block[-1] = learning.clock
         return since
     return weight / sampled
