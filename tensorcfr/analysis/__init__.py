@@ -1,5 +1,12 @@
 """Analysis of solves: values of every action, comparisons, plays, regrets, single iterations."""
 
+from .bounds import (
+    Interval,
+    LocalBestResponse,
+    SampledValues,
+    local_best_response,
+    sampled_values,
+)
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
 from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .policy_values import Values, best_responses, values
@@ -12,9 +19,12 @@ __all__ = [
     "Difference",
     "HandTable",
     "HeadToHead",
+    "Interval",
+    "LocalBestResponse",
     "Plays",
     "RegretPoint",
     "Runouts",
+    "SampledValues",
     "SolvedSpot",
     "Values",
     "Walkthrough",
@@ -22,7 +32,9 @@ __all__ = [
     "compare",
     "hand_table",
     "head_to_head",
+    "local_best_response",
     "regrets",
+    "sampled_values",
     "simulate",
     "values",
     "walkthrough",

@@ -6,15 +6,7 @@ a time (:mod:`~tensorcfr.uncompiled.histories`), and the traversals of Monte Car
 them in Python (:mod:`~tensorcfr.uncompiled.traversals`), draw for draw as the kernels do.
 """
 
-from .bounds import LocalBestResponse, SampledValues, local_best_response, sampled_values
 from .game import UncompiledGame
 from .policy import TablePolicy
 
-__all__ = [
-    "LocalBestResponse",
-    "SampledValues",
-    "TablePolicy",
-    "UncompiledGame",
-    "local_best_response",
-    "sampled_values",
-]
+__all__ = ["TablePolicy", "UncompiledGame"]

@@ -37,6 +37,7 @@ class Node:
         "edges",
         "first",
         "index",
+        "label",
         "own",
         "parent",
         "passed",
@@ -65,8 +66,10 @@ class Node:
     """How many."""
     children: Sequence[Node | None]
     """Those that are kept.  A history that is itself not kept keeps none: a tuple."""
+    label: str
+    """Decisions: the label of the infoset."""
     row: int
-    """Decisions: the infoset."""
+    """Decisions: its row in the table."""
     block: Block
     """Decisions: the numbers of the infoset."""
     first: int
@@ -144,7 +147,8 @@ class Histories:
             check_depth(node.depth, lambda: self.where(node))
         node.state = state
         if kind is Decision:
-            player, label, node.edges = said
+            player, node.label, node.edges = said
+            label = node.label
             table = self.table
             row = table.rows.get(label) if type(label) is str else None
             own_last = node.own[player] if player in range(self.n_players) else NO_SEQUENCE

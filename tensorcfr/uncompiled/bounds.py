@@ -1,2 +1,0 @@
-"""stub"""
-LocalBestResponse = SampledValues = local_best_response = sampled_values = None
