@@ -25,8 +25,7 @@ class Draws:
     def __init__(self, state: np.ndarray) -> None:
         self._base, self._ahead = state.copy(), state.copy()
         self._numbers: list[float] = []
-        self._made, self._next = 0, FEWEST
-        self._pop = self._numbers.pop
+        self._pop, self._made, self._next = self._numbers.pop, 0, FEWEST
         fill(state.copy(), np.empty(0))  # Compiled now, and not within an iteration.
 
     def __call__(self) -> float:

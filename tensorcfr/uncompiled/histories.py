@@ -12,8 +12,8 @@ from math import isfinite
 from typing import Any
 
 from .._util.limits import CHANCE_TOLERANCE
-from ..compilers.histories import check_chance, name_history
-from ..compilers.too_large import check_depth
+from ..compilers.histories import check_chance, check_decision, name_history
+from ..compilers.too_large import DEEPEST, check_depth
 from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL
 from ..rules import Chance, Decision, Game, Terminal
@@ -22,6 +22,8 @@ from .infosets import NO_SEQUENCE, Block, InfosetTable
 
 MOST_JOINED = 10_000
 """Outcomes of the draw that stands for all chance nodes at the beginning, at most."""
+MOST_ENDS = 10_000
+"""Terminals that are kept, one for each tuple of utilities."""
 
 
 class Node:
@@ -102,6 +104,7 @@ class Histories:
         self._node, self._next = rules.node, rules.next
         self._in_order = getattr(rules, "draws_in_order", False)
         self._joins = getattr(rules, "joined_draws", None)
+        self._ends: dict[tuple[float, ...], Node] = {}
         self._nones: dict[int, tuple[None, ...]] = {}
         self.root = self._joined(self._make(rules.root(), None, 0))
 
@@ -132,46 +135,34 @@ class Histories:
         node = Node()
         node.parent, node.index = parent, index
         if kind is Terminal:
-            node.actor = TERMINAL
-            node.utilities = self._utilities(said[0], node)
-            return node
+            return self._end(said[0], node)
         if parent is None:
             node.depth = 0
             node.own = (NO_SEQUENCE,) * self.n_players
         else:
             node.depth = parent.depth + 1
-            node.own = own = parent.own
-            if parent.actor >= 0:
-                acted = parent.actor
-                node.own = (*own[:acted], parent.first + index, *own[acted + 1 :])
-            check_depth(node.depth, lambda: self.where(node))
+            if node.depth > DEEPEST:
+                check_depth(node.depth, lambda: self.where(node))
+            own, acted = parent.own, parent.actor
+            if acted >= 0:
+                own = (*own[:acted], parent.first + index, *own[acted + 1 :])
+            node.own = own
         node.state = state
         if kind is Decision:
-            player, node.label, node.edges = said
-            label = node.label
             table = self.table
+            player, label, actions = said
             row = table.rows.get(label) if type(label) is str else None
-            own_last = node.own[player] if player in range(self.n_players) else NO_SEQUENCE
             if row is None:
-                row = table.enter(
-                    label,
-                    player,
-                    node.edges,
-                    own_last,
-                    n_players=self.n_players,
-                    here=lambda: self.where(node),
-                )
+                row = self._enter(said, node)
             elif (
-                table.kinds[table.kind[row]] is not node.edges
-                or table.player[row] != player
-                or table.own[row] != own_last
+                table.player[row] != player
+                or table.own[row] != node.own[player]
+                or table.kinds[table.kind[row]] is not actions
             ):
-                table.check_again(
-                    row, label, player, node.edges, own_last, lambda: self.where(node)
-                )
-            node.actor, node.row, node.block = player, row, table.blocks[row]
-            node.first = table.first[row]
-            node.count = len(node.edges)
+                table.check_again(row, said, node.own, lambda: self.where(node))
+            node.actor, node.label, node.row, node.edges = player, label, row, actions
+            node.block, node.first = table.blocks[row], table.first[row]
+            node.count = len(actions)
         elif kind is Chance:
             node.actor, node.passed = CHANCE, 0
             self._set_outcomes(node, *self._outcomes(said[0], node))
@@ -184,6 +175,28 @@ class Histories:
             node.count, (None,) * node.count
         )
         return node
+
+    def _enter(self, said: Decision, node: Node) -> int:
+        """The row of a new infoset."""
+
+        def here() -> str:
+            return self.where(node)
+
+        check_decision(said, self.n_players, here)
+        return self.table.enter(*said, node.own[said.player])
+
+    def _end(self, given: Any, node: Node) -> Node:
+        """The terminal that pays this: one for all histories, while there are few."""
+        try:
+            known = self._ends.get(given)
+        except TypeError:
+            known = None  # A list, say.
+        if known is None:
+            known = Node()
+            known.actor, known.utilities = TERMINAL, self._utilities(given, node)
+            if len(self._ends) < MOST_ENDS:
+                self._ends[known.utilities] = known
+        return known
 
     def _utilities(self, given: Any, node: Node) -> tuple[float, ...]:
         """What a terminal pays, checked."""
@@ -296,8 +309,8 @@ class Histories:
         self._set_outcomes(root, [labels for _, labels, _ in ends], [w for w, _, _ in ends])
         root.children = [end for _, _, end in ends]
         for index, end in enumerate(root.children):
-            end.parent, end.index = root, index
             if end.actor != TERMINAL:
+                end.parent, end.index = root, index
                 end.children = list(end.children)
         root.state = None
         self.room -= len(ends)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..compilers.histories import check_decision
 from ..errors import GameError, ImperfectRecallError
+from ..rules import Decision
 
 NO_SEQUENCE = -1
 """The own sequence of a player who has not acted yet."""
@@ -79,31 +80,18 @@ class InfosetTable:
         """Actions of all infosets."""
         return self.first[-1]
 
-    def enter(
-        self,
-        label: str,
-        player: int,
-        actions: Sequence[Hashable],
-        own: int,
-        *,
-        n_players: int,
-        here: Callable[[], str],
-    ) -> int:
+    def enter(self, player: int, label: str, actions: Sequence[Hashable], own: int) -> int:
         """A new row.
 
         Args:
-            label: The infoset's label.
             player: Who acts.
-            actions: What they can do.
+            label: The infoset's label.
+            actions: What they can do, all different.
             own: Their last sequence.
-            n_players: Number of players.
-            here: Names the history in errors.
 
         Raises:
-            GameError: The rules break their contract; names the history.
             InfosetsFullError: The table is full.
         """
-        check_decision((player, label, actions), n_players, here)
         names = tuple(map(str, actions))
         count = len(names)
         numbers = self.groups * (BYTES_PER_LIST + BYTES_PER_NUMBER * count)
@@ -130,21 +118,21 @@ class InfosetTable:
         return row
 
     def check_again(
-        self,
-        row: int,
-        label: str,
-        player: int,
-        actions: Sequence[Hashable],
-        own: int,
-        here: Callable[[], str],
+        self, row: int, said: Decision, own: Sequence[int], here: Callable[[], str]
     ) -> None:
         """Check another history of an infoset against its row.
+
+        Args:
+            row: The row.
+            said: What the rules say at the history.
+            own: Every player's last sequence there.
+            here: Names the history in errors.
 
         Raises:
             GameError: It has another player or other actions.
             ImperfectRecallError: The player did something else before.
         """
-        kind = self.kind[row]
+        (player, label, actions), kind = said, self.kind[row]
         if player != self.player[row]:
             raise GameError(
                 f"infoset label {label!r} is used by player {self.player[row]} and, at {here()}, "
@@ -158,8 +146,8 @@ class InfosetTable:
                     f"{list(self.names[kind])}, and {list(names)} at {here()}"
                 )
             self.kinds[kind] = actions
-        if own != self.own[row]:
-            before = [self._name_sequence(sequence) for sequence in (self.own[row], own)]
+        if own[player] != self.own[row]:
+            before = [self._name_sequence(sequence) for sequence in (self.own[row], own[player])]
             raise ImperfectRecallError(
                 f"player {player} forgets an own action before infoset {label!r} (imperfect "
                 f"recall): the player reaches it {before[0]}, but {before[1]} at {here()}"
@@ -242,12 +230,8 @@ class InfosetTable:
                 raise ValueError(f"labels holds {label!r} twice")
             if not NO_SEQUENCE <= own < self.n_sequences:
                 raise ValueError(f"own points beyond the sequences before {label!r}")
-            try:
-                self.enter(
-                    label, player, kinds[kind], own, n_players=n_players, here=lambda: "its row"
-                )
-            except GameError as error:
-                raise ValueError(str(error)) from None
+            check_decision(Decision(player, label, kinds[kind]), n_players, lambda: "its row")
+            self.enter(player, label, kinds[kind], own)
 
 
 def _texts(arrays: Any, key: str, ends: str) -> list[str]:

@@ -119,7 +119,11 @@ def external(learning: Learning, player: int, weight: float, parameters: tuple[f
                 block[CUMULATIVE] = [
                     c + add * p for c, p in zip(block[CUMULATIVE], strategy, strict=True)
                 ]
-            index = sample_action(strategy, draw())
+            number = draw()
+            if count == 2:  # As sample_action, without a call.
+                index = 1 if number >= strategy[0] else 0
+            else:
+                index = sample_action(strategy, number)
             if tracked:
                 reach[actor] *= strategy[index]
             node = node.children[index] or step(node, index)
