@@ -257,7 +257,7 @@ class RulesSolver(IterativeSolver):
             strategy=table.group(STRATEGY),
             cumulative=table.group(CUMULATIVE),
             last=table.last(),
-            baseline=np.array(baseline).reshape(-1, table.n_sequences),
+            baseline=np.array(baseline).reshape(len(baseline), table.n_sequences),
             clock=np.array([learning.clock]),
             touched=np.array(learning.touched, np.int64),
             generator=learning.draws.state,

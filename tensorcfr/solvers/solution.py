@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -172,8 +173,9 @@ class Solution:
     @property
     def guarantee(self) -> str:
         """What theory promises of the algorithm's strategies in this game, in a sentence or two."""
-        zero_sum = self.game.n_players == 2 and self.game.constant_sum
-        return self.algorithm.guarantee(zero_sum=zero_sum)
+        two, known = self.game.n_players == 2, self.game.constant_sum
+        promise = self.algorithm.guarantee(zero_sum=two and known is not False)
+        return promise if known is not None or not two else f"If its sum is constant: {promise}"
 
     @property
     def nash_conv(self) -> float:
@@ -262,6 +264,14 @@ class Solution:
         values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
+        if isnan(self.exploitability):
+            return (
+                f"{self.game.name}, not compiled, by {self.algorithm}\n"
+                f"  {self.status.value} ({self.iterations:,} iterations, "
+                f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
+                f"  {len(self.policy):,} infosets met; value and exploitability are not known: "
+                "analysis.local_best_response bounds it"
+            )
         return (
             f"{self.game.name} by {self.algorithm}{locked}\n"
             f"  {self.status.value} ({self.iterations:,} iterations, "
@@ -276,6 +286,8 @@ class Solution:
         return self.summary()
 
     def _repr_html_(self) -> str:
+        if isnan(self.exploitability):
+            return html.block(f"{self!r}", html.note(self.summary()))
         settled = self.game.settled
         rows = [
             (f"value of player {player}", f"{settled(value) + 0.0:+.6g}")
@@ -296,6 +308,11 @@ class Solution:
         )
 
     def __repr__(self) -> str:
+        if isnan(self.exploitability):
+            return (
+                f"<Solution of {self.game.name}, not compiled, by {self.algorithm}: "
+                f"{self.iterations:,} iterations, {len(self.policy):,} infosets met>"
+            )
         return (
             f"<Solution of {self.game.name} by {self.algorithm}: {self.iterations:,} iterations, "
             f"exploitability {self.game.settled(self.exploitability):.6g}>"

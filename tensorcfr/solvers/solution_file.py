@@ -46,7 +46,6 @@ MOST_NODES = 1 << 80
 """Histories that a solve may have touched: beyond what all machines together could visit."""
 
 
-
 def known(value: Any, where: str) -> float:
     """A finite number, or null for one that is not known, which becomes NaN."""
     found = maybe(number())(value, where)

@@ -98,7 +98,7 @@ class DealtCards(Game):
         return self.rules.name
 
     def _apart(self, hand: np.ndarray) -> np.ndarray:
-        """bool (hands of player 1,): those without a card of a hand of player 0."""
+        """Bool (hands of player 1,): those without a card of a hand of player 0."""
         other = self._hands[1]
         return ~(other[:, :, None] == hand[None, None, :]).any(axis=(1, 2))
 

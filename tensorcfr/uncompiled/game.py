@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..formats.sources import find_rules
+from ..rules import Game
 from .dealt import as_histories
 
 
@@ -26,11 +27,19 @@ class UncompiledGame:
         OSError: A file cannot be read.
     """
 
+    name: str
+    """How the game was asked for."""
+    rules: Game
+    """The rules, history by history."""
+    n_players: int
+    """Number of players."""
+    source: str | None
+    """A text that finds the rules again; None for a game of your own."""
     unit = 1.0
     """The unit of the utilities: they are taken as they are."""
-    zero_sum = False
+    zero_sum = None
     """Not known of rules; a compiled game has looked at all of its terminals."""
-    constant_sum = False
+    constant_sum = None
     """Likewise."""
     chunks = None
     """A game that is not compiled has no chunks."""
@@ -46,11 +55,6 @@ class UncompiledGame:
             text = isinstance(source, (str, Path)) or found.name.startswith("openspiel:")
             self.source = found.name if text else None
         self.n_players = self.rules.n_players
-
-    name: str
-    """How the game was asked for."""
-    source: str | None
-    """A text that finds the rules again; None for a game of your own."""
 
     @property
     def digest(self) -> str:

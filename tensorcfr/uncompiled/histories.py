@@ -101,7 +101,8 @@ class Histories:
         self.n_players = rules.n_players
         if not isinstance(rules.n_players, int) or rules.n_players < 1:
             raise GameError(f"{game.name}: n_players must be a positive integer")
-        self._node, self._next = rules.node, rules.next
+        self._node: Callable[[Any], Any] = rules.node
+        self._next = rules.next
         self._in_order = getattr(rules, "draws_in_order", False)
         self._joins = getattr(rules, "joined_draws", None)
         self._ends: dict[tuple[float, ...], Node] = {}
@@ -183,7 +184,9 @@ class Histories:
             return self.where(node)
 
         check_decision(said, self.n_players, here)
-        return self.table.enter(*said, node.own[said.player])
+        player, label, actions = said
+        assert label is not None
+        return self.table.enter(player, label, actions, node.own[player])
 
     def _end(self, given: Any, node: Node) -> Node:
         """The terminal that pays this: one for all histories, while there are few."""
@@ -287,8 +290,10 @@ class Histories:
         Compiled games join chance nodes everywhere; here those below the root are drawn one by
         one, because to know what follows takes a look at all their outcomes.
         """
+        if root.actor == TERMINAL:
+            return root
+        root.children = list(root.children)
         if root.actor != CHANCE:
-            root.children = list(root.children)
             return root
         ends: list[tuple[float, tuple[Any, ...], Node]] = [(1.0, (), root)]
         passed = -1
@@ -303,12 +308,11 @@ class Histories:
                     after.append((weight * probability, (*labels, end.edges[index]), child))
             ends, passed = after, passed + 1
         if passed < 1:
-            root.children = list(root.children)
             return root
         root.passed = passed
         self._set_outcomes(root, [labels for _, labels, _ in ends], [w for w, _, _ in ends])
         root.children = [end for _, _, end in ends]
-        for index, end in enumerate(root.children):
+        for index, (_, _, end) in enumerate(ends):
             if end.actor != TERMINAL:
                 end.parent, end.index = root, index
                 end.children = list(end.children)

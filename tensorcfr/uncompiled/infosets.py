@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from array import array
-from itertools import chain
 from collections.abc import Callable, Hashable, Sequence
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -214,7 +214,7 @@ class InfosetTable:
         """
         names = _texts(arrays, "actions", "action_ends")
         ends = [0, *_rising(arrays, "kind_ends", len(names)).tolist()]
-        kinds = [tuple(names[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+        kinds = [tuple(names[a:b]) for a, b in pairwise(ends)]
         labels = _texts(arrays, "labels", "label_ends")
         rows = [arrays[key] for key in ("player", "own", "kind")]
         for key, row, dtype in zip(
@@ -258,5 +258,3 @@ def _rising(arrays: Any, key: str, end: int) -> np.ndarray:
     if (np.diff(ends, prepend=0) < 0).any() or (ends[-1] if len(ends) else 0) != end:
         raise ValueError(f"{key} does not rise to {end}")
     return ends
-
-

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import suggest
 from ..model.infoset import Infoset
 from .game import UncompiledGame
 from .infosets import InfosetTable
@@ -64,8 +63,7 @@ class TablePolicy(Mapping[str, dict[str, float]]):
     def __getitem__(self, label: str) -> dict[str, float]:
         row = self._row(label)
         if row is None:
-            near = suggest(label, list(self)) if isinstance(label, str) and len(self) < 10_000 else ""
-            raise KeyError(f"no play came to an infoset {label!r}; {near}".rstrip("; "))
+            raise KeyError(f"no play of {self.game.name} came to an infoset {label!r}")
         names = self._table.names[self._table.kind[row]]
         return dict(zip(names, self._at(row), strict=True))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..model.arrays import CHANCE, TERMINAL
@@ -84,7 +85,7 @@ def external(learning: Learning, player: int, weight: float, parameters: tuple[f
     node, x, seen, decisions = histories.root, 1.0, 0, 0
     # A frame for every decision of the player on the path: node, action, strategy, values of the
     # actions so far, their mean so far, own reach, all reaches.
-    stack: list[list] = []
+    stack: list[list[Any]] = []
     while True:
         # Down to a terminal.
         while True:
