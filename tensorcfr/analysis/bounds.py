@@ -23,7 +23,7 @@ from ..uncompiled.traversals import sample_action
 EXPLORES = 0.1
 """Share of own actions that are drawn evenly while a response is learned, so that actions that
 looked bad at first are followed up."""
-ROOM = 100_000
+ROOM = 20_000
 """Histories near the root that are kept."""
 
 Plays = Annotated[int, Whole(2, EXACT)]

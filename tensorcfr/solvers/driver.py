@@ -132,7 +132,7 @@ def solve(
     Args:
         game: A compiled game; or its rules, for games that are too large to compile, which
             ``"external_sampling"`` and ``"outcome_sampling"`` take as they are:
-            ``solve("openspiel:dark_hex(board_size=3)", "external_sampling", iters=1000)``.  Rules
+            ``solve("openspiel:phantom_ttt", "outcome_sampling", iters=1000)``.  Rules
             are whatever :func:`tensorcfr.compile_game` takes.  Infosets then enter a table when
             they are first visited, and values are not known: see
             :func:`tensorcfr.evaluation.local_best_response`.
