@@ -100,17 +100,16 @@ def measure_speed() -> None:
             game, avg_type=pyspiel.MCCFRAverageType.SIMPLE, seed=1
         )
         python = ExternalSamplingSolver(game)
-        tools: dict[str, Callable[[], object]] = {
+        tools: dict[str, Callable[[int], object]] = {
             "tensorcfr": ours.step,
-            "openspiel_cpp": cpp.run_iteration,
-            "openspiel_python": python.iteration,
+            "openspiel_cpp": lambda n, cpp=cpp: [cpp.run_iteration() for _ in range(n)],
+            "openspiel_python": lambda n, python=python: [python.iteration() for _ in range(n)],
         }
         seconds: dict[str, list[float]] = {tool: [] for tool in tools}
         for _ in range(WARM_UP + ROUNDS):
             for tool, iterate in tools.items():
                 begun = time.process_time()
-                for _ in range(iterations):
-                    iterate()
+                iterate(iterations)
                 seconds[tool].append((time.process_time() - begun) / iterations)
         early = {tool: statistics.median(s[: WARM_UP // 4]) for tool, s in seconds.items()}
         late = {tool: statistics.median(s[WARM_UP:]) for tool, s in seconds.items()}
