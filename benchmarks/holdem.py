@@ -3,8 +3,8 @@
     python -m benchmarks.holdem --anchor PATH [--spots river,turn] [--threads 1] [--rounds 3]
 
 ``PATH`` (or the variable ``POSTFLOP_SOLVER``) is a checkout of postflop-solver
-(https://github.com/b-inary/postflop-solver, AGPL), which is built with cargo; without it, this
-library is timed alone.  Both solve in float32.  Figures are milliseconds per iteration by the
+(https://github.com/b-inary/postflop-solver, AGPL), which is built with cargo, or the program that
+was built; without it, this library is timed alone.  Both solve in float32.  Figures are milliseconds per iteration by the
 clock and by the processor's time, and what it takes to 0.1 % of the pot.
 """
 
@@ -45,6 +45,8 @@ TARGET = 0.001 * POT
 
 def build_anchor(checkout: Path) -> Path | None:
     """The anchor's program for one spot, built from its source; None with a reason printed."""
+    if checkout.is_file():
+        return checkout
     if not (checkout / "Cargo.toml").is_file():
         print(f"no source of postflop-solver at {checkout}: only this library is timed")
         return None

@@ -213,6 +213,8 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "read_spot", formats.read_spot, {"path": save_spot(spot.game, folder / "s.toml")}
     yield "save_spot", save_spot, {"spot": spot.game, "path": folder / "s.toml"}
     yield "spot_text", formats.spot_text, {"spot": spot.game}
+    rivers = {"spot": spot.game.rules, "boards": ["QsJh2h8d3c"], "target": 100.0}
+    yield "solve_boards", analysis.solve_boards, rivers
     yield "compare", analysis.compare, {"first": solution, "second": solution}
     yield "head_to_head", analysis.head_to_head, {"game": kuhn, "policies": [policy]}
     yield "simulate", analysis.simulate, {**of_game, "n": 2}
@@ -281,6 +283,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "size": ["kuhn"],
         "draw": ["kuhn"],
         "holdem": [str(spot), "--iters", "1"],
+        "boards": [str(spot), "QsJh2h8d3c", "--target", "100"],
         "view": [str(solution), "--html", str(folder / "page.html"), "--force"],
         "play": [str(solution)],
     }

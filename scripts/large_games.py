@@ -3,8 +3,10 @@
 python -m scripts.large_games bluff_2_2        Bluff(2,2): 22 million infosets
 python -m scripts.large_games nl_leduc         no-limit Leduc
 python -m scripts.large_games full_bluff_2_2   all six faces can be bid: 352 million infosets
+python -m scripts.large_games bluff_3_2        Bluff(3,2): 1.3 billion infosets
 
-Each writes docs/figures/<name>.csv, a row per evaluation, as it goes; ``--minutes`` says how long.
+Each writes docs/figures/<name>.csv (or one in ``--out``), a row per evaluation, as it goes;
+``--minutes`` says how long.  The games are cut into chunks, no-limit Leduc is not.
 The exploitability is that of an exact best response in the whole game.
 
 python -m scripts.large_games page             the table and the picture of docs/large-games.md
@@ -22,9 +24,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tensorcfr import Solver, compile_game
+from tensorcfr import compile_game
 from tensorcfr._util.machine import machine, versions
-from tensorcfr.solvers.solver import bytes_needed
+from tensorcfr.solvers.make import make_solver
+from tensorcfr.solvers.request import SolveRequest
 
 from ._pages import page_with
 
@@ -38,9 +41,15 @@ TITLES = {
     "bluff_2_2": "Bluff(2,2)",
     "nl_leduc": "no-limit Leduc",
     "full_bluff_2_2": "Bluff(2,2), sixes biddable",
+    "bluff_3_2": "Bluff(3,2)",
 }
-TUTORIAL = {"CFR": (2.5e10, 0.15), "chance sampling": (1.2e10, 0.06)}
-"""Bluff(2,2) in the tutorials: nodes touched, and exploitability there, read off their charts."""
+TUTORIAL = {
+    "CFR": (2.5e10 * 0.925 / 2.72, 0.15, "x"),
+    "chance sampling": (1.2e10, 0.06, "+"),
+}
+"""Bluff(2,2) in the tutorials: nodes touched, and exploitability there, read off their charts.  Its
+program rolls the dice in order, so that its game has 2.72e9 histories and ours 0.925e9; a sampled
+deal touches as many in both."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +61,17 @@ class Run:
     options: dict[str, Any]
     every: float
     """An evaluation whenever the iterations are this many times as many."""
+    cut: bool = True
+    """Whether the game is cut into chunks."""
 
 
 RUNS = {
     "bluff_2_2": Run("bluff(dice=(2, 2))", "dcfr", {"threads": 2}, 1.25),
-    "nl_leduc": Run("nl_leduc", "dcfr", {}, 1.25),
+    "nl_leduc": Run("nl_leduc", "dcfr", {}, 1.25, cut=False),
     "full_bluff_2_2": Run(
         "liars_dice(dice=(2, 2))", "dcfr", {"precision": "float32", "threads": 2}, 1.4
     ),
+    "bluff_3_2": Run("bluff(dice=(3, 2))", "dcfr", {"precision": "int16", "threads": 2}, 1.8),
 }
 
 
@@ -70,6 +82,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0, help="of iterating")
     parser.add_argument("--algorithm", help="instead of the one that is set")
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--out", type=Path, default=FIGURES, help="where the .csv goes")
     arguments = parser.parse_args()
     if arguments.name == "page":
         write_page()
@@ -78,14 +91,15 @@ def main() -> None:
     options = run.options | ({"threads": arguments.threads} if arguments.threads else {})
 
     started = time.perf_counter()
-    game = compile_game(run.game)
+    game = compile_game(run.game, cut=run.cut or None)
     compiling = time.perf_counter() - started
-    solver = Solver(game, arguments.algorithm or run.algorithm, **options)
-    needed = bytes_needed(game, solver.algorithm, options.get("precision", "float64"))
-    print(game)
-    print(f"compiled in {compiling:.1f} s; the solver takes {needed / GIB:.2f} GiB", flush=True)
+    solver = make_solver(
+        SolveRequest(game=game, algorithm=arguments.algorithm or run.algorithm, **options)
+    )
+    print(game.summary())
+    print(f"compiled in {compiling:.1f} s", flush=True)
 
-    with open(FIGURES / f"{arguments.name}.csv", "w", newline="") as file:
+    with open(arguments.out / f"{arguments.name}.csv", "w", newline="") as file:
         rows = None
         mark = 1
         while solver.seconds < 60.0 * arguments.minutes:
@@ -157,7 +171,7 @@ def write_page() -> None:
         cells = [
             TITLES[name],
             f"{last['algorithm'].partition('(')[0]}, {_options(last['options'])}",
-            f"{float(last['compile_seconds']):.0f} s",
+            f"{float(last['compile_seconds']):.2g} s",
             f"{max(float(row['peak_gib']) for row in rows):.2f} GiB",
             f"{each:.3g} s",
             f"{float(middle['evaluation_seconds']):.2g} s",
@@ -198,7 +212,7 @@ def draw(curves: dict[str, list[dict[str, str]]]) -> None:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), sharey=True, layout="constrained")
-    styles = ("-", "--", ":")
+    styles = ("-", "--", ":", "-.")
     for axis, (key, label) in zip(
         axes, (("nodes_touched", "nodes touched"), ("seconds", "seconds of iterating")), strict=True
     ):
@@ -210,16 +224,11 @@ def draw(curves: dict[str, list[dict[str, str]]]) -> None:
         axis.set_yscale("log")
         axis.set_xlabel(label)
         axis.grid(alpha=0.25)
-    for what, (nodes, exploitability) in TUTORIAL.items():
-        axes[0].plot(nodes, exploitability, "k+")
-        axes[0].annotate(
-            f"tutorial, {what}",
-            (nodes, exploitability),
-            xytext=(-6, -4),
-            ha="right",
-            textcoords="offset points",
-            fontsize=8,
-        )
+    crosses = [
+        axes[0].plot(nodes, exploitability, f"k{mark}", label=f"Bluff(2,2) in a tutorial, {what}")[0]
+        for what, (nodes, exploitability, mark) in TUTORIAL.items()
+    ]
+    axes[0].legend(handles=crosses, frameon=False, fontsize=8, loc="lower left")
     axes[0].set_ylabel("exploitability (nash_conv / 2)")
     axes[1].legend(frameon=False)
     rows = next(iter(curves.values()))

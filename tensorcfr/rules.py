@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .errors import suggest
+
 
 class Decision(NamedTuple):
     """A node where a player acts."""
@@ -241,3 +243,22 @@ class CardGame:
     def hand_label(self, player: int, hand: int) -> str:
         """The label of a hand: those of its cards."""
         return "".join(str(self.cards[card]) for card in self.hands[player][hand])
+
+    def named_hands(self, player: int, text: str) -> np.ndarray:
+        """The hands of a player that a text names: ``"*"`` for all, or labels with commas between.
+
+        Returns:
+            bool (hands,).
+
+        Raises:
+            ValueError: The text is wrong; names the part that is.
+        """
+        labels = [self.hand_label(player, hand) for hand in range(len(self.hands[player]))]
+        if text == "*":
+            return np.ones(len(labels), dtype=bool)
+        named = text.split(",")
+        for label in named:
+            if label not in labels:
+                raise ValueError(f"there is no hand {label!r}; {suggest(label, labels)}")
+        found: np.ndarray = np.isin(labels, named)
+        return found

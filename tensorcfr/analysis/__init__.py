@@ -1,5 +1,6 @@
 """Analysis of solves: values of every action, comparisons, plays, regrets, single iterations."""
 
+from .boards import BoardReport, solve_boards
 from .bounds import (
     Interval,
     LocalBestResponse,
@@ -15,6 +16,7 @@ from .simulation import Plays, simulate
 from .walkthroughs import Walkthrough, walkthrough
 
 __all__ = [
+    "BoardReport",
     "Comparison",
     "Difference",
     "HandTable",
@@ -36,6 +38,7 @@ __all__ = [
     "regrets",
     "sampled_values",
     "simulate",
+    "solve_boards",
     "values",
     "walkthrough",
 ]

@@ -26,6 +26,7 @@ from ..solvers.request import DEFAULT_ALGORITHM, SolveRequest
 from ..solvers.solution import Solution
 from . import (
     arguments,
+    boards,
     charts,
     completion,
     exports,
@@ -82,6 +83,7 @@ app.command()(regrets.regrets)
 app.command()(trees.draw)
 app.command()(viewing.view)
 app.command()(holdem.holdem)
+app.command()(boards.boards)
 app.command()(playing.play)
 
 

@@ -77,16 +77,23 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
     for text in texts:
         # Look up candidates instead of searching all labels: a large game makes labels on demand.
         ends = [at for at, character in enumerate(text) if character == ":"]
-        label = next((text[:at] for at in reversed(ends) if text[:at] in game.infoset_index), None)
-        if label is None:
+        found = [(text[:at], _actions_at(game, text[:at])) for at in reversed(ends)]
+        label, actions = next(((one, there) for one, there in found if there), ("", ()))
+        if not actions:
             written = text.partition(":")[0]
-            if text in game.infoset_index:
+            if _actions_at(game, text):
                 raise ValueError(f"--lock {text!r} names no action; write it as {text}:action=0.5")
+            try:
+                game.lockable(written)
+                problem = ""
+            except KeyError:
+                problem = suggest_label(game, written)
+            except ValueError as error:
+                problem = str(error)
             raise ValueError(
                 f"--lock takes infoset:action=probability, and {text!r} begins with no infoset of "
-                f"{game.name}; {suggest_label(game, written)}"
+                f"{game.name}; {problem}"
             )
-        actions = game.infoset_actions[game.infoset_index[label]]
         lock = locks.setdefault(label, {})
         rest = text[len(label) + 1 :]
         while True:
@@ -114,6 +121,14 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
             if not comma:
                 break
     return locks or None
+
+
+def _actions_at(game: CompiledGame, label: str) -> tuple[str, ...]:
+    """The actions at what a label locks; none if it locks nothing."""
+    try:
+        return game.lockable(label)[1]
+    except (KeyError, ValueError):
+        return ()
 
 
 def _probability(text: str) -> float:

@@ -70,6 +70,15 @@ def holdem(
     remove: Annotated[
         list[str] | None, typer.Option(metavar="LINE", help="Remove a line; repeatable.")
     ] = None,
+    locks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lock",
+            metavar="HANDS LINE:ACTION=P,...",
+            help="Fix what hands do at a line, 'AA-TT,AKs check bet66:call=1', with * for all "
+            "hands or any card, and solve the rest; repeatable.",
+        ),
+    ] = None,
     size: Annotated[
         bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
     ] = False,
@@ -150,7 +159,7 @@ def holdem(
         if spot is not None and spot.suffix == ".npz":
             asked = (target, iters, time_limit, save, save_spot_as, memory_limit)
             chosen = (algorithm, threads, precision) != (ALGORITHM, 1, PRECISION)
-            if given or size or chosen or any(one is not None for one in asked):
+            if given or size or chosen or locks or any(one is not None for one in asked):
                 raise ValueError(f"{spot} is a solution: it takes --line and what shows lines")
             solution = Solution.load(spot)
         else:
@@ -173,6 +182,7 @@ def holdem(
                 time_limit=time_limit,
                 threads=threads,
                 precision=precision,
+                locks=arguments.read_locks(game, locks or []),
                 memory_limit=limit,
             )
             with put_off(), progress_bar() as move:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,11 +10,14 @@ import numpy as np
 
 from ..errors import suggest
 from ..rules import CardGame
+from .arrays import FREE
 from .card_boards import Boards, Symmetry
 from .chunks import ChunkedForm
 from .cut_game import Counts, CutGame, Recipe
 from .game import CompiledGame
 
+ANY_CARD = "*"
+"""In a line, any card that can be dealt."""
 DECISION, DEAL, FOLD, SHOWDOWN = range(4)
 """Kinds of public nodes of the betting."""
 
@@ -159,8 +162,23 @@ class CompiledCardGame(CutGame):
         Raises:
             ValueError: There is no such line; names the step.
         """
+        node, boards = self.find_all(line)
+        if len(boards) > 1:
+            raise ValueError(f"line: {ANY_CARD!r} is any card, and one line is asked for")
+        return node, int(boards[0])
+
+    def find_all(self, line: str | Sequence[str]) -> tuple[int, np.ndarray]:
+        """The public nodes of a line that may have ``*`` for any card: ``"check check *"``.
+
+        Returns:
+            The node of the betting, and the numbers of its boards among those of its round, int64.
+
+        Raises:
+            ValueError: There is no such line; names the step.
+        """
         betting, rules = self.betting, self.rules
-        node, board = 0, 0
+        labels = {str(card): number for number, card in enumerate(rules.cards)}
+        node, found = 0, np.zeros(1, dtype=np.int64)
         taken: list[str] = []
         for step in line.split() if isinstance(line, str) else line:
             where = f"after {' '.join(taken)!r}" if taken else "at the start"
@@ -168,12 +186,12 @@ class CompiledCardGame(CutGame):
             first, count = int(betting.first_child[node]), int(betting.children[node])
             if betting.kind[node] == DEAL:
                 of_round = self.boards[int(betting.round[node]) + 1]
-                labels = {str(card): number for number, card in enumerate(rules.cards)}
-                after = np.flatnonzero(of_round.parent == board)
-                fits = after[of_round.cards[after, -1] == labels.get(str(step), -1)]
-                if not len(fits):
+                fits = np.isin(of_round.parent, found)
+                if step != ANY_CARD:
+                    fits &= of_round.cards[:, -1] == labels.get(str(step), -1)
+                if not fits.any():
                     raise ValueError(f"line: in {self.name} {step!r} cannot be dealt {where}")
-                node, board = first, int(fits[0])
+                node, found = first, np.flatnonzero(fits)
                 continue
             actions = list(betting.step[first : first + count])
             if step not in actions:
@@ -181,7 +199,66 @@ class CompiledCardGame(CutGame):
                     f"line: {self.name} has no step {step!r} {where}; {suggest(str(step), actions)}"
                 )
             node = first + actions.index(str(step))
-        return node, board
+        return node, found
+
+    def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
+        """What a label locks: hands and a line, ``"AA-TT,AKs check bet66"``.
+
+        Raises:
+            ValueError: There is no such line, nobody acts after it, or the player can have none of
+                the hands.
+        """
+        node, _, _ = self._hands_at(label)
+        begin, count = int(self.betting.first_child[node]), int(self.betting.children[node])
+        return " ".join(label.split()), self.betting.step[begin : begin + count]
+
+    def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:
+        """As for any game."""
+        return self.locked_numbers(rows)[self.numbers]
+
+    def locked_numbers(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:
+        """As for any game in chunks, without the flat game."""
+        found = np.full(self.chunks.n_numbers, FREE)
+        tables: dict[tuple[int, int], np.ndarray] = {}
+        for label, row in rows.items():
+            node, boards, named = self._hands_at(label)
+            for board in boards.tolist():
+                fresh = np.full((len(named), len(row)), FREE)
+                tables.setdefault((node, board), fresh)[named] = row
+        pairs, filled = np.zeros(self.chunks.n_numbers, dtype=np.int64), []
+        for (node, board), table in tables.items():
+            place = self.place(node, board)
+            locked = (table != FREE).any(axis=1) & self.possible(node, board, place.player)
+            hands = np.flatnonzero(locked)
+            at = place.first + place.lane[hands, None] + np.arange(table.shape[1]) * place.stride
+            before = found[at]
+            found[at] = table[hands]
+            if (found[at] != table[hands]).any() or (
+                (before != FREE) & (before != found[at])
+            ).any():
+                raise ValueError(self._locked_apart)
+            np.add.at(pairs, at[:, 0], 1)
+            filled.append((at[:, 0], place.stands_for[hands]))
+        if any((pairs[at] != alike).any() for at, alike in filled):
+            raise ValueError(self._locked_apart)
+        return found
+
+    def _hands_at(self, label: str) -> tuple[int, np.ndarray, np.ndarray]:
+        """The node of the betting, the boards, and the hands, bool (hands,), that a label names."""
+        words = label.split()
+        if not words:
+            raise ValueError(f"{self.name}: a lock names hands and a line, 'AA-TT,AKs check bet66'")
+        node, boards = self.find_all(words[1:])
+        if self.betting.kind[node] != DECISION:
+            raise ValueError(f"{self.name}: nobody acts after {' '.join(words[1:])!r}")
+        player = int(self.betting.player[node])
+        try:
+            named = self.rules.named_hands(player, words[0])
+        except ValueError as error:
+            raise ValueError(f"lock of {label!r}: {error}") from None
+        if not any((named & self.possible(node, board, player)).any() for board in boards.tolist()):
+            raise ValueError(f"lock of {label!r}: player {player} can have none of these hands")
+        return node, boards, named
 
     def board_cards(self, node: int, board: int) -> tuple[int, ...]:
         """The cards that lie on the board at a public node."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import HistoryTree, SequenceForm, named_arrays
+from .arrays import FREE, HistoryTree, SequenceForm, named_arrays
 from .chunks import ChunkedForm
 from .game import CompiledGame, Merged
 from .labels import PublicGame
@@ -114,6 +114,26 @@ class CutGame(CompiledGame):
         found = np.bincount(self.numbers, weights=whole, minlength=self.chunks.n_numbers)
         found[self.chunks.trunk.player_sequences[:-1]] = 0.0
         return found
+
+    def locked_numbers(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Locked probabilities, as for :meth:`locked`, in a solver's arrays, float64 (numbers,).
+
+        Raises:
+            ValueError: Infosets that the game takes for one are locked differently.
+        """
+        whole, found = self.locked(rows), np.full(self.chunks.n_numbers, FREE)
+        found[self.numbers] = whole
+        if not np.array_equal(found[self.numbers], whole):
+            raise ValueError(self._locked_apart)
+        return found
+
+    @property
+    def _locked_apart(self) -> str:
+        """What is wrong with locks that split what the game has merged."""
+        return (
+            f"the locks tell infosets apart that {self.name} has merged: compile it with "
+            "symmetry=False"
+        )
 
     @property
     def form(self) -> SequenceForm:

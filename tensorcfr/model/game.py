@@ -20,6 +20,7 @@ from .._util.memory import free_memory
 from ..errors import MemoryLimitError, format_bytes
 from .arrays import (
     CHANCE,
+    FREE,
     NO_PARENT,
     HistoryTree,
     PublicTree,
@@ -248,6 +249,23 @@ class CompiledGame:
         if isinstance(self.infoset_labels, InfosetLabels):
             return EitherSpelling(InfosetIndex(self.infoset_labels))
         return EitherSpelling({label: i for i, label in enumerate(self.infoset_labels)})
+
+    def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
+        """What a label locks: its usual spelling, and the actions there.
+
+        Raises:
+            KeyError: There is no such infoset.
+        """
+        infoset = self.infoset_index[label]
+        return self.infoset_labels[infoset], self.infoset_actions[infoset]
+
+    def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Locked probabilities by :meth:`lockable` labels over all sequences, float64 (sequences,),
+        ``FREE`` elsewhere."""
+        found = np.full(self.n_sequences, FREE)
+        for label, row in rows.items():
+            found[self.sequences(self.infoset_index[label])] = row
+        return found
 
     def sequences(self, infoset: int) -> slice:
         """The sequences of an infoset, in the order of its actions, as a slice.

@@ -30,6 +30,10 @@ class Locks(Mapping[str, dict[str, float]]):
     >>> Locks(compile_game("kuhn"), {"K": {"bet": 1}})["K"]
     {'pass': 0.0, 'bet': 1.0}
 
+    In a game of cards a label names hands and a line, and may lock many infosets at once:
+    ``"AA-TT,AKs check bet66"``, ``"* check check 7s"`` for all hands, and ``"QQ+ check check *"``
+    for all cards that can come.  A later lock takes precedence where two name the same infoset.
+
     Args:
         game: The game.
         given: For some infoset labels, probabilities of some or all actions.  Where they sum to 1
@@ -44,21 +48,23 @@ class Locks(Mapping[str, dict[str, float]]):
     def __init__(self, game: Compiled, given: Annotated[LocksLike, LOCKS]) -> None:
         self.game = game
         self._rows: dict[str, np.ndarray] = {}
+        self._actions: dict[str, tuple[str, ...]] = {}
         for label in given:
-            if label not in game.infoset_index:
+            try:
+                name, actions = game.lockable(label)
+            except KeyError:
                 raise ValueError(
                     f"{game.name} has no infoset {label!r} to lock; {suggest_label(game, label)}"
-                )
-            infoset = game.infoset_index[label]
-            actions = game.infoset_actions[infoset]
+                ) from None
             row = _row(label, actions, given[label])
             if (row != FREE).any() and len(actions) > 1:
-                self._rows[game.infoset_labels[infoset]] = row
+                self._rows.pop(name, None)
+                self._rows[name] = row
+                self._actions[name] = actions
 
     def __getitem__(self, label: str) -> dict[str, float]:
         row = self._rows[label]
-        actions = self.game.infoset_actions[self.game.infoset_index[label]]
-        return {a: p for a, p in zip(actions, row.tolist(), strict=True) if p != FREE}
+        return {a: p for a, p in zip(self._actions[label], row.tolist(), strict=True) if p != FREE}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
@@ -67,14 +73,20 @@ class Locks(Mapping[str, dict[str, float]]):
         return len(self._rows)
 
     def __repr__(self) -> str:
-        return f"<Locks of {len(self):,} infosets of {self.game.name}>"
+        return f"<{len(self):,} locks of {self.game.name}>"
 
     def probabilities(self) -> np.ndarray:
         """float64 (sequences,): the locked probabilities, ``FREE`` elsewhere."""
-        found = np.full(self.game.n_sequences, FREE)
-        for label, row in self._rows.items():
-            found[self.game.sequences(self.game.infoset_index[label])] = row
-        return found
+        return self.game.locked(self._rows)
+
+    def numbers(self) -> np.ndarray:
+        """float64 (numbers,): the same over the numbers of a game in chunks.
+
+        Raises:
+            ValueError: Infosets that the game takes for one are locked differently.
+        """
+        assert isinstance(self.game, CutGame)
+        return self.game.locked_numbers(self._rows)
 
     @property
     def keep_symmetry(self) -> bool:
@@ -142,14 +154,7 @@ def chunk_locks(game: CutGame, locks: Locks | None) -> ChunkLocks | None:
     """
     if not locks:
         return None
-    whole, form = locks.probabilities(), game.chunks
-    found = np.full(form.n_numbers, FREE)
-    found[game.numbers] = whole
-    if not np.array_equal(found[game.numbers], whole):
-        raise ValueError(
-            f"the locks tell infosets apart that {game.name} has merged: compile it with "
-            "symmetry=False"
-        )
+    found, form = locks.numbers(), game.chunks
     locked = np.flatnonzero(found != FREE)
     # The trunk is part 0, and chunk c part c + 1.
     parts = np.searchsorted(form.first[:-1], locked, side="right")

@@ -78,3 +78,16 @@ def test_solve_and_look(tmp_path: Path) -> None:
 )
 def test_refusals(words: tuple[str, ...], message: str) -> None:
     assert refused(USAGE, "holdem", *words).startswith(message)
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+def test_locks() -> None:
+    report = printed(
+        *("holdem", *TINY, "--iters", "50", "--lock", "AA,KK:check=1/4", "--line", ""),
+        *("--lock", "* bet50:fold=1", "--line", "bet50", "--hands", "0"),
+    )
+    assert "AsAh" in report
+    aces = next(line for line in report.splitlines() if line.lstrip().startswith("AsAd"))
+    assert "25.0" in aces
+    assert "75.0" in aces

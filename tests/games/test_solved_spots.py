@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorcfr import Solution, compile_game, solve
+from tensorcfr import Locks, Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, hand_table
 from tensorcfr.games.holdem import CARDS, HANDS, Holdem, grid_place
 from tensorcfr.rules import Decision, Fold
@@ -117,6 +117,80 @@ def test_locks() -> None:
     np.testing.assert_allclose(hand_table(unreached).values[:, 1], 50.0, rtol=0, atol=1e-9)
     # A lock costs: the free game is solved to a better value for player 0.
     assert solve(game, "cfr+", iters=1000).value[0] > found.value[0] + 0.5
+
+
+SMALL_TURN = TURN | {"ranges": ("AA,KK", "QJs,88"), "bets": "60%", "raises": ""}
+
+
+def spelled_out(game: Any, locks: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Locks of ranges and runouts as locks of every infoset, by the labels of the flat game: a
+    second reading of what they mean."""
+    found = {}
+    for label in game.flat.infoset_labels:
+        hand, *line = label.split()
+        for key, row in locks.items():
+            named, *steps = key.split()
+            ranks = hand[0] + hand[2]
+            fits = named in ("*", hand) or ranks in named.split(",")
+            fits &= len(line) == len(steps)
+            if fits and all(b in ("*", a) for a, b in zip(line, steps, strict=True)):
+                found[label] = row
+    return found
+
+
+LINE_LOCKS = {
+    "*": {"check": 0.5},
+    "KK": {"check": 0.75},
+    "AA,KK check bet60": {"fold": 0.0, "call": 1.0},
+    "QQ,88 check check * check": {"check": 1.0},
+    "8d8c check check 2c check": {"check": 0.25},
+}
+
+
+@pytest.mark.parametrize("symmetry", [False, True])
+def test_locks_of_ranges_and_lines(symmetry: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They mean the infosets that the labels of the flat game say, and the flat game, with its
+    hands x hands, is not made for them."""
+    game = compile_game("holdem", symmetry=symmetry, **SMALL_TURN)
+    locks = dict(LINE_LOCKS)
+    if symmetry:
+        # Clubs and spades are alike, and so are two and two of these hands.
+        del locks["8d8c check check 2c check"]
+    numbers = Locks(game, locks).numbers()
+    expected = np.full_like(numbers, -1.0)
+    for label, row in spelled_out(game, locks).items():
+        infoset = game.infoset_index[label]
+        at = game.numbers[game.flat.sequences(infoset)]
+        given = np.array([row.get(action, -1.0) for action in game.flat.infoset_actions[infoset]])
+        given[given < 0] = 1.0 - given[given >= 0].sum()
+        expected[at] = given
+    np.testing.assert_array_equal(numbers, expected)
+    assert (numbers >= 0).sum() > 300
+    fresh = compile_game("holdem", symmetry=symmetry, **SMALL_TURN)
+    monkeypatch.setattr(fresh, "_flatten", lambda: pytest.fail("the flat game is made"))
+    np.testing.assert_array_equal(Locks(fresh, locks).numbers(), expected)
+    assert Locks(fresh, locks)["KK"] == {"check": 0.75, "bet60": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("AA check bet6", "no step 'bet6'"),
+        ("AA check check 2c fold", "no step 'fold'"),
+        ("AA check check", "nobody acts after 'check check'"),
+        ("AA check check Td", "'Td' cannot be dealt"),
+        ("QQ check bet60", "player 0 can have none of these hands"),
+        ("AA:0.5 check bet60", "has weights"),
+        ("AX check bet60", "'AX' at character 1 is no group of hands"),
+        ("", "a lock names hands and a line"),
+        ("8d8c check", "symmetry=False"),
+        ("88 check check 2c check", "symmetry=False"),
+    ],
+)
+def test_bad_locks(label: str, message: str) -> None:
+    game = compile_game("holdem", **SMALL_TURN)
+    with pytest.raises(ValueError, match=message):
+        Locks(game, {label: {game.lockable(label)[1][0]: 1.0}}).numbers()
 
 
 @pytest.mark.compiled

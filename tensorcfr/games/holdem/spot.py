@@ -15,7 +15,7 @@ from ..._util.arguments import Check, Number, Several, Text, Whole, brief, check
 from ...rules import CardGame, Deal, Decision, Fold, Showdown
 from . import betting
 from .betting import STREETS, Betting, Table
-from .cards import CARDS, HANDS, hand_label, read_cards
+from .cards import CARDS, HAND_NUMBER, HANDS, hand_label, read_cards
 from .ranges import read_range
 from .sizes import Size, read_sizes
 from .strength import strengths
@@ -182,6 +182,17 @@ class Holdem(CardGame):
     def hand_label(self, player: int, hand: int) -> str:
         """``"AsKd"``."""
         return hand_label(self.hands[player][hand])
+
+    def named_hands(self, player: int, text: str) -> np.ndarray:
+        """``"*"`` for all, or a range without weights, ``"AA-TT,AKs"``."""
+        if text == "*":
+            return np.ones(len(self.hands[player]), dtype=bool)
+        weights = read_range(text, "hands")
+        if not np.isin(weights, (0.0, 1.0)).all():
+            raise ValueError(f"hands: {text!r} has weights, and a lock names hands")
+        own = [HAND_NUMBER[high, low] for high, low in self.hands[player].tolist()]
+        named: np.ndarray = weights[own] > 0.0
+        return named
 
     @cached_property
     def hand_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

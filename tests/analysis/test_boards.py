@@ -1,0 +1,147 @@
+"""A spot on many boards, and flops that represent all."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorcfr.analysis.boards as module
+from support.command_line import USAGE, printed, refused
+from tensorcfr import compile_game, solve
+from tensorcfr.analysis import SolvedSpot, solve_boards
+from tensorcfr.formats import save_spot
+from tensorcfr.games.holdem import Holdem
+from tensorcfr.games.holdem.cards import RANKS
+from tensorcfr.games.holdem.flops import flops
+from tensorcfr.solvers.solution import Status
+
+SPOT = Holdem(
+    board="QsJh2h8d", ranges=("AA,KQs", "TT,AQs"), pot=100, stacks=100, bets="60%", raises="a"
+)
+RIVERS = ["QsJh2h8d3c", "AsJh2h8d3c"]
+
+
+def suits_changed(board: str) -> set[frozenset[str]]:
+    """All flops that a change of suits makes of one."""
+    cards = [board[k : k + 2] for k in range(0, 6, 2)]
+    tables = (dict(zip("cdhs", order, strict=True)) for order in permutations("cdhs"))
+    return {frozenset(rank + table[suit] for rank, suit in cards) for table in tables}
+
+
+def test_all_flops() -> None:
+    """1,755 classes, 22,100 flops; a class has as many flops as its suits can change."""
+    found = flops()
+    assert len(found) == 1755
+    assert sum(flop.weight for flop in found) == pytest.approx(1.0, abs=1e-12)
+    seen: set[frozenset[str]] = set()
+    for flop in found[::7]:
+        alike = suits_changed(flop.board)
+        assert flop.weight * 22_100 == pytest.approx(len(alike), abs=1e-9)
+        assert not alike & seen
+        seen |= alike
+
+
+@pytest.mark.parametrize("count", [1, 25, 184, 1754])
+def test_some_flops_represent_all(count: int) -> None:
+    """Suits, pairs and high cards are as frequent as among all flops, to one flop or two."""
+
+    def shares(some: Any) -> Counter[Any]:
+        found: Counter[Any] = Counter()
+        for board, weight in some:
+            ranks, suits = board[::2], board[1::2]
+            found["suits", len(set(suits))] += weight
+            found["ranks", len(set(ranks))] += weight
+            found["high", RANKS.index(ranks[0]) >= 10] += weight
+        return found
+
+    chosen = flops(count)
+    assert sum(flop.weight for flop in chosen) == pytest.approx(1.0, abs=1e-12)
+    assert len({flop.board for flop in chosen}) == len(chosen) <= count
+    expected = shares(flops())
+    found = shares(chosen)
+    for what, share in expected.items():
+        assert found[what] == pytest.approx(share, abs=2.0 / count)
+
+
+def test_wrong_boards() -> None:
+    for wrong, message in [
+        ([], "a number of flops"),
+        ("Td9d6h", "a number of flops"),
+        ([3], "a board is a text"),
+        (["Td9d6h", "Td9d6h"], "twice"),
+        (0, "count must be"),
+        (1756, "count must be"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            solve_boards(SPOT, wanted_of(wrong))
+    with pytest.raises(ValueError, match="has no hand on AsAdAhAc"):
+        solve_boards(Holdem(**(SPOT.options | {"ranges": ("AA", "TT")})), ["AsAdAhAc"])
+
+
+def wanted_of(wrong: Any) -> Any:
+    """Anything, for the type checker."""
+    return wrong
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are those of single solves; a report that is broken off goes on with the board that is
+    missing; the command says the same."""
+    table = tmp_path / "rivers.csv"
+    report = solve_boards(SPOT, RIVERS, line="check", target=0.1, table=table)
+    for row in report.rows:
+        game = compile_game(Holdem(**(SPOT.options | {"board": row["board"]})))
+        solution = solve(game, "dcfr", target=0.1, precision="float32")
+        own = SolvedSpot(solution).table("check")
+        assert row["player"] == "ip"
+        assert row["exploitability"] == solution.exploitability
+        assert (row["value"], row["equity"]) == (own.mean(own.value), own.mean(own.equity))
+        assert {action: row[action] for action in report.actions} == own.frequencies
+    assert report.means["value"] == pytest.approx(
+        sum(row["value"] for row in report.rows) / 2, abs=1e-12
+    )
+
+    # Broken off after the first board.
+    whole = table.read_text()
+    lines = whole.splitlines(keepends=True)
+    table.write_text("".join(lines[:2]))
+    solved: list[str] = []
+    monkeypatch.setattr(module, "compile_game", lambda rules, **options: _noted(solved, rules))
+    again = solve_boards(SPOT, RIVERS, line="check", target=0.1, table=table)
+    assert solved == RIVERS[1:]
+    for row, other in zip(again.rows, report.rows, strict=True):
+        assert row | {"seconds": 0} == other | {"seconds": 0}
+    with pytest.raises(ValueError, match=r"rivers.csv, line 2, is of another spot"):
+        solve_boards(SPOT, RIVERS, line="check", target=0.2, table=table)
+
+    # Ctrl-C in the second solve leaves the first row.
+    table.write_text("".join(lines[:2]))
+
+    class Broken:
+        status = Status.INTERRUPTED
+
+    monkeypatch.setattr(module, "run", lambda request: Broken())
+    with pytest.raises(KeyboardInterrupt):
+        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=table)
+    with table.open(newline="") as file:
+        assert [row["board"] for row in csv.DictReader(file)] == RIVERS[:1]
+    monkeypatch.undo()
+
+    path = save_spot(SPOT, tmp_path / "spot.toml")
+    text = printed(
+        *("boards", path, *RIVERS, "--table", table, "--line", "check", "--target", "0.1")
+    )
+    assert "check: ip to act" in text
+    assert f"{100 * report.means['check']:.1f}" in text.splitlines()[-1]
+    assert refused(USAGE, "boards", path, "25", "--table", "a.json").startswith("--table a.json")
+
+
+def _noted(solved: list[str], rules: Holdem) -> Any:
+    solved.append(rules.options["board"])
+    return compile_game(rules)
