@@ -24,13 +24,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.memory import taken
 from tensorcfr.analysis import LocalBestResponse, local_best_response
 from tensorcfr.errors import MemoryLimitError
 from tensorcfr.rules import Chance, Decision
 from tensorcfr.solvers import RulesSolver
 from tensorcfr.uncompiled import UncompiledGame
-from tensorcfr._util.machine import machine, versions
-from tensorcfr._util.memory import taken
 
 from ._pages import page_with
 
@@ -50,7 +50,11 @@ class Run:
 
 
 RUNS = {
-    "dark_hex": Run("abrupt dark hex 3 x 3", "openspiel:dark_hex(board_size=3,gameversion=adh)", "outcome_sampling"),
+    "dark_hex": Run(
+        "abrupt dark hex 3 x 3",
+        "openspiel:dark_hex(board_size=3,gameversion=adh)",
+        "outcome_sampling",
+    ),
     "phantom_ttt": Run("phantom tic-tac-toe", "openspiel:phantom_ttt", "outcome_sampling"),
     "bluff_2_2": Run("Bluff(2,2)", "bluff(dice=(2, 2))", "external_sampling"),
 }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from support.random_games import random_game
+from support.tiers import tiered
 from tensorcfr import Decision, Game, Policy, Terminal, best_response, compile_game, evaluate, solve
 from tensorcfr.analysis import Interval, local_best_response, sampled_values
 from tensorcfr.model.infoset import Infoset
@@ -23,7 +24,7 @@ def skewed(infoset: Infoset) -> list[float]:
     return [weight / sum(weights) for weight in weights]
 
 
-@pytest.mark.parametrize("spec", ["kuhn", "leduc", "kuhn(players=3)"])
+@pytest.mark.parametrize("spec", tiered(["kuhn", "leduc", "kuhn(players=3)"], {"kuhn"}))
 @pytest.mark.parametrize("strategies", [uniform, skewed])
 def test_the_response_earns_at_most_what_the_best_one_does(spec: str, strategies: Any) -> None:
     """The learned response itself, evaluated exactly: no sampling error on either side."""
@@ -121,6 +122,7 @@ def test_policies_come_in_every_form() -> None:
     assert sampled_values("kuhn", Policy.uniform(game), plays=200) == expected
 
 
+@pytest.mark.full
 @pytest.mark.openspiel
 def test_policies_of_openspiel_answer_at_their_states() -> None:
     pyspiel = pytest.importorskip("pyspiel")

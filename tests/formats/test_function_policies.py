@@ -87,6 +87,7 @@ def test_networks_with_a_column_for_each_action_of_the_game() -> None:
     assert find_policy(GAME, Batched(network, columns=columns)) == POLICY
 
 
+@pytest.mark.full
 def test_a_network_of_jax() -> None:
     jax = pytest.importorskip("jax")
     weights = np.random.default_rng(1).normal(size=(2, 3)).astype(np.float32)
