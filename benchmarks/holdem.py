@@ -4,8 +4,9 @@
 
 ``PATH`` (or the variable ``POSTFLOP_SOLVER``) is a checkout of postflop-solver
 (https://github.com/b-inary/postflop-solver, AGPL), which is built with cargo, or the program that
-was built; without it, this library is timed alone.  Both solve in float32.  Figures are milliseconds per iteration by the
-clock and by the processor's time, and what it takes to 0.1 % of the pot.
+was built; without it, this library is timed alone.  Both solve in float32.  Figures are
+milliseconds per iteration by the clock and by the processor's time, and what it takes to 0.1 % of
+the pot.
 """
 
 from __future__ import annotations

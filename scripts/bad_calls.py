@@ -10,6 +10,7 @@ is a fault.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import inspect
 import itertools
@@ -29,7 +30,17 @@ from typing import Any
 import numpy as np
 
 import tensorcfr
-from tensorcfr import GAMES, Policy, SampledSolver, Solution, Solver, analysis, formats, sweep
+from tensorcfr import (
+    GAMES,
+    Policy,
+    SampledSolver,
+    Solution,
+    Solver,
+    abstraction,
+    analysis,
+    formats,
+    sweep,
+)
 from tensorcfr._util.arguments import Check, Where, Whole, checks_of
 from tensorcfr.algorithms import ALGORITHMS
 from tensorcfr.errors import MemoryLimitError, SweepError
@@ -224,6 +235,18 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "resolve", tensorcfr.resolve, resolved
     part = Policy.uniform(tensorcfr.subgame(kuhn, "bet"))
     yield "put_back", tensorcfr.put_back, {"policy": policy, "subgame_policy": part}
+    coarse = abstraction.abstract(kuhn, infosets=lambda label: label.replace("Q", "J"))
+    yield "abstract", abstraction.abstract, {"game": kuhn, "infosets": str.lower}
+    buckets = abstraction.buckets_by_label(kuhn, str)
+    yield "abstract_hands", abstraction.abstract_hands, {"game": kuhn, "buckets": buckets}
+    yield (
+        "buckets_by_label",
+        abstraction.buckets_by_label,
+        {"game": kuhn, "bucket": lambda *seen: seen[0]},
+    )
+    yield "buckets_by_strength", abstraction.buckets_by_strength, {"game": spot.game, "count": 3}
+    yield "buckets_by_future", abstraction.buckets_by_future, {"game": spot.game, "count": 3}
+    yield "lift", abstraction.lift, {"source": Policy.uniform(coarse)}
 
 
 NEEDED: dict[str, dict[str, Any]] = {
@@ -476,7 +499,8 @@ def main(words: list[str] | None = None) -> int:
     asked = parser.parse_args(words)
     found: Counter[str] = Counter()
     faults = []
-    with tempfile.TemporaryDirectory() as name:
+    # Some calls write to a path that is odd, relative to the folder.
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         calls = all_calls(Path(name))
         Random(asked.seed).shuffle(calls)
         for call in calls[: asked.most]:

@@ -24,7 +24,7 @@ QUICK = (
     "tests/games/test_games.py",
     "tests/algorithms/test_algorithms.py",
     "tests/evaluation/test_linear_program.py",
-    "tests/project/test_deprecated.py",
+    "tests/formats/test_spots.py",
 )
 """Tests that together import every layer, and run in seconds once kernels are compiled."""
 IN_SDIST = (

@@ -225,8 +225,8 @@ def draw(curves: dict[str, list[dict[str, str]]]) -> None:
         axis.set_xlabel(label)
         axis.grid(alpha=0.25)
     crosses = [
-        axes[0].plot(nodes, exploitability, f"k{mark}", label=f"Bluff(2,2) in a tutorial, {what}")[0]
-        for what, (nodes, exploitability, mark) in TUTORIAL.items()
+        axes[0].plot(nodes, reached, f"k{mark}", label=f"Bluff(2,2) in a tutorial, {what}")[0]
+        for what, (nodes, reached, mark) in TUTORIAL.items()
     ]
     axes[0].legend(handles=crosses, frameon=False, fontsize=8, loc="lower left")
     axes[0].set_ylabel("exploitability (nash_conv / 2)")

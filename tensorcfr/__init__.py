@@ -6,9 +6,6 @@
 -0.056
 """
 
-from typing import Any
-
-from . import _deprecated
 from .algorithms import ALGORITHMS, Algorithm, register
 from .compilers import compile_game
 from .errors import GameError, MemoryLimitError
@@ -74,10 +71,4 @@ __all__ = [
     "solve",
     "subgame",
 ]
-__version__ = "0.2.0"
-
-_deprecated.install()
-
-
-def __getattr__(name: str) -> Any:
-    return _deprecated.moved_name(__name__, name)
+__version__ = "0.3.0"

@@ -13,7 +13,7 @@ class GameError(ValueError):
 
 class ImperfectRecallError(GameError):
     """A player forgets something that they knew or did: counterfactual regret minimization and the
-    sequence form do not cover such games."""
+    sequence form do not cover such games.  Abstractions allow it by name."""
 
 
 class InvariantError(GameError):

@@ -211,7 +211,8 @@ def _why_not(variant: Algorithm) -> str:
     """Why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
     if variant.needs_horizon:
-        return "its schedule needs a horizon, and a sampled iteration is no whole one"
+        what = f"average_fall={variant.average_fall:g}" if variant.average_fall else "its schedule"
+        return f"{what} needs a horizon, and a sampled iteration is no whole one"
     if variant.passes_up != "played":
         return "its new strategies' values take those of the whole tree"
     if rule.whole:

@@ -150,10 +150,11 @@ def solve_boards(
 
 def _boards(boards: Any) -> list[Flop]:
     """The boards and their weights."""
-    if isinstance(boards, int) and not isinstance(boards, bool):
+    is_count = isinstance(boards, int) and not isinstance(boards, bool)
+    if is_count and 1 <= boards <= N_CLASSES:
         return flops(boards)
     if isinstance(boards, str) or not isinstance(boards, Sequence) or not boards:
-        raise TypeError(
+        raise (ValueError if is_count else TypeError)(
             f"boards must be a number of flops up to {N_CLASSES:,}, or a list of boards, not "
             f"{brief(boards)}"
         )

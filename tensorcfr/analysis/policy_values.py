@@ -192,8 +192,8 @@ def others_reach(game: CompiledGame, reach: np.ndarray) -> np.ndarray:
     Returns:
         float64 (infosets,).
     """
-    if game.histories is not None:
-        return _by_histories(game, game.histories, reach)
+    if game.by_histories:
+        return _by_histories(game, game.tree, reach)
     return _by_hands(game, reach)
 
 

@@ -180,8 +180,8 @@ class _Board(Protocol):
 
 
 def _board(game: CompiledGame) -> _Board:
-    if game.histories is not None:
-        return _Histories(game, game.histories)
+    if game.by_histories:
+        return _Histories(game, game.tree)
     assert game.public is not None
     return _Hands(game, game.public)
 

@@ -40,6 +40,21 @@ def compile_rules(
         return compile_walked(_expanded(rules, public, unit, budget), name)
     if symmetry:
         budget.reserve(colours.bytes_needed(public.tree))
+    return assemble(rules, public, name, unit=unit, symmetry=symmetry)
+
+
+def assemble(
+    rules: PublicTreeGame, public: PublicGame, name: str, *, unit: float, symmetry: bool
+) -> CompiledGame:
+    """The compiled game of a public tree of two players, checked and read-only.
+
+    Args:
+        rules: Its hands and labels.
+        public: The public tree, buckets and ranks not set.
+        name: The name of the game.
+        unit: That of the payoffs.
+        symmetry: Whether to merge infosets with indistinguishable payoffs.
+    """
     form, tree = form_of_public_tree.build(public.tree)
     public = public._replace(tree=tree)
     places = InfosetPlaces(public, form)

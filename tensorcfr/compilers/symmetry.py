@@ -62,7 +62,7 @@ def merge(tree: PublicTree) -> Quotient | None:
     all_hands_differ = all(len(set(own)) == len(own) for own in colours.hand)
     if all_hands_differ and len(kept) == np.count_nonzero(reachable):
         return None
-    return _quotient(tree, colours.hand, representative, kept)
+    return quotient_by(tree, colours.hand, representative, kept)
 
 
 def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarray) -> np.ndarray:
@@ -96,10 +96,13 @@ def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarra
     return found
 
 
-def _quotient(
+def quotient_by(
     tree: PublicTree, colour: list[np.ndarray], representative: np.ndarray, kept: np.ndarray
 ) -> Quotient:
     """The game whose hands are the colours and whose nodes are the representatives.
+
+    Of hands of one colour the payoffs are averaged, by the probability of each; nothing is lost by
+    that if the payoffs cannot tell them apart, or their player does not.
 
     Args:
         tree: The public tree.
@@ -115,8 +118,8 @@ def _quotient(
     place = np.full(tree.n_nodes, -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
     node = np.where(representative >= 0, place[representative], -1)
-    prior = folded(tree.prior)
     mass, weight = _masses(tree, folded, node, kept)
+    prior = mass[weight[0]]
     children = np.bincount(place[tree.parent[kept[1:]]], minlength=len(kept))
     first_child = np.append(1, 1 + np.cumsum(children))
     drawn = tree.chance[kept] >= 0
@@ -126,6 +129,10 @@ def _quotient(
     )
     chance_of = np.full(len(kept), -1, dtype=np.int64)
     chance_of[drawn] = chance
+    chance_table, weight_table = _ratio(mass[steps[1]], mass[steps[0]]), _ratio(mass, prior)
+    # Nothing has happened at the root, also to deals that never occur.
+    chance_table[steps[1] == steps[0]] = 1.0
+    weight_table[weight[0]] = 1.0
     payoff, coefficient, matrix, matrix_table = _payoffs(tree, folded, node, kept, mass, weight)
     merged = PublicTree(
         prior=prior,
@@ -134,9 +141,9 @@ def _quotient(
         player=tree.player[kept],
         edge=tree.edge[kept],
         chance=smallest_int(chance_of),
-        chance_table=_ratio(mass[steps[1]], mass[steps[0]]),
+        chance_table=chance_table,
         weight=smallest_int(weight),
-        weight_table=_ratio(mass, prior),
+        weight_table=weight_table,
         payoff=smallest_int(payoff),
         coefficient=coefficient,
         matrix=matrix,

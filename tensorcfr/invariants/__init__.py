@@ -14,7 +14,7 @@ from ..errors import InvariantError
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.labels import InfosetLabels
-from . import arrays, blocks, cards, hands, labels, layout, merged, payoff, public, tree
+from . import arrays, blocks, cards, hands, labels, layout, merged, payoff, public, ties, tree
 from .cards import CardReader
 from .public import PublicReader
 from .reader import Reader
@@ -44,6 +44,8 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         found.add("public")
     if game.merged is not None:
         found.add("merged")
+    if game.tied_to is not None:
+        found.add("ties")
     if not isinstance(game.infoset_labels, InfosetLabels):
         found.add("labels")
     kind = Reader if game.public is None else PublicReader
@@ -179,6 +181,8 @@ INVARIANTS = (
     Invariant("M4", "parents are kept", merged.check_parent, "merged"),
     Invariant("M5", "merged sequences are used", merged.check_merged_use, "merged"),
     Invariant("M6", "payoffs are shared", merged.check_payoff, "merged"),
+    Invariant("R1", "strategies are shared", ties.check_shared, "ties"),
+    Invariant("R2", "nobody is absent-minded", ties.check_absent_minded, "ties"),
     Invariant("L1", "label counts", labels.check_count),
     Invariant("L2", "infoset labels", labels.check_label, "labels"),
     Invariant("L3", "action labels", labels.check_actions, "labels"),

@@ -79,6 +79,8 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
             "sequence": (np.uint32, ("sequences",)),
         }
         yield "merged.", declared, dict(named(game.merged.form), sequence=game.merged.sequence)
+    if game.tied_to is not None:
+        yield "", {"tied_to": (np.uint32, ("infosets",))}, {"tied_to": game.tied_to}
 
 
 def declared_form(form: SequenceForm) -> Declared:

@@ -30,6 +30,7 @@ from .arrays import (
 from .chunks import ChunkedForm
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
 from .labels import EitherSpelling, InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+from .ties import FORGETS, Tied, tied_form
 
 INFOSET = Whole(counts="the number of an infoset")
 
@@ -71,6 +72,9 @@ class CompiledGame:
     """The game as private hands x public tree, if it has that form."""
     merged: Merged | None = None
     """The smaller game that stands for this one, if it has symmetries."""
+    tied_to: np.ndarray | None = None
+    """uint32 (infosets,): in an abstraction with imperfect recall, the first infoset of those that
+    share one strategy with each; see :mod:`tensorcfr.abstraction`."""
 
     unit: float = 1.0
     """Factor from payoffs in the arrays to payoffs in the game's own unit: 1, or a power of two if
@@ -135,6 +139,21 @@ class CompiledGame:
         """What a solver sweeps: the merged form, if there is one."""
         return self.form if self.merged is None else self.merged.form
 
+    @cached_property
+    def tied(self) -> Tied | None:
+        """The infosets that share strategies, one by one; None in a game of perfect recall."""
+        return None if self.tied_to is None else tied_form(self.form, self.tied_to)
+
+    @property
+    def by_histories(self) -> bool:
+        """Whether traversals go through :attr:`tree`, and not through the public tree."""
+        return self.histories is not None
+
+    @property
+    def caveat(self) -> str:
+        """What the promises of an algorithm leave out in this game; empty in most games."""
+        return "" if self.tied_to is None else FORGETS
+
     def unmerged(self, array: np.ndarray, form: SequenceForm) -> np.ndarray:
         """Per sequence of this game, what an array holds for the one that stands for it.
 
@@ -183,6 +202,8 @@ class CompiledGame:
         }
         if self.merged is not None:
             found["merged/sequence"] = self.merged.sequence
+        if self.tied_to is not None:
+            found["tied_to"] = self.tied_to
         return found
 
     @cached_property

@@ -30,6 +30,8 @@ class IterativeSolver(ABC):
     """The algorithms that the solver runs."""
     games: ClassVar[type[Any]] = CompiledGame
     """The games that it runs them on."""
+    ties_infosets: ClassVar[bool] = False
+    """Whether it is for games with imperfect recall, in which infosets share strategies."""
     game: CompiledGame
     """The game."""
     algorithm: Any
@@ -220,6 +222,9 @@ class IterativeSolver(ABC):
     def _checked(cls, game: CompiledGame, algorithm: str | Record) -> Any:
         """The record of an algorithm that this solver runs on a compiled game."""
         record = find_algorithm(algorithm)
+        if cls.ties_infosets != (game.tied_to is not None):
+            recall = "perfect" if cls.ties_infosets else "imperfect"
+            raise ValueError(f"{game.name} has {recall} recall, which {cls.__name__} is not for")
         if isinstance(record, cls.records):
             return record
         if record.is_exact:

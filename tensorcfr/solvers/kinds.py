@@ -9,8 +9,15 @@ from .chunked_solver import ChunkedSolver
 from .rules_solver import RulesSolver
 from .sampled_solver import SampledSolver
 from .solver import Solver
+from .tied_solver import TiedSolver
 
-SOLVERS: list[type[IterativeSolver]] = [ChunkedSolver, Solver, SampledSolver, RulesSolver]
+SOLVERS: list[type[IterativeSolver]] = [
+    ChunkedSolver,
+    TiedSolver,
+    Solver,
+    SampledSolver,
+    RulesSolver,
+]
 """The kinds; the first that fits runs a record.  :mod:`tensorcfr.subgames` adds its own."""
 
 
@@ -20,7 +27,9 @@ def solver_class(record: Record, game: CompiledGame) -> type[IterativeSolver] | 
         (
             kind
             for kind in SOLVERS
-            if isinstance(record, kind.records) and isinstance(game, kind.games)
+            if isinstance(record, kind.records)
+            and isinstance(game, kind.games)
+            and kind.ties_infosets == (game.tied_to is not None)
         ),
         None,
     )

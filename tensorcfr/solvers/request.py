@@ -140,6 +140,14 @@ class SolveRequest:
             f"{name} takes no locks: {passes}",
         )
         yield (
+            self.game.tied_to is not None and not record.passes_whole_game,
+            f"{self.game.name} has imperfect recall, which {name} does not apply to: {passes}",
+        )
+        yield (
+            self.game.tied_to is not None and self.warm_start is not None,
+            f"{self.game.name} has imperfect recall: it takes no warm start",
+        )
+        yield (
             self.warm_start is not None and self.start is not None,
             "start goes on with a solution, warm_start begins anew: give one of them",
         )

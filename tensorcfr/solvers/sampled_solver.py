@@ -282,7 +282,7 @@ def walks_public_tree(game: CompiledGame, record: Sampling) -> bool:
 
     They do if the game has no histories, unless the scheme visits all histories.
     """
-    return record.scheme == "public" or (game.histories is None and record.scheme != "whole")
+    return record.scheme == "public" or not (game.by_histories or record.scheme == "whole")
 
 
 def check_public(game: CompiledGame, record: Sampling) -> None:

@@ -173,9 +173,12 @@ class Solution:
     @property
     def guarantee(self) -> str:
         """What theory promises of the algorithm's strategies in this game, in a sentence or two."""
-        two, known = self.game.n_players == 2, self.game.constant_sum
-        promise = self.algorithm.guarantee(zero_sum=two and known is not False)
-        return promise if known is not None or not two else f"If its sum is constant: {promise}"
+        if self.game.tied_to is not None:
+            return self.game.caveat
+        # None: the rules of a game that is not compiled do not say it.
+        constant = self.game.constant_sum is None or bool(self.game.constant_sum)
+        zero_sum = self.game.n_players == 2 and constant
+        return f"{self.algorithm.guarantee(zero_sum=zero_sum)}  {self.game.caveat}".rstrip()
 
     @property
     def nash_conv(self) -> float:

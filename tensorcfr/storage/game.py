@@ -109,6 +109,11 @@ def pack_game(game: CompiledGame) -> Arrays:
         return pack_cut_game(game)
     if isinstance(game, UncompiledGame):
         return pack_rules(game)
+    if game.histories is None and game.public is None:
+        raise ValueError(
+            f"{game.name} was made without histories, which its file would need: save "
+            "lift(solution), the policy of the full game"
+        )
     arrays = {f"game/{name}": array for name, array in game.arrays().items()}
     if game.unit != 1.0:
         arrays["game/unit"] = np.array([game.unit])
@@ -190,6 +195,7 @@ def unpack_game(
             if "merged" in views
             else None
         ),
+        tied_to=given.take("game/tied_to", np.uint32) if given.has("game/tied_to") else None,
         unit=_unpack_unit(given),
     )
     if game.histories is None and public is None:

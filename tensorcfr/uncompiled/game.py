@@ -43,6 +43,8 @@ class UncompiledGame:
     """Likewise."""
     chunks = None
     """A game that is not compiled has no chunks."""
+    tied_to = None
+    """And shares no strategies with another game."""
 
     def __init__(self, source: Any, **parameters: Any) -> None:
         if isinstance(source, UncompiledGame):
@@ -60,6 +62,11 @@ class UncompiledGame:
     def digest(self) -> str:
         """What solutions compare games by: name and players, for rules cannot be compared."""
         return f"{self.name}, {self.n_players} players, not compiled"
+
+    @property
+    def caveat(self) -> str:
+        """What promises about algorithms depend on here."""
+        return "This holds if the sum of the utilities is constant." if self.n_players == 2 else ""
 
     def settled(self, number: float) -> float:
         """The number itself; compiled games know which numbers are rounding."""

@@ -17,7 +17,9 @@ SOME = ("cfr", "cfr+", *YOUNGER, "dcfr simultaneous", "pcfr+ simultaneous")
 
 @pytest.mark.parametrize("floor", [0.05, fading], ids=["number", "function"])
 @pytest.mark.parametrize("variant", SOME)
-@pytest.mark.parametrize("name", ["kuhn, 4 cards", "kuhn, 3 players, perturbed"])
+@pytest.mark.parametrize(
+    "name", ["kuhn, 4 cards", pytest.param("kuhn, 3 players, perturbed", marks=pytest.mark.full)]
+)
 def test_equal_to_the_twin(name: str, variant: str, floor: Floor) -> None:
     check_random(GAMES[name](), floored(VARIANTS[variant], floor))
 

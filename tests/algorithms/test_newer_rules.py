@@ -283,7 +283,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("variant", "reason"),
         [
-            (HS_PCFR_PLUS, "its schedule needs a horizon"),
+            (HS_PCFR_PLUS, "average_fall=5 needs a horizon"),
             (ICFR, "its new strategies' values take those of the whole tree"),
             (SPCFR_PLUS, "its rule looks at all actions of an infoset together"),
             (SAPCFR_PLUS, "its strategy leans on the last instantaneous regret"),

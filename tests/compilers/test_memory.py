@@ -90,7 +90,10 @@ TOO_LARGE: dict[str, tuple[Callable[[], Any], int]] = {
 """What is too large, and for how many MiB."""
 
 
-@pytest.mark.parametrize("case", TOO_LARGE)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.full] if "chess" in case else []) for case in TOO_LARGE],
+)
 def test_refused_within_the_limit(case: str) -> None:
     """Issue: kuhn(cards=3000) took 3.3 GiB at 102 MiB, leduc(ranks=500) 14 GiB at 6, chess the
     machine.  What is taken in the end says little of what was taken meanwhile: that is measured."""

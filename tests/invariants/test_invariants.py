@@ -13,12 +13,25 @@ import pytest
 from support import broken_public_games
 from support.paths import DOCS
 from support.random_games import random_game, random_public_tree_game
-from support.spoiling import Bad, both, cast, compiled, form, labels, swap, tree, unlabelled, whole
+from support.spoiling import (
+    Bad,
+    Spoil,
+    both,
+    cast,
+    compiled,
+    form,
+    labels,
+    swap,
+    tree,
+    unlabelled,
+    whole,
+)
 from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.errors import GameError, InvariantError
 from tensorcfr.invariants import INVARIANTS, check, merged
 from tensorcfr.model import game as compiled_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
+from tensorcfr.model.game import CompiledGame
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries, count_entries, product, triples
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 from tensorcfr.storage import load_game
@@ -34,6 +47,17 @@ def misaligned(array: np.ndarray) -> np.ndarray:
     numbers = np.zeros(array.nbytes + 1, dtype=np.uint8)[1:].view(array.dtype)
     numbers[:] = array
     return numbers
+
+
+def tied(ties: dict[int, int], left_out: int = 0) -> Spoil:
+    """Ties of some infosets to others; the last ones left out."""
+
+    def spoil(game: CompiledGame) -> CompiledGame:
+        first = np.arange(game.n_infosets - left_out, dtype=np.uint32)
+        first[list(ties)] = list(ties.values())
+        return replace(game, tied_to=first)
+
+    return spoil
 
 
 ROWS = [
@@ -405,6 +429,17 @@ ROWS = [
         "infoset 3 is at level 1, but its parent, sequence 7 (action 0 at infoset 3), is "
         "at level 1",
     ),
+    Bad("R1", tied({}, left_out=1), "tied_to has 11 entries for 12 infosets"),
+    Bad("R1", tied({0: 1}), "infoset 0 ('J') is tied to 1, which comes after it"),
+    Bad("R1", tied({1: 0, 2: 1}), "infoset 2 ('K') is tied to 1, which is tied to another"),
+    Bad("R1", tied({6: 0}), "infoset 6 ('Jb') is tied to 0 of another player"),
+    Bad(
+        "R1",
+        tied({2: 0}),
+        "infoset 2 ('r') is tied to 0 of another number of actions",
+        "histories:forked",
+    ),
+    Bad("R2", tied({3: 0}), "infoset 3 ('Jpb') is tied to infoset 0, passed before it"),
     Bad(
         "L1",
         lambda game: replace(game, infoset_labels=game.infoset_labels[:-1]),

@@ -135,3 +135,13 @@ def test_the_pictures_of_the_spot_of_the_tutorial(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in tmp_path.iterdir()} == {"holdem_turn.png", "holdem_rivers.png"}
+
+
+@pytest.mark.full
+def test_abstractions_are_measured(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "scripts.abstraction", "--quick", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    names = {"abstraction_holdem.png", "abstraction_holdem.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    assert "| J.Q.K, then nothing | 108 | 0.873, " in done.stdout

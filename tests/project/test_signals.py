@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,15 @@ ROOT = Path(__file__).parents[1]
 KUHN = compile_game("kuhn")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """The tests may run where a signal is ignored, under nohup; processes that they start hear it,
+    too."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def command_that_is_sent(name: str, *words: str) -> subprocess.CompletedProcess[str]:

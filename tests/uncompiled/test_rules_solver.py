@@ -43,7 +43,7 @@ def test_solve_takes_rules() -> None:
     assert np.isnan(solution.exploitability)
     assert "not known" in solution.summary()
     assert "12 infosets" in repr(solution)
-    assert solution.guarantee.startswith("If its sum is constant")
+    assert solution.guarantee.endswith("if the sum of the utilities is constant.")
     assert solution.trace[-1].infosets_held == 12
     assert solution.trace[-1].bytes_held > 1000
 

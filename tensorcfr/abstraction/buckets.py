@@ -1,0 +1,208 @@
+"""Ways to put hands into buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Annotated
+
+import numpy as np
+
+from .._util.arguments import Flag, Kind, OneOf, Whole, checked
+from ..analysis.equity import equities
+from ..errors import MissingExtraError
+from ..model.arguments import Compiled
+from ..model.card_game import CompiledCardGame
+from ..model.game import CompiledGame
+from .hands import boards_of, public_of
+from .infosets import bucket_of
+
+FUNCTION = Kind((Callable,), "a function of the label of a hand")
+COUNT = Whole(1, 1 << 20, "a number of buckets")
+SPACING = OneOf(("quantiles", "width"))
+
+
+@checked()
+def buckets_by_label(
+    game: Compiled,
+    bucket: Annotated[Callable[..., Hashable], FUNCTION],
+    *,
+    by_board: Annotated[bool, Flag()] = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Buckets by a function of the hand's label.
+
+    >>> from tensorcfr import compile_game
+    >>> leduc = compile_game("leduc")
+    >>> buckets_by_label(leduc, lambda hand: "K" if hand[0] == "K" else "other")[0].tolist()
+    ['other', 'other', 'other', 'other', 'K', 'K']
+
+    Args:
+        game: A game of private hands between two players.
+        bucket: From the label of a hand the bucket, as text; with ``by_board`` from the label of
+            the hand and the name of the board (:func:`board_names`).
+        by_board: Whether buckets differ between boards.
+
+    Returns:
+        For each player, str (hands,); or (boards, hands).
+
+    Raises:
+        ValueError: The game has no private hands, or the function fails.
+    """
+    public = public_of(game)
+    found = []
+    for hands in public.hands:
+        if by_board:
+            names = boards_of(public).names
+            rows = [[bucket_of("bucket", bucket, hand, board) for hand in hands] for board in names]
+            found.append(np.array(rows))
+        else:
+            found.append(np.array([bucket_of("bucket", bucket, hand) for hand in hands]))
+    return found[0], found[1]
+
+
+@checked()
+def buckets_by_strength(
+    game: Compiled,
+    count: Annotated[int, COUNT],
+    *,
+    spacing: Annotated[str, SPACING] = "quantiles",
+    by_board: Annotated[bool, Flag()] = False,
+    nested: Annotated[bool, Flag()] = True,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Buckets by expected hand strength: the equity against the other player's range.
+
+    Args:
+        game: A game of cards, such as a spot of hold'em.
+        count: Buckets of each player.
+        spacing: ``"quantiles"`` for buckets of equal weight in the player's range, as nearly as
+            hands of equal strength allow, which stay together; ``"width"`` for equal parts of the
+            strengths from 0 to 1.
+        by_board: Whether every later board has buckets of its own, by the equity there.
+        nested: With ``by_board``, whether buckets on a later board divide those before, so that
+            nobody forgets: ``count`` buckets in each, at most.
+
+    Returns:
+        For each player int64 (hands,), 0 for the weakest; or (boards, hands).
+
+    Raises:
+        ValueError: It is no game of cards.
+    """
+    cards = _card_game(game)
+    if not by_board:
+        first, second = _strengths(cards, ())
+        weights = cards.rules.weights
+        return (
+            _spaced(first, weights[0], count, spacing),
+            _spaced(second, weights[1], count, spacing),
+        )
+    boards = boards_of(public_of(game))
+    found = [np.empty((len(boards.names), len(own)), dtype=np.int64) for own in cards.rules.hands]
+    number = {str(card): place for place, card in enumerate(cards.rules.cards)}
+    for board, name in enumerate(boards.names):
+        dealt = tuple(number[card] for card in name.split())
+        for player, strength in enumerate(_strengths(cards, dealt)):
+            weight = np.where(np.isnan(strength), 0.0, cards.rules.weights[player])
+            own = _spaced(strength, weight, count, spacing)
+            if nested and board:
+                own += found[player][int(boards.parent[board])] * count
+            found[player][board] = own
+    return found[0], found[1]
+
+
+@checked()
+def buckets_by_future(
+    game: Compiled,
+    count: Annotated[int, COUNT],
+    *,
+    bins: Annotated[int, Whole(2, 10_000)] = 50,
+    seed: Annotated[int, Whole(0, 2**32 - 1)] = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Buckets by k-means on histograms of the strength on the final boards.
+
+    Hands with the same mean but other chances (a draw, a made hand) come apart.  The distance of
+    two hands is that of their cumulative histograms, which, like the earth mover's distance, counts
+    how far the strengths lie from each other.  Hands have the weights of the range.
+
+    Source: A. Gilpin, T. Sandholm, T. B. Sørensen, "Potential-aware automated abstraction of
+    sequential games", AAAI 2007; M. Johanson, N. Burch, R. Valenzano, M. Bowling, "Evaluating
+    state-space abstractions in extensive-form games", AAMAS 2013.
+
+    Args:
+        game: A game of cards, such as a spot of hold'em.
+        count: Buckets of each player; fewer if there are fewer different histograms.
+        bins: Bins of a histogram.
+        seed: Of the first centres.
+
+    Returns:
+        For each player int64 (hands,), numbered by mean strength, 0 for the weakest.
+
+    Raises:
+        ValueError: It is no game of cards.
+        MissingExtraError: scikit-learn is not installed: ``tensorcfr[buckets]``.
+    """
+    cards = _card_game(game)
+    try:
+        from sklearn.cluster import KMeans
+    except ImportError:
+        raise MissingExtraError("scikit-learn", "buckets") from None
+    found = []
+    for player, histogram in enumerate(_histograms(cards, bins)):
+        points = np.cumsum(histogram, axis=1)
+        different = len(np.unique(points.round(12), axis=0))
+        means = KMeans(min(count, different), n_init=4, random_state=seed)
+        of_hand = means.fit_predict(points, sample_weight=cards.rules.weights[player])
+        mean = histogram @ (np.arange(bins) + 0.5)
+        # Numbered by mean strength, and without gaps.
+        centre = np.bincount(of_hand, weights=mean) / np.maximum(np.bincount(of_hand), 1)
+        place = np.argsort(np.argsort(centre))
+        found.append(place[of_hand].astype(np.int64))
+    return found[0], found[1]
+
+
+def _card_game(game: CompiledGame) -> CompiledCardGame:
+    """The game as a game of cards.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not isinstance(game, CompiledCardGame):
+        raise ValueError(f"{game.name} is no game of cards: hands have no strength")
+    return game
+
+
+def _strengths(game: CompiledCardGame, dealt: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """For each player the equity of every hand once some cards were dealt, float64 (hands,); NaN
+    for hands with such a card."""
+    rules = game.rules
+    live = [~np.isin(hands, dealt).any(axis=1) for hands in rules.hands]
+    weights = rules.weights[0] * live[0], rules.weights[1] * live[1]
+    return equities(rules, (*rules.board, *dealt), weights, game.betting.rounds - len(dealt))
+
+
+def _spaced(strength: np.ndarray, weight: np.ndarray, count: int, spacing: str) -> np.ndarray:
+    """Buckets of hands by strength, int64 (hands,); 0 for hands without one."""
+    known = ~np.isnan(strength)
+    found = np.zeros(len(strength), dtype=np.int64)
+    if not known.any():
+        return found
+    if spacing == "width":
+        share = strength[known]
+    else:
+        # Equal strengths, up to rounding, stay together: at the middle of their weight.
+        level, place = np.unique(strength[known].round(9), return_inverse=True)
+        own = np.bincount(place, weights=weight[known], minlength=len(level))
+        share = ((np.cumsum(own) - own / 2) / own.sum())[place]
+    found[known] = np.minimum((share * count).astype(np.int64), count - 1)
+    return found
+
+
+def _histograms(game: CompiledCardGame, bins: int) -> list[np.ndarray]:
+    """For each player the distribution of a hand's strength over the final boards, float64 (hands,
+    bins); each row sums to 1."""
+    boards = game.boards[-1].cards
+    found = [np.zeros((len(hands), bins)) for hands in game.rules.hands]
+    for dealt in boards.tolist():
+        for player, strength in enumerate(_strengths(game, tuple(dealt))):
+            hand = np.flatnonzero(~np.isnan(strength))
+            at = np.minimum((strength[hand] * bins).astype(np.int64), bins - 1)
+            found[player][hand, at] += 1.0
+    return [own / np.maximum(own.sum(axis=1, keepdims=True), 1.0) for own in found]

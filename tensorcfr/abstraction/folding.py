@@ -1,0 +1,138 @@
+"""The sequence form of an abstraction of private hands x public tree, without its histories.
+
+At every public terminal the matrix of payoffs is summed over the hands whose last sequences are
+one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._util.memory import free_memory
+from ..compilers.form_of_histories import Sequences, lay_out
+from ..compilers.payoff_entries import payoff_entries
+from ..errors import MemoryLimitError
+from ..model.arrays import SequenceForm
+from ..model.game import CompiledGame
+from ..model.labels import InfosetPlaces
+from ..model.levels import levels_below_root
+from ..payoff import PayoffPart
+
+BYTES_PER_ENTRY = 150
+"""Bytes per pair of last sequences at a terminal, while the payoff operator is made."""
+NO_STEP = -1
+"""In place of a player's last own step: the player has not acted."""
+
+
+def folded_form(
+    game: CompiledGame,
+    number: np.ndarray,
+    owner: np.ndarray,
+    n_actions: np.ndarray,
+    before: np.ndarray,
+) -> tuple[SequenceForm, np.ndarray]:
+    """The sequence form of a game of two players with other infosets.
+
+    Args:
+        game: The full game, of private hands and a public tree.
+        number: int64 (infosets of the full game,): the infoset that each is in.
+        owner: int64 (infosets,): their players.
+        n_actions: int64 (infosets,): their numbers of actions.
+        before: int64 (infosets, 2): the own infoset before each and the action there; -1 twice at
+            the first decision.
+
+    Returns:
+        The sequence form; and int64 (infosets,): the infosets in their final order.
+
+    Raises:
+        MemoryLimitError: The payoffs would not fit; says both figures.
+    """
+    first = 2 + np.cumsum(n_actions) - n_actions
+    parent = np.where(before[:, 0] < 0, owner, first[before[:, 0]] + before[:, 1])
+    last, payoff = _terminals(game, first[number])
+    sequences = Sequences(first, parent, last, np.ones(len(payoff)))
+    layout, order, place = lay_out(owner, n_actions, sequences, 2)
+    entries = payoff_entries(place[last], payoff, layout["player_sequences"])
+    operator: tuple[PayoffPart, ...] = () if entries.is_empty else (entries,)
+    return SequenceForm(**layout, operator=operator), order
+
+
+def _terminals(game: CompiledGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The payoffs of all pairs of last sequences, int64 (players, pairs) and float64 (pairs,
+    players).
+
+    Args:
+        game: The full game.
+        first: int64 (infosets of the full game,): the first sequence of the infoset that each is
+            in.
+    """
+    assert game.public is not None
+    tree = game.public.tree
+    last = np.full((2, tree.n_nodes), NO_STEP, dtype=np.int64)
+    for level in levels_below_root(tree.first_child):
+        above = tree.parent[level]
+        own = tree.player[above] == np.arange(2)[:, None]
+        last[:, level] = np.where(own, np.arange(level.start, level.stop), last[:, above])
+    over = np.flatnonzero((tree.payoff >= 0) & tree.exists)
+    of_step = _Steps(game, first)
+    limit, entries = free_memory(), 0
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    for node in over.tolist():
+        payoff = int(tree.payoff[node])
+        table = tree.coefficient[payoff] * tree.expected_utility(
+            int(tree.weight[node]), int(tree.matrix[payoff])
+        )
+        rows, columns = (of_step.fold(player, int(last[player, node])) for player in range(2))
+        table = np.add.reduceat(table[:, rows.order], rows.begin, axis=1)
+        table = np.add.reduceat(table[:, :, columns.order], columns.begin, axis=2)
+        own, other = np.nonzero(table.any(axis=0))
+        entries += len(own)
+        if (needed := entries * BYTES_PER_ENTRY) > limit:
+            raise MemoryLimitError(f"the payoffs of an abstraction of {game.name}", needed, limit)
+        found.append(
+            (np.stack([rows.sequence[own], columns.sequence[other]]), table[:, own, other].T)
+        )
+    if not found:
+        return np.empty((2, 0), dtype=np.int64), np.empty((0, 2))
+    return np.concatenate([a for a, _ in found], axis=1), np.concatenate([b for _, b in found])
+
+
+class _Fold:
+    """Hands by their last sequence.
+
+    Args:
+        sequence: int64 (hands,): -1 for hands that cannot get there.
+    """
+
+    def __init__(self, sequence: np.ndarray) -> None:
+        self.order = np.argsort(sequence, kind="stable")
+        self.order = self.order[np.count_nonzero(sequence < 0) :]
+        ordered = sequence[self.order]
+        self.begin = np.flatnonzero(np.diff(ordered, prepend=-1))
+        self.sequence = ordered[self.begin]
+
+
+class _Steps:
+    """The last own sequences of hands, by the last own step."""
+
+    def __init__(self, game: CompiledGame, first: np.ndarray) -> None:
+        assert game.public is not None
+        self.form, self.public, self.first = game.form, game.public, first
+        self.places = InfosetPlaces(game.public, game.form)
+        self.known: dict[tuple[int, int], _Fold] = {}
+
+    def fold(self, player: int, step: int) -> _Fold:
+        """Hands by the sequence of a step, which is the public node that it leads into."""
+        key = player, step
+        if key not in self.known:
+            hands = len(self.public.hands[player])
+            sequence = np.full(hands, player if step == NO_STEP else -1)
+            if step != NO_STEP:
+                tree = self.public.tree
+                above = int(tree.parent[step])
+                mask = self.form.hand_rank[self.form.bucket_mask[tree.bucket[above]]]
+                held = np.flatnonzero(np.diff(mask))
+                infoset = self.places.infosets(np.full(len(held), above), held)
+                sequence[held] = self.first[infoset] + step - int(tree.first_child[above])
+            self.known[key] = _Fold(sequence)
+        return self.known[key]

@@ -1,0 +1,324 @@
+"""Abstraction by infosets: a mapping from labels to buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from .._util.arguments import Flag, Kind, brief, checked
+from ..compilers.histories import Infosets, WalkedGame
+from ..compilers.walked_game import compile_walked
+from ..errors import ImperfectRecallError
+from ..invariants import check
+from ..model.arguments import Compiled
+from ..model.cut_game import CutGame
+from ..model.game import CompiledGame
+from ..model.policy import suggest_label
+from .folding import folded_form
+from .game import AbstractGame
+
+MAPPING = Kind((Mapping, Callable), "a function or a mapping of infoset labels to buckets")
+MOST_HISTORIES = 1_000_000
+"""Histories up to which an abstraction keeps them, if the full game has a public tree."""
+SHOWN = 3
+"""Infosets that an error names, at most."""
+
+
+@checked()
+def abstract(
+    game: Compiled,
+    *,
+    infosets: Annotated[Mapping[str, Hashable] | Callable[[str], Hashable], MAPPING],
+    imperfect_recall: Annotated[bool, Flag()] = False,
+) -> AbstractGame:
+    """A smaller game in which the infosets of a bucket share one strategy.
+
+    Regrets and counterfactual values of the infosets of a bucket add up.
+
+    >>> from tensorcfr import compile_game
+    >>> game = compile_game("leduc")
+    >>> ranks = abstract(game, infosets=lambda label: label.replace("h", "s"))
+    >>> game.n_infosets, ranks.n_infosets
+    (936, 288)
+
+    Args:
+        game: The full game.
+        infosets: For the label of every infoset the name of its bucket, as a mapping or a function.
+            All infosets of a bucket have one player and the same actions.
+        imperfect_recall: Whether players may forget.  In the abstraction a player forgets if a
+            bucket holds infosets that the player reaches by different own buckets or actions.  CFR
+            has no guarantee there, and the linear program and sampling do not apply; the infosets
+            of the abstraction are then the buckets with what the player remembers without
+            forgetting, and :attr:`CompiledGame.tied_to` says which of them share a strategy.
+
+    Raises:
+        ValueError: The mapping lacks an infoset or has an unknown one, or a bucket holds infosets
+            of different players or actions; names them.
+        ImperfectRecallError: A player would forget, and ``imperfect_recall`` is False; or a bucket
+            holds an infoset and one after it.  Names the bucket and two infosets.  Or players
+            forget in the game itself.
+        MemoryLimitError: There is not enough memory for the histories of the full game, or, if it
+            has a public tree, for the payoffs of the abstraction.
+    """
+    buckets = _buckets_of(game, infosets)
+    return from_buckets(game, buckets, imperfect_recall=imperfect_recall)
+
+
+def from_buckets(
+    game: CompiledGame, buckets: Sequence[str], *, imperfect_recall: bool
+) -> AbstractGame:
+    """As :func:`abstract`, from the name of the bucket of every infoset, in their order."""
+    if game.tied_to is not None:
+        raise ImperfectRecallError(
+            f"{game.name} has imperfect recall: make an abstraction of the full game"
+        )
+    _check_alike(game, buckets)
+    found = _refine(game, buckets)
+    forgets = len(found.labels) > len(set(buckets))
+    if forgets and not imperfect_recall:
+        raise _forgetting(game, buckets, found)
+    compiled = _compiled(game, found, symmetry=not forgets)
+    place = {label: number for number, label in enumerate(compiled.infoset_labels)}
+    placed = np.array([place[label] for label in found.labels], dtype=np.int64)
+    tied_to = None
+    if forgets:
+        bucket = {int(placed[nth]): name for name, nth in found.of_bucket}
+        first: dict[str, int] = {}
+        shared = [first.setdefault(bucket[infoset], infoset) for infoset in range(len(placed))]
+        tied_to = np.array(shared, dtype=np.uint32)
+    made = abstract_game(compiled, game, placed[found.number], tied_to)
+    check(made)
+    return made
+
+
+def _compiled(game: CompiledGame, found: _Refined, *, symmetry: bool) -> CompiledGame:
+    """The game with other infosets."""
+    if len(found.labels) == game.n_infosets:
+        # Nothing is merged: the game itself, with the names of the buckets.
+        flat = game.flat if isinstance(game, CutGame) else game
+        renamed = replace(flat, name=name_of(game), infoset_labels=tuple(found.labels))
+        return renamed if symmetry else renamed.without_merging()
+    if game.public is not None and game.n_histories > MOST_HISTORIES:
+        return _folded(game, found)
+    tree = game.tree
+    infoset = tree.infoset.copy()
+    infoset[infoset >= 0] = found.number[infoset[infoset >= 0]]
+    walked = WalkedGame(
+        tree._replace(infoset=infoset),
+        Infosets(found.labels, found.players, found.actions),
+        list(game.outcome_labels),
+        game.n_players,
+        game.unit,
+    )
+    return compile_walked(walked, name_of(game), symmetry=symmetry)
+
+
+def _folded(game: CompiledGame, found: _Refined) -> CompiledGame:
+    """The same without histories."""
+    form, order = folded_form(
+        game,
+        found.number,
+        np.array(found.players),
+        np.array([len(actions) for actions in found.actions]),
+        np.array(found.before),
+    )
+    return CompiledGame(
+        name=name_of(game),
+        form=form,
+        infoset_labels=tuple(found.labels[infoset] for infoset in order.tolist()),
+        infoset_actions=tuple(found.actions[infoset] for infoset in order.tolist()),
+        outcome_labels=game.outcome_labels,
+        unit=game.unit,
+    )
+
+
+def name_of(game: CompiledGame) -> str:
+    """The name of an abstraction of a game."""
+    return f"abstraction of {game.name}"
+
+
+def abstract_game(
+    compiled: CompiledGame,
+    full: CompiledGame,
+    infoset: np.ndarray,
+    tied_to: np.ndarray | None = None,
+) -> AbstractGame:
+    """A compiled game as an abstraction of another, read-only; arguments are its fields."""
+    fields = {name: getattr(compiled, name) for name in CompiledGame.__dataclass_fields__}
+    made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, infoset=infoset)
+    made.freeze()
+    return made
+
+
+def _buckets_of(
+    game: CompiledGame, infosets: Mapping[str, Hashable] | Callable[[str], Hashable]
+) -> list[str]:
+    """The name of the bucket of every infoset."""
+    if not isinstance(infosets, Mapping):
+        return [bucket_of("infosets", infosets, label) for label in game.infoset_labels]
+    known = {game.infoset_index.get(label, -1): bucket for label, bucket in infosets.items()}
+    if -1 in known:
+        label = next(label for label in infosets if label not in game.infoset_index)
+        raise ValueError(
+            f"infosets: {game.name} has no infoset {brief(label)}; {suggest_label(game, label)}"
+        )
+    missing = [i for i in range(game.n_infosets) if i not in known]
+    if missing:
+        raise ValueError(
+            f"infosets says nothing about {_named(game, missing)} of {game.name}: every infoset "
+            "needs a bucket"
+        )
+    return [str(known[infoset]) for infoset in range(game.n_infosets)]
+
+
+def bucket_of(name: str, function: Callable[..., Hashable], *labels: str) -> str:
+    """The bucket that a caller's function gives for some labels.
+
+    Raises:
+        ValueError: The function fails; names the argument that it is.
+    """
+    try:
+        return str(function(*labels))
+    except Exception as error:
+        raise ValueError(
+            f"{name} fails for {', '.join(map(repr, labels))}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _named(game: CompiledGame, infosets: Iterable[int]) -> str:
+    """``infosets 'J', 'Q'`` and how many more."""
+    given = list(infosets)
+    labels = ", ".join(repr(game.infoset_labels[infoset]) for infoset in given[:SHOWN])
+    more = f" and {len(given) - SHOWN:,} more" if len(given) > SHOWN else ""
+    return f"infoset{'s' * (len(given) > 1)} {labels}{more}"
+
+
+def _check_alike(game: CompiledGame, buckets: Sequence[str]) -> None:
+    """Check that all infosets of a bucket have one player and the same actions."""
+    player, actions = game.infoset_player, game.infoset_actions
+    first: dict[str, int] = {}
+    for infoset, bucket in enumerate(buckets):
+        other = first.setdefault(bucket, infoset)
+        if player[other] != player[infoset]:
+            raise ValueError(
+                f"bucket {bucket!r} holds {_named(game, (other, infoset))} of different players: "
+                f"{player[other]} and {player[infoset]}"
+            )
+        if actions[other] != actions[infoset]:
+            raise ValueError(
+                f"bucket {bucket!r} holds {_named(game, (other, infoset))} with different actions: "
+                f"{', '.join(actions[other])}; {', '.join(actions[infoset])}"
+            )
+
+
+class _Refined(NamedTuple):
+    """The infosets of an abstraction: buckets, with the own buckets and actions before them."""
+
+    number: np.ndarray
+    """int64 (infosets of the full game,): which of them each infoset is in."""
+    labels: list[str]
+    players: list[int]
+    actions: list[tuple[Any, ...]]
+    of_bucket: list[tuple[str, int]]
+    """The bucket of each, with its number."""
+    before: list[tuple[int, int]]
+    """The one before each, and the action that is taken there; -1 twice at the first decision."""
+    example: list[int]
+    """The first infoset of the full game in each."""
+
+
+def _refine(game: CompiledGame, buckets: Sequence[str]) -> _Refined:
+    """The coarsest infosets without forgetting that tell buckets apart.
+
+    Raises:
+        ImperfectRecallError: A bucket holds an infoset and one after it.
+    """
+    form = game.form
+    above = _steps_before(game)
+    player, actions = game.infoset_player.tolist(), game.infoset_actions
+    found: dict[tuple[str, int, int], int] = {}
+    passed: list[frozenset[str]] = []
+    number = np.empty(form.n_infosets, dtype=np.int64)
+    example: list[int] = []
+    # Infosets are numbered from the first level of each player down.
+    for infoset, (bucket, (parent, action)) in enumerate(zip(buckets, above, strict=True)):
+        before = int(number[parent]) if parent >= 0 else -1
+        key = bucket, before, action
+        if key not in found:
+            done = passed[before] if before >= 0 else frozenset()
+            if bucket in done:
+                while before >= 0 and buckets[example[before]] != bucket:
+                    parent = above[example[before]][0]
+                    before = int(number[parent])
+                raise ImperfectRecallError(
+                    f"bucket {bucket!r} holds {_named(game, (example[before], infoset))}, and the "
+                    "second comes after the first: a player who cannot tell them apart is "
+                    "absent-minded"
+                )
+            found[key] = len(passed)
+            passed.append(done | {bucket})
+            example.append(infoset)
+        number[infoset] = found[key]
+    times: dict[str, int] = {}
+    for bucket, _, _ in found:
+        times[bucket] = times.get(bucket, 0) + 1
+    labels: list[str] = []
+    for bucket, before, action in found:
+        if times[bucket] == 1:
+            labels.append(bucket)
+        elif before < 0:
+            labels.append(f"{bucket} at first")
+        else:
+            done_there = actions[example[before]][action]
+            labels.append(f"{bucket} after {done_there} at {labels[before]}")
+    return _Refined(
+        number=number,
+        labels=labels,
+        players=[player[infoset] for infoset in example],
+        actions=[tuple(actions[infoset]) for infoset in example],
+        of_bucket=[(bucket, nth) for nth, (bucket, _, _) in enumerate(found)],
+        before=[(before, action) for _, before, action in found],
+        example=example,
+    )
+
+
+def _steps_before(game: CompiledGame) -> list[tuple[int, int]]:
+    """For every infoset the own infoset before it, and the action that is taken there; -1 and -1
+    at the first decision of a player."""
+    form = game.form
+    infoset_of = np.full(form.n_sequences, -1, dtype=np.int64)
+    action_of = np.full(form.n_sequences, -1, dtype=np.int64)
+    actions = np.repeat(form.bucket_actions, form.bucket_lanes)
+    for action in range(int(actions.max(initial=0))):
+        here = np.flatnonzero(actions > action)
+        at = game.infoset_sequence[here] + action * game.infoset_stride[here]
+        infoset_of[at], action_of[at] = here, action
+    parent = form.infoset_parent
+    return list(zip(infoset_of[parent].tolist(), action_of[parent].tolist(), strict=True))
+
+
+def _forgetting(
+    game: CompiledGame, buckets: Sequence[str], found: _Refined
+) -> ImperfectRecallError:
+    """The error for a bucket whose infosets are reached in different ways."""
+    first: dict[str, int] = {}
+    for bucket, nth in found.of_bucket:
+        other = first.setdefault(bucket, nth)
+        if other != nth:
+            break
+    ways = []
+    for one in (other, nth):
+        before, action = found.before[one]
+        if before < 0:
+            ways.append("without having acted")
+        else:
+            at = found.example[before]
+            ways.append(f"by {game.infoset_actions[at][action]!r} in bucket {buckets[at]!r}")
+    return ImperfectRecallError(
+        f"in bucket {bucket!r} player {found.players[nth]} forgets: the player reaches "
+        f"{_named(game, (found.example[other],))} {ways[0]}, but "
+        f"{_named(game, (found.example[nth],))} {ways[1]}; imperfect_recall=True allows it"
+    )
