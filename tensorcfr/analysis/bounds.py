@@ -188,7 +188,7 @@ def local_best_response(
     values, responses, infosets = [], [], []
     for player in range(len(profile.values)):
         walk = _Walk(game, policy, (seed, 1, player))
-        after = walk.strategy if rollout is None else strategy_of(walk.histories, rollout)
+        after = walk.strategy if rollout is None else strategy_of(walk.histories, rollout, "rollout")
         response = _Response(walk, player, after)
         for _ in range(tries):
             response.learn()

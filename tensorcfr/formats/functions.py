@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.arguments import brief
 from ..model.game import CompiledGame
-from ..model.infoset import Infoset, Strategies, distribution, normalised, plain_array
+from ..model.infoset import Infoset, Strategies, asked, distribution, normalised, plain_array
 from ..model.policy import Policy
 
 
@@ -53,11 +53,11 @@ def policy_of_function(game: CompiledGame, strategies: Strategies) -> Policy:
     """The policy of a function of one infoset, which is called for every infoset of the game.
 
     Raises:
-        ValueError: An infoset has no distribution; names it.
+        ValueError: An infoset has no distribution, or the function fails there; names it.
     """
     probabilities = np.ones(game.n_sequences)
     for index, infoset in enumerate(_infosets(game)):
-        probabilities[game.sequences(index)] = distribution(infoset, strategies(infoset))
+        probabilities[game.sequences(index)] = distribution(infoset, asked(infoset, strategies))
     return Policy(game, probabilities)
 
 

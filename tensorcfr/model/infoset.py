@@ -43,6 +43,18 @@ Strategies = Callable[[Infoset], Mapping[str, float] | Sequence[float] | np.ndar
 order."""
 
 
+def asked(infoset: Infoset, strategies: Strategies, name: str = "policy") -> Any:
+    """What a policy that is a function answers.
+
+    Raises:
+        ValueError: It raised an error itself; names the infoset.
+    """
+    try:
+        return strategies(infoset)
+    except Exception as error:
+        raise ValueError(f"the {name} failed at infoset {str(infoset)!r}: {error}") from error
+
+
 def distribution(infoset: Infoset, given: Any) -> np.ndarray:
     """The probabilities that a policy gives for an infoset, checked.
 

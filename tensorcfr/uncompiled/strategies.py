@@ -7,7 +7,7 @@ from typing import Any
 
 from .._util.arguments import brief
 from ..formats.openspiel import OpenSpielGame
-from ..model.infoset import Infoset, distribution
+from ..model.infoset import Infoset, asked, distribution
 from .game import UncompiledGame
 from .histories import Histories, Node
 
@@ -58,7 +58,7 @@ def _asker(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, N
 
         return theirs
     if callable(policy):
-        return lambda infoset, node: policy(infoset)
+        return lambda infoset, node: asked(infoset, policy, name)
     if isinstance(policy, Mapping):
 
         def listed(infoset: Infoset, node: Node) -> Any:

@@ -123,6 +123,7 @@ FIFTH = GAME.infoset_labels[5]
     [
         (lambda infoset: [1.0], "has 2 actions, call, raise, but its .* shape \\(1,\\)"),
         (lambda infoset: None, "has 2 actions"),
+        (lambda: None, "the policy failed at infoset 'Js': .* takes 0 positional"),
         (lambda infoset: "a", "must be numbers, not 'a'"),
         (lambda infoset: {"check": 1.0}, "has no action 'check'; "),
         (lambda infoset: [2.0, -1.0, 0.0][: len(infoset.actions)], "are no distribution"),
