@@ -141,8 +141,7 @@ def sampled_values(
         ValueError: The policy has no distribution for an infoset; names it.
         GameError: The rules break their contract; names the history.
     """
-    walk = _Walk(game, policy, (seed, 0))
-    return _profile(walk, plays, confidence)
+    return _profile(_Walk(game, policy, (seed, 0)), plays, confidence)
 
 
 @checked()
@@ -187,8 +186,10 @@ def local_best_response(
     profile = _profile(_Walk(game, policy, (seed, 0)), plays, confidence)
     values, responses, infosets = [], [], []
     for player in range(len(profile.values)):
-        walk = _Walk(game, policy, (seed, 1, player))
-        after = walk.strategy if rollout is None else strategy_of(walk.histories, rollout, "rollout")
+        walk = _Walk(game, policy, (seed, 1, player), rollout)
+        after = (
+            walk.strategy if rollout is None else strategy_of(walk.histories, rollout, "rollout")
+        )
         response = _Response(walk, player, after)
         for _ in range(tries):
             response.learn()
@@ -208,11 +209,18 @@ def local_best_response(
 
 
 class _Walk:
-    """Plays of a game in which everybody follows a policy."""
+    """Plays of a game in which everybody follows a policy.
 
-    def __init__(self, game: Any, policy: Any, seed: tuple[int, ...]) -> None:
+    Args:
+        game: The rules.
+        policy: The policy.
+        seed: The seed and the stream.
+        rollout: Another policy that histories must suit.
+    """
+
+    def __init__(self, game: Any, policy: Any, seed: tuple[int, ...], rollout: Any = None) -> None:
         # A policy of OpenSpiel is asked with a state, which histories that are kept give up.
-        room = 0 if hasattr(policy, "action_probabilities") else ROOM
+        room = 0 if any(hasattr(p, "action_probabilities") for p in (policy, rollout)) else ROOM
         self.histories = Histories(UncompiledGame(game), InfosetTable(groups=0), room)
         self.strategy = strategy_of(self.histories, policy)
         self.draw = Draws(seeded(seed))
