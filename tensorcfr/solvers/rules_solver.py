@@ -94,7 +94,7 @@ class RulesState(NamedTuple):
 class RulesSolver(IterativeSolver):
     """A solver of a game by its rules; :func:`tensorcfr.solve` is this with stop rules.
 
-    Nothing is compiled: infosets enter a table when a play first comes to them.  Traversals run in
+    Nothing is compiled: infosets enter a table when a play first reaches them.  Traversals run in
     Python, draw for draw as those of :class:`tensorcfr.SampledSolver` on the compiled game: the
     same seed visits the same histories.  A compiled game is a hundred times as fast; this is for
     games that are too large for that.

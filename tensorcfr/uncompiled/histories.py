@@ -2,7 +2,7 @@
 
 A traversal goes from node to node: ``node.children[k]``, or :meth:`Histories.step` where that is
 None.  Histories near the root are kept while there is room, so that the rules are asked about them
-once; the others are made again whenever a play comes to them.
+once; the others are made again whenever a play reaches them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .game import UncompiledGame
 from .infosets import NO_SEQUENCE, Block, InfosetTable
 
 MOST_JOINED = 10_000
-"""Outcomes of the draw that stands for all chance nodes at the beginning, at most."""
+"""Outcomes of the one draw for all chance nodes at the root, at most."""
 MOST_ENDS = 10_000
 """Terminals that are kept, one for each tuple of utilities."""
 
