@@ -121,15 +121,15 @@ def kill_sweep(folder: Path, rng: Random, found: Found, processes: int) -> None:
     words = ["sweep", str(path), "-g", "kuhn", "-g", "leduc", "-a", "cfr", "-a", "cfr+"]
     words += ["-a", "external_sampling", "--seeds", "2", "--iters", "20000"]
     words += ["--processes", str(processes)]
-    before = _rows(path, found)
+    before = rows_of(path, found)
     process = _start(_command(words))
     _kill(process, (0.8 + rng.uniform(0.0, 2.5) * processes) * STARTED, found)
-    after = _rows(path, found)
-    _check_rows(before, after, found)
+    after = rows_of(path, found)
+    check_rows(before, after, found)
     if rng.random() < 0.15:
         _end(words, folder, found)
-        rows = _rows(path, found)
-        _check_rows(after, rows, found)
+        rows = rows_of(path, found)
+        check_rows(after, rows, found)
         if sum(row.ends_cell for row in rows) != 8:
             found.fault("cells missing", f"{sum(row.ends_cell for row in rows)} of 8 in {path}")
         shutil.rmtree(folder)
@@ -270,7 +270,8 @@ def _check_solution(path: Path, found: Found, *, must_exist: bool) -> None:
         found.fault("damaged files", f"{path} holds {solution.game.name}")
 
 
-def _rows(path: Path, found: Found) -> list[Row]:
+def rows_of(path: Path, found: Found) -> list[Row]:
+    """The rows of a table that may not be there yet; a damaged one is a fault."""
     if not path.exists():
         return []
     try:
@@ -283,7 +284,7 @@ def _rows(path: Path, found: Found) -> list[Row]:
         return []
 
 
-def _check_rows(before: list[Row], after: list[Row], found: Found) -> None:
+def check_rows(before: list[Row], after: list[Row], found: Found) -> None:
     """Nothing is there twice, and of a finished cell nothing is lost."""
     keys = Counter((*row.key, row.iteration) for row in after)
     if twice := [key for key, count in keys.items() if count > 1]:

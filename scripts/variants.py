@@ -1,10 +1,14 @@
-"""Which algorithm?  Every iterative variant on the standard games, beside the LP and the peers.
+"""Which algorithm?  Every iterative variant on a suite of eighteen games.
 
-python -m scripts.variants               measure (an hour on one core at most), write
-python -m scripts.variants --seconds 1   the same with less time for each solve (ten minutes)
+python -m scripts.variants games                    save the games that come from OpenSpiel
+python -m scripts.variants measure --out DIR        measure; goes on where it stopped
+python -m scripts.variants write --out DIR          pictures, tables, docs/variants.md
+python -m scripts.variants peers                    OpenSpiel and LiteEFG, docs/which-algorithm.md
+python -m scripts.variants auto                     the table that "auto" rests on
 
-The sweeps go on where they stopped; remove docs/figures/variants* to measure again.  Curves and
-tables go to docs/figures and to docs/which-algorithm.md, whose other parts are written by hand.
+``measure`` needs no OpenSpiel, only the games that ``games`` has saved.  It runs ``--processes``
+solves at a time, each for ``--seconds`` of iterating, and ends after ``--wall`` seconds in any
+case.  With 16 processes on as many cores it takes five minutes.
 """
 
 from __future__ import annotations
@@ -12,46 +16,40 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks._common import CONTESTS, TIMES, TOOLS, Contest, available, duration, progress, table
+from benchmarks._common import CONTESTS, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
-from tensorcfr import ALGORITHMS, Algorithm, compile_game, solve
-from tensorcfr._util.machine import machine, versions
+from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
 from tensorcfr.payoff import count_entries
-from tensorcfr.plots import sweep_curves
 from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.sweep import Reached, Row, SweepProgress, reached, sweep
+from tensorcfr.sweep import Row, SweepProgress, reached, sweep
 
 from ._pages import page_with
+from .variants_page import (
+    ALGORITHMS,
+    FOLDER,
+    GAMES,
+    MANY_PLAYERS,
+    NOT_REACHED,
+    TARGETS,
+    draw,
+    read_marks,
+    tables,
+    write_marks,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "docs" / "figures"
-PAGE = ROOT / "docs" / "which-algorithm.md"
-
-GAMES = (
-    "rock_paper_scissors_plus",
-    "kuhn",
-    "kuhn(cards=5)",
-    "goofspiel(cards=4)",
-    "goofspiel(cards=5)",
-    "leduc",
-    "liars_dice(faces=4)",
-    "liars_dice",
-)
-"""The standard games, small to large; short names in the tables."""
-SHORT = {"rock_paper_scissors_plus": "rps+"}
-
-OPTIONS = ("cfr+(average_power=2)", "dcfr(average_power=3, restart_base=4)")
-"""Beside the registered variants: quadratic averaging, and the recipe of postflop-solver."""
-
-TARGETS = (1e-3, 1e-6, 1e-9)
-"""Exploitabilities (nash_conv / 2) to reach, in units of utility."""
-
-NOT_REACHED = "\N{EN DASH}"
+SAVED = ROOT / "build" / "variants"
+"""The games that come from OpenSpiel, as files."""
+PAGE = ROOT / "docs" / "variants.md"
+CHOICE = ROOT / "docs" / "which-algorithm.md"
 
 AUTO_GAMES = (
     "leduc",
@@ -68,11 +66,11 @@ AUTO_GAMES = (
 """Games around the limits of ``algorithm="auto"``."""
 AUTO_ALGORITHMS = ("dcfr", "pdcfr+")
 AUTO_TARGETS = (1e-3, 1e-4, 1e-6)
-AUTO_MORE = 4.0
-"""How many times as long they get, which are larger."""
 
 PEERS = (("OpenSpiel", "cfr+"), ("LiteEFG", "cfr+"), ("LiteEFG", "dcfr"), ("LiteEFG", "pcfr+"))
 """The variants that the peers have in C++ and that are candidates for their best one."""
+BESIDE_PEERS = ("cfr+", "dcfr", "pcfr+", "pdcfr+")
+"""Ours beside them."""
 
 PEERS_GAMES = (
     *CONTESTS.values(),
@@ -91,150 +89,146 @@ PEERS_GAMES = (
 )
 """Those of our games that the peers have."""
 
-SECONDS = 30.0
+SECONDS = 6.0
 """Seconds of iterating that each solve gets, unless told otherwise."""
-PEERS_MORE = 2.0
-"""How many times as long the peers get, which are slower."""
+WALL = 400.0
+"""Seconds after which measuring ends, unless told otherwise."""
+PEERS_SECONDS = (1.0, 2.0)
+"""The same for ours and for the peers, which are slower."""
+AUTO_SECONDS = 4.0
 
 
-def measure(seconds: float) -> list[Row]:
-    """Our variants and the LP, on every game."""
-    names = [name for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)]
+class OutOfTimeError(Exception):
+    """The wall time is used up; all rows so far are in the table."""
+
+
+def games() -> list[str | CompiledGame]:
+    """The suite: names, and games of OpenSpiel from their files."""
+    return [
+        replace(load_game(SAVED / f"{name}.npz"), name=name) if source else name
+        for name, source in GAMES.items()
+    ]
+
+
+def save_games() -> None:
+    """Compile the games of OpenSpiel, and save them."""
+    SAVED.mkdir(parents=True, exist_ok=True)
+    for name, source in GAMES.items():
+        if source:
+            path = save_game(compile_game(source), SAVED / f"{name}.npz")
+            progress(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
+
+
+def measure(folder: Path, seconds: float, wall: float, processes: int) -> None:
+    """Every variant on every game, and the linear program on games of two players."""
+    begun = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    suite = games()
     told: set[int] = set()
 
     def tell(news: SweepProgress) -> None:
         if news.finished not in told:
             told.add(news.finished)
-            progress(f"{news.finished} of {news.total}, {news.cell}")
+            if news.finished % 20 == 0:
+                progress(f"{time.monotonic() - begun:.0f} s: {news.finished} of {news.total}")
+        if time.monotonic() - begun > wall:
+            raise OutOfTimeError
 
-    return sweep(
-        FOLDER / "variants.csv",
-        GAMES,
-        [*names, *OPTIONS, "lp"],
-        time_limit=seconds,
+    run = partial(sweep, processes=processes, progress=tell)
+    two = [game for game in suite if str(getattr(game, "name", game)) not in MANY_PLAYERS]
+    try:
+        with tempfile.TemporaryDirectory() as short:
+            # Kernels are compiled here once, and not by every process.
+            run(Path(short) / "1.csv", ["kuhn"], ALGORITHMS, iters=2)
+            run(Path(short) / "2.csv", suite, ALGORITHMS[:1], iters=2)
+        progress(f"compiled after {time.monotonic() - begun:.0f} s")
+        run(folder / "variants_lp.csv", two, ["lp"], time_limit=seconds)
+        run(folder / "variants.csv", suite, ALGORITHMS, time_limit=seconds, target=TARGETS[-1])
+    except OutOfTimeError:
+        progress(f"ended after {wall:g} s, before all was measured")
+    progress(f"done after {time.monotonic() - begun:.0f} s")
+
+
+def measure_peers() -> str:
+    """Seconds of the peers, and of ours in the same run, to every target; kept."""
+    rows = sweep(
+        FOLDER / "variants_beside_peers.csv",
+        [contest.spec for contest in PEERS_GAMES],
+        BESIDE_PEERS,
+        time_limit=PEERS_SECONDS[0],
         target=TARGETS[-1],
-        progress=tell,
     )
-
-
-def measure_peers(seconds: float) -> dict[str, Any]:
-    """CPU seconds of every peer to every target, by ``"tool algorithm"`` and game; kept."""
     path = FOLDER / "variants_peers.json"
     found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     for tool, algorithm in PEERS:
         if not available(tool):
             progress(f"{tool} is not installed")
             continue
-        rows = found.setdefault(f"{tool} {algorithm}", {})
+        own = found.setdefault(f"{tool} {algorithm}", {})
         for contest in PEERS_GAMES:
-            if contest.spec in rows:
+            if contest.spec in own:
                 continue
             progress(f"{tool} {algorithm} on {contest.spec}")
-            curve = exploitability_curve(TOOLS[tool](contest, algorithm), TARGETS[-1], seconds)
-            rows[contest.spec] = {
+            curve = exploitability_curve(
+                TOOLS[tool](contest, algorithm), TARGETS[-1], PEERS_SECONDS[1]
+            )
+            own[contest.spec] = {
                 f"{target:g}": next(
                     (mark for mark in curve if mark["exploitability"] <= target), None
                 )
                 for target in TARGETS
-            } | {"budget": seconds}
+            } | {"budget": PEERS_SECONDS[1]}
             path.write_text(json.dumps(found, indent=1) + "\n")
-    return found
+    return peers_table(rows, found)
 
 
-def markdown(rows: Sequence[Row], peers: dict[str, Any], pictures: Sequence[str]) -> str:
-    """The generated part of the page."""
-    marks: dict[tuple[str, str, float], Reached] = {
-        (mark.game, mark.algorithm, mark.level): mark for mark in reached(rows, TARGETS)
+def peers_table(rows: Sequence[Row], peers: dict[str, Any]) -> str:
+    """A row per algorithm, a column per game; in a cell the seconds to every target."""
+    marks = {
+        (mark.algorithm, mark.game, mark.level): mark.seconds for mark in reached(rows, TARGETS)
     }
-    names = list(dict.fromkeys(row.algorithm for row in rows))
-    budgets = {mark["budget"] for games in peers.values() for mark in games.values()}
-    text = [
-        f"Written by `python -m scripts.variants`.  {machine()}; {versions()}; "
-        f"{max(row.date for row in rows)}.  One core.",
-        "",
-        f"Each solve ended at {rows[0].budget}"
-        + (f" (the peers: {max(budgets):g} s)" if budgets else "")
-        + ".  Time is that of iterating, to the first checkpoint (25 per factor of ten in "
-        "iterations) at which the exploitability of the average strategy, nash_conv / 2 in units "
-        "of utility, was at or below the target; evaluation, compiling and set-up are not "
-        "counted, for the peers CPU time.  Bold: the first of the iterative ones, the peers' "
-        "included; italic: the LP, where it is before all of them.  An empty cell is a game "
-        "that OpenSpiel, and LiteEFG through it, does not have, a dash not reached.",
+    specs = [contest.spec for contest in PEERS_GAMES]
+    times: dict[str, dict[str, list[float | None]]] = {
+        f"`{name}`": {spec: [marks[name, spec, t] for t in TARGETS] for spec in specs}
+        for name in BESIDE_PEERS
+    }
+    for peer, own in peers.items():
+        times[peer] = {
+            spec: [mark and mark["seconds"] for mark in (own[spec][f"{t:g}"] for t in TARGETS)]
+            for spec in specs
+        }
+    first = {
+        (spec, k): min((own[spec][k] or math.inf) for own in times.values())
+        for spec in specs
+        for k in range(len(TARGETS))
+    }
+
+    def cell(spec: str, k: int, seconds: float | None) -> str:
+        if seconds is None:
+            return NOT_REACHED
+        emphasis = "**" if seconds <= first[spec, k] else ""
+        return f"{emphasis}{duration(seconds)}{emphasis}"
+
+    body = [
+        [name, *(", ".join(cell(spec, k, s) for k, s in enumerate(own[spec])) for spec in specs)]
+        for name, own in times.items()
     ]
-    for target in TARGETS:
-        text += ["", f"### To exploitability {target:g}", "", _table(marks, names, peers, target)]
-    text += ["", "### Wins", "", _wins(marks, names), "", "### Curves"]
-    text += [f"\n![Exploitability per iteration and per second](figures/{p})" for p in pictures]
-    return "\n".join(text)
+    about = (
+        f"{rows[0].machine}; {rows[0].versions}; {max(row.date for row in rows)}.  One core.  In "
+        f"a cell, the times to exploitabilities {', '.join(f'{t:g}' for t in TARGETS)}, a dash if "
+        f"not reached in {PEERS_SECONDS[0]:g} s (peers: {PEERS_SECONDS[1]:g} s of CPU time).  "
+        "Bold: first."
+    )
+    return f"{about}\n\n{table(['', *specs], body)}"
 
 
-def _table(
-    marks: dict[tuple[str, str, float], Reached],
-    names: Sequence[str],
-    peers: dict[str, Any],
-    target: float,
-) -> str:
-    """Seconds to one target: a row per algorithm, a column per game."""
-    times: dict[str, dict[str, float | None]] = {
-        f"`{name}`": {game: marks[game, name, target].seconds for game in GAMES} for name in names
-    }
-    for peer, games in peers.items():
-        found = {game: games[game][f"{target:g}"] for game in GAMES if game in games}
-        times[peer] = {game: mark and mark["seconds"] for game, mark in found.items()}
-    best = {
-        game: min((own.get(game) or math.inf for name, own in times.items() if name != "`lp`"))
-        for game in GAMES
-    }
-    body = []
-    for name, own in times.items():
-        cells = []
-        for game in GAMES:
-            seconds = own.get(game)
-            cell = "" if game not in own else NOT_REACHED
-            if seconds is not None:
-                emphasis = ("*" if name == "`lp`" else "**") if seconds <= best[game] else ""
-                cell = f"{emphasis}{duration(seconds)}{emphasis}"
-            cells.append(cell)
-        body.append([name, *cells])
-    return table(["", *(SHORT.get(game, game) for game in GAMES)], body)
-
-
-def _wins(marks: dict[tuple[str, str, float], Reached], names: Sequence[str]) -> str:
-    """How often each of our variants is first, within twice of the first, and there at all."""
-    contests = [(game, target) for game in GAMES for target in TARGETS]
-    ratios: dict[str, list[float]] = {name: [] for name in names if name != "lp"}
-    for game, target in contests:
-        own = {name: marks[game, name, target].seconds for name in ratios}
-        times = {name: seconds for name, seconds in own.items() if seconds is not None}
-        for name, seconds in times.items():
-            ratios[name].append(seconds / min(times.values()))
-    body = []
-    for name, found in ratios.items():
-        counts = [sum(r <= 1 for r in found), sum(r <= 2 for r in found), len(found)]
-        worst = f"{max(found):.3g}" if len(found) == len(contests) else NOT_REACHED
-        body.append([f"`{name}`", *map(str, counts), worst])
-    header = [f"of {len(contests)} (game, target)", "first", f"within 2{TIMES} of the first"]
-    return table([*header, "reached", "largest ratio to the first"], body)
-
-
-def draw(rows: Sequence[Row]) -> list[str]:
-    """A picture per game; returns their names."""
-    names = []
-    for game in GAMES:
-        own = [row for row in rows if row.game == game]
-        name = "variants_" + "".join(c if c.isalnum() else "_" for c in game).strip("_") + ".png"
-        sweep_curves(own, x=("iterations", "seconds"), path=FOLDER / name)
-        names.append(name)
-    return names
-
-
-def measure_auto(seconds: float) -> str:
+def measure_auto() -> str:
     """The table that the limits of ``algorithm="auto"`` rest on."""
     rows = sweep(
         FOLDER / "variants_auto.csv",
         AUTO_GAMES,
         AUTO_ALGORITHMS,
-        time_limit=seconds,
+        time_limit=AUTO_SECONDS,
         target=AUTO_TARGETS[-1],
     )
     marks = {
@@ -258,21 +252,34 @@ def measure_auto(seconds: float) -> str:
     return table(["", "sequences", *names, "`lp`", "entries"], body)
 
 
+def write(folder: Path) -> None:
+    """Marks, pictures and the page, from what is measured."""
+    rows, exact = read_marks(folder)
+    write_marks(rows, exact)
+    draw(rows)
+    PAGE.write_text(page_with(PAGE.read_text(), "variants", tables(rows, exact)))
+
+
 def main() -> None:
     """Measure, draw, write."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("what", choices=("games", "measure", "write", "peers", "auto"))
+    parser.add_argument("--out", type=Path, default=SAVED, help="what is measured")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each solve")
+    parser.add_argument("--wall", type=float, default=WALL, help="seconds, of all measuring")
+    parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    rows = measure(options.seconds)
-    peers = measure_peers(PEERS_MORE * options.seconds)
-    parts = {
-        "tables": markdown(rows, peers, draw(rows)),
-        "auto": measure_auto(AUTO_MORE * options.seconds),
-    }
-    PAGE.write_text(page_with(PAGE.read_text(), "variants", parts))
+    if options.what == "games":
+        save_games()
+    elif options.what == "measure":
+        measure(options.out, options.seconds, options.wall, options.processes)
+    elif options.what == "write":
+        write(options.out)
+    else:
+        part = measure_peers() if options.what == "peers" else measure_auto()
+        CHOICE.write_text(page_with(CHOICE.read_text(), "variants", {options.what: part}))
 
 
 if __name__ == "__main__":

@@ -80,6 +80,10 @@ class SweepError(RuntimeError):
     """Some cells of a sweep failed; the others are in its table.  Names the first of them."""
 
 
+class ClusterError(RuntimeError):
+    """A cluster cannot go on: its scheduler is lost, or it has no workers.  Says what happened."""
+
+
 MOST_BYTES = 1 << 60
 """As many bytes are said to be needed at most: 1,024 PiB, which no machine has."""
 

@@ -113,7 +113,8 @@ def _project(weight):  # type: ignore[no-untyped-def]
                 total += weight[a]
                 count += 1
         move = (1.0 - total) / count
-        if count == left:
+        # An entry that is 0 but for rounding may come back, which would go on for ever.
+        if 0 < left <= count:
             break
         left = count
     for a in range(len(weight)):
@@ -136,11 +137,12 @@ def _smooth_predictive_plus(regret, instant, value, mean, strategy, memory, para
 
 
 def _magnetic(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-    alpha, eta = parameters
+    alpha, eta, first = parameters
     rest = 1.0 / (1.0 + eta * alpha)
-    # The logarithms of the strategy may lack a constant, as they do before the first step.
-    total = 0.0
-    for a in range(len(regret)):
+    # In the first step the logarithms of the strategy may lack a constant.  There is no condition
+    # around the loop: with one, the compiler counts references to the arrays.
+    total = 1.0 - first
+    for a in range(len(regret) * int(first)):
         total += math.exp(regret[a])
     played, largest = math.log(total), -np.inf
     for a in range(len(regret)):
@@ -224,7 +226,7 @@ SMOOTH_PREDICTIVE_PLUS = LocalRule(
 MAGNETIC = LocalRule(
     "magnetic mirror descent",
     _magnetic,
-    at=lambda t, alpha, eta: (alpha + 0.0 * t, eta + 0.0 * t),
+    at=lambda t, alpha, eta: (alpha + 0.0 * t, eta + 0.0 * t, t <= 1),
     parameter_names=("alpha", "eta"),
     checks={"alpha": Number(0, finite=True), "eta": Number(above=0, finite=True)},
     exponential=True,

@@ -15,8 +15,8 @@ from .registry import ALGORITHMS, UNKNOWN, Record, find_algorithm, from_dict
 
 SCHEMES: dict[str, tuple[str, ...]] = {
     "whole": ("prune",),
-    "chance": ("averaging", "prune"),
-    "public": ("averaging", "prune"),
+    "chance": ("averaging", "prune", "draws"),
+    "public": ("averaging", "prune", "draws"),
     "external": ("averaging",),
     "outcome": ("averaging", "epsilon", "baseline"),
 }
@@ -89,6 +89,13 @@ class Sampling(Record):
     prune: bool = True
     """Chance sampling, public or not, and whole traversals: leave out the nodes that neither the
     player who is updated nor the others reach (with any hand), below which no sum changes."""
+    draws: str = "independent"
+    """Chance sampling, public or not: how the draws of one chance node depend on each other.
+
+    * ``"independent"``: not at all.
+    * ``"golden"``: they are multiples of the golden ratio, modulo 1, from a random place on.  Every
+      outcome comes up as often as its probability says, up to a few draws (correlated chance
+      sampling; Li, Chen, Huang, arXiv 2607.27035).  Players alternate."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.variant, Algorithm):
@@ -100,12 +107,18 @@ class Sampling(Record):
             ("epsilon", Number(above=0, most=1)),
             ("baseline", Number(0, 1)),
             ("prune", Flag()),
+            ("draws", OneOf(("independent", "golden"))),
         ):
             object.__setattr__(self, option, check(f"{self.name}: {option}", getattr(self, option)))
         if not self.variant.alternating and self.scheme in ("external", "outcome"):
             raise ValueError(
                 f"{self.name}: players alternate; updating all of them at once is for chance "
                 "sampling and whole traversals"
+            )
+        if self.draws == "golden" and not self.variant.alternating:
+            raise ValueError(
+                f"{self.name}: draws='golden' gives every player's traversal draws of its own, and "
+                "players who do not alternate share them"
             )
         if reason := _why_not(self.variant):
             raise ValueError(f"{self.name} cannot sample {self.variant.name}: {reason}")
@@ -138,6 +151,8 @@ class Sampling(Record):
         promise = self.variant.guarantee(zero_sum=zero_sum)
         if promise == UNKNOWN:
             return promise
+        if self.draws == "golden":
+            return f"{promise}  That is for independent draws; no theorem covers those here."
         return f"{promise}  So with high probability: it samples."
 
     @property
@@ -183,7 +198,7 @@ class Sampling(Record):
         return replace(self, variant=variant, **values["options"])
 
     def __str__(self) -> str:
-        unsaid = {**UNSAID, "baseline": 0.0, "prune": True}
+        unsaid = {**UNSAID, "baseline": 0.0, "prune": True, "draws": "independent"}
         said = [
             describe(key, value)
             for key, value in self.options.items()
@@ -211,7 +226,8 @@ def _why_not(variant: Algorithm) -> str:
     """Why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
     if variant.needs_horizon:
-        what = f"average_fall={variant.average_fall:g}" if variant.average_fall else "its schedule"
+        fall = float(variant.average_fall)
+        what = f"average_fall={fall:g}" if fall else "its schedule"
         return f"{what} needs a horizon, and a sampled iteration is no whole one"
     if variant.passes_up != "played":
         return "its new strategies' values take those of the whole tree"

@@ -161,8 +161,8 @@ def local_best_response(
     play ``rollout`` from there on, against the others' strategies and chance, given the infoset.
     (V. Lisý, M. Bowling, "Equilibrium approximation quality of current no-limit poker bots", AAAI
     workshop 2017, for poker, where the rollout calls.)  The expected values are means over plays:
-    a play reaches the histories of an infoset with the right frequencies, and tries
-    each action to the end of the game.  At infosets that no such play reached the responder plays the rollout.
+    a play reaches the histories of an infoset with the right frequencies, and tries each action to
+    the end of the game.  At infosets that no such play reached the responder plays the rollout.
 
     >>> from tensorcfr import solve
     >>> policy = solve("kuhn", "external_sampling", iters=20, seed=1).policy

@@ -40,7 +40,7 @@ from . import (
     values,
     viewing,
 )
-from .console import errors_in_one_line, log_to, plain_console, progress_bar
+from .console import errors_in_one_line, log_to, plain_console, progress_bar, quiet
 
 DEFAULT_ITERATIONS = 1000
 """Number of iterations if no stop rule is given."""
@@ -182,6 +182,7 @@ def solve(
         Path | None,
         typer.Option(help="With --cut: keep the solver's arrays in files of this directory."),
     ] = None,
+    cluster: arguments.Cluster = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Save the solution so far to this file (.npz), now and then."),
@@ -223,6 +224,8 @@ def solve(
             arguments.check_save(checkpoint, force=force, option="--checkpoint")
         if plot:
             arguments.check_plot(plot, force=force)
+        if cluster:
+            quiet("distributed")
         marks = arguments.read_checkpoints(checkpoints)
         given = arguments.read_settings(settings or [])
         limit = arguments.read_memory_limit(memory_limit)
@@ -254,6 +257,7 @@ def solve(
                 checkpoint_every=checkpoint_every,
                 state_dir=state_dir,
                 memory_limit=limit,
+                cluster=cluster,
                 needs_curve=plot is not None,
             )
             if request.record.is_exact and plot:

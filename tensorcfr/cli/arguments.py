@@ -7,7 +7,9 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from .._util.arguments import brief
 from ..algorithms import Record
@@ -17,6 +19,13 @@ from ..model.policy import suggest_label
 from ..sweep import read_algorithm as named_algorithm
 
 MOST_SEEDS = 1_000_000
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Work on a cluster of Dask distributed: tcp://host:8786, or a scheduler file (.json).",
+    ),
+]
 
 
 def read_settings(settings: Sequence[str]) -> dict[str, Any]:

@@ -102,9 +102,15 @@ def _errors_told() -> Iterator[None]:
         told = error.filename and error.strerror
         end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)
     except (MissingExtraError, MemoryError, RuntimeError) as error:
-        end(str(error) or "out of memory", FAILURE)
+        said = (str(error) or "out of memory", *getattr(error, "__notes__", ()))
+        end("; ".join(said), FAILURE)
     except ValueError as error:
         end(str(error), USAGE)
+
+
+def quiet(package: str) -> None:
+    """Keep the log of another package off the terminal: its errors are told in one line."""
+    logging.getLogger(package).setLevel(logging.CRITICAL)
 
 
 def end(message: str, code: int) -> None:

@@ -14,7 +14,7 @@ from ..errors import suggest
 from ..sweep import LEVELS, Row, SweepProgress, read_sweep
 from ..sweep import sweep as run
 from . import arguments, report
-from .console import end, errors_in_one_line, plain_console, progress_bar
+from .console import end, errors_in_one_line, plain_console, progress_bar, quiet
 
 Levels = Annotated[
     str, typer.Option(metavar="A,B,C", help="Exploitabilities for the table: effort to reach them.")
@@ -60,6 +60,7 @@ def sweep(
     memory_limit: Annotated[
         float | None, typer.Option(help="GiB that a solve may take; by default the free memory.")
     ] = None,
+    cluster: arguments.Cluster = None,
     levels: Levels = DEFAULT_LEVELS,
     plot: Annotated[
         Path | None, typer.Option(help="Draw exploitability against nodes and seconds (.png ...).")
@@ -73,6 +74,8 @@ def sweep(
     with errors_in_one_line(), _interrupt_told(table):
         if plot:
             arguments.check_plot(plot, force=force)
+        if cluster:
+            quiet("distributed")
         marks = arguments.read_levels(levels)
         with _progress_bar() as show:
             rows = run(
@@ -87,6 +90,7 @@ def sweep(
                 processes=processes,
                 memory_limit=arguments.read_memory_limit(memory_limit),
                 progress=show,
+                cluster=cluster,
             )
         console = plain_console()
         report.print_summary(console, rows, marks)

@@ -13,8 +13,10 @@ from .._util.memory import budget, free_memory
 from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
+from ..model.teams import TEAMS, Teams, check_teams
 from ..rules import CardGame, Game, PublicTreeGame
 from . import card_flat, card_game, cut_game, histories, public_game, walked_game
+from .shared_payoffs import share_payoffs
 from .sizing import CompileProgress, Size, Watch, game_size
 
 __all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
@@ -36,6 +38,7 @@ def compile_game(
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
     cut: Annotated[cut_game.CutLike | None, CUT] = None,
+    teams: Annotated[Teams | None, TEAMS] = None,
     progress: Annotated[Callable[[CompileProgress], object] | None, HOOK] = None,
     **parameters: Any,
 ) -> CompiledGame:
@@ -59,6 +62,9 @@ def compile_game(
         cut: For games of private hands between two players: whether to cut the public tree into
             chunks, which takes less memory.  True cuts by the cache sizes of this machine; a number
             of public steps and a set of public labels say where to cut.
+        teams: ``((0, 2), (1, 3))``: players 0 and 2 share their payoffs, and so do players 1 and 3;
+            each gets the mean of their team's.  What a player knows does not change.  See
+            :func:`tensorcfr.evaluation.team_exploitability`.
         progress: Called with a :class:`CompileProgress` about ten times a second while the rules of
             a large game are read, which is the slow part; an exception that it raises ends the
             compile.
@@ -73,6 +79,7 @@ def compile_game(
         FormatError: A file is not in its format; names file, line and column.
         ImperfectRecallError: A player forgets an own action.
         MemoryLimitError: The game needs more than ``memory_limit``; gives both figures.
+        ValueError: ``teams`` are not two, overlap, or leave a player out.
         MissingExtraError: OpenSpiel or pygambit is not installed; names the extra.
         OSError: A file cannot be read.
     """
@@ -80,6 +87,11 @@ def compile_game(
     called = source if isinstance(source, str) else getattr(source, "name", type(source).__name__)
     with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
         name, rules = find_rules(source, **parameters)
+        if teams is not None:
+            sides = check_teams(name, rules.n_players, teams)
+            shared = share_payoffs(rules, sides)
+            name = name if shared is rules else f"{name}, teams {_named(sides)}"
+            rules = shared
         own.what = f"compiling {name}"
         found_by = name if isinstance(source, (str, Path)) else None
         if isinstance(rules, CardGame):
@@ -100,6 +112,11 @@ def compile_game(
         except MemoryLimitError as error:
             raise watch.explain(error) from None
         return walked_game.compile_walked(walked, name, symmetry=symmetry)
+
+
+def _named(teams: tuple[tuple[int, ...], ...]) -> str:
+    """Teams in a few characters: ``0+2 v 1+3``."""
+    return " v ".join("+".join(map(str, team)) for team in teams)
 
 
 @contextmanager

@@ -17,7 +17,13 @@ from .metrics import (
     exploitability,
     nash_conv,
 )
-from .teams import TeamEquilibrium, team_best_response, team_equilibrium
+from .teams import (
+    TeamEquilibrium,
+    TeamExploitability,
+    team_best_response,
+    team_equilibrium,
+    team_exploitability,
+)
 
 __all__ = [
     "BestResponse",
@@ -25,6 +31,7 @@ __all__ = [
     "CorrelationGap",
     "Evaluation",
     "TeamEquilibrium",
+    "TeamExploitability",
     "best_response",
     "correlation_gap",
     "evaluate",
@@ -33,4 +40,5 @@ __all__ = [
     "nash_conv",
     "team_best_response",
     "team_equilibrium",
+    "team_exploitability",
 ]

@@ -23,7 +23,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, Whole, checked
+from .._util.arguments import Kind, checked
 from .._util.memory import free_memory
 from ..errors import MemoryLimitError, MissingExtraError
 from ..formats.policies import find_policy
@@ -31,9 +31,10 @@ from ..kernels import evaluation as kernels
 from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from ..model.policy import Policy
+from ..model.teams import TEAMS, Teams, check_teams, player_of
 from ..payoff import count_entries, triples
 from .linear_program import _sequence_constraints
-from .metrics import BestResponse, PolicyLike
+from .metrics import BestResponse, PolicyLike, expected_values
 
 GAP = 1e-9
 """A joint plan that is better by less than this, in units of the game, is no better."""
@@ -42,9 +43,6 @@ LEAST_GAP = 1e-10
 smaller differences apart."""
 ROUNDS = 100_000
 """Joint plans that are tried at most."""
-
-Teams = Sequence[Sequence[int]]
-"""Two groups of players, by number, that together are all players."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +61,7 @@ class TeamEquilibrium:
 
 
 @checked()
-def team_equilibrium(
-    game: Compiled, teams: Annotated[Teams, Kind((Sequence,), "two groups of players")]
-) -> TeamEquilibrium:
+def team_equilibrium(game: Compiled, teams: Annotated[Teams, TEAMS]) -> TeamEquilibrium:
     """The equilibrium of two teams that correlate their plans beforehand, exact to ``GAP``.
 
     Time grows steeply with the infosets of a team of two or more: for small games.
@@ -86,7 +82,7 @@ def team_equilibrium(
         MissingExtraError: scipy is not installed; says what installs it.
         RuntimeError: HiGHS found no optimum; says what HiGHS says.
     """
-    sides = _check_teams(game, teams)
+    sides = check_teams(game.name, game.n_players, teams)
     least, most = game.utility_sums
     if not game.constant_sum:
         raise ValueError(
@@ -132,7 +128,8 @@ def team_best_response(
         MissingExtraError: scipy is not installed; says what installs it.
         RuntimeError: HiGHS found no optimum; says what HiGHS says.
     """
-    members = tuple(_player_of(game)("team", player) for player in team)
+    checked_player = player_of(game.name, game.n_players)
+    members = tuple(checked_player("team", player) for player in team)
     if len(set(members)) < len(members) or not members:
         raise ValueError(f"team must name one player or more, each once, not {tuple(team)}")
     strategy = find_policy(game, policy).probabilities.copy()
@@ -154,27 +151,59 @@ def team_best_response(
     return BestResponse(value * game.unit, Policy(game, strategy))
 
 
-def _player_of(game: CompiledGame) -> Whole:
-    """A player of the game."""
-    return Whole(0, game.n_players - 1, f"a player of {game.name}, a whole number")
+@dataclass(frozen=True)
+class TeamExploitability:
+    """What two teams could gain by correlated best responses, in the game's own unit."""
+
+    teams: tuple[tuple[int, ...], ...]
+    """The players of each team."""
+    values: tuple[float, ...]
+    """Expected sum of the members' utilities, of each team."""
+    best_responses: tuple[BestResponse, ...]
+    """The best joint plan of each team against the other's strategies."""
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """What each team gains by its best joint plan."""
+        return tuple(
+            best.value - value for best, value in zip(self.best_responses, self.values, strict=True)
+        )
+
+    @property
+    def exploitability(self) -> float:
+        """The mean of the two gains; 0 exactly where neither team has a better joint plan."""
+        return sum(self.gains) / len(self.teams)
 
 
-def _check_teams(game: CompiledGame, teams: Teams) -> tuple[tuple[int, ...], ...]:
-    """The teams as tuples, checked."""
-    if len(teams) != 2:
-        raise ValueError(f"there must be two teams, not {len(teams)}")
-    sides = tuple(
-        tuple(_player_of(game)(f"teams[{k}]", player) for player in team)
-        for k, team in enumerate(teams)
+@checked()
+def team_exploitability(
+    game: Compiled, policy: PolicyLike, teams: Annotated[Teams, TEAMS]
+) -> TeamExploitability:
+    """What each of two teams gains if its members agree on the best joint plan, exactly.
+
+    The strategies of the other team are as they are: its members play independently.  For small
+    games, as :func:`team_equilibrium`.
+
+    Args:
+        game: The game; whether its players share payoffs (``compile_game(..., teams=...)``) makes
+            no difference.
+        policy: The strategies of all players.
+        teams: ``((0, 2), (1, 3))``: players 0 and 2 against players 1 and 3.
+
+    Raises:
+        ValueError: There are not two teams; a player is in both, in none, or is none of the game;
+            the policy is not one for this game.
+        MemoryLimitError: The payoffs, entry by entry, would not fit.
+        MissingExtraError: scipy is not installed; says what installs it.
+        RuntimeError: HiGHS found no optimum; says what HiGHS says.
+    """
+    sides = check_teams(game.name, game.n_players, teams)
+    value = expected_values(game, policy)
+    return TeamExploitability(
+        sides,
+        tuple(float(sum(value[player] for player in side)) for side in sides),
+        tuple(team_best_response(game, policy, side) for side in sides),
     )
-    named = [player for side in sides for player in side]
-    for player in range(game.n_players):
-        if (count := named.count(player)) != 1:
-            where = "in no team" if count == 0 else "in the teams more than once"
-            raise ValueError(f"every player is in one team, and player {player} is {where}")
-    if not all(sides):
-        raise ValueError("a team has at least one player")
-    return sides
 
 
 class _Payoffs(NamedTuple):

@@ -11,6 +11,8 @@ from .._util.memory import reserve
 
 MOST_CARDS = 10_000
 """Cards in a deck, at most: the joint probability of two of them takes 0.8 GB."""
+MOST_PLAYERS = 10
+"""Players of a game of cards or dice, at most; as in OpenSpiel's poker."""
 RANKS = "A23456789TJQK"
 SUITS = "shdc"
 

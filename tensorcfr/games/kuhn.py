@@ -1,4 +1,4 @@
-"""Kuhn poker, for any deck and two or three players, and one-card poker."""
+"""Kuhn poker, for any deck and two players or more, and one-card poker."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import OneOf, Whole, checked
+from .._util.arguments import Whole, checked
 from ..rules import Decision, Payoff, PublicTreeGame
-from .cards import MOST_CARDS, deal_without_replacement, rank_names, share_pot
+from .cards import (
+    MOST_CARDS,
+    MOST_PLAYERS,
+    deal_without_replacement,
+    rank_names,
+    share_pot,
+)
 
 
 class KuhnPoker(PublicTreeGame):
@@ -20,12 +26,12 @@ class KuhnPoker(PublicTreeGame):
 
     Args:
         cards: Size of the deck, one card of each rank; by default ``players + 1``.
-        players: 2 or 3.
+        players: 2 to 10; the deals are ``cards ** players`` numbers.
 
     Infoset labels are the card and the betting so far: ``"K"``, ``"Qpb"``.
 
-    The defaults equal OpenSpiel's ``kuhn_poker``; with three players, its
-    ``kuhn_poker(players=3)``.  Value of the two-player game with three cards: -1/18 for
+    The defaults equal OpenSpiel's ``kuhn_poker``; with more players, its
+    ``kuhn_poker(players=3)`` and so on.  Value of the two-player game with three cards: -1/18 for
     player 0.
 
     Source: H. W. Kuhn, "A simplified two-person poker", 1950; three players: N. Abou Risk and
@@ -38,7 +44,7 @@ class KuhnPoker(PublicTreeGame):
         self,
         *,
         cards: Annotated[int | None, Whole(2, MOST_CARDS)] = None,
-        players: Annotated[int, OneOf((2, 3))] = 2,
+        players: Annotated[int, Whole(2, MOST_PLAYERS)] = 2,
     ) -> None:
         cards = players + 1 if cards is None else cards
         if cards < players:

@@ -8,10 +8,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Number, OneOf, Several, Whole, checked
+from .._util.arguments import Number, Several, Whole, checked
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .cards import (
     MOST_CARDS,
+    MOST_PLAYERS,
     SUITS,
     deal_without_replacement,
     dealt_to_board,
@@ -52,13 +53,14 @@ class LeducPoker(PublicTreeGame):
         suits: Number of suits, up to 4.
         bets: Size of a bet and of every raise, in the first and in the second round.
         raise_cap: Bets and raises allowed per round.
-        players: 2 or 3.
+        players: 2 to 10; four play 349 million histories with the default deck.
 
     Infoset labels are the card, the betting (f, c, r), and after a ``/`` the board card and
     the second round: ``"Js"``, ``"Js cr"``, ``"Js crc/Qh"``, ``"Js crc/Qh r"``.
 
     The defaults equal OpenSpiel's ``leduc_poker``: 9,457 histories, 936 infosets, value
-    -0.0856064 for player 0; three players equal ``leduc_poker(players=3)``.
+    -0.0856064 for player 0; more players equal ``leduc_poker(players=3)``
+    and so on.
 
     Source: F. Southey et al., "Bayes' bluff: opponent modelling in poker", UAI 2005.
     """
@@ -71,7 +73,7 @@ class LeducPoker(PublicTreeGame):
         suits: Annotated[int, Whole(1, len(SUITS))] = 2,
         bets: Annotated[tuple[int, int], Several(Number(above=0, most=1e9), length=2)] = (2, 4),
         raise_cap: Annotated[int, Whole(0, 100)] = 2,
-        players: Annotated[int, OneOf((2, 3))] = 2,
+        players: Annotated[int, Whole(2, MOST_PLAYERS)] = 2,
     ) -> None:
         ranks = players + 1 if ranks is None else ranks
         cards = ranks * suits

@@ -1,9 +1,10 @@
-"""Liar's dice (Bluff): bid on the dice of both players, or call the last bid a lie."""
+"""Liar's dice (Bluff): bid on the dice of all players, or call the last bid a lie."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import reduce
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
 from typing import Annotated, NamedTuple
@@ -13,11 +14,13 @@ import numpy as np
 from .._util.arguments import Flag, Several, Whole, checked
 from .._util.memory import reserve
 from ..rules import Decision, Payoff, PublicTreeGame
+from .cards import MOST_PLAYERS
 
 LIAR = "liar"
 MOST_ROLLS = 100_000
 """Hands of a player, at most."""
-Dice = Annotated[int | Sequence[int], Several(Whole(1, 50), length=2, alone=True)]
+Dice = Annotated[int | Sequence[int], Several(Whole(1, 50), alone=True)]
+Players = Annotated[int | None, Whole(2, MOST_PLAYERS)]
 Faces = Annotated[int, Whole(2, 100)]
 
 
@@ -32,17 +35,19 @@ class Claim(NamedTuple):
 
 
 class LiarsDice(PublicTreeGame):
-    """Liar's dice for two: both players roll in secret, then the bids go up until one is called.
+    """Liar's dice: all players roll in secret, then in turn the bids go up until one is called.
 
     A bid "3x5" says that among all dice at least three show a five.  Each bid must be higher
     than the last: more dice, or as many of a higher face.  The player who calls ``liar``
-    wins 1 if the last bid is false and loses 1 if it is true.
+    wins 1 from the bidder if the last bid is false and pays 1 to the bidder if it is true; third
+    players get 0.
 
     Args:
-        dice: Dice of player 0 and of player 1; one number means both.
+        dice: Dice of each player; one number means all.
         faces: Faces of a die.
         wild: Whether the highest face counts as every face.
         bid_wild: Whether the wild face can itself be bid.
+        players: 2 to 10; by default as many as ``dice`` has numbers, 2 for one number.
 
     Hands are the dice in ascending order, without regard to which die shows what, with their
     multinomial probabilities.  Infoset labels are the hand and the bids: ``"3"``,
@@ -68,8 +73,10 @@ class LiarsDice(PublicTreeGame):
         faces: Faces = 6,
         wild: Annotated[bool, Flag()] = True,
         bid_wild: Annotated[bool, Flag()] = True,
+        players: Players = None,
     ) -> None:
-        counts = (dice, dice) if isinstance(dice, int) else tuple(dice) * (2 // len(dice))
+        counts = _dice_of_each(dice, players)
+        self.n_players = len(counts)
         for n in counts:
             if (made := comb(faces + n - 1, n)) > MOST_ROLLS:
                 raise ValueError(
@@ -90,8 +97,8 @@ class LiarsDice(PublicTreeGame):
         separator = "" if faces < 10 else "."
         self.hands = [[separator.join(map(str, roll)) for roll in own] for own in rolls]
         probabilities = [[_probability(roll, faces) for roll in own] for own in rolls]
-        reserve(2 * 8 * len(rolls[0]) * len(rolls[1]))
-        self.prior = np.multiply.outer(*map(np.array, probabilities))
+        reserve(2 * 8 * prod(map(len, rolls)))
+        self.prior = reduce(np.multiply.outer, map(np.array, probabilities))
         names = [f"{quantity}x{face}" for quantity, face in self.bids]
         self._index = {name: index for index, name in enumerate(names)}
         self._actions = [(*names[last + 1 :], LIAR) for last in range(len(names))]
@@ -111,23 +118,23 @@ class LiarsDice(PublicTreeGame):
 
     def next(self, claim: Claim, action: str) -> Claim:
         """The claim that stands after a bid, or after it is called."""
-        after = 1 - claim.player
         if action == LIAR:
-            return Claim(after, claim.last, called=True)
-        return Claim(after, self._index[action], called=False)
+            return Claim((claim.player - 1) % self.n_players, claim.last, called=True)
+        return Claim((claim.player + 1) % self.n_players, self._index[action], called=False)
 
     def matrix(self, key: tuple[int, int]) -> np.ndarray:
-        """+1 for the bidder where the bid holds, -1 where it does not."""
+        """+1 for the bidder where the bid holds, -1 where it does not; the caller pays it."""
         bidder, bid = key
         quantity, face = self.bids[bid]
         showing = [
             np.array([sum(die in (face, self.wild) for die in roll) for roll in own])
             for own in self.rolls
         ]
-        reserve(4 * 8 * self.prior.size)
-        bidder_wins = np.where(np.add.outer(*showing) >= quantity, 1.0, -1.0)
-        to_player_0 = bidder_wins if bidder == 0 else -bidder_wins
-        return np.stack([to_player_0, -to_player_0])
+        reserve((self.n_players + 2) * 8 * self.prior.size)
+        wins = np.zeros((self.n_players, *self.prior.shape))
+        wins[bidder] = np.where(reduce(np.add.outer, showing) >= quantity, 1.0, -1.0)
+        wins[(bidder + 1) % self.n_players] = -wins[bidder]
+        return wins
 
 
 class Bluff(LiarsDice):
@@ -136,13 +143,31 @@ class Bluff(LiarsDice):
     ``Bluff(dice=(2, 1))`` is Bluff(2,1): faces 1 to 5 can be bid, up to three of them.
 
     Args:
-        dice: Dice of player 0 and of player 1.
+        dice: Dice of each player; one number means all.
         faces: Faces of a die, the highest of them wild.
+        players: 2 to 10; by default as many as ``dice`` has numbers.
     """
 
     @checked("bluff")
-    def __init__(self, *, dice: Dice = (1, 1), faces: Faces = 6) -> None:
-        super().__init__(dice=dice, faces=faces, bid_wild=False)
+    def __init__(self, *, dice: Dice = 1, faces: Faces = 6, players: Players = None) -> None:
+        super().__init__(dice=dice, faces=faces, bid_wild=False, players=players)
+
+
+def _dice_of_each(dice: int | Sequence[int], players: int | None) -> tuple[int, ...]:
+    """The dice of each player.
+
+    Raises:
+        ValueError: There is not one number for each player.
+    """
+    given = (dice,) if isinstance(dice, int) else tuple(dice)
+    if len(given) == 1:
+        return given * (players or 2)
+    if not 2 <= len(given) <= MOST_PLAYERS or players not in (None, len(given)):
+        wanted = players or f"2 to {MOST_PLAYERS}"
+        raise ValueError(
+            f"liars_dice: dice must be one number, or one for each of {wanted} players, not {given}"
+        )
+    return given
 
 
 def _probability(roll: tuple[int, ...], faces: int) -> float:

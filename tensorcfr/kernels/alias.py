@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._util.jit import inlined, kernel
-from .random import draw
+from .random import draw_at
 
 U = np.uint64
 
@@ -57,7 +57,12 @@ def make_alias_tables(
 
 @inlined
 def draw_by_alias(
-    outcome: np.ndarray, threshold: np.ndarray, first: int, count: int, generator: np.ndarray
+    outcome: np.ndarray,
+    threshold: np.ndarray,
+    first: int,
+    count: int,
+    generator: np.ndarray,
+    place: np.uint64,
 ) -> np.uint64:
     """Draw an outcome by one random number, whatever the number of outcomes.
 
@@ -66,10 +71,11 @@ def draw_by_alias(
         threshold: float64 (outcomes,).
         first: The first outcome of the draw.
         count: How many it has.
-        generator: uint64 (4,), or a script; modified in place.
+        generator: uint64 (4,), a script or streams; modified in place.
+        place: The stream of the draw.
     """
     # Signed numbers become floats and come back in one instruction each.
-    point = draw(generator) * np.int64(count)
+    point = draw_at(generator, place) * np.int64(count)
     column = np.int64(point)
     chosen = first + U(column)
     return U(outcome[chosen, U(point - column >= threshold[chosen])])

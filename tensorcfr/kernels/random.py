@@ -6,12 +6,14 @@ generators', ACM Transactions on Mathematical Software 47, 2021: four words of s
 the streams ``(seed, 0), (seed, 1), ...`` of one seed, are statistically independent.
 
 A kernel that draws takes the generator as an argument, and is compiled for its type: the state of
-xoshiro256++, or a :data:`Script` of given numbers, with which tests produce every sample they want.
+xoshiro256++, a :data:`Script` of given numbers, with which tests produce every sample they want, or
+:class:`Streams`, in which every chance node has a sequence of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba.core import types
@@ -24,6 +26,26 @@ Seed = int | Sequence[int]
 Script = tuple[np.ndarray, np.ndarray]
 """float64 (draws,): the numbers to be drawn, each in [0, 1); int64 (1,): how many were drawn."""
 
+
+class Streams(NamedTuple):
+    """A sequence for every chance node: multiples of the golden ratio, modulo 1.
+
+    They are spread evenly, so that every outcome of a node comes up as often as its probability
+    says, up to a few draws.  Every player's traversals have streams of their own.
+
+    Source: Li, Chen, Huang, arXiv 2607.27035, 2026 (correlated chance sampling), by a report of
+    it; the sequence is that of H. Weyl, 'Ueber die Gleichverteilung von Zahlen mod. Eins',
+    Mathematische Annalen 77, 1916.
+    """
+
+    position: np.ndarray
+    """uint64 (players * draws,): the last number of each stream, times 2^64; modified in place."""
+    turn: np.ndarray
+    """int64 (2,): the first stream of the player who traverses; streams of a player."""
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 times the golden ratio less 1, which is odd: a stream repeats after 2^64 draws."""
 _TO_UNIT = 2.0**-53
 _17, _23, _45, _11 = np.uint64(17), np.uint64(23), np.uint64(45), np.uint64(11)
 _41, _19 = np.uint64(41), np.uint64(19)
@@ -38,8 +60,13 @@ def seeded(seed: Seed) -> np.ndarray:
     Returns:
         uint64 (4,).
     """
+    return _numbers(seed, 4)
+
+
+def _numbers(seed: Seed, count: int) -> np.ndarray:
+    """As many numbers as wanted, uint64 (count,), that a seed makes."""
     entropy, *stream = [seed] if isinstance(seed, int) else seed
-    return np.random.SeedSequence(entropy, spawn_key=stream).generate_state(4, np.uint64)
+    return np.random.SeedSequence(entropy, spawn_key=stream).generate_state(count, np.uint64)
 
 
 def draw(generator: np.ndarray | Script) -> float:
@@ -70,13 +97,69 @@ def fill(generator: np.ndarray, numbers: np.ndarray) -> None:
         numbers[i] = draw(generator)
 
 
-def remember(generator: np.ndarray | Script, state: np.ndarray) -> None:
+def streams(seed: Seed, players: int, draws: int) -> Streams:
+    """Streams that begin at random places.
+
+    Args:
+        seed: A whole number from 0, or several.
+        players: Players.
+        draws: Streams of each.
+    """
+    return streams_at(_numbers(seed, players * draws), players)
+
+
+def streams_at(position: np.ndarray, players: int) -> Streams:
+    """Streams that go on from their positions, which are not copied."""
+    return Streams(position, np.array([0, len(position) // players]))
+
+
+def draw_at(generator: np.ndarray | Script | Streams, place: np.uint64) -> float:
+    """The next number of a chance node, uniform in [0, 1); called from inside a kernel.
+
+    Args:
+        generator: uint64 (4,), a script or streams; modified in place.
+        place: The stream of the node; without streams, it has no effect.
+    """
+    return _advance(generator, place) if isinstance(generator, Streams) else draw(generator)
+
+
+@overload(draw_at, inline="always")
+def _draw_at(generator, place):  # type: ignore[no-untyped-def]
+    if isinstance(generator, types.BaseNamedTuple):
+        return lambda generator, place: _advance(generator, place)
+    return lambda generator, place: draw(generator)
+
+
+def take_turn(generator: np.ndarray | Script | Streams, player: np.uint64) -> None:
+    """Tell a generator whose traversal begins; called from inside a kernel."""
+    if isinstance(generator, Streams):
+        generator.turn[0] = generator.turn[1] * np.int64(player)
+
+
+@overload(take_turn, inline="always")
+def _take_turn(generator, player):  # type: ignore[no-untyped-def]
+    if isinstance(generator, types.BaseNamedTuple):
+
+        def take(generator, player):  # type: ignore[no-untyped-def]
+            generator.turn[0] = generator.turn[1] * np.int64(player)
+    else:
+
+        def take(generator, player):  # type: ignore[no-untyped-def]
+            pass
+
+    return take
+
+
+def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> None:
     """Save the position of a generator, for :func:`rewind`; called from inside a kernel.
 
     Args:
-        generator: uint64 (4,) or a script.
+        generator: uint64 (4,) or a script; streams, whose draws no two traversals share, are left
+            alone.
         state: uint64 (4,): modified in place.
     """
+    if isinstance(generator, Streams):
+        return
     if isinstance(generator, tuple):
         state[0] = generator[1][0]
     else:
@@ -85,7 +168,11 @@ def remember(generator: np.ndarray | Script, state: np.ndarray) -> None:
 
 @overload(remember, inline="always")
 def _remember(generator, state):  # type: ignore[no-untyped-def]
-    if isinstance(generator, types.BaseTuple):
+    if isinstance(generator, types.BaseNamedTuple):
+
+        def note(generator, state):  # type: ignore[no-untyped-def]
+            pass
+    elif isinstance(generator, types.BaseTuple):
 
         def note(generator, state):  # type: ignore[no-untyped-def]
             state[0] = np.uint64(generator[1][0])
@@ -97,13 +184,15 @@ def _remember(generator, state):  # type: ignore[no-untyped-def]
     return note
 
 
-def rewind(generator: np.ndarray | Script, state: np.ndarray) -> None:
+def rewind(generator: np.ndarray | Script | Streams, state: np.ndarray) -> None:
     """Restore the position of a generator from :func:`remember`; called from inside a kernel.
 
     Args:
-        generator: uint64 (4,) or a script; modified in place.
+        generator: uint64 (4,) or a script; modified in place.  Streams are left alone.
         state: uint64 (4,).
     """
+    if isinstance(generator, Streams):
+        return
     if isinstance(generator, tuple):
         generator[1][0] = state[0]
     else:
@@ -112,7 +201,11 @@ def rewind(generator: np.ndarray | Script, state: np.ndarray) -> None:
 
 @overload(rewind, inline="always")
 def _rewind(generator, state):  # type: ignore[no-untyped-def]
-    if isinstance(generator, types.BaseTuple):
+    if isinstance(generator, types.BaseNamedTuple):
+
+        def back(generator, state):  # type: ignore[no-untyped-def]
+            pass
+    elif isinstance(generator, types.BaseTuple):
 
         def back(generator, state):  # type: ignore[no-untyped-def]
             generator[1][0] = np.int64(state[0])
@@ -139,6 +232,13 @@ def _xoshiro(state: np.ndarray) -> float:
     state[0], state[1], state[2], state[3] = a, b, c, d
     # Signed numbers become floats in one instruction; unsigned ones need more.
     return np.float64(np.int64(found >> _11)) * _TO_UNIT
+
+
+@inlined
+def _advance(generator: Streams, place: np.uint64) -> float:
+    at = np.uint64(generator.turn[0]) + place
+    generator.position[at] += _GOLDEN
+    return np.float64(np.int64(generator.position[at] >> _11)) * _TO_UNIT
 
 
 @inlined

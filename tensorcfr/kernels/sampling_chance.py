@@ -16,7 +16,7 @@ import numpy as np
 
 from .._util.jit import kernel
 from .local_rule import LocalRule, parameters_of
-from .random import remember, rewind
+from .random import remember, rewind, take_turn
 from .sampling import (
     add_to_average,
     own_reach_weight,
@@ -69,7 +69,7 @@ def chance_sampling(
         prune: Whether to omit histories that neither the player who is updated nor the others
             reach: they add nothing to any regret, and nothing to an average weighted by reach.
         state: Modified in place; blocks have room for the instantaneous regrets.
-        generator: uint64 (4,), or a script; modified in place.
+        generator: uint64 (4,), a script or streams; modified in place.
     """
     node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
     joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
@@ -99,6 +99,7 @@ def chance_sampling(
         for player in players:
             if not alternating:
                 rewind(generator, before)
+            take_turn(generator, player)
             # Down: open one node after the other.
             deal = deal_hands(deals, deal_threshold, hands, held, generator)
             histories += dealt

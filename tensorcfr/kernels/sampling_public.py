@@ -22,7 +22,7 @@ import numpy as np
 
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
-from .random import draw, remember, rewind
+from .random import draw_at, remember, rewind, take_turn
 from .sampling import add_to_average, own_reach_weight, update, update_pending
 from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, TraversalState, U
 
@@ -91,7 +91,7 @@ def public_chance_sampling(
         prune: Whether to omit public nodes that no hand of either player reaches.
         state: Modified in place; without ``alternating``, blocks have room for the instantaneous
             regrets.
-        generator: uint64 (4,), or a script; modified in place.
+        generator: uint64 (4,), a script or streams; modified in place.
     """
     node, weights, ends = tree.node, tree.weight, tree.table
     mass, deals, hands, offset = tree.mass, tree.deals, tree.hands, tree.hand_offset
@@ -124,6 +124,7 @@ def public_chance_sampling(
         for player in players:
             if not alternating:
                 rewind(generator, before)
+            take_turn(generator, player)
             own, others = hands[player], hands[ONE - player]
             at, depth = ZERO, ZERO
             histories += tree.dealing
@@ -141,7 +142,15 @@ def public_chance_sampling(
                     first = U(node[at]["first_child"])
                     count = U(node[at]["n_children"])
                     if actor == CHANCE_NODE:
-                        at = _sample(weights, mass, row, first, count, generator)
+                        at = _sample(
+                            weights,
+                            mass,
+                            row,
+                            first,
+                            count,
+                            U(node[at]["bucket"]),
+                            generator,
+                        )
                         continue
                     decisions += deals[row]
                     block = U(node[at]["block"])
@@ -229,11 +238,12 @@ def _sample(
     row: np.uint64,
     first: np.uint64,
     count: np.uint64,
+    place: np.uint64,
     generator: np.ndarray,
 ) -> np.uint64:
     """Draw a child of a public chance node by its probability over all deals; never one that no
     deal gets to."""
-    left = draw(generator) * mass[row]
+    left = draw_at(generator, place) * mass[row]
     chosen = first
     for a in range(count):
         probability = mass[U(weights[first + a])]

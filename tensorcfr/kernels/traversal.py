@@ -49,7 +49,8 @@ HISTORY_NODE = np.dtype([*_NODE, ("chance", np.uint32)])
 does not have (the block of a terminal, say) are 0.  A record keeps what a traversal needs at a
 node in one cache line."""
 PUBLIC_NODE = np.dtype([*_NODE, ("bucket", np.uint32)])
-"""A node of a public tree.  ``bucket`` is that of a decision node."""
+"""A node of a public tree.  ``bucket`` is that of a decision node; chance nodes are numbered there,
+from 0."""
 
 
 class TraversalTree(NamedTuple):

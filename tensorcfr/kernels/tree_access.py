@@ -18,8 +18,8 @@ from numba.extending import overload
 
 from .._util.jit import inlined
 from .alias import draw_by_alias
-from .random import draw
-from .traversal import ZERO, U
+from .random import draw_at
+from .traversal import ONE, ZERO, U
 
 
 def deal_hands(
@@ -60,7 +60,7 @@ def _deal_hands(
     held: np.ndarray,
     generator: np.ndarray,
 ) -> np.uint64:
-    deal = draw_by_alias(deals, threshold, ZERO, U(threshold.shape[0]), generator)
+    deal = draw_by_alias(deals, threshold, ZERO, U(threshold.shape[0]), generator, ZERO)
     held[0] = deal // hands
     held[1] = deal - held[0] * hands
     return deal
@@ -127,7 +127,7 @@ def _sample_history(
     c = U(node[at]["chance"])
     first = U(first_outcome[c])
     count = U(first_outcome[c + U(1)]) - first
-    return draw_by_alias(outcome, threshold, first, count, generator)
+    return draw_by_alias(outcome, threshold, first, count, generator, c)
 
 
 @inlined
@@ -140,7 +140,9 @@ def _sample_public(
     generator: np.ndarray,
 ) -> np.uint64:
     """A child of a public chance node; never one of probability 0."""
-    left = draw(generator)
+    # The first stream is that of the deal.  Under every deal a chance node has a stream of its own.
+    place = ONE + U(node[at]["bucket"]) * U(chance_table.shape[1]) + deal
+    left = draw_at(generator, place)
     first = U(node[at]["first_child"])
     chosen = first
     for a in range(U(node[at]["n_children"])):

@@ -73,6 +73,9 @@ class IterativeSolver(ABC):
     def _restart_average(self) -> None:
         """Set the cumulative strategy to zero."""
 
+    def close(self) -> None:  # noqa: B027
+        """Give back what the solver holds elsewhere; it goes on in this process."""
+
     @property
     @abstractmethod
     def state(self) -> Any:

@@ -161,21 +161,18 @@ class ChunkedSolver(IterativeSolver):
         self.iteration = iteration
         dtype = np.dtype(precision if state is None else state.regret.dtype)
         new = aligned if state_dir is None else MappedFiles(Path(state_dir)).new
-        self._state = _first_state(game.chunks, record.rule, dtype, self._locks, new)
+        self._take_up(first_state(game.chunks, record.rule, dtype, self._locks, new))
         if state is not None:
             _copy_state(game, record, self.kept(state), self._state)
         self.precision = str(dtype)
-        state = self._state
-        strategy = None if record.rule.matches_regret else state.strategy
-        self._kept = Kept(state.regrets, state.averages, strategy, state.memory)
-        floats = _floats(dtype)
+        floats = floats_of(dtype)
         self._lent: list[ref[_AveragePolicy]] = []
         forecast, averaged = record.rule.forecast, record.against == "average"
-        self._trunk = _trunk_scratch(game.chunks, floats, forecast=forecast, averaged=averaged)
+        self._trunk = trunk_scratch(game.chunks, floats, forecast=forecast, averaged=averaged)
         self._scratch: SimpleQueue[ChunkScratch] = SimpleQueue()
         for _ in range(threads):
             self._scratch.put(
-                _chunk_scratch(game.chunks, floats, forecast=forecast, packed=floats != dtype)
+                chunk_scratch(game.chunks, floats, forecast=forecast, packed=floats != dtype)
             )
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tensorcfr")
@@ -187,6 +184,12 @@ class ChunkedSolver(IterativeSolver):
     @property
     def state(self) -> ChunkedState:  # noqa: D102
         return self._state
+
+    def _take_up(self, state: ChunkedState) -> None:
+        """Work on the arrays of a state from now on."""
+        strategy = None if self.algorithm.rule.matches_regret else state.strategy
+        self._state = state
+        self._kept = Kept(state.regrets, state.averages, strategy, state.memory)
 
     def _run(self, iterations: int) -> None:
         if iterations:
@@ -311,7 +314,7 @@ class ChunkedSolver(IterativeSolver):
         locked = chunk_locks(game, locks)
         known = [name for name in PRECISIONS if kept["regret"].dtype == name]
         dtype = np.dtype(known[0] if known else PRECISIONS[0])
-        state = _first_state(game.chunks, algorithm.rule, dtype, locked)
+        state = first_state(game.chunks, algorithm.rule, dtype, locked)
         _copy_state(game, algorithm, kept, state)
         return state
 
@@ -372,7 +375,7 @@ class ChunkedSolver(IterativeSolver):
         locks: Locks,
     ) -> ChunkedState:
         assert isinstance(game, CutGame)
-        state = _first_state(
+        state = first_state(
             game.chunks, algorithm.rule, np.dtype(precision), chunk_locks(game, locks)
         )
         _pack(game.summed(regret), state.regrets)
@@ -389,7 +392,7 @@ class ChunkedSolver(IterativeSolver):
     ) -> np.ndarray:
         assert isinstance(game, CutGame)
         locked = chunk_locks(game, locks)
-        return flat_strategies(game, *_current(algorithm.rule, state), locked)
+        return flat_strategies(game, *current_numbers(algorithm.rule, state), locked)
 
     @classmethod
     def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
@@ -403,7 +406,7 @@ class ChunkedSolver(IterativeSolver):
 
     def evaluate_current(self) -> Evaluation:
         """Values and best-response values of the last iterate."""
-        return self._judge(*_current(self.algorithm.rule, self._state))
+        return self._judge(*current_numbers(self.algorithm.rule, self._state))
 
     def _judge(self, weight: Numbers, floor: float) -> Evaluation:
         """Values and best-response values of the strategies that some weights make."""
@@ -414,16 +417,15 @@ class ChunkedSolver(IterativeSolver):
                 game, stage, part, parts, weight, floor, trunk, scratch, expected, best, locks
             )
         )
-        values = tuple(sum(own) for own in expected.T.tolist())
-        return Evaluation(values, tuple(best.tolist()))
+        return evaluation_of(expected, best)
 
     def average_probabilities(self) -> np.ndarray:
         """The average strategy over the flat game, which is made; float64 (sequences,)."""
-        return flat_strategies(self.game, self._state.averages, 0.0, self._locks)
+        return flat_strategies(self.game, self.state.averages, 0.0, self._locks)
 
     def average_policy(self) -> Policy:
         """The average strategy; the flat game is made when it is first looked at."""
-        policy = _AveragePolicy(self.game, self._state.averages, self._locks)
+        policy = _AveragePolicy(self.game, self.state.averages, self._locks)
         self._lent.append(ref(policy))
         return policy
 
@@ -464,6 +466,12 @@ def flat_strategies(
     return found[game.numbers]
 
 
+def evaluation_of(expected: np.ndarray, best: np.ndarray) -> Evaluation:
+    """The results of :func:`tensorcfr.kernels.chunks.judge`, added up."""
+    values = tuple(sum(own) for own in expected.T.tolist())
+    return Evaluation(values, tuple(best.tolist()))
+
+
 def _no_turns(shape: tuple[int, ...], *, against_average: bool) -> Turns:
     """Passes in which nothing happens."""
     pair = (*shape, 2)
@@ -483,7 +491,7 @@ def _one_axis(field: Any) -> Any:
     return field.reshape(-1, *field.shape[2:]) if isinstance(field, np.ndarray) else field
 
 
-def _current(rule: LocalRule, state: ChunkedState) -> tuple[Numbers, float]:
+def current_numbers(rule: LocalRule, state: ChunkedState) -> tuple[Numbers, float]:
     """What the strategies of the next iteration are made from, and their floor."""
     if rule.matches_regret:
         return state.regrets, float(state.floor[0])
@@ -496,7 +504,7 @@ def bytes_needed(
     """Bytes that a solver takes beside the compiled game; what an evaluation needs is among them,
     a policy of the whole game is not."""
     rule, dtype = algorithm.rule, np.dtype(precision)
-    floats = _floats(dtype)
+    floats = floats_of(dtype)
     scratch = 2 + rule.forecast + (2 if floats != dtype else 0)
     numbers = threads * scratch * game.most_sequences
     numbers += (2 + rule.forecast + (algorithm.against == "average")) * game.trunk.n_sequences
@@ -509,12 +517,12 @@ def bytes_kept(game: ChunkedForm, algorithm: Algorithm, precision: str = "float6
     rule, dtype = algorithm.rule, np.dtype(precision)
     arrays = 2 + (not rule.matches_regret) + len(rule.memory)
     kept = arrays * game.n_numbers * dtype.itemsize
-    if (floats := _floats(dtype)) != dtype:
+    if (floats := floats_of(dtype)) != dtype:
         kept += 2 * (game.n_numbers // ROW + game.trunk.n_sequences) * floats.itemsize
     return kept
 
 
-def _floats(dtype: np.dtype) -> np.dtype:
+def floats_of(dtype: np.dtype) -> np.dtype:
     """The floats in which arrays of a precision are worked on."""
     return np.dtype(np.float32) if dtype == PACKED else dtype
 
@@ -609,7 +617,7 @@ def _copy_state(
         own[:] = array
 
 
-def _first_state(
+def first_state(
     game: ChunkedForm,
     rule: LocalRule,
     dtype: np.dtype,
@@ -617,7 +625,7 @@ def _first_state(
     new: Callable[[tuple[int, ...] | int, np.dtype], np.ndarray] = aligned,
 ) -> ChunkedState:
     """No regrets, no average, uniform strategies, in arrays that ``new`` makes."""
-    numbers, packed = game.n_numbers, _floats(dtype) != dtype
+    numbers, packed = game.n_numbers, floats_of(dtype) != dtype
     regret = new(numbers, dtype)
     strategy = new(0 if rule.matches_regret else numbers, dtype)
     if not rule.matches_regret:
@@ -633,9 +641,17 @@ def _first_state(
     )
 
 
-def _trunk_scratch(
+def trunk_scratch(
     game: ChunkedForm, dtype: np.dtype, *, forecast: bool, averaged: bool
 ) -> TrunkScratch:
+    """Scratch of the trunk.
+
+    Args:
+        game: The game.
+        dtype: Its floats.
+        forecast: Whether the rule forecasts.
+        averaged: Whether the players face averages.
+    """
     sequences, entries = game.trunk.n_sequences, len(game.entry)
     reach = aligned(sequences, dtype)
     return TrunkScratch(
@@ -648,9 +664,17 @@ def _trunk_scratch(
     )
 
 
-def _chunk_scratch(
+def chunk_scratch(
     game: ChunkedForm, dtype: np.dtype, *, forecast: bool, packed: bool
 ) -> ChunkScratch:
+    """Scratch of one chunk at a time.
+
+    Args:
+        game: The game.
+        dtype: Its floats.
+        forecast: Whether the rule forecasts.
+        packed: Whether the state is in 16 bits.
+    """
     most = game.most_sequences
     # Chunks end with a whole row.
     room = -(-most // ROW) * ROW

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, brief, checked
+from .._util.cluster import CLUSTER
 from .._util.signals import interrupts
 from ..algorithms.records import is_whole
+from ..errors import ClusterError
 from ..evaluation import Evaluation, evaluate
 from ..kernels.random import Seed
 from ..model.arguments import LOCKS
@@ -122,6 +124,7 @@ def solve(
     state_dir: Annotated[str | Path | None, Where()] = None,
     progress: Annotated[Callable[[Progress], object] | None, CALLABLE] = None,
     memory_limit: Limit = None,
+    cluster: Annotated[Any | None, CLUSTER] = None,
 ) -> Solution:
     """Solve a game.
 
@@ -188,6 +191,11 @@ def solve(
         memory_limit: Bytes that the solver may take; by default the machine's free memory.  A
             table that grows beyond it raises MemoryLimitError, whose ``solution`` is the solution
             so far: ``solve(game, start=error.solution, memory_limit=..., ...)`` goes on.
+        cluster: For games in chunks: a client of Dask distributed, or the address of its scheduler
+            (``"tcp://host:8786"``, or a scheduler file, ``.json``), whose workers share the chunks.
+            The result has the same bits, also where workers are lost and replaced.  ``threads``
+            are those of each worker.  See
+            :class:`tensorcfr.solvers.cluster_solver.ClusterSolver`.
 
     Returns:
         The solution: average strategy, values, exploitability, trace.
@@ -197,8 +205,10 @@ def solve(
             of another game or algorithm; a seed for what does not sample; ``"lp"`` for more than
             two players or a general sum.
         MemoryLimitError: The solver's arrays would not fit; said before they are allocated.
-        MissingExtraError: ``"lp"``, or ``"auto"`` where it comes to that, without scipy; says what
-            installs it.
+        MissingExtraError: ``"lp"``, or ``"auto"`` where it comes to that, without scipy, or
+            ``cluster`` without Dask distributed; says what installs it.
+        ClusterError: The scheduler is lost, or there are no workers any more.  The solution up to
+            the last snapshot is ``solution`` of that exception, and in the file ``checkpoint``.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
 
     Begin, checkpoints and end of a solve are logged to the logger ``tensorcfr`` at the level INFO.
@@ -224,6 +234,7 @@ def solve(
         checkpoint_iterations=checkpoint_iterations,
         state_dir=state_dir,
         memory_limit=memory_limit,
+        cluster=cluster,
     )
     return run(request, progress)
 
@@ -234,7 +245,11 @@ def run(request: SolveRequest, progress: Callable[[Progress], object] | None = N
     if request.record.is_exact:
         solution = _solve_exactly(request)
     else:
-        solution = _Run(make_solver(request), request, progress).run()
+        solver = make_solver(request)
+        try:
+            solution = _Run(solver, request, progress).run()
+        finally:
+            solver.close()
     if request.checkpoint is not None:
         _save(solution, request.checkpoint)
     return solution
@@ -270,6 +285,19 @@ class _Run:
 
     def run(self) -> Solution:
         """Iterate until a stop rule says so, and pack the result."""
+        try:
+            return self._iterate()
+        except ClusterError as error:
+            # The solver is back in this process, at an iteration that it has been at before.
+            done = self.solver.iteration
+            self.trace = [point for point in self.trace if point.iteration <= done]
+            error.solution = solution = self.solution(Status.INTERRUPTED)  # type: ignore[attr-defined]
+            if self.request.checkpoint is not None:
+                _save(solution, self.request.checkpoint)
+                error.add_note(f"{self.request.checkpoint} has the solution of iteration {done}")
+            raise
+
+    def _iterate(self) -> Solution:
         solver, request = self.solver, self.request
         self.log("begins")
         if self.keep_best and self.best is None and request.start is not None:

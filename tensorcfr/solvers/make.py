@@ -6,6 +6,7 @@ from typing import Any
 
 from ..model.locks import locks_for
 from .base import IterativeSolver
+from .cluster_solver import ClusterSolver
 from .kinds import solver_class
 from .request import SolveRequest
 from .warm_start import warm_state
@@ -25,6 +26,8 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
     options: dict[str, Any] = {"memory_limit": request.memory_limit}
     if start is not None:
         options |= {"state": start.state, "iteration": start.iterations}
+    if request.cluster is not None:
+        kind, options["cluster"] = ClusterSolver, request.cluster
     if request.state_dir is not None:
         options["state_dir"] = request.state_dir
     if record.is_sampled:

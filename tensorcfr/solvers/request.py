@@ -22,6 +22,8 @@ from .choose import choose
 from .rules_solver import refuse_uncompiled
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from .solution import Solution
     from .warm_start import WarmStart
 
@@ -53,6 +55,7 @@ class SolveRequest:
     checkpoint_iterations: int | None = None
     state_dir: str | Path | None = None
     memory_limit: int | None = None
+    cluster: Client | str | None = None
     needs_curve: bool = False
     """Whether iterations are wanted for their own sake (to draw them), so that ``"auto"`` must not
     choose the linear program."""
@@ -97,6 +100,7 @@ class SolveRequest:
                     self.nodes,
                     self.warm_start,
                     self.precision,
+                    self.cluster,
                 )
             )
         )
@@ -166,6 +170,11 @@ class SolveRequest:
         yield (
             self.state_dir is not None and not (record.passes_whole_game and self.game.chunks),
             "state_dir is for variants that pass over the whole game, on games in chunks: "
+            "compile_game(..., cut=True)",
+        )
+        yield (
+            self.cluster is not None and not (record.passes_whole_game and self.game.chunks),
+            "cluster is for variants that pass over the whole game, on games in chunks: "
             "compile_game(..., cut=True)",
         )
         yield (

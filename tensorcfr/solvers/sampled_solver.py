@@ -15,7 +15,7 @@ from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import evaluation
 from ..kernels.local_rule import rule_errors
-from ..kernels.random import Script, Seed, seeded
+from ..kernels.random import Script, Seed, Streams, seeded, streams, streams_at
 from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..kernels.sampling_chance import chance_sampling
 from ..kernels.sampling_external import external_sampling
@@ -23,6 +23,7 @@ from ..kernels.sampling_outcome import outcome_sampling
 from ..kernels.sampling_public import AllHandsTree, public_chance_sampling
 from ..kernels.traversal import TraversalState, TraversalTree
 from ..model.arguments import Compiled
+from ..model.arrays import CHANCE
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
@@ -66,7 +67,8 @@ class SampledState(NamedTuple):
     touched: np.ndarray
     """int64 (2,): histories visited, and decision nodes among them."""
     generator: np.ndarray
-    """uint64 (4,): the random number generator; see :mod:`tensorcfr.kernels.random`."""
+    """uint64 (4,): the random number generator; or the position of every stream.  See
+    :mod:`tensorcfr.kernels.random`."""
 
 
 class SampledSolver(IterativeSolver):
@@ -120,6 +122,8 @@ class SampledSolver(IterativeSolver):
             check_public(game, record)
             if deal is not None:
                 raise ValueError(f"{record.name} plays all hands at once: it takes no deal")
+        if record.draws == "golden" and deal is not None:
+            raise ValueError(f"{record.name}: draws='golden' takes no deal")
         public = deal is None and walks_public_tree(game, record)
         limit = free_memory() if memory_limit is None else memory_limit
         if (needed := bytes_needed(game, record, public=public)) > limit:
@@ -143,7 +147,12 @@ class SampledSolver(IterativeSolver):
             )
             uniform = Policy.uniform(game).probabilities
             self._layout.set_group(self._tally.table, STRATEGY, uniform)
-            self._generator = seeded(check_seed(0 if seed is None else seed))
+            self._generator: np.ndarray | Streams
+            begin = check_seed(0 if seed is None else seed)
+            if count := count_streams(game, record):
+                self._generator = streams(begin, game.n_players, count)
+            else:
+                self._generator = seeded(begin)
         else:
             self._take(self.restore(game, record, self.kept(state)))
         self._run(0)
@@ -151,7 +160,7 @@ class SampledSolver(IterativeSolver):
     def _run(
         self,
         iterations: int,
-        generator: np.ndarray | Script | None = None,
+        generator: np.ndarray | Script | Streams | None = None,
         players: np.ndarray | None = None,
     ) -> None:
         record = self.algorithm
@@ -210,7 +219,7 @@ class SampledSolver(IterativeSolver):
             "last": ((game.n_infosets,), np.float64),
             "baseline": ((players, game.n_sequences), np.float64),
             "touched": ((2,), np.int64),
-            "generator": ((4,), np.uint64),
+            "generator": ((count_streams(game, algorithm) * game.n_players or 4,), np.uint64),
         }
         for name, (shape, dtype) in expected.items():
             array = kept[name]
@@ -240,6 +249,9 @@ class SampledSolver(IterativeSolver):
         cumulative[empty] = self._tally.clock[0]
         players = range(self.game.n_players if self.algorithm.baseline > 0.0 else 0)
         baseline = [layout.group(table, BASELINE + player) for player in players]
+        generator = self._generator
+        if isinstance(generator, Streams):
+            generator = generator.position
         return SampledState(
             regret=layout.group(table, REGRETS),
             strategy=layout.group(table, STRATEGY, np.ones(self.game.n_sequences)),
@@ -247,7 +259,7 @@ class SampledSolver(IterativeSolver):
             last=layout.last(table),
             baseline=np.array(baseline).reshape(-1, self.game.n_sequences),
             touched=self._tally.touched.copy(),
-            generator=self._generator.copy(),
+            generator=generator.copy(),
         )
 
     def _take(self, state: SampledState) -> None:
@@ -261,6 +273,8 @@ class SampledSolver(IterativeSolver):
             layout.set_group(table, BASELINE + player, baseline)
         self._tally = TraversalState(table, state.cumulative[:1].copy(), state.touched.copy())
         self._generator = state.generator.copy()
+        if count_streams(self.game, self.algorithm):
+            self._generator = streams_at(self._generator, self.game.n_players)
 
     def _cumulative(self) -> np.ndarray:
         return self._layout.group(self._tally.table, CUMULATIVE)
@@ -303,6 +317,18 @@ def check_public(game: CompiledGame, record: Sampling) -> None:
     )
 
 
+def count_streams(game: CompiledGame, record: Sampling) -> int:
+    """The streams from which a player's traversals draw; 0 where all draws are independent."""
+    if record.draws == "independent":
+        return 0
+    if not walks_public_tree(game, record):
+        return int(np.count_nonzero(game.tree.player == CHANCE))
+    assert game.public is not None
+    tree = game.public.tree
+    chance = int(np.count_nonzero(tree.player == CHANCE))
+    return max(1, chance) if record.scheme == "public" else 1 + chance * tree.prior.size
+
+
 def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> TableLayout:
     """The contents and the layout of a solver's table.
 
@@ -337,6 +363,7 @@ def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = 
     # Baselines are put together from one array for each player.
     baselines = 2 * game.n_players if record.baseline > 0.0 else 0
     kept = (KEPT_ARRAYS + baselines) * game.n_sequences + game.n_infosets
+    kept += 2 * game.n_players * count_streams(game, record)
     # A traversal has freed its queue when a solution is made.
     return walked + max(queued, 8 * kept + FLAGS * game.n_sequences)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -12,9 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Annotated, Any, NamedTuple
 
 from .._util.arguments import Kind, Limit, Where, Whole, checked
+from .._util.cluster import CLUSTER, close, connect, workers_of
 from .._util.machine import machine, versions
 from .._util.processes import end_with_parent
 from ..algorithms import Record
@@ -29,6 +32,8 @@ from .cells import Budget, Cell, cells
 from .table import GOES_ON, Row, Table
 
 MOST_PROCESSES = 256
+WATCH_SECONDS = 2.0
+"""Seconds to wait for a cell of a cluster before checking that its scheduler is there."""
 POLL_SECONDS = 0.1
 """Seconds to wait for an event of a worker process before checking that all are alive."""
 
@@ -67,6 +72,7 @@ def sweep(
     processes: Annotated[int, Whole(1, MOST_PROCESSES)] = 1,
     memory_limit: Limit = None,
     progress: Annotated[Callable[[SweepProgress], object] | None, CALLABLE] = None,
+    cluster: Annotated[Any | None, CLUSTER] = None,
 ) -> list[Row]:
     """Solve every game by every algorithm, from every seed, into one CSV table.
 
@@ -88,7 +94,11 @@ def sweep(
         processes: Number of cells that run at a time.  Concurrent processes slow each other down:
             to compare seconds, use 1.  With more, a script needs ``if __name__ == "__main__":``.
         memory_limit: Bytes that a cell may take; by default the machine's free memory.
-        progress: Called with a :class:`SweepProgress` about twenty times a second.
+        progress: Called with a :class:`SweepProgress` about twenty times a second; with a cluster,
+            after each cell.
+        cluster: A client of Dask distributed, or the address of its scheduler, as for
+            :func:`tensorcfr.solve`: every cell is a task for its workers, and its rows are written
+            when it has ended.  A cell whose worker is lost is run again elsewhere.
 
     Returns:
         All rows of the table.
@@ -99,15 +109,20 @@ def sweep(
         OSError: The file cannot be written; its rows are safe.
         KeyboardInterrupt: Ctrl-C; all computed rows are in the file.
         SweepError: Some cells failed, the others are finished; names the first.
+        ClusterError: The cluster is lost; all rows of finished cells are in the file.
     """
     budget = Budget(iters=iters, nodes=nodes, time_limit=time_limit, target=target)
     wanted = cells(games, algorithms, seeds)
-    if processes > 1:
+    if cluster is not None and processes > 1:
+        raise ValueError("processes are of this machine, a cluster has its own: give one of them")
+    if cluster is not None or processes > 1:
         _check_picklable(wanted)
     with Table(path, wanted, budget) as table:
         todo = [cell for cell in wanted if not table.is_finished(cell)]
         recorder = _Recorder(table, budget, len(wanted), len(wanted) - len(todo), progress)
-        if processes == 1 or len(todo) < 2:
+        if cluster is not None:
+            _run_on_cluster(todo, budget, memory_limit, recorder, cluster)
+        elif processes == 1 or len(todo) < 2:
             _run_here(todo, budget, memory_limit, recorder)
         else:
             _run_in_processes(todo, budget, memory_limit, recorder, processes)
@@ -134,6 +149,8 @@ class _Event(NamedTuple):
     """Name of the cell's final status; :data:`GOES_ON` before the end."""
     players: int = 0
     """Number of players of the game."""
+    machine: str = ""
+    """Where the cell runs."""
 
 
 Report = Callable[[Cell, _Event], object]
@@ -195,7 +212,7 @@ class _Recorder:
             status=event.status,
             budget=str(self._budget),
             versions=versions(),
-            machine=machine(),
+            machine=event.machine,
             date=self._dates.setdefault(cell.key, today),
         )
 
@@ -210,7 +227,7 @@ def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Repo
         share = budget.share(progress.iteration, progress.nodes_touched, progress.seconds)
         new = progress.latest if progress.latest is not reported else None
         reported = progress.latest
-        report(cell, _Event(new, share, players=game.n_players))
+        report(cell, _Event(new, share, players=game.n_players, machine=machine()))
 
     if cell.record.is_exact:
         solve(compile_game("matching_pennies"), cell.record)  # Imports scipy, off the clock.
@@ -220,7 +237,7 @@ def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Repo
         options: dict[str, Any] = budget.rules | seed
         solution = solve(game, cell.record, memory_limit=memory_limit, progress=hook, **options)
     status = solution.status.name.lower()
-    report(cell, _Event(_last_point(solution), 1.0, status, game.n_players))
+    report(cell, _Event(_last_point(solution), 1.0, status, game.n_players, machine()))
     return solution.status
 
 
@@ -371,5 +388,55 @@ def _check_picklable(wanted: list[Cell]) -> None:
         if cell.record.name not in PUBLISHED:
             raise ValueError(
                 f"{cell.record.name} is an algorithm of your own, which other processes do not "
-                "know; run the sweep with processes=1"
+                "know; run the sweep in this one, with processes=1 and no cluster"
             )
+
+
+# On a cluster
+
+
+def _events_of(cell: Cell, budget: Budget, memory_limit: int | None) -> list[_Event]:
+    """Run a cell in a worker of a cluster; returns its checkpoints."""
+    events: list[_Event] = []
+
+    def keep(cell: Cell, event: _Event) -> None:
+        if event.point is not None:
+            events.append(event)
+
+    _run_cell(cell, budget, memory_limit, keep)
+    return events
+
+
+def _run_on_cluster(
+    todo: list[Cell], budget: Budget, memory_limit: int | None, recorder: _Recorder, cluster: Any
+) -> None:
+    """Run all cells as tasks of a cluster; this process writes the table.
+
+    The scheduler runs a task again whose worker was lost, and gives up one that was lost with its
+    worker four times.  The events of a cell are recorded in one go, from one answer.
+    """
+    client = connect(cluster)
+    try:
+        ended: SimpleQueue[Any] = SimpleQueue()
+        waiting = {}
+        for cell in todo:
+            future = client.submit(_events_of, cell, budget, memory_limit, pure=False)
+            waiting[future.key] = cell, future
+            future.add_done_callback(ended.put)
+        while waiting:
+            try:
+                future = ended.get(timeout=WATCH_SECONDS)
+            except Empty:
+                workers_of(client)  # Raises an error if the scheduler is gone.
+                continue
+            cell, _ = waiting.pop(future.key)
+            try:
+                events = future.result()
+            except (Exception, CancelledError) as error:
+                workers_of(client)  # A lost scheduler is no failure of the cell.
+                recorder.fail(cell, error)
+                continue
+            for event in events:
+                recorder.record(cell, event)
+    finally:
+        close(client)

@@ -50,6 +50,7 @@ from tensorcfr.algorithms import (
     SAPCFR_PLUS,
     SPCFR_PLUS,
     from_dict,
+    local_rules,
 )
 from tensorcfr.games import make_game
 from tensorcfr.kernels import chunks, iteration
@@ -421,3 +422,19 @@ def test_solutions_say_which_guarantee_holds(interpreted: None) -> None:
     assert "floor" in solve(kuhn, CFR(floor=0.1), iters=1).guarantee
     assert "exact to rounding" in solve(kuhn, "lp").guarantee
     assert "with high probability" in EXTERNAL_SAMPLING.guarantee(zero_sum=True)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [[-1 / 3, 0.0, 1 / 3], [-1 / 3, -1 / 3, 1 / 3, 0.0], [-1 / 6, 11 / 24, 0.20833333333333331]],
+)
+def test_the_nearest_point_is_found_where_an_entry_is_0_but_for_rounding(
+    point: list[float],
+) -> None:
+    """On the first and the last the projection went on for ever."""
+    nearest = list(point)
+    local_rules._project(nearest)
+    # The nearest point of the simplex moves the entries that stay positive alike.
+    move = max(b - a for a, b in zip(point, nearest, strict=True))
+    assert nearest == pytest.approx([max(a + move, 0.0) for a in point], abs=1e-15)
+    assert sum(nearest) == pytest.approx(1.0, abs=1e-15)

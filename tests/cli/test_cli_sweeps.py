@@ -48,6 +48,16 @@ class TestSweep:
         printed("sweep", path, *TWO, "--nodes", "10000", "--processes", "2")
         assert read_sweep(path)[: len(before)] == before
 
+    def test_clusters(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("distributed")
+        monkeypatch.setattr("tensorcfr._util.cluster.CONNECT_SECONDS", 0.1)
+        nowhere = ("--cluster", "tcp://127.0.0.1:1")
+        said = refused(FAILURE, "sweep", tmp_path / "s.csv", *TWO, "--iters", "2", *nowhere)
+        assert said.startswith("no scheduler answers at tcp://127.0.0.1:1: ")
+        assert refused(FAILURE, "solve", "kuhn", "--cut", "1", *nowhere) == said
+        said = refused(USAGE, "solve", "kuhn", *nowhere)
+        assert said.startswith("cluster is for variants that pass over the whole game, on games in")
+
     @pytest.mark.full
     def test_picture(self, tmp_path: Path) -> None:
         picture = tmp_path / "s.svg"

@@ -8,12 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.equality import PerturbedHands, as_game, assert_equal
 from support.random_games import random_game
-from support.reference import Tree, build_tree, expected_values
-from tensorcfr import compile_game, solve
-from tensorcfr.evaluation import evaluate, team_best_response, team_equilibrium
+from support.reference import ReferenceCFR, TerminalNode, Tree, build_tree, expected_values
+from tensorcfr import Solver, compile_game, solve
+from tensorcfr.algorithms import CFR, CFR_PLUS
+from tensorcfr.evaluation import (
+    evaluate,
+    team_best_response,
+    team_equilibrium,
+    team_exploitability,
+)
 from tensorcfr.evaluation.correlation import correlation_gap
 from tensorcfr.games import MatrixGame
+from tensorcfr.games.kuhn import KuhnPoker
 
 linprog = pytest.importorskip("scipy.optimize").linprog
 
@@ -172,6 +180,83 @@ def test_what_correlation_is_worth() -> None:
     assert correlation_gap(game, plan).distance == pytest.approx(0.0, abs=1e-12)
 
 
+# ---------------------------------------------------------------------------------- shared payoffs
+
+
+def shared(rules: Any, teams: Any) -> Tree:
+    """The game's tree, every terminal paying the mean over a team to each member."""
+    tree = build_tree(as_game(rules))
+    for node in tree.nodes():
+        if isinstance(node, TerminalNode):
+            paid = node.utilities
+            node.utilities = [
+                sum(paid[p] for p in team) / len(team)
+                for player in range(tree.n_players)
+                for team in teams
+                if player in team
+            ]
+    return tree
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("rules", "teams"),
+    [
+        (PerturbedHands(KuhnPoker(players=3)), ((0, 2), (1,))),
+        (PerturbedHands(KuhnPoker(players=4)), ((0, 2), (1, 3))),
+        (random_game(3, n_players=4, max_histories=200), ((1, 2, 3), (0,))),
+        (random_game(4, n_players=4, zero_sum=True, max_histories=200), ((3, 0), (2, 1))),
+    ],
+    ids=str,
+)
+def test_cfr_with_shared_payoffs_is_the_slow_one(rules: Any, teams: Any) -> None:
+    game, tree = compile_game(rules, teams=teams), shared(rules, teams)
+    for variant, options in (
+        (CFR, {"average_power": 0}),
+        (CFR_PLUS, {"average_power": 1, "regret_matching_plus": True}),
+    ):
+        reference = ReferenceCFR(tree, alternating=True, **options)
+        assert_equal(Solver(game, variant), reference, (1, 2, 5, 20))
+    alone = compile_game(rules)
+    assert game.zero_sum == alone.zero_sum
+    assert game.name.endswith(
+        f", teams {'+'.join(map(str, teams[0]))} v " + "+".join(map(str, teams[1]))
+    )
+    policy = solve(game, iters=3).policy
+    values = evaluate(alone, dict(policy)).values
+    found = evaluate(game, policy).values
+    for team in teams:
+        for member in team:
+            mean = sum(values[p] for p in team) / len(team)
+            assert found[member] == pytest.approx(mean, abs=1e-12)
+
+
+def test_teams_of_one_change_nothing() -> None:
+    game = compile_game("kuhn", teams=((1,), (0,)))
+    assert game.name == "kuhn"
+    assert solve(game, iters=5).nash_conv == solve(compile_game("kuhn"), iters=5).nash_conv
+
+
+def test_exploitability_of_teams() -> None:
+    """By brute force; and at the equilibrium of a game whose teams need no correlation it is 0."""
+    for teams in (((0, 2), (1,)), ((1,), (0, 2))):
+        for rules, tree in few_plans(3, teams, 2):
+            game = compile_game(rules)
+            policy = solve(game, iters=2).policy
+            found = team_exploitability(game, policy, teams)
+            played = as_lists(tree, policy)
+            for side, gain in zip(teams, found.gains, strict=True):
+                values = [
+                    sum(expected_values(tree, played | plan)[p] for p in side)
+                    for plan in ({}, *plans(tree, side))
+                ]
+                assert gain == pytest.approx(max(values) - values[0], abs=1e-12)
+            assert found.exploitability == pytest.approx(sum(found.gains) / 2, abs=1e-15)
+            together = compile_game(rules, teams=teams)
+            again = team_exploitability(together, dict(policy), teams)
+            assert again.gains == pytest.approx(found.gains, abs=1e-12)
+
+
 # -------------------------------------------------------------------------------------- bad input
 
 
@@ -184,12 +269,15 @@ def test_what_correlation_is_worth() -> None:
         (((0, 1, 2), ()), "a team has at least one player"),
         (((0, 3), (1, 2)), r"teams\[0\] must be a player of kuhn"),
         (((0, "1"), (1, 2)), r"teams\[0\] must be a player of kuhn"),
+        ((0, (1, 2)), r"teams\[0\] must be two groups of players, not 0"),
     ],
     ids=str,
 )
 def test_teams_that_are_none(teams: Any, reason: str) -> None:
     with pytest.raises((ValueError, TypeError), match=reason):
         team_equilibrium(compile_game("kuhn(players=3)"), teams)
+    with pytest.raises((ValueError, TypeError), match=reason):
+        compile_game("kuhn(players=3)", teams=teams)
 
 
 def test_other_refusals() -> None:

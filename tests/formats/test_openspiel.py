@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tensorcfr import (
+    Chance,
     CompiledGame,
     Decision,
     GameError,
     MemoryLimitError,
+    Payoff,
     Terminal,
     compile_game,
 )
 from tensorcfr.errors import ImperfectRecallError, MissingExtraError
 from tensorcfr.formats.openspiel import CHANCE_PLAYER, TERMINAL_PLAYER, Action, OpenSpielGame
+from tensorcfr.games import make_game
+from tensorcfr.games.leduc import LeducPoker
 from tensorcfr.model.arrays import CHANCE
 
 pyspiel: Any = pytest.importorskip("pyspiel")
@@ -109,6 +115,7 @@ def assert_same_tree(ours: CompiledGame, theirs: CompiledGame) -> None:
 BUILT_IN = [
     ("kuhn", "kuhn_poker"),
     ("kuhn(players=3)", "kuhn_poker(players=3)"),
+    ("kuhn(players=4)", "kuhn_poker(players=4)"),
     ("leduc", "leduc_poker"),
     ("liars_dice(faces=2)", "liars_dice(dice_sides=2)"),
     ("liars_dice(faces=3)", "liars_dice(dice_sides=3)"),
@@ -126,6 +133,7 @@ LARGE_BUILT_IN = [
     ("goofspiel(cards=5)", GOOFSPIEL.format(5, "win_loss")),
     ("liars_dice", "liars_dice"),
     ("leduc(players=3)", "leduc_poker(players=3)"),
+    ("kuhn(players=5)", "kuhn_poker(players=5)"),
 ]
 
 
@@ -138,6 +146,51 @@ LARGE_BUILT_IN = [
 )
 def test_built_in_game_is_openspiels_node_by_node(ours: str, theirs: str) -> None:
     assert_same_tree(compile_game(ours), compile_game(f"openspiel:{theirs}"))
+
+
+@pytest.mark.parametrize("players", [3, pytest.param(4, marks=pytest.mark.full)])
+def test_leduc_for_more_players_is_openspiels_deal_by_deal(players: int) -> None:
+    """The betting tree of one deal and one board is compared whole; it is the same for all.
+
+    The tree of four players has 349,388,741 histories: its size is counted from that of one deal.
+    """
+    rules = make_game(f"leduc(players={players})")
+    assert isinstance(rules, LeducPoker)
+    theirs = pyspiel.load_game(f"leduc_poker(players={players})")
+    matrix, n_cards = lru_cache(maxsize=64)(rules.matrix), 2 * (players + 1)
+    rng = np.random.default_rng(players)
+    sizes = set()
+    for _ in range(3):
+        cards = rng.permutation(n_cards)[: players + 1].tolist()
+        *deal, board = cards
+        root = theirs.new_initial_state()
+        for card in deal:
+            root.apply_action(card)
+        before, after = 0, 0
+        stack = [(rules.root(), root)]
+        while stack:
+            state, other = stack.pop()
+            before, after = before + (state.board is None), after + (state.board is not None)
+            node = rules.node(state)
+            if isinstance(node, Chance):
+                assert other.is_chance_node()
+                assert sorted(set(range(n_cards)) - set(deal)) == other.legal_actions()
+                stack.append((rules.next(state, rules.cards[board]), other.child(board)))
+            elif isinstance(node, Payoff):
+                assert other.is_terminal()
+                paid = node.coefficient * matrix(node.matrix)[(slice(None), *deal)]
+                np.testing.assert_allclose(paid, other.returns(), rtol=0, atol=1e-12)
+            else:
+                assert node.player == other.current_player()
+                assert len(node.actions) == len(other.legal_actions())
+                for action, number in zip(node.actions, other.legal_actions(), strict=True):
+                    stack.append((rules.next(state, action), other.child(number)))
+        sizes.add(before + (n_cards - players) * after)
+    deals = [prod(range(n_cards - k + 1, n_cards + 1)) for k in range(players + 1)]
+    assert {sum(deals[:-1]) + deals[-1] * size for size in sizes} == {
+        # The first is counted above in OpenSpiel; the second is what compile_game counts.
+        {3: 1_831_601, 4: 349_388_741}[players]
+    }
 
 
 def test_labels_are_openspiels() -> None:

@@ -6,12 +6,23 @@ written down on their own, ``histories = 1 + n + 9 n (n - 1)``).
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from tensorcfr import GAMES, Decision, GameError, Policy, compile_game, solve
+from tensorcfr import (
+    GAMES,
+    Chance,
+    Decision,
+    Game,
+    GameError,
+    Policy,
+    Terminal,
+    compile_game,
+    solve,
+)
 from tensorcfr._util.specs import parse_spec
 from tensorcfr.games import make_game
 from tensorcfr.games.leduc import LeducPoker
@@ -30,6 +41,7 @@ class Counts(NamedTuple):
 COUNTS = {
     "kuhn": Counts(58, 4, [12, 12], 30, [6, 6], [13, 13]),
     "kuhn(players=3)": Counts(617, 17, [96] * 3, 312, [16] * 3, [33] * 3),
+    "kuhn(players=4)": Counts(7886, 86, [960] * 4, 3960, [40] * 4, [81] * 4),
     "kuhn(cards=4)": Counts(113, 5, [24, 24], 60, [8, 8], [17, 17]),
     "kuhn(cards=5)": Counts(186, 6, [40, 40], 100, [10, 10], [21, 21]),
     "kuhn(cards=10)": Counts(821, 11, [180, 180], 450, [20, 20], [41, 41]),
@@ -94,6 +106,83 @@ def test_a_wild_die_shows_every_face() -> None:
     plain = make_game("liars_dice(faces=3, wild=False)")
     matrix = plain.matrix((1, plain.bids.index((2, 1))))  # type: ignore[union-attr]
     np.testing.assert_array_equal(matrix[1], [[1, -1, -1], [-1, -1, -1], [-1, -1, -1]])
+
+
+class ReferenceLiarsDice(Game):
+    """Liar's dice for several players with one die each, written down once more."""
+
+    def __init__(self, players: int, faces: int, *, bid_wild: bool) -> None:
+        self.n_players, self.faces = players, faces
+        sides = range(1, faces + 1 if bid_wild else faces)
+        self.bids = [f"{n}x{side}" for n in range(1, players + 1) for side in sides]
+
+    def root(self) -> Any:
+        return (), ()
+
+    def next(self, state: Any, action: Any) -> Any:
+        dice, said = state
+        if len(dice) < self.n_players:
+            return (*dice, action), said
+        return dice, (*said, action)
+
+    def node(self, state: Any) -> Any:
+        dice, said = state
+        if len(dice) < self.n_players:
+            return Chance(dict.fromkeys(range(1, self.faces + 1), 1 / self.faces))
+        player = len(said) % self.n_players
+        if not said or said[-1] != "liar":
+            bids = self.bids[self.bids.index(said[-1]) + 1 :] if said else self.bids
+            label = " ".join([f"{player}:{dice[player]}", *said])
+            return Decision(player, label, (*bids, "liar") if said else tuple(bids))
+        count, side = map(int, said[-2].split("x"))
+        caller = (len(said) - 1) % self.n_players
+        bidder = (caller - 1) % self.n_players
+        true = sum(die in (side, self.faces) for die in dice) >= count
+        utilities = [0.0] * self.n_players
+        utilities[bidder if true else caller] = 1.0
+        utilities[caller if true else bidder] = -1.0
+        return Terminal(tuple(utilities))
+
+
+@pytest.mark.parametrize(
+    ("spec", "players", "faces", "bid_wild"),
+    [
+        ("bluff(faces=3)", 2, 3, False),
+        ("bluff(players=3, faces=3)", 3, 3, False),
+        pytest.param("bluff(players=4, faces=3)", 4, 3, False, marks=pytest.mark.full),
+        pytest.param("liars_dice(dice=(1, 1, 1))", 3, 2, True, marks=pytest.mark.full),
+        pytest.param("liars_dice(players=5, faces=2)", 5, 2, True, marks=pytest.mark.full),
+    ],
+)
+def test_liars_dice_for_more_players_is_its_rules(
+    spec: str, players: int, faces: int, bid_wild: bool
+) -> None:
+    parameters = {} if "faces" in spec else {"faces": faces}
+    game = compile_game(spec, **parameters)
+    other = compile_game(ReferenceLiarsDice(players, faces, bid_wild=bid_wild))
+    for field in ("parent", "first_child", "player", "terminal"):
+        np.testing.assert_array_equal(getattr(game.tree, field), getattr(other.tree, field))
+    np.testing.assert_allclose(game.tree.probability, other.tree.probability, rtol=1e-14)
+    np.testing.assert_array_equal(game.tree.utility, other.tree.utility)
+    acts = game.tree.player >= 0
+    pairs = set(zip(game.tree.infoset[acts], other.tree.infoset[acts], strict=True))
+    assert len(pairs) == game.n_infosets == other.n_infosets
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        ("bluff(dice=(1, 2, 1), players=2)", "each of 2 players, not (1, 2, 1)"),
+        ("liars_dice(dice=[])", "each of 2 to 10 players, not ()"),
+        ("kuhn(players=11)", "players must be"),
+        ("kuhn(players=4, cards=3)", "cards must be at least players = 4"),
+        ("leduc(players=1)", "players must be"),
+        ("leduc(players=4, ranks=2)", "too few for 4 players and a board card"),
+    ],
+)
+def test_numbers_of_players_that_cannot_be(spec: str, wanted: str) -> None:
+    with pytest.raises(GameError, match=re.escape(wanted)):
+        make_game(spec)
 
 
 def test_leduc_showdowns() -> None:

@@ -18,3 +18,20 @@ def test_ten_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     said = capsys.readouterr().out
     assert status == 0, said
     assert "10 kills" in said
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="kills processes by signals")
+def test_a_cluster_under_kills(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Workers, a scheduler, and a sweep; the script kills twenty and runs a thousand cells."""
+    pytest.importorskip("distributed")
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    from scripts import cluster_kills
+
+    status = cluster_kills.main(["--kills", "2", "--cells", "40"])
+    said = capsys.readouterr().out
+    assert status == 0, said
+    assert "2 workers killed" in said
+    assert "40 cells" in said

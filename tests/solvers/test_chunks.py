@@ -21,6 +21,7 @@ from support.equality import (
     difference,
     rounding,
 )
+from support.interpreted import interpret
 from support.payoff_paths import forced
 from support.random_games import (
     games_with_copies,
@@ -54,8 +55,6 @@ from tensorcfr.algorithms.catalogue import (
 from tensorcfr.compilers import cut_game
 from tensorcfr.errors import UnknownGameError
 from tensorcfr.games import make_game
-from tensorcfr.kernels import chunks as kernels
-from tensorcfr.kernels import iteration
 from tensorcfr.kernels.packing import pack, unpack
 from tensorcfr.model.chunks import ROW
 from tensorcfr.model.cut_game import CutGame
@@ -73,17 +72,6 @@ FULL = pytest.mark.full
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels run as Python."""
     interpret(monkeypatch)
-
-
-def interpret(patched: pytest.MonkeyPatch) -> None:
-    """Run kernels as Python: on small games that takes less time than compiling a rule."""
-    for module, names in (
-        (kernels, ("run_passes", "judge", "all_strategies")),
-        (iteration, ("iterate",)),
-    ):
-        for name in names:
-            kernel = getattr(module, name)
-            patched.setattr(module, name, getattr(kernel, "py_func", kernel))
 
 
 def same_strategies(chunked: ChunkedSolver, flat: Solver) -> float:

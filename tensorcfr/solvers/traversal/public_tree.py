@@ -137,6 +137,8 @@ def _nodes(game: CompiledGame, layout: TableLayout) -> np.ndarray:
     block = layout.first[bucket] + tree.rank[decides] * layout.step[bucket]
     node["block"][decides] = np.where(layout.step[bucket] > 0, block, int(NO_BLOCK))
     node["bucket"][decides] = bucket
+    chance = np.flatnonzero(tree.player == CHANCE)
+    node["bucket"][chance] = np.arange(len(chance))
     node["payoff"][terminal] = tree.payoff[terminal]
     return node
 

@@ -1,0 +1,353 @@
+"""The suite of ``scripts/variants.py``, and what its results become: marks, tables, pictures."""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from benchmarks._common import TIMES, duration, table
+from tensorcfr.plots import sweep_curves
+from tensorcfr.plots.style import (
+    End,
+    caption,
+    fix_scales,
+    light_grid,
+    line_style,
+    name_lines,
+    new_figure,
+)
+from tensorcfr.sweep import Row, curves, reached, read_sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "figures"
+
+BLOTTO = "openspiel:turn_based_simultaneous_game(game=blotto(coins={},fields={},players=2))"
+SHIPS = (
+    "openspiel:battleship(board_width={},board_height=2,ship_sizes=[{}],ship_values=[{}],"
+    "num_shots=2,allow_repeated_shots=False)"
+)
+FAMILIES: dict[str, dict[str, str]] = {
+    "poker": {
+        "kuhn": "",
+        "kuhn(cards=13)": "",
+        "leduc": "",
+        "leduc(ranks=5)": "",
+        "nl_leduc(stack=9)": "",
+    },
+    "bidding": {
+        "goofspiel(cards=4)": "",
+        "goofspiel(cards=5)": "",
+        "goofspiel(cards=4, prizes='random')": "",
+        "liars_dice(faces=4)": "",
+        "liars_dice(faces=5)": "",
+        "liars_dice": "",
+    },
+    "boards": {
+        "blotto_10_3": BLOTTO.format(10, 3),
+        "blotto_6_4": BLOTTO.format(6, 4),
+        "battleship_2x2": SHIPS.format(2, "1;2", "1;2"),
+        "battleship_3x2": SHIPS.format(3, "2", "1"),
+    },
+    "many": {
+        "kuhn(players=3)": "",
+        "kuhn(players=4)": "",
+        "leduc(players=3)": "",
+    },
+}
+"""The games by family, each with what OpenSpiel calls it, if it is not built in."""
+GAMES = {name: source for family in FAMILIES.values() for name, source in family.items()}
+MANY_PLAYERS = frozenset(FAMILIES["many"])
+"""Games of three players or more: no algorithm is known to find their equilibria."""
+
+MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "sapcfr+", "idcfr+")
+"""Those of the first row of pictures, and of the tables game by game."""
+OTHERS = (
+    "icfr",
+    "icfr+",
+    "apcfr+",
+    "spcfr+",
+    "pcfr+gradient",
+    "hs-dcfr(horizon=1000)",
+    "hs-pcfr+(horizon=1000)",
+    "mmd(alpha=0)",
+)
+"""Those of the second row."""
+HORIZONS = (100, 1000, 10_000)
+SCHEDULES = {"hs-dcfr": "dcfr", "hs-pcfr+": "pcfr+"}
+"""Algorithms with a horizon, each with the one that it changes."""
+ALGORITHMS = tuple(
+    dict.fromkeys(
+        [
+            *MAIN,
+            *OTHERS,
+            "lcfr",
+            "hedge",
+            "cfr+(average_power=2)",
+            "dcfr(average_power=3, restart_base=4)",
+            *(f"{name}(horizon={horizon})" for name in SCHEDULES for horizon in HORIZONS),
+        ]
+    )
+)
+
+TARGETS = (1e-3, 1e-6, 1e-9)
+"""Exploitabilities (nash_conv / players) to reach, in units of utility."""
+NOT_REACHED = "\N{EN DASH}"
+MOST_RATIO = 1000.0
+"""Right end of the profiles."""
+
+
+class Mark(NamedTuple):
+    """An effort of an algorithm on a game, and the exploitability then."""
+
+    game: str
+    algorithm: str
+    kind: str
+    """``target 1e-06``: the first checkpoint at or below; ``iteration 100``; ``end``."""
+    iteration: int
+    seconds: float
+    exploitability: float
+
+
+def read_marks(folder: Path) -> tuple[list[Row], list[Row]]:
+    """The rows of the variants, and of the linear program."""
+    return read_sweep(folder / "variants.csv"), read_sweep(folder / "variants_lp.csv")
+
+
+def write_marks(rows: Sequence[Row], exact: Sequence[Row]) -> None:
+    """Keep what the page says of every solve; all checkpoints would take too many bytes."""
+    with (FOLDER / "variants.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Mark._fields)
+        writer.writerows(mark for mark in marks([*rows, *exact]))
+
+
+def marks(rows: Sequence[Row]) -> list[Mark]:
+    """The marks of all solves."""
+
+    def mark(kind: str, row: Row) -> Mark:
+        return Mark(row.game, row.algorithm, kind, row.iteration, row.seconds, row.exploitability)
+
+    found = []
+    for own in curves(rows).values():
+        (line,) = own
+        for target in TARGETS:
+            first = next((row for row in line if row.exploitability <= target), None)
+            found += [mark(f"target {target:g}", first)] if first else []
+        found += [mark(f"iteration {r.iteration}", r) for r in line if r.iteration in HORIZONS]
+        found.append(mark("end", line[-1]))
+    return found
+
+
+Effort = Callable[[Any], float | None]
+"""Of a mark of ``reached``: its seconds, or its iterations."""
+EFFORTS: dict[str, Effort] = {
+    "seconds": lambda mark: mark.seconds,
+    "iterations": lambda mark: mark.iteration,
+}
+
+
+def ratios(rows: Sequence[Row], effort: str) -> dict[tuple[str, float], list[float]]:
+    """By algorithm and target, each game's effort over that of the first; inf if not reached."""
+    found: dict[tuple[str, float], dict[str, float]] = {}
+    for mark in reached(rows, TARGETS):
+        if mark.game not in MANY_PLAYERS:
+            value = EFFORTS[effort](mark)
+            own = found.setdefault((mark.game, mark.level), {})
+            own[mark.algorithm] = math.inf if value is None else value
+    result: dict[tuple[str, float], list[float]] = {}
+    for (_, level), own in found.items():
+        least = min(own.values())
+        for name, value in own.items():
+            ratio = value / least if value < math.inf else math.inf
+            result.setdefault((name, level), []).append(ratio)
+    return result
+
+
+def tables(rows: Sequence[Row], exact: Sequence[Row]) -> dict[str, str]:
+    """The generated parts of the page, by name."""
+    two = [row for row in rows if row.game not in MANY_PLAYERS]
+    about = (
+        f"{rows[0].machine}; {rows[0].versions}; {max(row.date for row in rows)}.  Each solve "
+        f"ended at {rows[0].budget}.  {len({row.game for row in two})} games of two players, "
+        f"{len({row.algorithm for row in rows})} algorithms."
+    )
+    return {
+        "about": about,
+        "summary in seconds": _summary(rows, "seconds"),
+        "summary in iterations": _summary(rows, "iterations"),
+        **{f"to {target:g}": _by_game(two, exact, target) for target in TARGETS},
+        "horizons": _horizons(two),
+        "many players": _many(rows),
+    }
+
+
+def _summary(rows: Sequence[Row], effort: str) -> str:
+    """A row per algorithm: games reached, games within twice the first, the median ratio."""
+    found = ratios(rows, effort)
+    best = {
+        target: min(
+            statistics.median_high(own) for (_, level), own in found.items() if level == target
+        )
+        for target in TARGETS
+    }
+    body = []
+    for name in ALGORITHMS:
+        cells = [f"`{name}`"]
+        for target in TARGETS:
+            own = found[name, target]
+            median = statistics.median_high(own)
+            text = NOT_REACHED if median == math.inf else f"{median:.3g}"
+            cells += [
+                str(sum(ratio < math.inf for ratio in own)),
+                str(sum(ratio <= 2.0 for ratio in own)),
+                f"**{text}**" if median <= best[target] and median < math.inf else text,
+            ]
+        body.append(cells)
+    header = [
+        word
+        for target in TARGETS
+        for word in (f"{target:g}: reached", f"within 2{TIMES}", "median ratio")
+    ]
+    return table(["", *header], body)
+
+
+def _by_game(rows: Sequence[Row], exact: Sequence[Row], target: float) -> str:
+    """A row per game: seconds and iterations of the main algorithms that get there at all, and of
+    the linear program."""
+    found = {(mark.game, mark.algorithm): mark for mark in reached(rows, [target])}
+    solved = {row.game: row.seconds for row in exact}
+    names = [
+        name for name in MAIN if any(found[g, n].seconds is not None for g, n in found if n == name)
+    ]
+    body = []
+    for game in GAMES:
+        if game in MANY_PLAYERS:
+            continue
+        times = [found[game, name].seconds for name in names if (game, name) in found]
+        first = min((seconds for seconds in times if seconds is not None), default=math.inf)
+        cells = []
+        for name in names:
+            mark = found.get((game, name))
+            if mark is None or mark.seconds is None or mark.iteration is None:
+                cells.append(NOT_REACHED)
+                continue
+            emphasis = "**" if mark.seconds <= first else ""
+            cells.append(f"{emphasis}{duration(mark.seconds)}{emphasis} ({mark.iteration:,})")
+        body.append([game, *cells, duration(solved[game]) if game in solved else NOT_REACHED])
+    return table(["", *(f"`{name}`" for name in names), "`lp`"], body)
+
+
+def _horizons(rows: Sequence[Row]) -> str:
+    """Exploitability with a schedule over that without, by horizon and iteration."""
+    at = {
+        (row.game, row.algorithm, row.iteration): row.exploitability
+        for row in rows
+        if row.iteration in HORIZONS
+    }
+    body = []
+    for name, plain in SCHEDULES.items():
+        for horizon in HORIZONS:
+            cells = []
+            for iteration in HORIZONS:
+                pairs = [
+                    (
+                        at.get((game, f"{name}(horizon={horizon})", iteration)),
+                        at.get((game, plain, iteration)),
+                    )
+                    for game in GAMES
+                ]
+                # Below 1e-9 a solve has ended, and rounding counts.
+                shares = [a / b for a, b in pairs if a and b and min(a, b) > TARGETS[-1]]
+                if not shares:
+                    cells.append(NOT_REACHED)
+                    continue
+                low, high = min(shares), max(shares)
+                middle = math.exp(statistics.fmean(map(math.log, shares)))
+                cells.append(f"{middle:.2g} ({low:.2g} to {high:.2g}; {len(shares)})")
+            body.append([f"`{name}(horizon={horizon})` / `{plain}`", *cells])
+    return table(["", *(f"after {n:,}" for n in HORIZONS)], body)
+
+
+def _many(rows: Sequence[Row]) -> str:
+    """Exploitability at the end, in games of three players or more."""
+    last = {(row.game, row.algorithm): row for row in rows if row.ends_cell}
+    names = [game for game in GAMES if game in MANY_PLAYERS]
+    body = []
+    for algorithm in (*MAIN, *OTHERS):
+        ends = [last.get((game, algorithm)) for game in names]
+        body.append(
+            [
+                f"`{algorithm}`",
+                *(
+                    f"{row.exploitability:.2g} ({row.iteration:,})" if row else NOT_REACHED
+                    for row in ends
+                ),
+            ]
+        )
+    return table(["", *names], body)
+
+
+def draw(rows: Sequence[Row]) -> None:
+    """Curves by family, and profiles."""
+    for family, names in FAMILIES.items():
+        own = [row for row in rows if row.game in names and row.algorithm in MAIN]
+        _save(sweep_curves(own, x=("iterations", "seconds")), family)
+    for effort in EFFORTS:
+        _save(_draw_profiles(rows, effort), f"profile_{effort}")
+
+
+def _save(figure: Figure, name: str) -> None:
+    """Write a picture in a palette, in a third of the bytes."""
+    from PIL import Image
+
+    path = FOLDER / f"variants_{name}.png"
+    figure.savefig(path)
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
+
+
+def _draw_profiles(rows: Sequence[Row], effort: str) -> Figure:
+    """The share of games that an algorithm solves within a multiple of the first's effort.
+
+    Source of the form: E. Dolan, J. More, "Benchmarking optimization software with performance
+    profiles", Mathematical Programming 91, 2002.
+    """
+    found = ratios(rows, effort)
+    styles = {name: line_style(place) for place, name in enumerate((*MAIN, *OTHERS))}
+    figure = new_figure(15.0, 8.0)
+    panels = figure.subplots(2, len(TARGETS), squeeze=False)
+    ends: dict[Any, list[End]] = {}
+    for line, names in zip(panels, (MAIN, OTHERS), strict=True):
+        for target, ax in zip(TARGETS, line, strict=True):
+            light_grid(ax)
+            ax.set_xscale("log")
+            ax.set_ylim(-0.02, 1.02)
+            ends[ax] = []
+            for name in names:
+                own = sorted(found[name, target])
+                met = [ratio for ratio in own if ratio <= MOST_RATIO]
+                x = [1.0, *met, MOST_RATIO]
+                y = [0.0, *((k + 1) / len(own) for k in range(len(met))), len(met) / len(own)]
+                ax.step(x, y, where="post", **styles[name])
+                ends[ax].append((name, str(styles[name]["color"]), x[-1], y[-1]))
+            ax.set_xlim(1.0, MOST_RATIO)
+            fix_scales(ax, MOST_RATIO)
+            ax.set_title(f"to exploitability {target:g}", loc="left", fontsize=11)
+            ax.set_xlabel(f"{effort}, over those of the first algorithm")
+        line[0].set_ylabel("share of the games of two players")
+    caption(
+        figure,
+        "A line that begins high is often first; a line that ends high is reliable.  First: of all "
+        f"algorithms of both rows and of the tables.  {rows[0].machine}; {rows[0].versions}; "
+        f"{max(row.date for row in rows)}.",
+    )
+    name_lines(ends)
+    return figure

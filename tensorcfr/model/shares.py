@@ -1,0 +1,118 @@
+"""Shares of a game in chunks: consecutive chunks as a game of their own.
+
+Another process works on a share.  It needs the reaches of the trunk's sequences through which its
+chunks are entered, and gives the values of its entries back.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .chunks import ChunkedForm, ChunkLocks
+
+
+class Share(NamedTuple):
+    """Consecutive chunks of a game."""
+
+    begin: int
+    """The first chunk."""
+    end: int
+    """The chunk after the last one."""
+    form: ChunkedForm
+    """The chunks alone.  The trunk has no infosets, and of the sequences those through which the
+    chunks are entered, and the empty sequences."""
+    down: tuple[np.ndarray, np.ndarray]
+    """For each player int64: the sequences of the game's trunk that the trunk of ``form`` has."""
+    up: tuple[np.ndarray, np.ndarray]
+    """For each player int64: the entries of the chunks, as the game numbers them."""
+    first_entry: int
+    """The first of these entries."""
+
+
+def divide(form: ChunkedForm, count: int) -> list[tuple[int, int]]:
+    """Consecutive chunks for each of some shares, with about equally many numbers.
+
+    Returns:
+        For each share its first chunk and the one after its last; ``count`` of them, or fewer
+        where there are fewer chunks.
+    """
+    ends = form.first - form.first[0]
+    goals = ends[-1] * np.arange(1, count) / count
+    above = np.searchsorted(ends, goals)
+    nearest = above - (goals - ends[above - 1] < ends[above] - goals) if form.n_chunks else above
+    bounds = np.unique([0, *nearest, form.n_chunks])
+    return list(pairwise(bounds.tolist()))
+
+
+def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
+    """The chunks from ``begin`` to ``end - 1``.
+
+    The dtypes of the arrays, and that they are read-only, are those of the game: kernels compiled
+    for the game take the share.
+    """
+    offset = form.entry_offset[begin:end]
+    first, last = int(offset.min()), int(offset.max())
+    entry = form.entry[first:last].astype(np.int64)
+    down, up = [], []
+    for player in range(2):
+        ranges = zip(offset[:, player].tolist(), offset[:, player + 1].tolist(), strict=True)
+        own = np.concatenate([np.arange(a, b) for a, b in ranges])
+        up.append(own)
+        empty = form.trunk.player_sequences[player : player + 1]
+        down.append(np.union1d(empty, entry[own - first]))
+    needed = np.concatenate(down)
+    trunk = _emptied(form.trunk)._replace(
+        player_infosets=_frozen(np.zeros(3, dtype=np.int64)),
+        player_sequences=_frozen(np.cumsum([0, len(down[0]), len(down[1])])),
+    )
+    alone = form._replace(
+        trunk=trunk,
+        shape=form.shape[begin:end],
+        first=_frozen(form.first[begin : end + 1] - form.first[begin]),
+        entry_offset=_frozen(offset - first),
+        entry=_frozen(np.searchsorted(needed, entry).astype(form.entry.dtype)),
+    )
+    return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
+
+
+def share_of_locks(locks: ChunkLocks | None, begin: int, end: int) -> ChunkLocks | None:
+    """The locks of the chunks from ``begin`` to ``end - 1``; the trunk of the share has none."""
+    if locks is None:
+        return None
+    first, last = int(locks.part[begin + 1]), int(locks.part[end + 1])
+    return locks._replace(
+        part=np.maximum(locks.part[begin : end + 2] - first, 0),
+        bucket=locks.bucket[first:last].copy(),
+        lane=locks.lane[first:last].copy(),
+        offset=locks.offset[first:last].copy(),
+    )
+
+
+def frozen_arrays(value: Any) -> Any:
+    """A tuple of arrays and tuples with every array read-only and in one piece, as kernels take
+    those of a game; a copy where an array is not."""
+    if isinstance(value, np.ndarray):
+        return _frozen(np.ascontiguousarray(value))
+    return type(value)(*map(frozen_arrays, value)) if hasattr(value, "_fields") else _plain(value)
+
+
+def _plain(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(map(frozen_arrays, value))
+
+
+def _emptied(value: Any) -> Any:
+    """The same tuple with all arrays empty."""
+    if isinstance(value, np.ndarray):
+        return value[:0]
+    found = map(_emptied, value)
+    return type(value)(*found) if hasattr(value, "_fields") else tuple(found)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    """The array, read-only; a view where others may write to it."""
+    own = array.view()
+    own.flags.writeable = False
+    return own

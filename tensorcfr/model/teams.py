@@ -1,0 +1,45 @@
+"""Teams: two groups of players that together are all players."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._util.arguments import Kind, Whole
+
+Teams = Sequence[Sequence[int]]
+"""Two groups of players, by number, that together are all players."""
+TEAMS = Kind((Sequence,), "two groups of players")
+
+
+def player_of(game: str, n_players: int) -> Whole:
+    """A player of a game."""
+    return Whole(0, n_players - 1, f"a player of {game}, a whole number")
+
+
+def check_teams(game: str, n_players: int, teams: Teams) -> tuple[tuple[int, ...], ...]:
+    """The teams as tuples, checked.
+
+    Args:
+        game: Its name, for errors.
+        n_players: Its players.
+        teams: The teams.
+
+    Raises:
+        ValueError: There are not two teams; a player is in both, in none, or is none of the game.
+        TypeError: A team is no group of numbers.
+    """
+    if len(teams) != 2:
+        raise ValueError(f"there must be two teams, not {len(teams)}")
+    player = player_of(game, n_players)
+    sides = tuple(
+        tuple(player(f"teams[{k}]", member) for member in TEAMS(f"teams[{k}]", team))
+        for k, team in enumerate(teams)
+    )
+    named = [member for side in sides for member in side]
+    for one in range(n_players):
+        if (count := named.count(one)) != 1:
+            where = "in no team" if count == 0 else "in the teams more than once"
+            raise ValueError(f"every player is in one team, and player {one} is {where}")
+    if not all(sides):
+        raise ValueError("a team has at least one player")
+    return sides

@@ -1,0 +1,18 @@
+"""Kernels that run as Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorcfr.kernels import chunks, iteration
+
+
+def interpret(patched: pytest.MonkeyPatch) -> None:
+    """Run kernels as Python: on small games that takes less time than compiling a rule."""
+    for module, names in (
+        (chunks, ("run_passes", "judge", "all_strategies")),
+        (iteration, ("iterate",)),
+    ):
+        for name in names:
+            kernel = getattr(module, name)
+            patched.setattr(module, name, getattr(kernel, "py_func", kernel))
