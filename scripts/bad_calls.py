@@ -229,6 +229,9 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "compare", analysis.compare, {"first": solution, "second": solution}
     yield "head_to_head", analysis.head_to_head, {"game": kuhn, "policies": [policy]}
     yield "simulate", analysis.simulate, {**of_game, "n": 2}
+    by_rules = {"game": "kuhn", "policy": policy, "plays": 2}
+    yield "sampled_values", analysis.sampled_values, by_rules
+    yield "local_best_response", analysis.local_best_response, {**by_rules, "tries": 1}
     yield "belief", tensorcfr.belief, {**of_game, "at": "bet"}
     yield "subgame", tensorcfr.subgame, {"game": kuhn, "at": "bet"}
     resolved = {"game": kuhn, "blueprint": policy, "at": "bet", "algorithm": "lp", "player": 1}

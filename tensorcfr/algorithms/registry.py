@@ -27,6 +27,8 @@ class Record:
     """Whether it gives the equilibrium at once, without iterations."""
     is_sampled = False
     """Whether it samples histories, and so takes a seed."""
+    samples_rules = False
+    """Whether it samples games that are not compiled, too."""
     passes_whole_game = False
     """Whether every iteration passes over the whole sequence form, so that locks, warm starts,
     single precision and threads apply."""

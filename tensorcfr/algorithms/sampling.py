@@ -156,6 +156,11 @@ class Sampling(Record):
         return f"{promise}  So with high probability: it samples."
 
     @property
+    def samples_rules(self) -> bool:  # type: ignore[override]
+        """Whether a play at a time is enough: external and outcome sampling."""
+        return self.scheme in ("external", "outcome")
+
+    @property
     def extra(self) -> int:
         """Numbers that are kept per action beside regret, strategy and average, unless there are
         baselines, which every player has."""

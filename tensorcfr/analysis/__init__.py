@@ -1,6 +1,13 @@
 """Analysis of solves: values of every action, comparisons, plays, regrets, single iterations."""
 
 from .boards import BoardReport, solve_boards
+from .bounds import (
+    Interval,
+    LocalBestResponse,
+    SampledValues,
+    local_best_response,
+    sampled_values,
+)
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
 from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .policy_values import Values, best_responses, values
@@ -14,9 +21,12 @@ __all__ = [
     "Difference",
     "HandTable",
     "HeadToHead",
+    "Interval",
+    "LocalBestResponse",
     "Plays",
     "RegretPoint",
     "Runouts",
+    "SampledValues",
     "SolvedSpot",
     "Values",
     "Walkthrough",
@@ -24,7 +34,9 @@ __all__ = [
     "compare",
     "hand_table",
     "head_to_head",
+    "local_best_response",
     "regrets",
+    "sampled_values",
     "simulate",
     "solve_boards",
     "values",

@@ -102,7 +102,7 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
                 player, label, actions = node
                 infoset = index_of.get(label) if isinstance(label, str) else None
                 if infoset is None:
-                    _check_decision(node, n_players, seen.here)
+                    check_decision(node, n_players, seen.here)
                     infoset = index_of[label] = infosets.add(label, player, tuple(actions))
                 elif (
                     infosets.actions[infoset] is not actions or infosets.players[infoset] != player
@@ -114,7 +114,7 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
                 break
             elif kind is Chance:
                 chances = node[0]
-                _check_chance(chances, seen.here)
+                check_chance(chances, seen.here)
                 seen.chances[len(kinds)] = chances
                 kinds.append(CHANCE)
                 children.append(len(chances))
@@ -322,7 +322,7 @@ class _Walk:
         return walked
 
 
-def _check_decision(node: Decision, n_players: int, here: Callable[[], str]) -> None:
+def check_decision(node: Decision, n_players: int, here: Callable[[], str]) -> None:
     """Check the first history of an infoset: label, player, actions."""
     player, label, actions = node
     if not isinstance(label, str):
@@ -361,7 +361,7 @@ def _check_same(node: Decision, infoset: int, seen: _Walk) -> None:
         )
 
 
-def _check_chance(chances: object, here: Callable[[], str]) -> None:
+def check_chance(chances: object, here: Callable[[], str]) -> None:
     """Check a chance node, except its probabilities."""
     if not isinstance(chances, Mapping):
         raise GameError(f"chance must map outcomes to probabilities, not {chances!r}, at {here()}")

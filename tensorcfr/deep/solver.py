@@ -128,6 +128,7 @@ class DeepSolver(IterativeSolver):
     """
 
     records = Deep
+    undoes_errors = True
 
     @checked()
     def __init__(
@@ -207,7 +208,7 @@ class DeepSolver(IterativeSolver):
             try:
                 for player in range(self.game.n_players):
                     self._turn(player, row)
-            except TrainingError:
+            except BaseException:
                 self._take_without_buffers(before)
                 self._networks = networks
                 self._copy_buffers(self._samples_before, self._samples)

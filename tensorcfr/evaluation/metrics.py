@@ -20,7 +20,8 @@ from ..model.policy import Policy
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]] | Any
 """A policy, probabilities by infoset label and action label, or whatever else
-:func:`tensorcfr.formats.find_policy` reads: a file, a table, a policy of another library."""
+:func:`tensorcfr.formats.find_policy` reads: a file, a table, a policy of another library, a
+function of infosets, a network."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ def evaluate(
 
     Args:
         game: The game.
-        policy: The strategies.
+        policy: The strategies, in any form that :func:`tensorcfr.formats.find_policy` reads: a
+            function from an infoset to probabilities among them, and a network as a
+            :class:`tensorcfr.formats.Batched` function.
         locks: Probabilities that nobody chooses, by infoset label and action label: best
             responses play them, and so does the policy, whatever it says there (its other actions
             share what is left in proportion); see :class:`tensorcfr.model.locks.Locks`.

@@ -1,6 +1,7 @@
 """Games and policies in and out: files, and the objects of other libraries."""
 
 from .efg import read_efg, save_efg
+from .functions import Batch, Batched
 from .gambit import from_gambit, policy_to_gambit, to_gambit
 from .nfg import read_nfg, save_nfg
 from .openspiel_policies import (
@@ -15,6 +16,8 @@ from .spots import parse_spot, read_spot, save_spot, spot_text
 from .tables import SequenceTable
 
 __all__ = [
+    "Batch",
+    "Batched",
     "SequenceTable",
     "find_policy",
     "find_rules",

@@ -79,6 +79,9 @@ class OpenSpielGame(Game):
             {} for _ in range(self.n_players)
         ]
         self._labels: set[str] = set()
+        # Equal lists of legal actions with equal names, each kept once: most of the memory that an
+        # infoset would take.
+        self._shared: dict[tuple[str, ...], list[tuple[list[int], tuple[Action, ...]]]] = {}
         self._terminals: dict[tuple[float, ...], Terminal] = {}
 
     def __copy__(self) -> OpenSpielGame:
@@ -134,9 +137,21 @@ class OpenSpielGame(Game):
         while label in self._labels:
             label += f" (player {player})"
         self._labels.add(label)
-        decision = Decision(player, label, _name(state, player, legal))
+        legal, actions = self._share(legal, _name(state, player, legal))
+        decision = Decision(player, label, actions)
         self._decisions[player][text] = legal, decision
         return decision
+
+    def _share(
+        self, legal: list[int], actions: tuple[Action, ...]
+    ) -> tuple[list[int], tuple[Action, ...]]:
+        """Legal actions and their names, or the equal ones that were met before."""
+        alike = self._shared.setdefault(actions, [])
+        for known in alike:
+            if known[0] == legal:
+                return known
+        alike.append((legal, actions))
+        return legal, actions
 
 
 def _load(pyspiel: Any, text: str) -> Any:

@@ -17,6 +17,7 @@ from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
 from ..model.game import CompiledGame
 from ..model.policy import SUM_TOLERANCE, Policy, suggest_label
+from .functions import Batched, policy_of_batches, policy_of_function
 from .tables import CHUNK, SequenceTable, chunks, find_format, repeat_labels
 
 Row = tuple[int, Any, Any, Any]
@@ -86,7 +87,10 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
         source: A policy; a mapping of infoset label to action label to probability; the path of
             a file, see :func:`read_policy`; a table of pandas or pyarrow with the columns
             ``infoset``, ``action`` and ``probability``; a policy of OpenSpiel; a mixed behaviour
-            profile of pygambit.
+            profile of pygambit; a function that is called with each
+            :class:`~tensorcfr.model.infoset.Infoset`, which is its label and knows player and
+            actions, and that returns its probabilities by action or in order; a :class:`Batched`
+            function of many infosets, such as a network.
         name: The name of the argument in errors.
 
     Raises:
@@ -97,7 +101,9 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
         if source.game is not game and source.game.digest != game.digest:
             raise ValueError(f"{name} is for {source.game.name}, not for {game.name}")
         return source
-    if isinstance(source, Mapping):
+    if isinstance(source, Batched):
+        return policy_of_batches(game, source)
+    if isinstance(source, Mapping) and not callable(source):
         return Policy.from_mapping(game, source)
     if isinstance(source, (str, Path)):
         if len(str(source)) > LONGEST_PATH or Path(source).suffix[1:] not in FORMATS:
@@ -109,9 +115,11 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
     for library, read in LIBRARIES.items():
         if library in modules:
             return read(game, source)
+    if callable(source):
+        return policy_of_function(game, source)
     raise TypeError(
-        f"{name} must be a Policy, a mapping of infosets to actions to probabilities, a file, a "
-        f"table, or a policy of OpenSpiel or pygambit, not {brief(source)}"
+        f"{name} must be a Policy, a mapping of infosets to actions to probabilities, a function "
+        f"of infosets, a file, a table, or a policy of OpenSpiel or pygambit, not {brief(source)}"
     )
 
 

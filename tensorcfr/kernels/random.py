@@ -19,7 +19,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from .._util.jit import inlined
+from .._util.jit import inlined, kernel
 
 Seed = int | Sequence[int]
 """A whole number from 0, or several: a seed, the number of a stream, of a stream within it, ..."""
@@ -83,6 +83,18 @@ def _draw(generator):  # type: ignore[no-untyped-def]
     if isinstance(generator, types.BaseTuple):
         return lambda generator: _replay(generator)
     return lambda generator: _xoshiro(generator)
+
+
+@kernel
+def fill(generator: np.ndarray, numbers: np.ndarray) -> None:
+    """Draw many numbers at once.
+
+    Args:
+        generator: uint64 (4,): modified in place.
+        numbers: float64: modified in place.
+    """
+    for i in range(len(numbers)):
+        numbers[i] = draw(generator)
 
 
 def streams(seed: Seed, players: int, draws: int) -> Streams:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import EXACT, Kind, Number, OneOf, Whole
+from .._util.arguments import EXACT, Check, Kind, Number, OneOf, Whole
 from ..algorithms import Record
+from ..model.game import CompiledGame
+from ..uncompiled.game import UncompiledGame
 
 MOST_THREADS = 1024
 FLOATS = ("float64", "float32")
@@ -17,6 +19,24 @@ PACKED = "int16"
 """The precision of 16 bits, with a scale for each row, in which games in chunks may be kept."""
 PRECISIONS = (*FLOATS, PACKED)
 
+
+class _Playable(Check):
+    """A compiled game, or what one could be compiled from."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """A CompiledGame or an UncompiledGame."""
+        if isinstance(value, (CompiledGame, UncompiledGame)):
+            return value
+        try:
+            return UncompiledGame(value)
+        except TypeError:
+            raise self.refuse(name, value, TypeError) from None
+
+    def __str__(self) -> str:
+        return "a compiled game: compile_game makes one; or the rules of a game"
+
+
+PLAYABLE = _Playable()
 CALLABLE = Kind((Callable,), "a function")
 CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or iterations")
 FLOAT = OneOf(FLOATS)

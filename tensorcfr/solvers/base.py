@@ -28,7 +28,7 @@ class IterativeSolver(ABC):
 
     records: ClassVar[type[Record]]
     """The algorithms that the solver runs."""
-    games: ClassVar[type[CompiledGame]] = CompiledGame
+    games: ClassVar[type[Any]] = CompiledGame
     """The games that it runs them on."""
     ties_infosets: ClassVar[bool] = False
     """Whether it is for games with imperfect recall, in which infosets share strategies."""
@@ -57,11 +57,13 @@ class IterativeSolver(ABC):
         """
         iterations = STEPS("iterations", iterations)
         started = time.perf_counter()
-        for restarts, count in self.algorithm.variant.runs(self.iteration + 1, iterations):
-            if restarts:
-                self._restart_average()
-            self._run(count)
-        self.seconds += time.perf_counter() - started
+        try:
+            for restarts, count in self.algorithm.variant.runs(self.iteration + 1, iterations):
+                if restarts:
+                    self._restart_average()
+                self._run(count)
+        finally:
+            self.seconds += time.perf_counter() - started
 
     @abstractmethod
     def _run(self, iterations: int) -> None:
@@ -107,6 +109,10 @@ class IterativeSolver(ABC):
     ) -> str | None:
         """What is wrong with a restored state, or nothing."""
         return wrong_state(form_for(game, algorithm, locks), state)
+
+    undoes_errors: ClassVar[bool] = False
+    """Whether an error in :meth:`step` undoes the iteration during which it happened, and leaves
+    the solver as it was after the one before."""
 
     policy_is_in_state: ClassVar[bool] = False
     """Whether the average policy follows from the state, by :meth:`policy_of`, so that files need
@@ -164,9 +170,26 @@ class IterativeSolver(ABC):
         """The strategy of the next iteration, float64 (sequences of the game,), from a state."""
 
     @classmethod
+    def last_policy_of(
+        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
+    ) -> Policy:
+        """The last iterate: the strategy of the next iteration, from a state."""
+        return Policy(game, cls.last_probabilities(game, algorithm, state, locks))
+
+    @classmethod
     @abstractmethod
     def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
         """Histories visited in some iterations, and the decision nodes among them."""
+
+    @property
+    def infosets_held(self) -> int | None:
+        """Infosets that were met so far; None where the solver has all of them from the start."""
+        return None
+
+    @property
+    def bytes_held(self) -> int | None:
+        """Bytes that they take; None likewise."""
+        return None
 
     @property
     def nodes_touched(self) -> int:
@@ -188,8 +211,7 @@ class IterativeSolver(ABC):
 
     def current_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration will use."""
-        strategy = self.last_probabilities(self.game, self.algorithm, self.state, self.locks)
-        return Policy(self.game, strategy)
+        return self.last_policy_of(self.game, self.algorithm, self.state, self.locks)
 
     @abstractmethod
     def evaluate(self) -> Evaluation:

@@ -16,15 +16,17 @@ from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, br
 from .._util.cluster import CLUSTER
 from .._util.signals import interrupts
 from ..algorithms.records import is_whole
-from ..errors import ClusterError, TrainingError
+from ..errors import ClusterError
 from ..evaluation import Evaluation, evaluate
 from ..kernels.random import Seed
-from ..model.arguments import LOCKS, Compiled
+from ..model.arguments import LOCKS
+from ..model.game import CompiledGame
 from ..model.locks import LocksLike
 from ..model.policy import Policy
 from .arguments import (
     CALLABLE,
     CHECKPOINTS,
+    PLAYABLE,
     PRECISION,
     THREADS,
     Iterations,
@@ -100,7 +102,7 @@ class Progress:
 
 @checked()
 def solve(
-    game: Compiled,
+    game: Annotated[CompiledGame | Any, PLAYABLE],
     algorithm: Named | None = None,
     *,
     iters: Iterations | None = None,
@@ -131,7 +133,12 @@ def solve(
     process as always; the command line saves first.
 
     Args:
-        game: A compiled game.
+        game: A compiled game; or its rules, for games that are too large to compile, which
+            ``"external_sampling"`` and ``"outcome_sampling"`` take as they are:
+            ``solve("openspiel:phantom_ttt", "outcome_sampling", iters=1000)``.  Rules
+            are whatever :func:`tensorcfr.compile_game` takes.  Infosets then enter a table when
+            they are first visited, and values are not known: see
+            :func:`tensorcfr.evaluation.local_best_response`.
         algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
             exact linear program, which takes no stop rule; ``"auto"`` for what the game and the
             target call for (the solution says what ran), see
@@ -181,7 +188,9 @@ def solve(
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
             If it returns something true, the solve ends and returns its solution.  If it raises an
             exception, the solve ends too; the solution so far is ``solution`` of that exception.
-        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.  A
+            table that grows beyond it raises MemoryLimitError, whose ``solution`` is the solution
+            so far: ``solve(game, start=error.solution, memory_limit=..., ...)`` goes on.
         cluster: For games in chunks: a client of Dask distributed, or the address of its scheduler
             (``"tcp://host:8786"``, or a scheduler file, ``.json``), whose workers share the chunks.
             The result has the same bits, also where workers are lost and replaced.  ``threads``
@@ -304,8 +313,9 @@ class _Run:
                     ends.append(self.saved_iteration + apart - solver.iteration)
                 try:
                     pace = self.step(min([pace, *ends]), pace)
-                except TrainingError as error:
-                    self.attach_solution(error)
+                except Exception as error:
+                    if solver.undoes_errors:
+                        self.keep_with(error)
                     raise
                 if solver.iteration == mark:
                     self.record()
@@ -316,12 +326,12 @@ class _Run:
                     self.report()
                 except Exception as error:
                     # The hook is not ours: whatever it raises must not lose the solution.
-                    self.attach_solution(error)
+                    self.keep_with(error)
                     raise
         return self.solution(status)
 
-    def attach_solution(self, error: Exception) -> None:
-        """Let an exception take the solution so far along."""
+    def keep_with(self, error: Exception) -> None:
+        """Give an error the solution so far."""
         with suppress(AttributeError):
             error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
             error.add_note("the solution so far is .solution of this exception")
@@ -355,7 +365,9 @@ class _Run:
         if not LOG.isEnabledFor(logging.INFO):
             return
         latest, seen = self.latest, ""
-        if latest is not None:
+        if latest is not None and latest.infosets_held is not None:
+            seen = f", {latest.infosets_held:,} infosets"
+        elif latest is not None:
             at = "" if self._is_recorded else f" at iteration {latest.iteration:,}"
             seen = f", exploitability {latest.exploitability:.6g}{at}"
         named = self.request.game.name, self.request.record
@@ -471,6 +483,8 @@ class _Run:
                     decision_nodes_touched=self.solver.decision_nodes_touched,
                     last_nash_conv=last.nash_conv if last else None,
                     last_exploitability=last.exploitability if last else None,
+                    infosets_held=self.solver.infosets_held,
+                    bytes_held=self.solver.bytes_held,
                 )
             )
             self.log("checkpoint")

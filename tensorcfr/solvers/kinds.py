@@ -6,11 +6,18 @@ from ..algorithms import Record
 from ..model.game import CompiledGame
 from .base import IterativeSolver
 from .chunked_solver import ChunkedSolver
+from .rules_solver import RulesSolver
 from .sampled_solver import SampledSolver
 from .solver import Solver
 from .tied_solver import TiedSolver
 
-SOLVERS: list[type[IterativeSolver]] = [ChunkedSolver, TiedSolver, Solver, SampledSolver]
+SOLVERS: list[type[IterativeSolver]] = [
+    ChunkedSolver,
+    TiedSolver,
+    Solver,
+    SampledSolver,
+    RulesSolver,
+]
 """The kinds; the first that fits runs a record.  :mod:`tensorcfr.subgames` adds its own."""
 
 

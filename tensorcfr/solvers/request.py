@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._util.arguments import brief, checked
+from .._util.arguments import checked
 from ..algorithms import AUTOMATIC, Record, find_algorithm
 from ..kernels.random import Seed
 from ..model.game import CompiledGame
@@ -19,6 +19,7 @@ from ..model.locks import LocksLike, locks_for
 from .arguments import Iterations, Nodes, Seconds, Target
 from .base import form_for
 from .choose import choose
+from .rules_solver import refuse_uncompiled
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -119,9 +120,7 @@ class SolveRequest:
             ValueError: An argument makes no sense, or the algorithm does not take it; names it.
         """
         if not isinstance(self.game, CompiledGame):
-            raise TypeError(
-                f"game must be a compiled game: compile_game makes one, not {brief(self.game)}"
-            )
+            self._check_uncompiled()
         if self.start is not None:
             self._check_start(self.start)
         if self.is_automatic and self.seed is not None and self.start is None:
@@ -192,6 +191,19 @@ class SolveRequest:
         if self.is_automatic and record.is_exact and self.target is not None:
             check_stop_rules(None, self.target, None, None)
 
+    def _check_uncompiled(self) -> None:
+        """Check the arguments of a solve on rules."""
+        name = self.game.name
+        if self.is_automatic and self.start is None:
+            raise ValueError(f"auto chooses for compiled games: compile_game makes one of {name}")
+        refuse_uncompiled(self.record, name)
+        for given, what in ((self.target is not None, "target"), (self.keep_best, "keep_best")):
+            if given:
+                raise ValueError(
+                    f"{what} needs exploitabilities, and {name} is not compiled: compile_game "
+                    "makes a game that can be evaluated"
+                )
+
     def _check_start(self, start: Solution) -> None:
         """Check that a solution can be gone on from."""
         game = self.game
@@ -222,7 +234,7 @@ class SolveRequest:
 def _merged_alike(start: Solution, game: CompiledGame) -> bool:
     """Whether the arrays of a solution are over the sequences that a solver of the game has; the
     digests of both games are equal."""
-    if start.game is game or game.chunks is not None:
+    if start.game is game or game.chunks is not None or not start.algorithm.passes_whole_game:
         return True
     form = form_for(game, start.algorithm, start.locks)
     if start.form is start.game.form or form is game.form:

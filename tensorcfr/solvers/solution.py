@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -13,11 +14,11 @@ from .._util.arguments import Flag, Limit, Where, checked
 from ..algorithms import Record
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
-from ..model.arguments import Compiled
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
+from .arguments import PLAYABLE
 from .base import form_for
 from .kinds import solver_class
 
@@ -62,6 +63,10 @@ class TracePoint:
     unless it was asked for."""
     last_exploitability: float | None = None
     """``last_nash_conv`` divided by the number of players."""
+    infosets_held: int | None = None
+    """Infosets that were met so far, by a solver on rules; None where all are known."""
+    bytes_held: int | None = None
+    """Bytes that they take."""
 
 
 class Trace(tuple[TracePoint, ...]):
@@ -168,9 +173,11 @@ class Solution:
     @property
     def guarantee(self) -> str:
         """What theory promises of the algorithm's strategies in this game, in a sentence or two."""
-        zero_sum = self.game.n_players == 2 and self.game.constant_sum
         if self.game.tied_to is not None:
             return self.game.caveat
+        # None: the rules of a game that is not compiled do not say it.
+        constant = self.game.constant_sum is None or bool(self.game.constant_sum)
+        zero_sum = self.game.n_players == 2 and constant
         return f"{self.algorithm.guarantee(zero_sum=zero_sum)}  {self.game.caveat}".rstrip()
 
     @property
@@ -207,8 +214,7 @@ class Solution:
         kind = solver_class(self.algorithm, self.game)
         if kind is None:
             return self.policy
-        last = kind.last_probabilities(self.game, self.algorithm, self.state, self.locks)
-        return Policy(self.game, last)
+        return kind.last_policy_of(self.game, self.algorithm, self.state, self.locks)
 
     @checked()
     def save(self, path: Annotated[str | Path, Where()]) -> Path:
@@ -229,7 +235,7 @@ class Solution:
         cls,
         path: Annotated[str | Path | BinaryIO, Where(files=True)],
         *,
-        game: Compiled | None = None,
+        game: Annotated[CompiledGame | Any, PLAYABLE] | None = None,
         memory_limit: Limit = None,
         registered: Annotated[bool, Flag()] = True,
     ) -> Solution:
@@ -238,7 +244,7 @@ class Solution:
         Args:
             path: The file; or a file that is open for reading bytes.
             game: The game that the file must be of, which the solution then has; needed for games
-                in chunks that are not built in.
+                in chunks that are not built in, and for rules of your own that are not compiled.
             memory_limit: Bytes that reading and checking may take; by default the free memory.
             registered: Whether the algorithm must be registered.  If not, a solution by an
                 algorithm that is not is read without its state: it can be looked at, evaluated and
@@ -261,6 +267,14 @@ class Solution:
         values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
+        if isnan(self.exploitability):
+            return (
+                f"{self.game.name}, not compiled, by {self.algorithm}\n"
+                f"  {self.status.value} ({self.iterations:,} iterations, "
+                f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
+                f"  {len(self.policy):,} infosets met; value and exploitability are not known: "
+                "analysis.local_best_response bounds it"
+            )
         return (
             f"{self.game.name} by {self.algorithm}{locked}\n"
             f"  {self.status.value} ({self.iterations:,} iterations, "
@@ -275,6 +289,8 @@ class Solution:
         return self.summary()
 
     def _repr_html_(self) -> str:
+        if isnan(self.exploitability):
+            return html.block(f"{self!r}", html.note(self.summary()))
         settled = self.game.settled
         rows = [
             (f"value of player {player}", f"{settled(value) + 0.0:+.6g}")
@@ -295,6 +311,11 @@ class Solution:
         )
 
     def __repr__(self) -> str:
+        if isnan(self.exploitability):
+            return (
+                f"<Solution of {self.game.name}, not compiled, by {self.algorithm}: "
+                f"{self.iterations:,} iterations, {len(self.policy):,} infosets met>"
+            )
         return (
             f"<Solution of {self.game.name} by {self.algorithm}: {self.iterations:,} iterations, "
             f"exploitability {self.game.settled(self.exploitability):.6g}>"

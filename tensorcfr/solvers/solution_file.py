@@ -27,6 +27,7 @@ from ..storage.archive import (
     write_arrays,
 )
 from ..storage.fields import (
+    Check,
     Fields,
     by_key,
     maybe,
@@ -39,27 +40,39 @@ from ..storage.fields import (
 )
 from ..storage.fields import text as text_of
 from ..storage.game import pack_game, unpack_game
+from ..uncompiled.game import UncompiledGame
 from .kinds import solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
 MOST_NODES = 1 << 80
 """Histories that a solve may have touched: beyond what all machines together could visit."""
 
-TRACE_POINT = record(
-    {
-        "iteration": whole(),
-        "nodes_touched": whole(0, MOST_NODES),
-        "seconds": number(0.0),
-        "nash_conv": number(),
-        "exploitability": number(),
-    },
-    # Files of earlier versions lack them.
-    {
-        "decision_nodes_touched": whole(0, MOST_NODES),
-        "last_nash_conv": maybe(number()),
-        "last_exploitability": maybe(number()),
-    },
-)
+
+def unknown_or_number(value: Any, where: str) -> float:
+    """A finite number; or null, which becomes NaN: values of games that are not compiled."""
+    found = maybe(number())(value, where)
+    return np.nan if found is None else found
+
+
+def trace_point(figure: Check) -> Check:
+    """A line of the record, whose values are checked by ``figure``."""
+    return record(
+        {
+            "iteration": whole(),
+            "nodes_touched": whole(0, MOST_NODES),
+            "seconds": number(0.0),
+            "nash_conv": figure,
+            "exploitability": figure,
+        },
+        # Files of earlier versions lack them.
+        {
+            "infosets_held": maybe(whole()),
+            "bytes_held": maybe(whole()),
+            "decision_nodes_touched": whole(0, MOST_NODES),
+            "last_nash_conv": maybe(number()),
+            "last_exploitability": maybe(number()),
+        },
+    )
 
 
 def write_solution(solution: Solution, path: str | Path) -> Path:
@@ -76,7 +89,10 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
         "iterations": solution.iterations,
         "seconds": solution.seconds,
         **_pack_evaluation(solution.evaluation),
-        "trace": [asdict(point) for point in solution.trace],
+        "trace": [
+            {key: _without_nan(value) for key, value in asdict(point).items()}
+            for point in solution.trace
+        ],
     }
     if solution.locks:
         header["locks"] = {label: solution.locks[label] for label in solution.locks}
@@ -112,11 +128,12 @@ def read_solution(
         )
 
 
-def solution_header(n_players: int) -> tuple[Fields, Fields]:
-    """What the header of a solution must have, and what it may have, too."""
+def solution_header(n_players: int, figure: Check) -> tuple[Fields, Fields]:
+    """What the header of a solution must have, and what it may have, too; ``figure`` checks values
+    of strategies."""
     evaluation: Fields = {
-        "values": several(number(), n_players),
-        "best_responses": several(number(), n_players),
+        "values": several(figure, n_players),
+        "best_responses": several(figure, n_players),
     }
     required: Fields = {
         **START,
@@ -125,7 +142,7 @@ def solution_header(n_players: int) -> tuple[Fields, Fields]:
         "iterations": whole(),
         "seconds": number(0.0),
         **evaluation,
-        "trace": several(TRACE_POINT),
+        "trace": several(trace_point(figure)),
     }
     optional: Fields = {
         "locks": by_key(by_key(number(0.0, 1.0))),
@@ -155,9 +172,10 @@ def unpack_solution(
         ValueError: Something is missing, unknown or wrong; says what.
     """
     game = unpack_game(arrays, header["version"], known=known, memory_limit=memory_limit)
-    said = read_header(header, game.n_players, registered=registered)
+    figure = unknown_or_number if isinstance(game, UncompiledGame) else number()
+    said = read_header(header, game.n_players, registered=registered, figure=figure)
     algorithm = said["algorithm"]
-    locks = Locks(game, said.get("locks", {}))
+    locks = Locks(game, said["locks"]) if said.get("locks") else None
     given = Taken(arrays, "solution/")
     best = None
     if (of_best := said.get("best")) is not None:
@@ -188,20 +206,24 @@ def unpack_solution(
         seconds=said["seconds"],
         trace=said["trace"],
         state=state,
-        locks=locks or None,
+        locks=locks,
         best=best,
     )
 
 
 def read_header(
-    header: dict[str, Any], n_players: int, *, registered: bool = True
+    header: dict[str, Any],
+    n_players: int,
+    *,
+    registered: bool = True,
+    figure: Check | None = None,
 ) -> dict[str, Any]:
     """The values of a solution's header, checked; algorithm and trace as what they describe.
 
     Raises:
         ValueError: One is missing, unknown or wrong; names it.
     """
-    said = read_fields(header, *solution_header(n_players))
+    said = read_fields(header, *solution_header(n_players, figure or number()))
     said["algorithm"] = _algorithm(said["algorithm"], registered=registered)
     said["trace"] = tuple(TracePoint(**point) for point in said["trace"])
     _check_trace(said["trace"], said["iterations"])
@@ -285,7 +307,15 @@ class _Kept(Mapping[str, np.ndarray]):
 
 
 def _pack_evaluation(evaluation: Evaluation) -> dict[str, Any]:
-    return {"values": evaluation.values, "best_responses": evaluation.best_responses}
+    return {
+        "values": list(map(_without_nan, evaluation.values)),
+        "best_responses": list(map(_without_nan, evaluation.best_responses)),
+    }
+
+
+def _without_nan(value: Any) -> Any:
+    """A value as JSON has it: null for NaN."""
+    return None if value != value else value
 
 
 def _evaluation(header: Mapping[str, Any]) -> Evaluation:

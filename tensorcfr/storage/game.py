@@ -24,6 +24,7 @@ from ..model.cut_game import CutGame
 from ..model.game import CompiledGame, Merged
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 from ..payoff import KINDS
+from ..uncompiled.game import UncompiledGame
 from .archive import (
     START,
     VERSION,
@@ -38,6 +39,7 @@ from .archive import (
 )
 from .cut_game import KEY, pack_cut_game, unpack_cut_game
 from .fields import Fields, read_fields, text
+from .uncompiled import RULES, pack_rules, unpack_rules
 
 GAME_HEADER: Fields = {**START, "name": text()}
 """The header of a game's file."""
@@ -105,6 +107,8 @@ def pack_game(game: CompiledGame) -> Arrays:
     """
     if isinstance(game, CutGame):
         return pack_cut_game(game)
+    if isinstance(game, UncompiledGame):
+        return pack_rules(game)
     if game.histories is None and game.public is None:
         raise ValueError(
             f"{game.name} was made without histories, which its file would need: save "
@@ -160,6 +164,10 @@ def unpack_game(
         cut = unpack_cut_game(given, known, memory_limit)
         given.refuse_rest()
         return cut
+    if given.has(RULES):
+        rules = unpack_rules(given, known)
+        given.refuse_rest()
+        return rules
     views = _unpack_views(given)
     form = _unpack_form(given, "game/form")
     public = _unpack_public(given) if "public" in views else None

@@ -31,6 +31,7 @@ PACKAGES = (
     "tensorcfr.storage",
     "tensorcfr.subgames",
     "tensorcfr.sweep",
+    "tensorcfr.uncompiled",
     "tensorcfr.viewer",
 )
 """The packages whose ``__all__`` is public."""

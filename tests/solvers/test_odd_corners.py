@@ -156,7 +156,9 @@ def test_small_money_is_money() -> None:
 class TestArguments:
     @pytest.mark.parametrize("game", ["kuhn", Choice()])
     def test_rules_are_compiled_first(self, game: Any) -> None:
-        with pytest.raises(TypeError, match="game must be a compiled game: compile_game makes one"):
+        with pytest.raises(
+            ValueError, match=r"cfr\+ takes a compiled game: compile_game makes one"
+        ):
             solve(game, iters=1)
         with pytest.raises(TypeError, match="game must be a compiled game: compile_game makes one"):
             Solver(game)

@@ -1,0 +1,298 @@
+"""Sampling straight on rules, measured: speed, and curves of games that nobody compiles.
+
+python -m scripts.beyond_the_table speed         beside OpenSpiel's samplers, in one process
+python -m scripts.beyond_the_table dark_hex      dark hex 3 x 3: more than 1e10 histories
+python -m scripts.beyond_the_table phantom_ttt   phantom tic-tac-toe: more than 1e10 histories
+python -m scripts.beyond_the_table bluff_2_2     Bluff(2,2) by its rules
+
+Each writes docs/figures/beyond_<name>.csv.  The games run until the time is over or the table is
+full; ``--minutes`` and ``--mib`` say when that is.  Seconds are processor time of this process.
+
+python -m scripts.beyond_the_table page          the tables of docs/beyond-the-table.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.memory import taken
+from tensorcfr.analysis import LocalBestResponse, local_best_response
+from tensorcfr.errors import MemoryLimitError
+from tensorcfr.rules import Chance, Decision
+from tensorcfr.solvers import RulesSolver
+from tensorcfr.uncompiled import UncompiledGame
+
+from ._pages import page_with
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+FIGURES = DOCS / "figures"
+PAGE = DOCS / "beyond-the-table.md"
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Run:
+    """A game and how it is sampled."""
+
+    title: str
+    game: str
+    algorithm: str
+
+
+RUNS = {
+    "dark_hex": Run(
+        "abrupt dark hex 3 x 3",
+        "openspiel:dark_hex(board_size=3,gameversion=adh)",
+        "outcome_sampling",
+    ),
+    "phantom_ttt": Run("phantom tic-tac-toe", "openspiel:phantom_ttt", "outcome_sampling"),
+    "bluff_2_2": Run("Bluff(2,2)", "bluff(dice=(2, 2))", "external_sampling"),
+}
+SPEED = {
+    "kuhn_poker": 1000,
+    "leduc_poker": 200,
+    "leduc_poker(players=3)": 50,
+    "liars_dice": 100,
+}
+"""Games of OpenSpiel, and iterations in a round."""
+ROUNDS, WARM_UP = 7, 20
+"""Rounds that are measured, and rounds before them in which tables fill."""
+TRIES, PLAYS = 300, 3000
+"""Of the local best response at each point of a curve."""
+PROBES = 2000
+"""Random plays that estimate the number of histories."""
+
+
+def main() -> None:
+    """Measure, or write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=["speed", *RUNS, "page"])
+    parser.add_argument("--minutes", type=float, default=2.0, help="of sampling")
+    parser.add_argument("--mib", type=int, default=512, help="memory limit")
+    arguments = parser.parse_args()
+    if arguments.name == "page":
+        write_page()
+    elif arguments.name == "speed":
+        measure_speed()
+    else:
+        measure_curve(arguments.name, 60 * arguments.minutes, arguments.mib * MIB)
+
+
+# ---------------------------------------------------------------------------------------- speed
+
+
+def measure_speed() -> None:
+    """External sampling on OpenSpiel's rules, by tensorcfr and by OpenSpiel, in turns."""
+    import pyspiel
+    from open_spiel.python.algorithms.external_sampling_mccfr import ExternalSamplingSolver
+
+    rows = []
+    for name, iterations in SPEED.items():
+        game = pyspiel.load_game(name)
+        ours = RulesSolver(game, "external_sampling", seed=1)
+        cpp = pyspiel.ExternalSamplingMCCFRSolver(
+            game, avg_type=pyspiel.MCCFRAverageType.SIMPLE, seed=1
+        )
+        python = ExternalSamplingSolver(game)
+        tools: dict[str, Callable[[int], object]] = {
+            "tensorcfr": ours.step,
+            "openspiel_cpp": lambda n, cpp=cpp: [cpp.run_iteration() for _ in range(n)],
+            "openspiel_python": lambda n, python=python: [python.iteration() for _ in range(n)],
+        }
+        seconds: dict[str, list[float]] = {tool: [] for tool in tools}
+        for _ in range(WARM_UP + ROUNDS):
+            for tool, iterate in tools.items():
+                begun = time.process_time()
+                iterate(iterations)
+                seconds[tool].append((time.process_time() - begun) / iterations)
+        early = {tool: statistics.median(s[: WARM_UP // 4]) for tool, s in seconds.items()}
+        late = {tool: statistics.median(s[WARM_UP:]) for tool, s in seconds.items()}
+        each = ours.nodes_touched / ours.iteration
+        for when, found in (("first", early), ("later", late)):
+            rows.append(
+                {
+                    "game": name,
+                    "when": when,
+                    "nodes_per_iteration": f"{each:.0f}",
+                    **{f"{tool}_us": f"{1e6 * s:.2f}" for tool, s in found.items()},
+                    "times_python": f"{found['openspiel_python'] / found['tensorcfr']:.2f}",
+                    "times_cpp": f"{found['openspiel_cpp'] / found['tensorcfr']:.2f}",
+                    "machine": machine(),
+                    "versions": versions(),
+                    "date": date.today(),
+                }
+            )
+            print(rows[-1], flush=True)
+    _write("speed", rows)
+
+
+# --------------------------------------------------------------------------------------- curves
+
+
+def measure_curve(name: str, seconds: float, limit: int) -> None:
+    """Sample one of the games, and bound its exploitability on the way."""
+    run = RUNS[name]
+    before = taken()
+    game = UncompiledGame(run.game)
+    histories = estimate_histories(game)
+    solver = RulesSolver(game, run.algorithm, seed=1, memory_limit=limit)
+    print(f"{run.title}: about {histories:.2g} histories", flush=True)
+    rows: list[dict[str, Any]] = []
+    spent, mark, ended = 0.0, 5.0, ""
+    while not ended and spent < seconds:
+        begun, iteration = time.process_time(), solver.iteration
+        while time.process_time() - begun < mark - spent:
+            try:
+                solver.step()
+            except MemoryLimitError as error:
+                ended = str(error)
+                print(ended, flush=True)
+                break
+        now = time.process_time() - begun
+        held = taken() - before
+        bound = local_best_response(
+            game, solver.average_policy(), tries=TRIES, plays=PLAYS, seed=len(rows)
+        )
+        rows.append(_row(run, solver, spent + now, now, iteration, held, bound, histories, ended))
+        print({key: rows[-1][key] for key in list(rows[-1])[2:12]}, flush=True)
+        spent += now
+        mark = max(mark, spent) * 1.7
+        _write(name, rows)
+
+
+def _row(
+    run: Run,
+    solver: RulesSolver,
+    seconds: float,
+    last: float,
+    since: int,
+    held: int,
+    bound: LocalBestResponse,
+    histories: float,
+    ended: str,
+) -> dict[str, Any]:
+    found = bound.exploitability
+    return {
+        "game": run.game,
+        "algorithm": str(solver.algorithm),
+        "seconds": f"{seconds:.1f}",
+        "iteration": solver.iteration,
+        "iterations_per_second": f"{(solver.iteration - since) / last:.1f}",
+        "nodes_touched": solver.nodes_touched,
+        "infosets_held": solver.infosets_held,
+        "mib_held": f"{solver.bytes_held / MIB:.0f}",
+        "mib_process": f"{held / MIB:.0f}",
+        "mib_limit": f"{solver.memory_limit / MIB:.0f}",
+        "bound": f"{found.mean:.4f}",
+        "bound_half_width": f"{found.half_width:.4f}",
+        "value": f"{bound.profile.values[0].mean:.4f}",
+        "value_half_width": f"{bound.profile.values[0].half_width:.4f}",
+        "histories": f"{histories:.3g}",
+        "ended": ended,
+        "machine": machine(),
+        "versions": versions(),
+        "date": date.today(),
+    }
+
+
+def estimate_histories(game: UncompiledGame) -> float:
+    """About how many histories a game has, by random plays (Knuth 1975)."""
+    rng, total = Random(0), 0.0
+    for _ in range(PROBES):
+        state, product, found = game.rules.root(), 1.0, 1.0
+        while isinstance(node := game.rules.node(state), (Decision, Chance)):
+            edges = list(node.actions if isinstance(node, Decision) else node.outcomes)
+            product *= len(edges)
+            found += product
+            state = game.rules.next(state, rng.choice(edges))
+        total += found
+    return total / PROBES
+
+
+# ----------------------------------------------------------------------------------------- page
+
+
+def write_page() -> None:
+    """The tables, from what was measured."""
+    parts = {"speed": _speed_table(_read("speed"))}
+    parts["curves"] = "\n\n".join(_curve_table(RUNS[name], _read(name)) for name in RUNS)
+    PAGE.write_text(page_with(PAGE.read_text("utf-8"), "beyond_the_table", parts), "utf-8")
+
+
+def _speed_table(rows: list[dict[str, str]]) -> str:
+    lines = [
+        "| OpenSpiel's game | iterations | nodes each | tensorcfr | its Python | its C++ | "
+        "times Python | times C++ |",
+        "| --- | --- |" + " ---: |" * 6,
+    ]
+    for row in rows:
+        cells = [
+            f"`{row['game']}`",
+            row["when"],
+            row["nodes_per_iteration"],
+            *(
+                f"{float(row[f'{tool}_us']):,.0f} µs"
+                for tool in ("tensorcfr", "openspiel_python", "openspiel_cpp")
+            ),
+            row["times_python"],
+            row["times_cpp"],
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n\n" + _said(rows[-1])
+
+
+def _curve_table(run: Run, rows: list[dict[str, str]]) -> str:
+    about = f"{float(rows[-1]['histories']):.0e}".replace("+", "")
+    lines = [
+        f"**{run.title}**, about {about} histories, by `{run.algorithm}`, limit "
+        f"{rows[-1]['mib_limit']} MiB:",
+        "",
+        "| seconds | iterations | per second | infosets held | MiB counted | process grew by, MiB "
+        "| value of player 0 | exploitability at least |",
+        "|" + " ---: |" * 8,
+    ]
+    for row in rows:
+        cells = [
+            f"{float(row['seconds']):.0f}",
+            f"{int(row['iteration']):,}",
+            f"{float(row['iterations_per_second']):,.0f}",
+            f"{int(row['infosets_held']):,}",
+            row["mib_held"],
+            row["mib_process"],
+            f"{float(row['value']):+.3f} ± {float(row['value_half_width']):.3f}",
+            f"{float(row['bound']):+.3f} ± {float(row['bound_half_width']):.3f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    if rows[-1]["ended"]:
+        lines += ["", f"It ended with `{rows[-1]['ended']}`."]
+    return "\n".join(lines) + "\n\n" + _said(rows[-1])
+
+
+def _said(row: dict[str, str]) -> str:
+    return f"{row['machine']}; {row['versions']}; {row['date']}."
+
+
+def _write(name: str, rows: list[dict[str, Any]]) -> None:
+    with open(FIGURES / f"beyond_{name}.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _read(name: str) -> list[dict[str, str]]:
+    with open(FIGURES / f"beyond_{name}.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""Rules of every kind as a :class:`tensorcfr.Game`, history by history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..rules import CardGame, Chance, Deal, Decision, Fold, Game, Payoff, PublicTreeGame, Terminal
+
+
+def as_histories(rules: Game | PublicTreeGame | CardGame) -> Game:
+    """The rules as those of a game of histories."""
+    if isinstance(rules, Game):
+        return rules
+    return DealtHands(rules) if isinstance(rules, PublicTreeGame) else DealtCards(rules)
+
+
+class DealtHands(Game):
+    """A game of private hands whose hands are dealt by chance, player 0 first.
+
+    What cannot happen, a deal or an outcome of probability 0, is no history.  A state is the
+    indices of the hands dealt so far, the public state, and the steps since the deal, each after a
+    space.
+    """
+
+    def __init__(self, rules: PublicTreeGame) -> None:
+        self.rules = rules
+        self.n_players = rules.n_players
+        self._prior = np.asarray(rules.prior, dtype=np.float64)
+        self._matrices: dict[Any, np.ndarray] = {}
+        # A compiled game of two players is traversed on its public tree, with one draw for the
+        # deal, and public outcomes tried one after the other.
+        self.joined_draws = 2 if self.n_players == 2 else None
+        self.draws_in_order = self.n_players == 2
+
+    @property
+    def name(self) -> str:
+        """As the game of private hands."""
+        return self.rules.name
+
+    def root(self) -> Any:
+        """Nothing dealt yet."""
+        return (), self.rules.root(), ""
+
+    def node(self, state: Any) -> Decision | Chance | Terminal:
+        """The deal, then the public tree."""
+        deal, public, done = state
+        if len(deal) < self.n_players:
+            left = self._prior[deal]
+            weights = left.reshape(len(left), -1).sum(axis=1)
+            weights /= weights.sum()
+            return Chance({hand: p for hand, p in enumerate(weights.tolist()) if p > 0.0})
+        said = self.rules.node(public)
+        if type(said) is Decision:
+            player, seen, actions = said
+            hand = self.rules.hands[player][deal[player]]
+            label = self.rules.label(player, hand, done if seen is None else seen)
+            return Decision(player, label, actions)
+        if type(said) is Payoff:
+            coefficient, key = said
+            matrix = self._matrices.get(key)
+            if matrix is None:
+                matrix = self._matrices[key] = np.asarray(self.rules.matrix(key), np.float64)
+            return Terminal((coefficient * matrix[(slice(None), *deal)]).tolist())
+        assert isinstance(said, Chance)
+        shape = self._prior.shape
+        given = {o: float(np.broadcast_to(p, shape)[deal]) for o, p in said.outcomes.items()}
+        return Chance({outcome: p for outcome, p in given.items() if p > 0.0})
+
+    def next(self, state: Any, action: Any) -> Any:
+        """One more hand, or one more public step."""
+        deal, public, done = state
+        if len(deal) < self.n_players:
+            return (*deal, action), public, done
+        return deal, self.rules.next(public, action), f"{done} {action}"
+
+
+class DealtCards(Game):
+    """A game of cards history by history: two hands, the betting, the cards of the board.
+
+    A state is the numbers of the hands dealt so far, the cards dealt since, the state of the
+    betting, and the steps since the deal, each after a space.
+    """
+
+    def __init__(self, rules: CardGame) -> None:
+        self.rules = rules
+        self._index = {str(card): number for number, card in enumerate(rules.cards)}
+        own, other = (np.asarray(hands) for hands in rules.hands)
+        # For each hand of player 0, whether a hand of player 1 has a card in common with it.
+        self._hands, self._weights = (own, other), [np.asarray(w, float) for w in rules.weights]
+        free = [self._weights[1][self._apart(hand)].sum() for hand in own]
+        self._first = self._weights[0] * np.array(free)
+
+    @property
+    def name(self) -> str:
+        """As the game of cards."""
+        return self.rules.name
+
+    def _apart(self, hand: np.ndarray) -> np.ndarray:
+        """Bool (hands of player 1,): those without a card of a hand of player 0."""
+        other = self._hands[1]
+        return ~(other[:, :, None] == hand[None, None, :]).any(axis=(1, 2))
+
+    def root(self) -> Any:
+        """Nothing dealt yet."""
+        return (), (), self.rules.root(), ""
+
+    def node(self, state: Any) -> Decision | Chance | Terminal:
+        """The two hands, then the betting and the board."""
+        held, dealt, betting, done = state
+        if len(held) < 2:
+            weights = self._first if not held else self._second(held[0])
+            shares = (weights / weights.sum()).tolist()
+            return Chance({hand: p for hand, p in enumerate(shares) if p > 0.0})
+        said = self.rules.node(betting)
+        if isinstance(said, Decision):
+            player = said.player
+            hand = self.rules.hand_label(player, held[player])
+            seen = done if said.infoset is None else said.infoset
+            return Decision(player, f"{hand}{seen}", said.actions)
+        if isinstance(said, Deal):
+            taken = {*self.rules.board, *dealt}
+            taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
+            left = [card for card in range(len(self.rules.cards)) if card not in taken]
+            return Chance({self.rules.cards[card]: 1.0 / len(left) for card in left})
+        if isinstance(said, Fold):
+            return Terminal(said.utilities)
+        cards = (*self.rules.board, *dealt)
+        own, other = (
+            int(self.rules.strength(cards, self._hands[p][held[p]][None])[0]) for p in range(2)
+        )
+        return Terminal(said.win if own > other else said.lose if own < other else said.tie)
+
+    def _second(self, hand: int) -> np.ndarray:
+        """float64 (hands of player 1,): their weights beside a hand of player 0."""
+        return self._weights[1] * self._apart(self._hands[0][hand])
+
+    def next(self, state: Any, action: Any) -> Any:
+        """One more hand, one more card, or one more bet."""
+        held, dealt, betting, done = state
+        if len(held) < 2:
+            return (*held, action), dealt, betting, done
+        if isinstance(self.rules.node(betting), Deal):
+            dealt, step = (*dealt, self._index[str(action)]), None
+        else:
+            step = action
+        return held, dealt, self.rules.next(betting, step), f"{done} {action}"

@@ -1,0 +1,82 @@
+"""A game that is played by its rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..formats.sources import find_rules
+from ..rules import Game
+from .dealt import as_histories
+
+
+class UncompiledGame:
+    """A game by its rules, with nothing in memory that grows with it.
+
+    >>> UncompiledGame("leduc(ranks=13)")
+    <UncompiledGame leduc(ranks=13): 2 players>
+
+    Args:
+        source: What :func:`tensorcfr.compile_game` takes: a name, a game of your own, a file, a
+            game of OpenSpiel or pygambit.
+        parameters: Parameters of a built-in game.
+
+    Raises:
+        GameError: There is no such game.
+        TypeError: This is no source of a game.
+        OSError: A file cannot be read.
+    """
+
+    name: str
+    """How the game was asked for."""
+    rules: Game
+    """The rules, history by history."""
+    n_players: int
+    """Number of players."""
+    source: str | None
+    """A text that finds the rules again; None for a game of your own."""
+    unit = 1.0
+    """The unit of the utilities: they are taken as they are."""
+    zero_sum = None
+    """Not known of rules; a compiled game has looked at all of its terminals."""
+    constant_sum = None
+    """Likewise."""
+    chunks = None
+    """A game that is not compiled has no chunks."""
+    tied_to = None
+    """And shares no strategies with another game."""
+
+    def __init__(self, source: Any, **parameters: Any) -> None:
+        if isinstance(source, UncompiledGame):
+            self.name, self.rules, self.source = source.name, source.rules, source.source
+        else:
+            found = find_rules(source, **parameters)
+            self.name = found.name
+            self.rules = as_histories(found.rules)
+            # Names and files find the rules again; so does the name of a game of OpenSpiel.
+            text = isinstance(source, (str, Path)) or found.name.startswith("openspiel:")
+            self.source = found.name if text else None
+        self.n_players = self.rules.n_players
+
+    @property
+    def digest(self) -> str:
+        """What solutions compare games by: name and players, for rules cannot be compared."""
+        return f"{self.name}, {self.n_players} players, not compiled"
+
+    @property
+    def caveat(self) -> str:
+        """What promises about algorithms depend on here."""
+        return "This holds if the sum of the utilities is constant." if self.n_players == 2 else ""
+
+    def settled(self, number: float) -> float:
+        """The number itself; compiled games know which numbers are rounding."""
+        return number
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"{self.__dict__.get('name', 'the game')} is not compiled and has no {name!r}; "
+            "compile_game makes a game that has"
+        )
+
+    def __repr__(self) -> str:
+        return f"<UncompiledGame {self.name}: {self.n_players} players>"

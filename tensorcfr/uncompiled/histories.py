@@ -1,0 +1,348 @@
+"""Histories made one step at a time from the rules; each is checked when it is made.
+
+A traversal goes from node to node: ``node.children[k]``, or :meth:`Histories.step` where that is
+None.  Histories near the root are kept while there is room, so that the rules are asked about them
+once; the others are made again whenever a play reaches them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from .._util.limits import CHANCE_TOLERANCE
+from ..compilers.histories import check_chance, check_decision, name_history
+from ..compilers.too_large import DEEPEST, check_depth
+from ..errors import GameError
+from ..model.arrays import CHANCE, TERMINAL
+from ..rules import Chance, Decision, Game, Terminal
+from .game import UncompiledGame
+from .infosets import NO_SEQUENCE, Block, InfosetTable
+
+MOST_JOINED = 10_000
+"""Outcomes of the one draw for all chance nodes at the root, at most."""
+MOST_ENDS = 10_000
+"""Terminals that are kept, one for each tuple of utilities."""
+
+
+class Node:
+    """A history.  Which fields it has depends on who acts."""
+
+    __slots__ = (
+        "actor",
+        "alias",
+        "block",
+        "children",
+        "count",
+        "depth",
+        "edges",
+        "first",
+        "index",
+        "label",
+        "own",
+        "parent",
+        "passed",
+        "row",
+        "state",
+        "threshold",
+        "utilities",
+    )
+    actor: int
+    """Who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    parent: Node | None
+    """The history before; None for the root."""
+    index: int
+    """Number of the step from there."""
+    depth: int
+    """Steps since the root."""
+    utilities: tuple[float, ...]
+    """Terminals: what each player gets."""
+    state: Any
+    """The state of the rules; None once all children are kept."""
+    own: tuple[int, ...]
+    """Each player's last sequence, or ``NO_SEQUENCE``."""
+    edges: Sequence[Any]
+    """The actions, or the outcomes."""
+    count: int
+    """How many."""
+    children: Sequence[Node | None]
+    """Those that are kept.  A history that is itself not kept keeps none: a tuple."""
+    label: str
+    """Decisions: the label of the infoset."""
+    row: int
+    """Decisions: its row in the table."""
+    block: Block
+    """Decisions: the numbers of the infoset."""
+    first: int
+    """Decisions: the sequence of the first action."""
+    passed: int
+    """Chance: how many further chance nodes the draw passes."""
+    threshold: Sequence[float] | None
+    """Chance: probability with which a draw of an outcome's column stays with it; None where all
+    outcomes are equally likely.  In games whose outcomes are drawn in order: their
+    probabilities."""
+    alias: Sequence[int]
+    """Chance: the outcome to which a draw of the column goes otherwise."""
+
+
+class Histories:
+    """The histories of a game, and the table that its infosets enter.
+
+    Args:
+        game: The game.
+        table: The table.
+        room: How many histories may be kept.
+    """
+
+    def __init__(self, game: UncompiledGame, table: InfosetTable, room: int = 0) -> None:
+        self.game, self.table, self.room = game, table, room
+        rules: Game = game.rules
+        self.n_players = rules.n_players
+        if not isinstance(rules.n_players, int) or rules.n_players < 1:
+            raise GameError(f"{game.name}: n_players must be a positive integer")
+        self._node: Callable[[Any], Any] = rules.node
+        self._next = rules.next
+        self._in_order = getattr(rules, "draws_in_order", False)
+        self._joins = getattr(rules, "joined_draws", None)
+        self._ends: dict[tuple[float, ...], Node] = {}
+        self._nones: dict[int, tuple[None, ...]] = {}
+        self.root = self._joined(self._make(rules.root(), None, 0))
+
+    # --------------------------------------------------------------------------------- nodes
+
+    def step(self, node: Node, index: int) -> Node:
+        """The history after an action or an outcome, which is not among ``node.children``.
+
+        Raises:
+            GameError: The rules break their contract, or the history is too long; names it.
+            ImperfectRecallError: The player who acts there forgets an own action.
+            InfosetsFullError: There is no room for its infoset.
+        """
+        child = self._make(self._next(node.state, node.edges[index]), node, index)
+        if self.room > 0 and type(node.children) is list:
+            self.room -= 1
+            if child.actor != TERMINAL:
+                child.children = list(child.children)
+            node.children[index] = child
+            if None not in node.children:
+                node.state = None
+        return child
+
+    def _make(self, state: Any, parent: Node | None, index: int) -> Node:
+        """The node of a state."""
+        said = self._node(state)
+        kind = type(said)
+        node = Node()
+        node.parent, node.index = parent, index
+        if kind is Terminal:
+            return self._end(said[0], node)
+        if parent is None:
+            node.depth = 0
+            node.own = (NO_SEQUENCE,) * self.n_players
+        else:
+            node.depth = parent.depth + 1
+            if node.depth > DEEPEST:
+                check_depth(node.depth, lambda: self.where(node))
+            own, acted = parent.own, parent.actor
+            if acted >= 0:
+                own = (*own[:acted], parent.first + index, *own[acted + 1 :])
+            node.own = own
+        node.state = state
+        if kind is Decision:
+            table = self.table
+            player, label, actions = said
+            row = table.rows.get(label) if type(label) is str else None
+            if row is None:
+                row = self._enter(said, node)
+            elif (
+                table.player[row] != player
+                or table.own[row] != node.own[player]
+                or table.kinds[table.kind[row]] is not actions
+            ):
+                table.check_again(row, said, node.own, lambda: self.where(node))
+            node.actor, node.label, node.row, node.edges = player, label, row, actions
+            node.block, node.first = table.blocks[row], table.first[row]
+            node.count = len(actions)
+        elif kind is Chance:
+            node.actor, node.passed = CHANCE, 0
+            self._set_outcomes(node, *self._outcomes(said[0], node))
+        else:
+            raise GameError(
+                f"node() must return a Decision, a Chance or a Terminal, not {said!r}, "
+                f"at {self.where(node)}"
+            )
+        node.children = self._nones.get(node.count) or self._nones.setdefault(
+            node.count, (None,) * node.count
+        )
+        return node
+
+    def _enter(self, said: Decision, node: Node) -> int:
+        """The row of a new infoset."""
+
+        def here() -> str:
+            return self.where(node)
+
+        check_decision(said, self.n_players, here)
+        player, label, actions = said
+        assert label is not None
+        return self.table.enter(player, label, actions, node.own[player])
+
+    def _end(self, given: Any, node: Node) -> Node:
+        """The terminal that pays this: one for all histories, while there are few."""
+        try:
+            known = self._ends.get(given)
+        except TypeError:
+            known = None  # A list, say.
+        if known is None:
+            known = Node()
+            known.actor, known.utilities = TERMINAL, self._utilities(given, node)
+            if len(self._ends) < MOST_ENDS:
+                self._ends[known.utilities] = known
+        return known
+
+    def _utilities(self, given: Any, node: Node) -> tuple[float, ...]:
+        """What a terminal pays, checked."""
+        try:
+            utilities = tuple(map(float, given))
+        except (TypeError, ValueError):
+            utilities = ()
+        if len(utilities) != self.n_players:
+            raise GameError(
+                f"a terminal must pay one number to each of {self.n_players} players, not "
+                f"{given!r}, at {self.where(node)}"
+            )
+        if not isfinite(sum(utilities)):
+            raise GameError(f"utilities {utilities!r} are not finite, at {self.where(node)}")
+        return utilities
+
+    def _outcomes(self, given: Any, node: Node) -> tuple[tuple[Any, ...], list[float]]:
+        """The outcomes of a chance node and their probabilities, checked."""
+        check_chance(given, lambda: self.where(node))
+        assert isinstance(given, Mapping)
+        probabilities = []
+        for probability in given.values():
+            try:
+                probabilities.append(float(probability))
+            except (TypeError, ValueError):
+                raise GameError(
+                    f"chance probability {probability!r} is not a number, at {self.where(node)}"
+                ) from None
+        for probability in probabilities:
+            if not (probability >= 0.0 and isfinite(probability)):
+                raise GameError(
+                    f"chance probability {probability!r} is not between 0 and 1, "
+                    f"at {self.where(node)}"
+                )
+        if abs(sum(probabilities) - 1.0) > CHANCE_TOLERANCE:
+            raise GameError(
+                f"chance probabilities sum to {sum(probabilities)!r}, not 1, at {self.where(node)}"
+            )
+        return tuple(given), probabilities
+
+    def where(self, node: Node) -> str:
+        """The name of a history in error messages."""
+        labels: list[object] = []
+        while (above := node.parent) is not None:
+            edge = above.edges[node.index]
+            # The joined draw at the beginning has several outcomes in one.
+            labels.extend(reversed(edge) if above.actor == CHANCE and above.passed else [edge])
+            node = above
+        return name_history(labels[::-1])
+
+    # -------------------------------------------------------------------------------- chance
+
+    def draw(self, node: Node, number: float) -> int:
+        """The outcome of a chance node, from a number that is uniform in [0, 1).
+
+        As :func:`tensorcfr.kernels.alias.draw_by_alias`; in games whose outcomes are drawn in
+        order, as :func:`tensorcfr.kernels.tree_access.sample_step`.
+        """
+        threshold = node.threshold
+        if self._in_order and not node.passed:
+            assert threshold is not None
+            chosen = 0
+            for index, probability in enumerate(threshold):
+                if probability > 0.0:
+                    chosen = index
+                    number -= probability
+                    if number < 0.0:
+                        break
+            return chosen
+        point = number * node.count
+        column = int(point)
+        if threshold is not None and point - column >= threshold[column]:
+            return node.alias[column]
+        return column
+
+    def _set_outcomes(self, node: Node, edges: Sequence[Any], probabilities: list[float]) -> None:
+        node.edges, node.count = edges, len(edges)
+        if self._in_order and not node.passed:
+            node.threshold = probabilities
+        elif probabilities.count(probabilities[0]) == len(probabilities):
+            node.threshold = None
+        else:
+            node.threshold, node.alias = alias_table(probabilities)
+
+    def _joined(self, root: Node) -> Node:
+        """The root, whose draw passes all chance nodes that follow each other there.
+
+        Compiled games join chance nodes everywhere; here those below the root are drawn one by
+        one, because to know what follows takes a look at all their outcomes.
+        """
+        if root.actor == TERMINAL:
+            return root
+        root.children = list(root.children)
+        if root.actor != CHANCE:
+            return root
+        ends: list[tuple[float, tuple[Any, ...], Node]] = [(1.0, (), root)]
+        passed = -1
+        while passed + 1 != self._joins and all(end.actor == CHANCE for _, _, end in ends):
+            if sum(end.count for _, _, end in ends) > MOST_JOINED:
+                break
+            after = []
+            for weight, labels, end in ends:
+                _, probabilities = self._outcomes(self._node(end.state).outcomes, end)
+                for index, probability in enumerate(probabilities):
+                    child = self._make(self._next(end.state, end.edges[index]), end, index)
+                    after.append((weight * probability, (*labels, end.edges[index]), child))
+            ends, passed = after, passed + 1
+        if passed < 1:
+            return root
+        root.passed = passed
+        self._set_outcomes(root, [labels for _, labels, _ in ends], [w for w, _, _ in ends])
+        root.children = [end for _, _, end in ends]
+        for index, (_, _, end) in enumerate(ends):
+            if end.actor != TERMINAL:
+                end.parent, end.index = root, index
+                end.children = list(end.children)
+        root.state = None
+        self.room -= len(ends)
+        return root
+
+
+def alias_table(probabilities: Sequence[float]) -> tuple[list[float], list[int]]:
+    """The table of :func:`tensorcfr.kernels.alias.make_alias_tables` for one draw."""
+    count, total = len(probabilities), 0.0
+    for probability in probabilities:
+        total += probability
+    threshold = [probability / total * count for probability in probabilities]
+    alias = list(range(count))
+    small = [i for i, t in enumerate(threshold) if t < 1.0]
+    large = [i for i, t in enumerate(threshold) if not t < 1.0]
+    while small and large:
+        little, big = small.pop(), large[-1]
+        alias[little] = big
+        threshold[big] -= 1.0 - threshold[little]
+        if threshold[big] < 1.0:
+            small.append(large.pop())
+    for i in large:
+        threshold[i] = 1.0
+    for i in small:
+        if probabilities[i] > 0.0:
+            threshold[i] = 1.0
+    return threshold, alias
+
+
+Draw = Callable[[], float]
+"""Gives the next number, uniform in [0, 1)."""

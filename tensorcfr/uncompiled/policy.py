@@ -1,0 +1,84 @@
+"""Strategies over the infosets that a table holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..model.infoset import Infoset
+from .game import UncompiledGame
+from .infosets import InfosetTable
+
+
+class TablePolicy(Mapping[str, dict[str, float]]):
+    """A behaviour strategy: infoset label to action to probability.
+
+    As a mapping it has the infosets that were visited.  Called with an
+    :class:`~tensorcfr.model.infoset.Infoset` it knows all of them: elsewhere every action is
+    equally likely.  So it is a policy for :func:`tensorcfr.evaluate` on the compiled game.
+
+    Args:
+        game: The game.
+        table: The infosets.
+        probabilities: float64 (sequences,): probability of each action; made read-only.
+    """
+
+    def __init__(
+        self, game: UncompiledGame, table: InfosetTable, probabilities: np.ndarray
+    ) -> None:
+        self.game = game
+        self.probabilities = probabilities
+        probabilities.flags.writeable = False
+        self._size, self._table = len(table), table
+
+    def _row(self, label: Any) -> int | None:
+        row = self._table.rows.get(label)
+        # The table may have grown since.
+        return row if row is not None and row < self._size else None
+
+    def _at(self, row: int) -> list[float]:
+        first = self._table.first
+        found: list[float] = self.probabilities[first[row] : first[row + 1]].tolist()
+        return found
+
+    def __call__(self, infoset: Infoset) -> list[float]:
+        """The probabilities at an infoset of the game, visited or not.
+
+        Raises:
+            ValueError: The infoset has other actions here; names it.
+        """
+        row = self._row(infoset)
+        if row is None:
+            return [1.0 / len(infoset.actions)] * len(infoset.actions)
+        names = self._table.names[self._table.kind[row]]
+        if names != infoset.actions:
+            raise ValueError(
+                f"infoset {str(infoset)!r} has the actions {', '.join(infoset.actions)}, and "
+                f"{', '.join(names)} in {self.game.name}"
+            )
+        return self._at(row)
+
+    def __getitem__(self, label: str) -> dict[str, float]:
+        row = self._row(label)
+        if row is None:
+            raise KeyError(f"no play of {self.game.name} came to an infoset {label!r}")
+        names = self._table.names[self._table.kind[row]]
+        return dict(zip(names, self._at(row), strict=True))
+
+    def __iter__(self) -> Iterator[str]:
+        for row, label in enumerate(self._table.rows):
+            if row == self._size:
+                return
+            yield label
+
+    def __len__(self) -> int:
+        return self._size
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Infoset label to action to probability."""
+        return dict(self)
+
+    def __repr__(self) -> str:
+        return f"<TablePolicy for {self.game.name}: {len(self):,} infosets>"

@@ -1,0 +1,76 @@
+"""Policies in any form, asked at histories that are made from the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._util.arguments import brief
+from ..formats.openspiel import OpenSpielGame
+from ..model.infoset import Infoset, asked, distribution
+from .game import UncompiledGame
+from .histories import Histories, Node
+
+Strategy = Callable[[Node], list[float]]
+"""The probabilities of the actions at a decision, in order."""
+MOST_REMEMBERED = 1_000_000
+"""Infosets whose probabilities are remembered, at most."""
+
+
+def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Strategy:
+    """A policy as a function of histories; it is asked about an infoset once, while there is room.
+
+    Args:
+        histories: The game.
+        policy: A function, see :data:`tensorcfr.model.infoset.Strategies`; a mapping of infoset
+            label to action label to probability, a policy of a compiled game among them; for games
+            of OpenSpiel, one of its policies.
+        name: The name of the argument in errors.
+
+    Raises:
+        TypeError: It is none of these.
+    """
+    ask = _asker(histories.game, policy, name)
+    table = histories.table
+    remembered: dict[int, list[float]] = {}
+
+    def strategy(node: Node) -> list[float]:
+        known = remembered.get(node.row)
+        if known is None:
+            infoset = Infoset(node.label, node.actor, table.names[table.kind[node.row]])
+            known = distribution(infoset, ask(infoset, node)).tolist()
+            if len(remembered) < MOST_REMEMBERED:
+                remembered[node.row] = known
+        return known
+
+    return strategy
+
+
+def _asker(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, Node], Any]:
+    """What asks a policy about an infoset, of which a history is at hand."""
+    if hasattr(policy, "action_probabilities"):
+        if not isinstance(game.rules, OpenSpielGame):
+            raise TypeError(f"{name} is one of OpenSpiel, and {game.name} is not")
+
+        def theirs(infoset: Infoset, node: Node) -> dict[str, float]:
+            given = policy.action_probabilities(node.state)
+            return {str(action): given.get(action.number, 0.0) for action in node.edges}
+
+        return theirs
+    if callable(policy):
+        return lambda infoset, node: asked(infoset, policy, name)
+    if isinstance(policy, Mapping):
+
+        def listed(infoset: Infoset, node: Node) -> Any:
+            try:
+                return policy[str(infoset)]
+            except KeyError:
+                raise ValueError(
+                    f"the {name} says nothing about infoset {str(infoset)!r}"
+                ) from None
+
+        return listed
+    raise TypeError(
+        f"{name} must be a function of infosets, a mapping of infosets to actions to "
+        f"probabilities, or a policy of OpenSpiel, not {brief(policy)}"
+    )

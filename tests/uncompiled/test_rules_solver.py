@@ -1,0 +1,310 @@
+"""Solving games that are not compiled: the door, errors, limits, files."""
+
+from __future__ import annotations
+
+import gc
+import re
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.random_games import random_game
+from tensorcfr import (
+    Chance,
+    Decision,
+    Game,
+    GameError,
+    MemoryLimitError,
+    Solution,
+    Terminal,
+    compile_game,
+    evaluate,
+    solve,
+)
+from tensorcfr.algorithms import OUTCOME_SAMPLING
+from tensorcfr.errors import ImperfectRecallError, UnknownGameError
+from tensorcfr.solvers import RulesSolver, Status
+from tensorcfr.uncompiled import TablePolicy, UncompiledGame
+
+# ------------------------------------------------------------------------------------- the door
+
+
+def test_solve_takes_rules() -> None:
+    solution = solve("kuhn", "external_sampling", iters=5000, seed=1)
+    assert isinstance(solution.policy, TablePolicy)
+    assert set(solution.policy) == set(compile_game("kuhn").infoset_labels)
+    assert solution.status is Status.ITERATIONS
+    # The tutorials' curves of external sampling are near 0.02 at 5,000 iterations.
+    assert evaluate(compile_game("kuhn"), solution.policy).exploitability < 0.05
+    assert np.isnan(solution.exploitability)
+    assert "not known" in solution.summary()
+    assert "12 infosets" in repr(solution)
+    assert solution.guarantee.endswith("if the sum of the utilities is constant.")
+    assert solution.trace[-1].infosets_held == 12
+    assert solution.trace[-1].bytes_held > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        (("kuhn",), {}, "takes a compiled game: compile_game"),
+        (("kuhn", "cfr+"), {}, "takes a compiled game: compile_game"),
+        (("kuhn", "chance_sampling"), {}, "takes a compiled game: compile_game"),
+        (("kuhn", "lp"), {}, "takes a compiled game: compile_game"),
+        (("kuhn", "auto"), {}, "auto chooses for compiled games"),
+        (("kuhn", "external_sampling"), {"target": 0.1}, "target needs exploitabilities"),
+        (("kuhn", "external_sampling"), {"keep_best": True}, "keep_best needs exploitabilities"),
+        (("kuhn", "external_sampling"), {"threads": 2}, "on one thread"),
+        (("kuhn", "external_sampling"), {"locks": {"K": {"bet": 1.0}}}, "takes no locks"),
+        (("kuhm", "external_sampling"), {}, "there is no game 'kuhm'"),
+    ],
+)
+def test_what_needs_a_compiled_game_is_refused(arguments: Any, options: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        solve(*arguments, iters=5, **options)
+
+
+def test_what_is_no_game_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"game must be a compiled game: .* not 3"):
+        solve(3, "external_sampling", iters=5)
+
+
+def test_stop_rules_and_checkpoints_are_those_of_every_solver() -> None:
+    solution = solve("kuhn", "outcome_sampling", nodes=500, checkpoints=10, seed=2)
+    assert solution.status is Status.NODES
+    assert 500 <= solution.nodes_touched < 520
+    assert [point.iteration for point in solution.trace[:3]] == [10, 20, 30]
+    seen: list[int] = []
+    stopped = solve(
+        "kuhn",
+        "external_sampling",
+        iters=100_000,
+        progress=lambda progress: bool(seen.append(progress.iteration)) or len(seen) == 3,
+    )
+    assert stopped.status is Status.STOPPED
+    assert stopped.iterations == seen[-1]
+
+
+def test_an_uncompiled_game_says_what_it_has_not() -> None:
+    with pytest.raises(AttributeError, match="kuhn is not compiled and has no 'form'"):
+        UncompiledGame("kuhn").form  # noqa: B018
+
+
+# -------------------------------------------------------------------------- to go on, and files
+
+RULES = OUTCOME_SAMPLING(baseline=0.5, averaging="optimistic")
+
+
+@pytest.mark.parametrize("algorithm", ["external_sampling", RULES], ids=str)
+def test_going_on_from_a_file_has_the_same_bits(algorithm: Any, tmp_path: Path) -> None:
+    through = solve("leduc", algorithm, iters=60, seed=(5, 1))
+    first = solve("leduc", algorithm, iters=20, seed=(5, 1))
+    read = Solution.load(first.save(tmp_path / "first.npz"))
+    assert read.policy == first.policy
+    assert read.last_policy == first.last_policy
+    assert read.trace[0].infosets_held == first.trace[0].infosets_held
+    assert np.isnan(read.exploitability)
+    after = solve("leduc", start=read, iters=40)
+    for name, array in through.state._asdict().items():
+        assert np.array_equal(array, getattr(after.state, name)), name
+
+
+def test_rules_of_your_own_are_given_to_read_a_file(tmp_path: Path) -> None:
+    game = random_game(5)
+    path = solve(game, "external_sampling", iters=5, seed=1).save(tmp_path / "own.npz")
+    with pytest.raises(UnknownGameError, match="rules of your own"):
+        Solution.load(path)
+    read = Solution.load(path, game=game)
+    assert solve(game, start=read, iters=5).iterations == 10
+    with pytest.raises(ValueError, match="not compiled"):
+        Solution.load(path, game="kuhn")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("regret", lambda a: a[1:], "regret is float64"),
+        ("strategy", lambda a: a * 2, "strategy is no distribution"),
+        ("cumulative", lambda a: a - 9e9, "cumulative strategy is negative"),
+        ("cumulative", lambda a: a * np.nan, "not finite"),
+        ("player", lambda a: a + 7, "belongs to player"),
+        ("kind", lambda a: a + 7, "kind points beyond"),
+        ("own", lambda a: a + 10**6, "own points beyond"),
+        ("label_ends", lambda a: a[::-1].copy(), "does not rise"),
+        ("labels", lambda a: a | 0x80, "not UTF-8"),
+        ("labels", lambda a: a * 0 + 65, "twice"),
+        ("generator", lambda a: a * 0, "zeros only"),
+    ],
+)
+def test_a_damaged_state_is_refused(
+    name: str, change: Callable[[np.ndarray], np.ndarray], words: str
+) -> None:
+    solution = solve("kuhn", "external_sampling", iters=5, seed=1)
+    kept = {**solution.state._asdict(), name: change(np.array(getattr(solution.state, name)))}
+    try:
+        state = RulesSolver.restore(solution.game, solution.algorithm, kept)
+        said = RulesSolver.wrong_state(solution.game, solution.algorithm, state)
+    except ValueError as error:
+        said = str(error)
+    assert said is not None
+    assert re.search(words, said)
+
+
+# --------------------------------------------------------------------------------------- limits
+
+
+def test_a_full_table_loses_nothing() -> None:
+    through = RulesSolver("leduc", "external_sampling", seed=4)
+    through.step(100)
+    limited = RulesSolver("leduc", "external_sampling", seed=4, memory_limit=200_000)
+    with pytest.raises(MemoryLimitError) as caught:
+        limited.step(100)
+    done = limited.iteration
+    assert 0 < done < 100
+    held = limited.infosets_held
+    words = f"beyond {done} iterations, with {held} infosets held, .* the limit is 195.3 KiB"
+    assert caught.match(words)
+    with pytest.raises(MemoryLimitError, match=words):
+        limited.step()
+    assert len(limited.average_policy()) == held
+    limited.memory_limit = 10**9
+    limited.step(100 - done)
+    for name, array in through.state._asdict().items():
+        assert np.array_equal(array, getattr(limited.state, name)), name
+
+
+def test_solve_hands_over_what_it_has_when_the_table_is_full(tmp_path: Path) -> None:
+    with pytest.raises(MemoryLimitError) as caught:
+        solve("leduc", "external_sampling", iters=1000, seed=4, memory_limit=200_000)
+    solution = caught.value.solution
+    read = Solution.load(solution.save(tmp_path / "full.npz"))
+    after = solve("leduc", start=read, iters=3, memory_limit=10**9)
+    assert after.iterations == solution.iterations + 3
+
+
+@pytest.mark.full
+def test_the_table_takes_what_it_says() -> None:
+    """The bytes that are counted are no less than those of the table, and not twice as many."""
+    game = UncompiledGame("bluff(dice=(2, 1))")
+    solver = RulesSolver(game, "outcome_sampling", seed=1)
+    solver._learning.histories.room = 0
+    gc.collect()
+    tracemalloc.start()
+    solver.step(600)
+    gc.collect()
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert solver.infosets_held > 1000
+    assert taken < solver._table.bytes_held < 2 * taken
+
+
+# ---------------------------------------------------------------------------------- broken rules
+
+
+class Broken(Game):
+    """Chance, then player 0 twice, then an end; one node of it is replaced."""
+
+    def __init__(self, at: tuple[Any, ...] = ("?",), node: Any = None) -> None:
+        self.at, self.replaced = at, node
+
+    def node(self, state: tuple[Any, ...]) -> Any:
+        if state == self.at:
+            return self.replaced
+        if not state:
+            return Chance({"x": 0.5, "y": 0.5})
+        if len(state) < 3:
+            return Decision(0, "".join(state), ("l", "r"))
+        return Terminal((1.0, -1.0))
+
+
+@pytest.mark.parametrize(
+    ("at", "node", "error", "words"),
+    [
+        ((), Chance({"x": 0.5, "y": 0.6}), GameError, "sum to 1.1, not 1, at the root"),
+        ((), Chance({"x": -0.5, "y": 1.5}), GameError, "is not between 0 and 1"),
+        ((), Chance({"x": "a"}), GameError, "'a' is not a number"),
+        ((), Chance({}), GameError, "no outcomes"),
+        ((), None, GameError, "node\\(\\) must return"),
+        (("x", "l", "l"), Terminal((float("nan"), 0.0)), GameError, "nan.* not finite, at .*x, l"),
+        (("x", "l", "l"), Terminal((1.0,)), GameError, "one number to each of 2 players"),
+        (("x", "l", "l"), Terminal(("a", 1.0)), GameError, "one number to each"),
+        (("y",), Decision(0, "x", ("a", "b")), GameError, "disagree on its actions"),
+        (("y",), Decision(1, "x", ("l", "r")), GameError, "is used by player"),
+        (("y", "r"), Decision(0, "xl", ("l", "r")), ImperfectRecallError, "after 'r' at 'y'"),
+        (("y", "r"), Decision(0, "y", ("l", "r")), ImperfectRecallError, "first decision"),
+        (("y", "r"), Decision(2, "z", ("l", "r")), GameError, "belongs to player 2"),
+        (("y", "r"), Decision(0, "z", ()), GameError, "has no actions"),
+        (("y", "r"), Decision(0, "z", ("l", "l")), GameError, "names an action twice"),
+        (("y", "r"), Decision(0, 5, ("l", "r")), GameError, "5 is not a string"),
+    ],
+)
+def test_broken_rules_are_refused_where_they_break(
+    at: Any, node: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        solve(Broken(at, node), "external_sampling", iters=50, seed=1)
+
+
+def test_an_error_of_the_rules_undoes_its_iteration() -> None:
+    good = RulesSolver(Broken(), "external_sampling", seed=3)
+    bad = Broken(("x", "r", "r"), Terminal((np.inf, 0.0)))
+    broken = RulesSolver(bad, "external_sampling", seed=3)
+    with pytest.raises(GameError):
+        broken.step(100)
+    good.step(broken.iteration)
+    bad.at = ("?",)
+    for solver in (good, broken):
+        solver.step(20)
+    assert np.array_equal(good.state.regret, broken.state.regret)
+    assert np.array_equal(good.state.generator, broken.state.generator)
+
+
+class Endless(Game):
+    def node(self, state: int) -> Decision:
+        return Decision(0, f"{state}", ("on", "still on"))
+
+    def root(self) -> int:
+        return 0
+
+    def next(self, state: int, action: str) -> int:
+        return state + 1
+
+
+def test_a_game_without_an_end_is_refused() -> None:
+    with pytest.raises(GameError, match="more than 10,000 steps"):
+        solve(Endless(), "outcome_sampling", iters=1)
+
+
+class Lottery(Game):
+    n_players = 1
+
+    def node(self, state: tuple[Any, ...]) -> Any:
+        return Terminal((float(state[0]),)) if state else Chance({1: 0.25, 2: 0.75})
+
+
+def test_games_of_chance_alone_and_of_nothing_are_played() -> None:
+    solution = solve(Lottery(), "external_sampling", iters=10)
+    assert len(solution.policy) == 0
+    assert solution.nodes_touched == 20
+
+    class Nothing(Game):
+        def node(self, state: Any) -> Terminal:
+            return Terminal((0.0, 0.0))
+
+    assert solve(Nothing(), "outcome_sampling", iters=10).nodes_touched == 20
+
+
+def test_a_player_alone_finds_the_best_action() -> None:
+    class Alone(Game):
+        n_players = 1
+
+        def node(self, state: Any) -> Any:
+            return Terminal((state[0],)) if state else Decision(0, "i", (1, 3, 2))
+
+    for algorithm in ("external_sampling", "outcome_sampling"):
+        policy = solve(Alone(), algorithm, iters=3000, seed=1).policy
+        assert policy["i"]["3"] > 0.95
