@@ -500,7 +500,7 @@ def test_memory_limit_says_both_figures(ask: Callable[[], object], message: str)
             "leduc has no parameter 'colour'; there are: bets, players, raise_cap, ranks, suits",
         ),
         ("leduc", {"suits": 9}, "leduc: suits must be a whole number from 1 to 4, not 9"),
-        ("kuhn(players=4)", {}, "kuhn: players must be one of 2, 3, not 4"),
+        ("kuhn(players=11)", {}, "kuhn: players must be a whole number from 2 to 10, not 11"),
         ("kuhn", {"cards": 1}, "kuhn: cards must be a whole number from 2 to 10,000, not 1"),
         ("matrix", {}, "matrix needs the parameter 'payoffs'"),
         (

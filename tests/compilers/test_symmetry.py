@@ -131,7 +131,13 @@ def test_games_without_symmetry_are_left_alone(spec: str) -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("algorithm", SCALE_FREE)
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        pytest.param(name, marks=[] if name in ("cfr", "dcfr") else [pytest.mark.full])
+        for name in SCALE_FREE
+    ],
+)
 @pytest.mark.parametrize("spec", SUITED)
 def test_merged_plays_as_the_whole(spec: str, algorithm: str) -> None:
     """Five iterations; Leduc is full of near ties, on which rounding grows later."""

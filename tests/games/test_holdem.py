@@ -438,6 +438,7 @@ def test_every_hand_of_a_river() -> None:
 
 
 @pytest.mark.compiled
+@pytest.mark.full
 def test_every_hand_of_a_turn(tmp_path: Path) -> None:
     """The mean over hands is the same from both sides, and from card to card."""
     spot = {

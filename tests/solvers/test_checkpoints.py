@@ -23,7 +23,10 @@ GAMES = {"flat": None, "chunks": 2}
 @pytest.mark.parametrize("cut", GAMES.values(), ids=GAMES)
 @pytest.mark.parametrize(
     "algorithm",
-    [CFR, pytest.param(HEDGE, marks=pytest.mark.full), CFR_PLUS(restart_base=2)],
+    [
+        CFR,
+        *(pytest.param(one, marks=pytest.mark.full) for one in (HEDGE, CFR_PLUS(restart_base=2))),
+    ],
     ids=str,
 )
 def test_the_file_is_of_the_iteration(algorithm: Any, cut: int | None, tmp_path: Path) -> None:

@@ -190,7 +190,10 @@ def test_shapes_of_many_chunks(game: PublicTreeGame, cut: int, path: str) -> Non
 
 
 @pytest.mark.parametrize("limit", [pytest.param(60, marks=FULL), 200, 800, 3000])
-@pytest.mark.parametrize("spec", ["bluff(dice=(2, 1), faces=3)", "leduc", "nl_leduc(stack=5)"])
+@pytest.mark.parametrize(
+    "spec",
+    [pytest.param("bluff(dice=(2, 1), faces=3)", marks=FULL), "leduc", "nl_leduc(stack=5)"],
+)
 def test_cut_for_the_cache(spec: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of several subtrees, with entries at different depths; without states that repeat,
     too."""
@@ -256,9 +259,8 @@ def test_threads_change_no_bit(algorithm: Algorithm, precision: str) -> None:
         assert solver.evaluate() == expected.evaluate()
 
 
-@pytest.mark.parametrize(
-    "algorithm", [CFR, pytest.param(CFR_PLUS(alternating=False), marks=FULL)], ids=str
-)
+@FULL
+@pytest.mark.parametrize("algorithm", [CFR, CFR_PLUS(alternating=False)], ids=str)
 def test_single_precision(algorithm: Algorithm) -> None:
     """As for the flat game: the averages agree to what float32 holds."""
     single = ChunkedSolver(wide(), algorithm, precision="float32")

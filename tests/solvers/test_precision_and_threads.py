@@ -93,9 +93,8 @@ def test_threads_change_no_bit(name: str, algorithm: str) -> None:
         assert found == expected, f"{threads} threads"
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("leduc, blocks", marks=pytest.mark.full), "a wide game"]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["leduc, blocks", "a wide game"])
 def test_threads_in_single_precision(name: str) -> None:
     for algorithm in ("cfr+", "pcfr+gradient", "cfr-avg"):
         expected = bits(stepped(name, algorithm, 12, precision="float32").state)
