@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import numba
@@ -36,7 +37,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before any test module is imported: how many examples their properties try."""
+    """Before any test module is imported: how many examples their properties try; and Ctrl-C is
+    heard, which a shell turns off in what it starts in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     from support import properties
 
     factor = config.getoption("--examples")
