@@ -9,6 +9,7 @@ an array that does not fit.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -219,3 +220,19 @@ def reserve(coming: int, what: str | None = None) -> None:
     """:meth:`Budget.reserve` of the work that is being done; nothing where there is no limit."""
     if (own := _current.get()) is not None:
         own.reserve(coming, what)
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Pause garbage collection.
+
+    Visiting a game makes millions of objects without cycles; the search for cycles would look
+    through all of them again and again.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -18,7 +18,7 @@ from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..kernels.card_values import expected_values
 from ..kernels.chunks import all_strategies
-from ..model.card_game import DECISION, CompiledCardGame
+from ..model.card_game import ANY_CARD, DECISION, CompiledCardGame
 from ..model.locks import chunk_locks
 from ..solvers.chunked_solver import ChunkedState
 from ..solvers.solution import Solution
@@ -26,8 +26,6 @@ from .equity import equities
 from .tables import save_rows
 
 LONGEST_LINE = 10_000
-ANY_CARD = "*"
-"""In a line of :meth:`SolvedSpot.runouts`, any card that can be dealt."""
 UNITS = ("chips", "pot", "mbb")
 """Units of values: chips, per cent of the pot at the start of the spot, thousandths of a big
 blind."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, Several, Text, Whole, checked
-from .._util.memory import budget, free_memory
+from .._util.memory import budget, free_memory, no_garbage_collection
 from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
@@ -85,7 +83,7 @@ def compile_game(
     """
     limit = free_memory() if memory_limit is None else memory_limit
     called = source if isinstance(source, str) else getattr(source, "name", type(source).__name__)
-    with budget(f"compiling {called}", limit) as own, _no_garbage_collection():
+    with budget(f"compiling {called}", limit) as own, no_garbage_collection():
         name, rules = find_rules(source, **parameters)
         if teams is not None:
             sides = check_teams(name, rules.n_players, teams)
@@ -117,19 +115,3 @@ def compile_game(
 def _named(teams: tuple[tuple[int, ...], ...]) -> str:
     """Teams in a few characters: ``0+2 v 1+3``."""
     return " v ".join("+".join(map(str, team)) for team in teams)
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection.
-
-    Visiting a game makes millions of objects without cycles; the search for cycles would double
-    the time.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

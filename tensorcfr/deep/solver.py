@@ -29,6 +29,7 @@ from ..model.policy import Policy
 from ..solvers import kinds
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver
+from ..solvers.kept import check_arrays
 from ..solvers.sampled_solver import check_seed
 from ..solvers.traversal import (
     BASELINE,
@@ -445,19 +446,8 @@ class DeepSolver(IterativeSolver):
             "generator": ((4,), np.uint64),
             "training_generator": ((4,), np.uint64),
         }
-        found: dict[str, np.ndarray] = {}
-        for name, (shape, dtype) in expected.items():
-            array = kept[name]
-            if array.shape != shape or array.dtype != dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype} {array.shape}; for {game.name} and "
-                    f"{algorithm.name} it is {np.dtype(dtype)} {shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} holds a value that is not finite")
-            if "generator" in name and not array.any():
-                raise ValueError(f"{name} holds zeros only, from which no random numbers come")
-            found[name] = np.ascontiguousarray(array)
+        check_arrays(kept, expected, f"{game.name} and {algorithm.name}")
+        found = {name: np.ascontiguousarray(kept[name]) for name in expected}
         has = (True, algorithm.has_strategy_network, algorithm.has_baseline)
         for prefix, is_used in zip(BUFFERS, has, strict=True):
             found |= restored(

@@ -34,6 +34,7 @@ from ..model.locks import Locks, LocksLike, chunk_locks, locks_for
 from ..model.policy import Policy
 from .arguments import PACKED, PRECISIONS
 from .base import IterativeSolver
+from .kept import check_arrays
 
 PARTS_PER_THREAD = 16
 """Parts that the chunks are shared out to: many, so that a thread that is held up hands work over;
@@ -605,16 +606,11 @@ def _copy_state(
         ValueError: An array has another shape or dtype, or holds a value that is not finite; names
             the array.
     """
-    for name, own in state._asdict().items():
-        array = kept[name]
-        if array.shape != own.shape or array.dtype != own.dtype:
-            raise ValueError(
-                f"{name} is {array.dtype} {array.shape}; for {game.name}, cut like this, and "
-                f"the rule {algorithm.rule.name} it is {own.dtype} {own.shape}"
-            )
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} holds a value that is not finite")
-        own[:] = array
+    arrays = state._asdict()
+    expected = {name: (own.shape, own.dtype) for name, own in arrays.items()}
+    check_arrays(kept, expected, f"{game.name}, cut like this, and the rule {algorithm.rule.name}")
+    for name, own in arrays.items():
+        own[:] = kept[name]
 
 
 def first_state(

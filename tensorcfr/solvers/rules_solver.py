@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar, NamedTuple, cast
@@ -10,7 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
-from .._util.memory import free_memory, taken
+from .._util.memory import free_memory, no_garbage_collection, taken
 from ..algorithms import Record, Sampling, find_algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation
@@ -34,6 +33,7 @@ from ..uncompiled.policy import TablePolicy
 from ..uncompiled.traversals import Learning, Traversal
 from .arguments import Iterations, Named
 from .base import IterativeSolver
+from .kept import check_arrays
 from .sampled_solver import AVERAGING_CODES, check_seed
 
 TRAVERSALS: Mapping[str, Traversal] = {
@@ -193,7 +193,7 @@ class RulesSolver(IterativeSolver):
         before = taken()
         self._table.limit = self.memory_limit
         try:
-            with _no_garbage_collection(), self._telling_limit():
+            with no_garbage_collection(), self._telling_limit():
                 for weight, *parameters in schedule:
                     if self.bytes_held > self.memory_limit:
                         raise InfosetsFullError
@@ -284,17 +284,7 @@ class RulesSolver(IterativeSolver):
             "touched": ((2,), np.int64),
             "generator": ((4,), np.uint64),
         }
-        for name, (shape, dtype) in expected.items():
-            array = getattr(state, name)
-            if array.shape != shape or array.dtype != dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype} {array.shape}; for these infosets and "
-                    f"{algorithm.name} it is {np.dtype(dtype)} {shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} holds a value that is not finite")
-        if not state.generator.any():
-            raise ValueError("generator holds zeros only, from which no random numbers come")
+        check_arrays(state._asdict(), expected, f"these infosets and {algorithm.name}")
         return state
 
     @classmethod
@@ -409,15 +399,3 @@ def _normalised(table: InfosetTable, sums: np.ndarray) -> np.ndarray:
     totals = np.repeat(np.add.reduceat(sums, first[:-1]), counts)
     with np.errstate(invalid="ignore"):
         return np.where(totals > 0.0, sums / totals, 1.0 / np.repeat(counts, counts))
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection, which would look through all kept histories again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

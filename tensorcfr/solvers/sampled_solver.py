@@ -29,6 +29,7 @@ from ..model.locks import Locks
 from ..model.policy import Policy
 from .arguments import Deal, Iterations, Named
 from .base import IterativeSolver
+from .kept import check_arrays
 from .traversal import (
     BASELINE,
     CUMULATIVE,
@@ -221,17 +222,7 @@ class SampledSolver(IterativeSolver):
             "touched": ((2,), np.int64),
             "generator": ((count_streams(game, algorithm) * game.n_players or 4,), np.uint64),
         }
-        for name, (shape, dtype) in expected.items():
-            array = kept[name]
-            if array.shape != shape or array.dtype != dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype} {array.shape}; for {game.name} and "
-                    f"{algorithm.name} it is {np.dtype(dtype)} {shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} holds a value that is not finite")
-        if not kept["generator"].any():
-            raise ValueError("generator holds zeros only, from which no random numbers come")
+        check_arrays(kept, expected, f"{game.name} and {algorithm.name}")
         return SampledState(**{name: np.ascontiguousarray(kept[name]) for name in expected})
 
     @classmethod

@@ -22,6 +22,7 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
 from .arguments import FLOAT, THREADS, Iterations, Named
 from .base import IterativeSolver, form_for
+from .kept import check_arrays
 from .threads import ThreadPool
 
 STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
@@ -115,19 +116,12 @@ class Solver(IterativeSolver):
         locks: Locks | None = None,
     ) -> kernels.State:
         form, rule = form_for(game, algorithm, locks), algorithm.rule
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(STATE_KEPT, (form.n_sequences,))
-        shapes["memory"] = (len(rule.memory), form.n_sequences)
-        single = kept["regret"].dtype == np.float32
-        dtype = np.dtype(np.float32 if single else np.float64)
-        for name, shape in shapes.items():
-            array = kept[name]
-            if array.shape != shape or array.dtype != dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype} {array.shape}; for {game.name} and the rule "
-                    f"{rule.name} it is {dtype} {shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} holds a value that is not finite")
+        dtype = np.float32 if kept["regret"].dtype == np.float32 else np.float64
+        expected: dict[str, tuple[tuple[int, ...], type]] = {
+            **dict.fromkeys(STATE_KEPT, ((form.n_sequences,), dtype)),
+            "memory": ((len(rule.memory), form.n_sequences), dtype),
+        }
+        check_arrays(kept, expected, f"{game.name} and the rule {rule.name}")
         copies = {name: np.array(kept[name], order="C") for name in STATE_KEPT}
         return _with_scratch(form, rule, **copies)
 

@@ -23,6 +23,7 @@ from ..model.locks import Locks, LocksLike, locks_for
 from ..model.ties import Tied
 from .arguments import FLOAT, THREADS, Iterations, Named
 from .base import IterativeSolver
+from .kept import check_arrays
 from .solver import Solver
 
 SCRATCH = 6
@@ -123,18 +124,13 @@ class TiedSolver(IterativeSolver):
         locks: Locks | None = None,
     ) -> TiedState:
         n = tied_of(game).form.n_sequences
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(TiedState._fields, (n,))
-        shapes["memory"] = (len(algorithm.rule.memory), n)
-        for name, shape in shapes.items():
-            array = kept[name]
-            if array.shape != shape or array.dtype != np.float64:
-                raise ValueError(
-                    f"{name} is {array.dtype} {array.shape}; for {game.name} and the rule "
-                    f"{algorithm.rule.name} it is float64 {shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} holds a value that is not finite")
-        return TiedState(**{name: np.array(kept[name], order="C") for name in shapes})
+        rule = algorithm.rule
+        expected: dict[str, tuple[tuple[int, ...], type]] = {
+            **dict.fromkeys(TiedState._fields, ((n,), np.float64)),
+            "memory": ((len(rule.memory), n), np.float64),
+        }
+        check_arrays(kept, expected, f"{game.name} and the rule {rule.name}")
+        return TiedState(**{name: np.array(kept[name], order="C") for name in expected})
 
     @classmethod
     def wrong_state(  # noqa: D102

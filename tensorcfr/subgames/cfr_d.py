@@ -33,6 +33,7 @@ from ..solvers import kinds
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver
 from ..solvers.driver import solve
+from ..solvers.kept import check_arrays
 from ..solvers.solver import bytes_needed, first_state
 from .blueprints import entry_sequences
 from .gadgets import resolve_gadget
@@ -377,21 +378,14 @@ class DecomposedSolver(IterativeSolver):
         locks: Locks | None = None,
     ) -> DecomposedState:
         pieces = pieces_of(game, algorithm.cut)
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
-            DecomposedState._fields, (pieces.trunk.n_sequences,)
-        )
-        shapes["root_values"] = (2, len(pieces.subgames), pieces.most_hands)
-        shapes["touched"] = (2,)
-        for name, shape in shapes.items():
-            array, dtype = kept[name], np.int64 if name == "touched" else np.float64
-            if array.shape != shape or array.dtype != dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype} {array.shape}; for {game.name} and "
-                    f"{algorithm.name} it is {np.dtype(dtype)} {shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} holds a value that is not finite")
-        return DecomposedState(**{name: np.array(kept[name], order="C") for name in shapes})
+        sequences = (pieces.trunk.n_sequences,)
+        expected: dict[str, tuple[tuple[int, ...], type]] = {
+            **dict.fromkeys(DecomposedState._fields, (sequences, np.float64)),
+            "root_values": ((2, len(pieces.subgames), pieces.most_hands), np.float64),
+            "touched": ((2,), np.int64),
+        }
+        check_arrays(kept, expected, f"{game.name} and {algorithm.name}")
+        return DecomposedState(**{name: np.array(kept[name], order="C") for name in expected})
 
     @classmethod
     def wrong_state(  # noqa: D102

@@ -1,0 +1,36 @@
+"""Arrays of a state that came from outside, from a file say, before a solver takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+Expected = Mapping[str, tuple[tuple[int, ...], DTypeLike]]
+"""Shape and dtype by name."""
+
+
+def check_arrays(kept: Mapping[str, np.ndarray], expected: Expected, owner: str) -> None:
+    """Make sure that arrays are those of a state.
+
+    Args:
+        kept: Arrays by name.
+        expected: The arrays of the state.
+        owner: What has such arrays, for errors: ``"kuhn and cfr"``.
+
+    Raises:
+        ValueError: An array has another shape or dtype, holds a value that is not finite, or is a
+            generator of random numbers that gives none; names the array.
+    """
+    for name, (shape, dtype) in expected.items():
+        array = kept[name]
+        if array.shape != shape or array.dtype != dtype:
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}; for {owner} it is "
+                f"{np.dtype(dtype)} {shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds a value that is not finite")
+        if "generator" in name and not array.any():
+            raise ValueError(f"{name} holds zeros only, from which no random numbers come")
