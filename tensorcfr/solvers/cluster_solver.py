@@ -41,6 +41,7 @@ from .chunked_solver import (
     evaluation_of,
     floats_of,
 )
+from .choose import DEFAULT_ALGORITHM
 from .share_worker import (
     ShareOrder,
     ShareWorker,
@@ -121,7 +122,7 @@ class ClusterSolver(ChunkedSolver):
     def __init__(
         self,
         game: CutGame,
-        algorithm: str | Algorithm = "cfr+",
+        algorithm: str | Algorithm = DEFAULT_ALGORITHM,
         *,
         cluster: Client | str,
         precision: str = "float64",
