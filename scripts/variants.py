@@ -32,8 +32,8 @@ from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
 from tensorcfr.errors import format_bytes
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.payoff import count_entries
-from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept
 from tensorcfr.solvers.choose import EXACT_ENTRIES
+from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept
 from tensorcfr.sweep import Row, SweepProgress, reached, sweep
 
 from ._pages import page_with

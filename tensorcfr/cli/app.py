@@ -21,8 +21,8 @@ from ..formats.policies import is_policy_file
 from ..formats.sources import is_foreign
 from ..model.game import CompiledGame
 from ..model.policy import Policy
-from ..solvers.driver import CHECKPOINT_SECONDS, Progress, run
 from ..solvers.choose import DEFAULT_ALGORITHM, PACKED_ALGORITHM, default_algorithm
+from ..solvers.driver import CHECKPOINT_SECONDS, Progress, run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
 from . import (
@@ -106,8 +106,8 @@ def solve(
         str | None,
         typer.Option(
             help="'cfr' or 'dcfr(alpha=2)' (see: tensorcfr algorithms); 'auto' chooses by the "
-            f"game and the target.  By default {DEFAULT_ALGORITHM} ({PACKED_ALGORITHM} in int16), or "
-            "that of --resume.",
+            f"game and the target.  By default {DEFAULT_ALGORITHM} ({PACKED_ALGORITHM} in int16), "
+            "or that of --resume.",
             autocompletion=completion.algorithms,
         ),
     ] = None,

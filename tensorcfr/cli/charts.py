@@ -36,7 +36,7 @@ def chart(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the public nodes.")] = False,
     algorithm: Annotated[
-        str | None, typer.Option(help=f"Algorithm that solves a game; by default {DEFAULT_ALGORITHM}.")
+        str | None, typer.Option(help=f"What solves a game; by default {DEFAULT_ALGORITHM}.")
     ] = None,
     iters: Annotated[
         int | None, typer.Option(help=f"Iterations to run; by default {DEFAULT_ITERATIONS}.")

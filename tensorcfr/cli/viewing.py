@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ..compilers import compile_game
-from ..solvers.driver import solve
 from ..solvers.choose import DEFAULT_ALGORITHM
+from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..viewer import save_html
 from ..viewer import view as serve

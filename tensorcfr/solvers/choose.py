@@ -8,7 +8,7 @@ from ..payoff import count_entries
 from .arguments import PACKED
 
 DEFAULT_ALGORITHM = SAPCFR_PLUS.name
-"""The algorithm where none is asked for.  It keeps its strategies, which 16 bits have no room for."""
+"""The algorithm where none is asked for.  It keeps strategies, which 16 bits have no room for."""
 PACKED_ALGORITHM = CFR_PLUS.name
 """The same in 16 bits."""
 

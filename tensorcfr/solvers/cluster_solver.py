@@ -31,6 +31,7 @@ from ..model.locks import LocksLike
 from ..model.shares import Share, divide, share_of, share_of_locks
 from ..storage.cut_game import KEY, pack_cut_game
 from .arguments import STEPS
+from .choose import DEFAULT_ALGORITHM
 from .chunked_solver import (
     ChunkedSolver,
     ChunkedState,
@@ -41,7 +42,6 @@ from .chunked_solver import (
     evaluation_of,
     floats_of,
 )
-from .choose import DEFAULT_ALGORITHM
 from .share_worker import (
     ShareOrder,
     ShareWorker,
