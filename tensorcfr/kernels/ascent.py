@@ -363,47 +363,47 @@ def _step_whole(
         count = min(OWN_LANES, length - begin)
         arrays = own[: rows * actions * count].reshape(rows, actions, count)
         passed = own[len(own) - count :]
-        own_regret, own_instant, own_value = arrays[0], arrays[1], arrays[2]
-        own_strategy, own_memory = arrays[3], arrays[OWN_ROWS:]
         mean, largest = v[begin:], scale[begin:]
         for lane in range(count):
             passed[lane] = mean[lane]
+        # Few views: each costs atomic counts, and small games have few infosets in a block.
         for a in range(actions):
             first = at + a * lanes + begin
-            q, to_value, to_instant = value[first:], own_value[a], own_instant[a]
+            q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
             for lane in range(count):
                 instant = np.float64(q[lane]) - passed[lane]
-                to_instant[lane] = 0.0 if abs(instant) <= rounding * largest[lane] else instant
-                to_value[lane] = q[lane]
-            _copy(regret[first:], own_regret[a], count)
-            _copy(strategy[first:], own_strategy[a], count)
+                arrays[1, a, lane] = 0.0 if abs(instant) <= rounding * largest[lane] else instant
+                arrays[2, a, lane] = q[lane]
+            for lane in range(count):
+                arrays[0, a, lane] = cumulative[lane]
+            for lane in range(count):
+                arrays[3, a, lane] = sigma[lane]
             for k in range(memory.shape[0]):
-                _copy(memory[k, first:], own_memory[k, a], count)
+                kept = memory[k, first:]
+                for lane in range(count):
+                    arrays[OWN_ROWS + k, a, lane] = kept[lane]
         apply_whole(
-            rule, own_regret, own_instant, own_value, passed, own_strategy, own_memory, parameters
+            rule, arrays[0], arrays[1], arrays[2], passed, arrays[3], arrays[OWN_ROWS:], parameters
         )
         if passes_new(rule):
             passed[:] = 0.0
         for a in range(actions):
             first = at + a * lanes + begin
-            made, q, sigma = own_strategy[a], value[first:], strategy[first:]
+            cumulative, sigma = regret[first:], strategy[first:]
             for lane in range(count):
-                sigma[lane] = (1.0 - floor) * made[lane] + floor / actions
+                sigma[lane] = (1.0 - floor) * arrays[3, a, lane] + floor / actions
             if passes_new(rule):
+                q = value[first:]
                 for lane in range(count):
                     passed[lane] += sigma[lane] * q[lane]
-            _copy(own_regret[a], regret[first:], count)
+            for lane in range(count):
+                cumulative[lane] = arrays[0, a, lane]
             for k in range(memory.shape[0]):
-                _copy(own_memory[k, a], memory[k, first:], count)
+                kept = memory[k, first:]
+                for lane in range(count):
+                    kept[lane] = arrays[OWN_ROWS + k, a, lane]
         for lane in range(count):
             mean[lane] = passed[lane]
-
-
-@inlined
-def _copy(array: np.ndarray, to: np.ndarray, count: int) -> None:
-    """The first numbers of an array, into another of perhaps other floats."""
-    for lane in range(count):
-        to[lane] = array[lane]
 
 
 @if_given
