@@ -14,7 +14,15 @@ import pytest
 from support.equality import GAMES, as_game, built
 from support.random_games import random_game
 from support.reference import Tree, build_tree, regret_matching
-from support.sampled_choices import Traversal, chance, external, outcome, samples
+from support.sampled_choices import (
+    Traversal,
+    average,
+    chance,
+    external,
+    outcome,
+    robust,
+    samples,
+)
 from support.sampled_increments import expect_increments, increments, prepared, some_regrets
 from support.sampled_solves import EVERYTHING, KUHN, SAMPLED, same
 from support.tiers import tiered
@@ -30,12 +38,14 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.algorithms import (
+    AVERAGE_STRATEGY_SAMPLING,
     CFR,
     CFR_PLUS,
     CHANCE_SAMPLING,
     EXTERNAL_SAMPLING,
     LCFR,
     OUTCOME_SAMPLING,
+    ROBUST_SAMPLING,
     WHOLE_TRAVERSAL,
     Sampling,
 )
@@ -74,6 +84,16 @@ CASES: dict[str, tuple[Sampling, Traversal]] = {
     "chance, together": (CHANCE_SAMPLING(alternating=False), chance(prune=True)),
     "external": (EXTERNAL_SAMPLING, external),
     "external, stochastic": (EXTERNAL_SAMPLING(averaging="stochastic"), external),
+    "robust": (ROBUST_SAMPLING, robust(1)),
+    "robust, stochastic": (ROBUST_SAMPLING(averaging="stochastic", tries=2), robust(2)),
+    "average": (
+        AVERAGE_STRATEGY_SAMPLING(epsilon=0.2, threshold=1.5, bonus=0.1),
+        average(0.2, 1.5, 0.1),
+    ),
+    "average, stochastic": (
+        AVERAGE_STRATEGY_SAMPLING(averaging="stochastic", threshold=0.5, bonus=0.5),
+        average(0.05, 0.5, 0.5),
+    ),
     "outcome": (OUTCOME_SAMPLING, outcome(0.6)),
     "outcome, stochastic": (OUTCOME_SAMPLING(averaging="stochastic"), outcome(0.6)),
     "outcome, epsilon": (OUTCOME_SAMPLING(epsilon=0.1), outcome(0.1)),
