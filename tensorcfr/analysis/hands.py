@@ -17,10 +17,9 @@ from ..compilers.card_rules import Weighted, weight_met
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..kernels.card_values import expected_values
-from ..kernels.chunks import all_strategies
 from ..model.card_game import ANY_CARD, DECISION, CompiledCardGame
 from ..model.locks import chunk_locks
-from ..solvers.chunked_solver import ChunkedState
+from ..solvers.chunked_solver import ChunkedState, all_strategies
 from ..solvers.solution import Solution
 from .equity import equities
 from .tables import save_rows
