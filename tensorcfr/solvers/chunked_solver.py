@@ -35,6 +35,7 @@ from ..model.locks import Locks, LocksLike, chunk_locks, locks_for
 from ..model.policy import Policy
 from .arguments import PACKED, PRECISIONS
 from .base import IterativeSolver
+from .choose import DEFAULT_ALGORITHM
 from .kept import check_arrays
 
 PARTS_PER_THREAD = 16
@@ -130,7 +131,7 @@ class ChunkedSolver(IterativeSolver):
     def __init__(
         self,
         game: CutGame,
-        algorithm: str | Algorithm = "cfr+",
+        algorithm: str | Algorithm = DEFAULT_ALGORITHM,
         *,
         precision: str = "float64",
         locks: LocksLike | None = None,
