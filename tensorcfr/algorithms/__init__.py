@@ -51,8 +51,8 @@ from .sampling import Sampling
 __all__ = [
     "ALGORITHMS",
     "APCFR_PLUS",
-    "AVERAGE_STRATEGY_SAMPLING",
     "AUTOMATIC",
+    "AVERAGE_STRATEGY_SAMPLING",
     "CFR",
     "CFR_AVG",
     "CFR_D",

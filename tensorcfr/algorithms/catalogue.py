@@ -413,8 +413,8 @@ AVERAGE_STRATEGY_SAMPLING = Sampling(
     "average_strategy_sampling",
     "average",
     CFR,
-    formula="chance and the opponents are sampled; an own action is tried with probability (b + t s) "
-    "/ (b + sum of s), from e to 1, where s is the cumulative strategy; R <- R + r",
+    formula="chance and the opponents are sampled; an own action is tried with probability "
+    "(b + t s) / (b + sum of s), from e to 1, where s is the cumulative strategy; R <- R + r",
     source="R. Gibson, N. Burch, M. Lanctot, D. Szafron, 'Efficient Monte Carlo counterfactual "
     "regret minimization in games with many player actions', NIPS 2012",
     averaging="simple",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +84,6 @@ CASES: dict[str, tuple[Sampling, Traversal]] = {
     "chance, together": (CHANCE_SAMPLING(alternating=False), chance(prune=True)),
     "external": (EXTERNAL_SAMPLING, external),
     "external, stochastic": (EXTERNAL_SAMPLING(averaging="stochastic"), external),
-    "robust": (ROBUST_SAMPLING, robust(1)),
-    "robust, stochastic": (ROBUST_SAMPLING(averaging="stochastic", tries=2), robust(2)),
-    "average": (
-        AVERAGE_STRATEGY_SAMPLING(epsilon=0.2, threshold=1.5, bonus=0.1),
-        average(0.2, 1.5, 0.1),
-    ),
-    "average, stochastic": (
-        AVERAGE_STRATEGY_SAMPLING(averaging="stochastic", threshold=0.5, bonus=0.5),
-        average(0.05, 0.5, 0.5),
-    ),
     "outcome": (OUTCOME_SAMPLING, outcome(0.6)),
     "outcome, stochastic": (OUTCOME_SAMPLING(averaging="stochastic"), outcome(0.6)),
     "outcome, epsilon": (OUTCOME_SAMPLING(epsilon=0.1), outcome(0.1)),
@@ -110,6 +100,42 @@ def test_expected_increments(case: str, name: str, negative: bool) -> None:
     record, traversal = CASES[case]
     game, tree = small(name)
     expect_increments(game, tree, record, traversal, negative=negative)
+
+
+OWN_DRAWS: dict[str, tuple[Sampling, Traversal]] = {
+    "robust": (ROBUST_SAMPLING, robust(1)),
+    "robust, stochastic": (ROBUST_SAMPLING(averaging="stochastic", tries=2), robust(2)),
+    "average": (
+        AVERAGE_STRATEGY_SAMPLING(epsilon=0.2, threshold=1.5, bonus=0.1),
+        average(0.2, 1.5, 0.1),
+    ),
+    "average, stochastic": (
+        AVERAGE_STRATEGY_SAMPLING(averaging="stochastic", threshold=0.5, bonus=0.5),
+        average(0.05, 0.5, 0.5),
+    ),
+}
+FIRST_OWN_DRAWS = [("robust", "kuhn"), ("average, stochastic", "kuhn")]
+
+
+@pytest.mark.parametrize(("case", "name"), tiered(product(OWN_DRAWS, SMALLEST), FIRST_OWN_DRAWS))
+def test_expected_increments_where_own_actions_are_drawn(case: str, name: str) -> None:
+    """The same.  Where an action is not played, only regrets can be compared."""
+    record, traversal = OWN_DRAWS[case]
+    game, tree = small(name)
+    for negative in (False, True):
+        expect_increments(game, tree, record, traversal, negative=negative)
+
+
+def test_robust_sampling_of_all_actions_is_external_sampling() -> None:
+    """Without a draw more: the same bits."""
+    found, expected = (
+        SampledSolver(KUHN, ROBUST_SAMPLING(tries=2)),
+        SampledSolver(KUHN, EXTERNAL_SAMPLING),
+    )
+    for solver in (found, expected):
+        solver.step(50)
+    np.testing.assert_array_equal(found.state.regret, expected.state.regret)
+    np.testing.assert_array_equal(found.state.cumulative, expected.state.cumulative)
 
 
 @pytest.mark.parametrize("averaging", ["simple", "stochastic", "optimistic"])
