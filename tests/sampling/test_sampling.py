@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,8 @@ from tensorcfr.algorithms import (
 )
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
-from tensorcfr.solvers import Status
+from tensorcfr.kernels.sampling_external import external_sampling
+from tensorcfr.solvers import Status, sampled_solver
 from tensorcfr.solvers.traversal import TableLayout, history_traversal
 
 LEDUC = compile_game("leduc")
@@ -114,19 +115,30 @@ OWN_DRAWS: dict[str, tuple[Sampling, Traversal]] = {
         average(0.05, 0.5, 0.5),
     ),
 }
-FIRST_OWN_DRAWS = [("robust", "kuhn"), ("average, stochastic", "kuhn")]
 
 
-@pytest.mark.parametrize(("case", "name"), tiered(product(OWN_DRAWS, SMALLEST), FIRST_OWN_DRAWS))
-def test_expected_increments_where_own_actions_are_drawn(case: str, name: str) -> None:
-    """The same.  Where an action is not played, only regrets can be compared."""
-    record, traversal = OWN_DRAWS[case]
-    game, tree = small(name)
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel runs as Python: for some hundred samples that takes less time than compiling."""
+    kernel = getattr(external_sampling, "py_func", external_sampling)
+    monkeypatch.setattr(sampled_solver, "external_sampling", kernel)
+
+
+@pytest.mark.parametrize("case", OWN_DRAWS)
+def test_expected_increments_where_own_actions_are_drawn(case: str, interpreted: None) -> None:
+    """The same."""
+    expect_increments(*small("kuhn"), *OWN_DRAWS[case], negative=False)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SMALLEST)
+@pytest.mark.parametrize("case", OWN_DRAWS)
+def test_expected_increments_where_own_actions_are_drawn_compiled(case: str, name: str) -> None:
     for negative in (False, True):
-        expect_increments(game, tree, record, traversal, negative=negative)
+        expect_increments(*small(name), *OWN_DRAWS[case], negative=negative)
 
 
-def test_robust_sampling_of_all_actions_is_external_sampling() -> None:
+def test_robust_sampling_of_all_actions_is_external_sampling(interpreted: None) -> None:
     """Without a draw more: the same bits."""
     found, expected = (
         SampledSolver(KUHN, ROBUST_SAMPLING(tries=2)),
