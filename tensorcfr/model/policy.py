@@ -10,8 +10,9 @@ import numpy as np
 from .._util import html
 from .._util.arguments import Kind, Number, brief, checked
 from ..errors import suggest
-from .arguments import STRATEGIES, Compiled
+from .arguments import STRATEGIES, Compiled, Played
 from .game import CompiledGame
+from .team_game import TeamGame
 
 PROBABILITY = Number(counts="a number")
 ROWS_SHOWN = 12
@@ -38,7 +39,7 @@ class Policy(Mapping[str, dict[str, float]]):
     @checked()
     def __init__(
         self,
-        game: Compiled,
+        game: Played,
         probabilities: Annotated[np.ndarray, Kind((np.ndarray,), "a NumPy array")],
     ) -> None:
         if probabilities.shape != (game.n_sequences,) or probabilities.dtype != np.float64:
@@ -55,7 +56,7 @@ class Policy(Mapping[str, dict[str, float]]):
 
     @classmethod
     @checked()
-    def uniform(cls, game: Compiled) -> Policy:
+    def uniform(cls, game: Played) -> Policy:
         """Every action of an infoset equally likely."""
         probabilities = np.ones(game.n_sequences)
         form = game.form
@@ -169,7 +170,7 @@ class Policy(Mapping[str, dict[str, float]]):
         return f"<Policy for {self.game.name}: {len(self):,} infosets>"
 
 
-def suggest_label(game: CompiledGame, label: object) -> str:
+def suggest_label(game: CompiledGame | TeamGame, label: object) -> str:
     """A near label, or an example of what labels look like here."""
     if isinstance(label, str) and game.n_infosets <= 10_000:
         return suggest(label, game.infoset_labels[:1] if not label else game.infoset_labels)

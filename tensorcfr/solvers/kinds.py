@@ -9,10 +9,12 @@ from .chunked_solver import ChunkedSolver
 from .rules_solver import RulesSolver
 from .sampled_solver import SampledSolver
 from .solver import Solver
+from .team_solver import TeamSolver
 from .tied_solver import TiedSolver
 
 SOLVERS: list[type[IterativeSolver]] = [
     ChunkedSolver,
+    TeamSolver,
     TiedSolver,
     Solver,
     SampledSolver,

@@ -16,6 +16,7 @@ from ..algorithms import AUTOMATIC, Record, find_algorithm
 from ..kernels.random import Seed
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
+from ..uncompiled.game import UncompiledGame
 from .arguments import Iterations, Nodes, Seconds, Target
 from .base import form_for
 from .choose import choose
@@ -119,7 +120,7 @@ class SolveRequest:
             TypeError: The game is not compiled.
             ValueError: An argument makes no sense, or the algorithm does not take it; names it.
         """
-        if not isinstance(self.game, CompiledGame):
+        if isinstance(self.game, UncompiledGame):
             self._check_uncompiled()
         if self.start is not None:
             self._check_start(self.start)
