@@ -38,6 +38,7 @@ from .catalogue import (
     SPCFR_PLUS,
     WHOLE_TRAVERSAL,
 )
+from .correlated import EFCCE, EFCE, Correlated
 from .decomposition import Decomposition
 from .deep import DEEP_CFR, DREAM, SD_CFR, Deep
 from .records import Algorithm, LinearProgram
@@ -58,6 +59,8 @@ __all__ = [
     "DCFR_POSTFLOP",
     "DEEP_CFR",
     "DREAM",
+    "EFCCE",
+    "EFCE",
     "EXTERNAL_SAMPLING",
     "HEDGE",
     "HS_DCFR",
@@ -78,6 +81,7 @@ __all__ = [
     "SPCFR_PLUS",
     "WHOLE_TRAVERSAL",
     "Algorithm",
+    "Correlated",
     "Decomposition",
     "Deep",
     "LinearProgram",

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -236,11 +237,11 @@ def _played(game: CompiledGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.
     """
     strategy = elsewhere.copy()
     n_actions = np.repeat(game.form.bucket_actions, game.form.bucket_lanes)
-    reached = np.flatnonzero(np.add.reduceat(flow[:-1], dag.prescriptions[:-1])) if dag.n_beliefs else ()
-    for belief in reached:
+    for belief, (begin, end) in enumerate(pairwise(dag.prescriptions.tolist())):
+        if not flow[begin:end].any():
+            continue
         infosets = dag.infosets_of(belief)
-        shares = flow[dag.prescriptions[belief] : dag.prescriptions[belief + 1]]
-        shares = shares.reshape(n_actions[infosets])
+        shares = flow[begin:end].reshape(n_actions[infosets])
         for axis, infoset in enumerate(infosets.tolist()):
             others = tuple(other for other in range(shares.ndim) if other != axis)
             strategy[game.sequences(infoset)] = shares.sum(axis=others) / shares.sum()
