@@ -18,7 +18,7 @@ strategies", Games and Economic Behavior 14, 1996.  Solver: HiGHS, through scipy
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def equilibrium(
         raise MemoryLimitError(f"the linear program of {game.name}", needed, limit)
     probabilities = np.empty(game.n_sequences)
     kernels.normalise(game.form, _realization_plans(game), probabilities)
-    policy = Policy(game, probabilities)
+    policy = Policy(cast(CompiledGame, game), probabilities)
     return policy, evaluate_probabilities(game, probabilities)
 
 

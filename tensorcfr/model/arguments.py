@@ -10,8 +10,9 @@ from .game import COMPILED, CompiledGame
 from .team_game import TeamGame
 
 Compiled = Annotated[CompiledGame, COMPILED]
+# Names of both kinds of games are alike where strategies are concerned.
 Played = Annotated[
-    CompiledGame | TeamGame, Kind((CompiledGame, TeamGame), "a compiled game, or one of teams")
+    CompiledGame, Kind((CompiledGame, TeamGame), "a compiled game, or a game of two teams")
 ]
 LOCKS = Kind((Mapping,), "a mapping of infoset labels to actions and probabilities")
 STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and action label")

@@ -143,9 +143,9 @@ class _Views:
             key = int(tree.infoset[node]), reach[node], tuple(last[:, node].tolist())
             if key not in known:
                 known[key] = len(self.classes)
-                count = int(self.n_actions[key[0]])
-                empty = [set() for _ in range(count)], [set() for _ in range(count)]
-                self.classes.append(_Class(*key, *empty))  # type: ignore[arg-type]
+                actions = range(int(self.n_actions[key[0]]))
+                after: list[set[int]] = [set() for _ in actions]
+                self.classes.append(_Class(*key, after, [set() for _ in actions]))
             at[node] = known[key]
             if above[node] < 0:
                 self.first.add(at[node])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,11 @@ INFOSET = Whole(counts="the number of an infoset")
 class InfosetNumbers:
     """What follows from the layout of a sequence form alone."""
 
-    form: SequenceForm
+    if TYPE_CHECKING:
+
+        @property
+        def form(self) -> SequenceForm:
+            """The sequence form."""
 
     @property
     def n_players(self) -> int:

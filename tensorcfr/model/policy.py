@@ -12,7 +12,6 @@ from .._util.arguments import Kind, Number, brief, checked
 from ..errors import suggest
 from .arguments import STRATEGIES, Compiled, Played
 from .game import CompiledGame
-from .team_game import TeamGame
 
 PROBABILITY = Number(counts="a number")
 ROWS_SHOWN = 12
@@ -170,7 +169,7 @@ class Policy(Mapping[str, dict[str, float]]):
         return f"<Policy for {self.game.name}: {len(self):,} infosets>"
 
 
-def suggest_label(game: CompiledGame | TeamGame, label: object) -> str:
+def suggest_label(game: CompiledGame, label: object) -> str:
     """A near label, or an example of what labels look like here."""
     if isinstance(label, str) and game.n_infosets <= 10_000:
         return suggest(label, game.infoset_labels[:1] if not label else game.infoset_labels)

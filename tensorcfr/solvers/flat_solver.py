@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class FlatSolver(IterativeSolver):
         if (needed := 8 * (arrays + SCRATCH * game.n_sequences)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
         self.game, self.algorithm, self.iteration = game, record, iteration
-        self.locks = {}
+        self.locks = cast(Locks, {})
         if state is None:
             strategy, *zeros = np.zeros((3, flat.n_sequences))
             evaluation.normalise(flat, zeros[0], strategy)

@@ -182,6 +182,16 @@ class Solution:
         return f"{self.algorithm.guarantee(zero_sum=zero_sum)}  {self.game.caveat}".rstrip()
 
     @property
+    def _meaning(self) -> str | None:
+        """A text about exploitability, where it is not what a strategy can lose."""
+        if self.algorithm.plays_jointly:
+            return (
+                "Exploitability is of the joint play: the mean over players of what their best "
+                "deviation from it gains."
+            )
+        return meaning_of_exploitability(self.game)
+
+    @property
     def joint_play(self) -> CorrelatedPlan:
         """All players' strategies of every iteration, equally likely: what the algorithms ``efce``
         and ``efcce`` find, for :func:`tensorcfr.evaluation.correlation_gap`.
@@ -296,7 +306,7 @@ class Solution:
             f"  value {values}\n"
             f"  exploitability {settled(self.exploitability):.6g} "
             f"(nash_conv {settled(self.nash_conv):.6g}){best}"
-            + (f"\n  {meaning}" if (meaning := meaning_of_exploitability(self.game)) else "")
+            + (f"\n  {meaning}" if (meaning := self._meaning) else "")
         )
 
     def __str__(self) -> str:
@@ -316,7 +326,7 @@ class Solution:
             ("seconds", f"{self.seconds:.3g}"),
         ]
         points = [(float(point.iteration), point.exploitability) for point in self.trace]
-        meaning = meaning_of_exploitability(self.game)
+        meaning = self._meaning
         return html.block(
             f"{self.game.name} by {self.algorithm}: {self.status.value}",
             html.table((), rows),
