@@ -28,6 +28,7 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike
 from .arguments import FLOAT, THREADS, Iterations, Named
 from .base import IterativeSolver
+from .choose import DEFAULT_ALGORITHM
 from .kept import check_arrays
 
 SCRATCH = 6
@@ -75,7 +76,7 @@ class FlatSolver(IterativeSolver):
     def __init__(
         self,
         game: Played,
-        algorithm: Named = "cfr+",
+        algorithm: Named = DEFAULT_ALGORITHM,
         *,
         precision: Annotated[str, FLOAT] = "float64",
         locks: Annotated[LocksLike | None, LOCKS] = None,
