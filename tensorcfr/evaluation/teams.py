@@ -81,6 +81,14 @@ def team_equilibrium(
         MissingExtraError: scipy is not installed; says what installs it.
         RuntimeError: HiGHS found no optimum; says what HiGHS says.
     """
+    check_teams(game.name, game.n_players, teams)
+    if not game.constant_sum:
+        least, most = game.utility_sums
+        raise ValueError(
+            f"teams are for games with a constant sum, and the utilities of {game.name} sum to "
+            f"{least:g} at one terminal and to {most:g} at another: what one team gains the other "
+            "need not lose"
+        )
     both = team_game(game, teams, memory_limit=memory_limit)
     policy, evaluation = equilibrium(both, memory_limit=memory_limit)
     form, reach = both.form._replace(operator=()), np.empty(both.n_sequences)

@@ -18,10 +18,8 @@ from .infoset_numbers import InfosetNumbers
 from .levels import levels
 from .teams import TEAMS, Teams, check_teams, name_teams
 
-TMECOR = (
-    "Strategies are of teams whose members agree on prescriptions before the play: the equilibrium "
-    "is a team-maxmin equilibrium with correlation (TMECor)."
-)
+AGREED = "Strategies are of teams, whose members agree on prescriptions before the play."
+TMECOR = "The equilibrium is a team-maxmin equilibrium with correlation (TMECor)."
 
 
 class Links(NamedTuple):
@@ -71,7 +69,11 @@ class TeamGame(InfosetNumbers):
     chunks = None
     merged = None
     tied_to = None
-    caveat = TMECOR
+
+    @property
+    def caveat(self) -> str:
+        """What an equilibrium is here."""
+        return f"{AGREED}  {TMECOR}" if self.constant_sum else AGREED
 
     @property
     def name(self) -> str:
@@ -105,7 +107,7 @@ class TeamGame(InfosetNumbers):
 
     @property
     def constant_sum(self) -> bool:
-        """It is: :func:`team_game` refuses others."""
+        """Whether the game has one."""
         return self.game.constant_sum
 
     @property
@@ -201,7 +203,8 @@ def team_game(
 
     A team may draw its plan at random and tell each member their part.  During the play members
     know only what the rules show them.  A team's payoff is the sum of its members'.
-    The equilibrium of the two sides is the team-maxmin equilibrium with correlation (TMECor).
+    In a game with a constant sum the equilibrium of the two sides is the team-maxmin equilibrium
+    with correlation (TMECor).
 
     The number of prescriptions grows exponentially with what members know of each other's secrets:
     with the hands that they may hold, say, and not with the histories.
@@ -222,18 +225,10 @@ def team_game(
 
     Raises:
         ValueError: There are not two teams; a player is in both, in none, or is none of the game;
-            the utilities have no constant sum; a player forgets; the infosets of a team have no
-            order.
+            a player forgets; the infosets of a team have no order.
         MemoryLimitError: The beliefs may not fit; said before they are made.
     """
     sides = check_teams(game.name, game.n_players, teams)
-    if not game.constant_sum:
-        least, most = game.utility_sums
-        raise ValueError(
-            f"teams are for games with a constant sum, and the utilities of {game.name} sum to "
-            f"{least:g} at one terminal and to {most:g} at another: what one team gains the other "
-            "need not lose"
-        )
     if game.tied_to is not None:
         raise ValueError(f"{game.name} has imperfect recall: a team needs members who remember")
     dags = tuple(belief_dag(game, team, memory_limit=memory_limit) for team in sides)
