@@ -71,6 +71,8 @@ class FlatSolver(IterativeSolver):
     records = Algorithm
     is_what: str
     """What its games are, for errors: ``"has imperfect recall"``."""
+    lacks: str
+    """What they lack: ``"perfect recall"``."""
 
     @checked()
     def __init__(
@@ -86,7 +88,7 @@ class FlatSolver(IterativeSolver):
         memory_limit: Limit = None,
     ) -> None:
         record = self._checked(game, algorithm)
-        for refused, reason in _refusals(record, precision, threads, locks):
+        for refused, reason in _refusals(record, precision, threads, locks, self.lacks):
             if refused:
                 raise ValueError(f"{game.name} {self.is_what}: {reason}")
         limit = free_memory() if memory_limit is None else memory_limit
@@ -213,15 +215,15 @@ class FlatSolver(IterativeSolver):
 
 
 def _refusals(
-    record: Algorithm, precision: str, threads: int, locks: LocksLike | None
+    record: Algorithm, precision: str, threads: int, locks: LocksLike | None, lacks: str
 ) -> list[tuple[bool, str]]:
     """Arguments that do not apply, each with the reason."""
     return [
         (
             record.rule.forecast,
-            f"{record.name} forecasts regrets, which needs the kernel of ordinary games",
+            f"{record.name} forecasts regrets, which needs {lacks}",
         ),
-        (record.rule.passes_new, f"{record.name} passes up new values, which needs it, too"),
+        (record.rule.passes_new, f"{record.name} passes up values that need {lacks}"),
         (record.against == "average", f"{record.name} against averages is not available"),
         (precision != "float64", "its arrays are float64"),
         (threads != 1, "it is solved on one thread"),

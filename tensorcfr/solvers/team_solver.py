@@ -28,6 +28,7 @@ class TeamSolver(FlatSolver):
 
     games: ClassVar[type[Any]] = TeamGame
     is_what = "is a game of teams"
+    lacks = "a single way to each infoset"
     game: Any
 
     @classmethod

@@ -29,6 +29,7 @@ class TiedSolver(FlatSolver):
 
     ties_infosets = True
     is_what = "has imperfect recall"
+    lacks = "perfect recall"
 
     @classmethod
     def flat(cls, game: CompiledGame) -> SequenceForm:  # noqa: D102

@@ -2,7 +2,7 @@
 
 Written from the definitions of Zhang, Farina and Sandholm (ICML 2023).  A belief is a set of
 histories that later infosets of the team connect; nothing is laid out, and a belief is evaluated
-again wherever it comes up.  For games in which all histories of an infoset have one length.
+again wherever a play gets there.  For games in which all histories of an infoset have one length.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class SlowSide:
             self.below[at] = frozenset(own.union(*(self.below[c] for c in self.children[at])))
         self.terminals = [k for k, n in enumerate(self.nodes) if isinstance(n, TerminalNode)]
         self.regret: dict[Belief, list[float]] = {}
+        self.known: dict[Belief, list[tuple[list[Belief], list[int]]]] = {}
         self.average = dict.fromkeys(self.terminals, 0.0)
         self.weight = 0.0
 
@@ -72,11 +73,12 @@ class SlowSide:
                 together |= other[0]
                 members += other[1]
             beliefs.append((together, members))
-        # Connections can appear late: groups that share an infoset after all are joined.
         return [tuple(sorted(members)) for _, members in beliefs], terminals
 
     def prescriptions(self, belief: Belief) -> list[tuple[list[Belief], list[int]]]:
-        """What follows each prescription."""
+        """What follows each prescription; looked up where it was worked out before."""
+        if belief in self.known:
+            return self.known[belief]
         now = min(self.depth[at] for at in belief)
         acting = sorted({self.label(at) for at in belief if self.depth[at] == now})
         counts = [range(len(self.tree.infosets[label].actions)) for label in acting]
@@ -88,6 +90,7 @@ class SlowSide:
                 for at in belief
             ]
             found.append(self.after(histories))
+        self.known[belief] = found
         return found
 
     def sigma(self, belief: Belief, n: int) -> list[float]:
