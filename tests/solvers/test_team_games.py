@@ -148,7 +148,7 @@ class TestRefusals:
         for wrong, reason in (
             (
                 {"algorithm": "icfr", "iters": 1},
-                "is a game of teams: icfr passes up values that need",
+                "teams: icfr passes up values that need",
             ),
             ({"iters": 1, "threads": 2}, "is a game of teams: it is solved on one thread"),
             ({"algorithm": "external_sampling", "iters": 1}, "does not iterate"),
