@@ -23,6 +23,7 @@ class Correlated(Record):
     """
 
     plays_jointly = True
+    alternating = False
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""

@@ -19,6 +19,8 @@ from ..payoff.multiply import payoff_product, payoff_scratch
 SMALLEST = 1e-100
 """Added to every rate: where regrets leave several strategies to choose from, it is the limit of
 that with equal chances of all actions."""
+LEAST = 1e-50
+"""Probabilities below it come from :data:`SMALLEST` alone, and are 0."""
 
 
 class Triggers(NamedTuple):
@@ -153,4 +155,4 @@ def _stationary(rate: np.ndarray, n: int, chance: np.ndarray) -> None:
             chance[last] += chance[a] * rate[a, last]
         total += chance[last]
     for a in range(n):
-        chance[a] /= total
+        chance[a] = chance[a] / total if chance[a] > LEAST * total else 0.0

@@ -162,6 +162,10 @@ class SolveRequest:
             f"{name} is exact: there are no iterates to keep the best of",
         )
         yield (
+            record.plays_jointly and (self.precision not in (None, "float64") or self.threads != 1),
+            f"{name} works in float64, on one thread",
+        )
+        yield (
             self.keep_best and record.plays_jointly,
             f"{name} finds joint play: no single strategies are the best of it",
         )

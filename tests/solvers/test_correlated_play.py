@@ -146,6 +146,9 @@ class TestKept:
             _ = solve(game, iters=1).joint_play
         with pytest.raises(ValueError, match="efce finds joint play: no single strategies"):
             solve(game, "efce", iters=1, keep_best=True)
+        for option in ({"threads": 2}, {"precision": "float32"}):
+            with pytest.raises(ValueError, match="efce works in float64, on one thread"):
+                solve(game, "efce", iters=1, **option)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="efce takes no locks"):
             solve(game, "efce", iters=1, locks={"K": {"bet": 1}})
         with pytest.raises(MemoryLimitError, match=r"efce on kuhn until iteration [\d,]+ needs"):

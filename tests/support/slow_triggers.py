@@ -12,6 +12,7 @@ from fractions import Fraction
 from support.reference import ChanceNode, Node, TerminalNode, Tree
 
 SMALLEST = 1e-100
+LEAST = 1e-50
 Key = tuple[str, int]
 """An infoset and one of its actions."""
 Strategy = dict[str, list[float]]
@@ -141,4 +142,4 @@ def stationary(rates: list[list[float]]) -> list[float]:
             if r != column and rows[r][column]:
                 factor = rows[r][column]
                 rows[r] = [x - factor * y for x, y in zip(rows[r], rows[column], strict=True)]
-    return [float(row[-1]) for row in rows]
+    return [float(row[-1]) if row[-1] > LEAST else 0.0 for row in rows]
