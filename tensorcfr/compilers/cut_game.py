@@ -97,6 +97,42 @@ def compile_rules(
     )
 
 
+def cut_compiled(game: CompiledGame, nodes: Sequence[int]) -> CutGame:
+    """A compiled game of private hands in chunks, one below each of some public nodes.
+
+    Args:
+        game: A game of two players with a public tree.
+        nodes: Nodes of its public tree, none below another one, at which somebody acts later on.
+
+    Raises:
+        GameError: Its payoffs are extremely large or small.
+    """
+    _check_unit(game.unit, game.name)
+    public = game.public
+    assert public is not None
+    tree = public.tree
+    merged = None if game.merged is None else merging.quotient_of(tree)
+    quotient = merged or _identity(tree)
+    found = []
+    for node in nodes:
+        below = int(node)
+        while quotient.node[below] < 0:  # A decision with one action, which is left out.
+            below = int(tree.first_child[below])
+        found.append(int(quotient.node[below]))
+    cut_tree = _cut(chunks.graph_of_tree(quotient.tree), np.array(found), 0)
+    return CutGame(
+        game.name,
+        cut_tree.form,
+        _counts(chunks.graph_of_tree(tree)),
+        recipe=Recipe(None, True, 0, merged is not None),
+        hands=public.hands,
+        utilities=utilities_of(tree),
+        merges_hands=merged is not None and symmetry.merge(tree) is not None,
+        flatten=lambda: game,
+        number=lambda flat: chunks.numbers_of(tree, flat.form, quotient, cut_tree),
+    )
+
+
 def _from_states(
     rules: PublicTreeGame, name: str, budget: Budget, cut: bool | int, recipe: Recipe
 ) -> CutGame | None:
