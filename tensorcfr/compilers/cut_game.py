@@ -97,12 +97,14 @@ def compile_rules(
     )
 
 
-def cut_compiled(game: CompiledGame, nodes: Sequence[int]) -> CutGame:
-    """A compiled game of private hands in chunks, one below each of some public nodes.
+def cut_compiled(game: CompiledGame, nodes: Sequence[int], limit: int) -> CutGame:
+    """A compiled game of private hands in chunks.
 
     Args:
         game: A game of two players with a public tree.
-        nodes: Nodes of its public tree, none below another one, at which somebody acts later on.
+        nodes: Nodes of its public tree, none below another one, below which everything is in
+            chunks.
+        limit: Sequences that a chunk of several subtrees may have.
 
     Raises:
         GameError: Its payoffs are extremely large or small.
@@ -113,18 +115,19 @@ def cut_compiled(game: CompiledGame, nodes: Sequence[int]) -> CutGame:
     tree = public.tree
     merged = None if game.merged is None else merging.quotient_of(tree)
     quotient = merged or _identity(tree)
-    found = []
+    here = np.zeros(quotient.tree.n_nodes, dtype=bool)
     for node in nodes:
         below = int(node)
         while quotient.node[below] < 0:  # A decision with one action, which is left out.
             below = int(tree.first_child[below])
-        found.append(int(quotient.node[below]))
-    cut_tree = _cut(chunks.graph_of_tree(quotient.tree), np.array(found), 0)
+        here[quotient.node[below]] = True
+    graph = chunks.graph_of_tree(quotient.tree)
+    cut_tree = chunks.build(graph, lambda states, depth: here[states], limit=limit)
     return CutGame(
         game.name,
         cut_tree.form,
         _counts(chunks.graph_of_tree(tree)),
-        recipe=Recipe(None, True, 0, merged is not None),
+        recipe=Recipe(None, True, limit, merged is not None),
         hands=public.hands,
         utilities=utilities_of(tree),
         merges_hands=merged is not None and symmetry.merge(tree) is not None,

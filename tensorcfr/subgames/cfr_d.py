@@ -40,6 +40,11 @@ Weigh = Callable[[int, np.ndarray], np.ndarray]
 """Makes, from a chunk and the own reaches in the trunk, weights of the strategies in the chunk."""
 
 
+TOGETHER = 1 << 14
+"""Sequences that neighbouring subtrees may have which are solved as one subgame: one call of a
+kernel for each of several small subtrees takes longer than the work on them."""
+
+
 class DecomposedState(NamedTuple):
     """What CFR-D carries from one iteration to the next; float64 (sequences of the trunk,) unless
     said."""
@@ -78,7 +83,7 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> CutGame
         if not game.chunks.n_chunks:
             raise ValueError(f"{game.name} has no chunks: there is nothing to solve apart")
         return game
-    found = cut_compiled(game, find_nodes(game, subgame_roots(game, cut)).nodes)
+    found = cut_compiled(game, find_nodes(game, subgame_roots(game, cut)).nodes, TOGETHER)
     if not found.chunks.n_chunks:
         raise ValueError(f"{game.name}: nobody acts below the cut {cut!r}")
     return found
@@ -287,30 +292,36 @@ class DecomposedSolver(IterativeSolver):
             weight: float64 (sequences of the trunk,): weights of its strategies.
             weigh: Makes those of a chunk.
         """
-        form, numbers = self._form, Numbers(weight, None, weight)
-        trunk = trunk_scratch(form, weight.dtype, forecast=False, averaged=False)
-        scratch = chunk_scratch(form, weight.dtype, forecast=False, packed=False)
+        form, (strategy, reach) = self._form, self._plan(weight)
+        trunk = trunk_scratch(form, reach.dtype, forecast=False, averaged=False)
+        scratch = chunk_scratch(form, reach.dtype, forecast=False, packed=False)
         expected, best = np.zeros((form.n_chunks + 1, 2)), np.empty(2)
-        one = (0, 1, numbers, 0.0, trunk, scratch, expected, best, None)
-        chunks.judge(form, chunks.DOWN, *one)
+        numbers = Numbers(strategy, None, strategy)
+        whole = (0, 1, numbers, 0.0, trunk, scratch, expected, best, None)
+        chunks.judge(form, chunks.DOWN, *whole)
         for c in range(form.n_chunks):
-            weights = weigh(c, trunk.reach)
-            expected[c], trunk.entry_value[self._entries(c)] = self._chunks.judge(
-                c, weights, trunk.reach
-            )
-        chunks.judge(form, chunks.UP, *one)
+            judged = self._chunks.judge(c, weigh(c, reach), reach)
+            expected[c], trunk.entry_value[self._entries(c)] = judged
+        chunks.judge(form, chunks.UP, *whole)
         return evaluation_of(expected, best)
 
     def _probabilities(self, weight: np.ndarray, weigh: Weigh) -> np.ndarray:
         """Strategies of the whole game, float64 (sequences,); arguments as for :meth:`_judge`."""
-        form, found = self._form, np.zeros(self._form.n_numbers)
-        reach = np.empty(form.trunk.n_sequences)
-        evaluation.normalise(form.trunk, weight, found)
-        evaluation.realization_plan(form.trunk, found, reach)
+        form, (strategy, reach) = self._form, self._plan(weight)
+        found = np.zeros(form.n_numbers)
+        found[: len(strategy)] = strategy
         for c in range(form.n_chunks):
             strategies = self._chunks.strategies(c, weigh(c, reach))
             found[form.first[c] : form.first[c + 1]] = strategies
         return found[self._cut.numbers]
+
+    def _plan(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The trunk's strategies and own reaches that some weights make, float64 (sequences of the
+        trunk,) each."""
+        strategy, reach = np.empty((2, len(weight)))
+        evaluation.normalise(self._form.trunk, weight, strategy)
+        evaluation.realization_plan(self._form.trunk, strategy, reach)
+        return strategy, reach
 
 
 class _ResolvedPolicy(Policy):

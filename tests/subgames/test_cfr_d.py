@@ -26,11 +26,11 @@ from tensorcfr import (
 from tensorcfr._util.memory import Budget
 from tensorcfr.algorithms import CFR_D, CFR_PLUS
 from tensorcfr.analysis import walkthrough
-from tensorcfr.compilers import chunks, cut_game
+from tensorcfr.compilers import cut_game
 from tensorcfr.games import make_game
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.subgames import DecomposedSolver, subgame_roots
-from tensorcfr.subgames.cfr_d import decomposed_bytes
+from tensorcfr.subgames.cfr_d import cut_game_of, decomposed_bytes
 from tensorcfr.subgames.places import find_nodes
 from tensorcfr.sweep import read_algorithm
 from tensorcfr.sweep.cells import spec_of
@@ -94,9 +94,10 @@ def check_reference(
     rules, cut = RULES[name](), CUT.get(name, 2)
     game = compile_game(rules)
     groups = [[steps] for steps in steps_to(rules, game, cut)]
-    if together:  # One chunk of all subtrees, in which subtrees share entries.
+    # All subtrees in one chunk, in which they share entries, or one in each.
+    patched.setattr("tensorcfr.subgames.cfr_d.TOGETHER", 1 << 30 if together else 0)
+    if together:
         groups = [[steps for (steps,) in groups]]
-        patched.setattr(cut_game, "_cut", _cut_together)
     record = CFR_D(
         cut=cut,
         subgame_iterations=4,
@@ -104,6 +105,7 @@ def check_reference(
         variant=CFR_D.variant(alternating=alternating),
     )
     solver = DecomposedSolver(game, record)
+    assert cut_game_of(game, cut).chunks.n_chunks == len(groups)
     solver.step(3)
     slow = cfr_d(rules, groups, 3, inner=4, resolving=6, alternating=alternating)
     policy = solver.average_policy()
@@ -115,12 +117,6 @@ def check_reference(
     ):
         np.testing.assert_allclose(fast.values, flat.values, atol=1e-12)
         np.testing.assert_allclose(fast.best_responses, flat.best_responses, atol=1e-12)
-
-
-def _cut_together(graph: Any, nodes: np.ndarray, limit: int) -> Any:
-    here = np.zeros(graph.n_states, dtype=bool)
-    here[nodes] = True
-    return chunks.build(graph, lambda states, depth: here[states], limit=10**9)
 
 
 def test_a_random_game_equals_the_slow_reference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,15 +145,13 @@ def test_chunks_of_a_cut_game_are_the_subgames(spec: str) -> None:
         rules, spec, Budget("compiling", 1 << 30), cut=True, symmetric=True, limit=300
     )
     assert isinstance(game, CutGame)
-    counts = np.bincount(game.chunks.shape)
-    assert game.chunks.n_chunks > 3
-    assert counts.sum() == game.chunks.n_chunks
+    assert game.chunks.n_chunks >= 3
     solver = DecomposedSolver(game, CFR_D(subgame_iterations=30, resolve_iterations=300))
     before = solver.evaluate().exploitability
-    solver.step(60)
+    solver.step(30)
     found = solver.evaluate()
-    assert found.exploitability < before / 8
-    flat = evaluate(game.flat, Policy(game.flat, solver.average_policy().probabilities.copy()))
+    assert found.exploitability < before / 4
+    flat = evaluate(game.flat, Policy(game.flat, solver.average_probabilities()))
     np.testing.assert_allclose(found.values, flat.values, atol=1e-12)
     np.testing.assert_allclose(found.best_responses, flat.best_responses, atol=1e-12)
 
