@@ -73,7 +73,7 @@ class HandTable:
     def equity(self) -> np.ndarray:
         """float64 (hands,): the share of the pot that each hand wins against what is left of the
         other player's range if nobody bets any more; NaN where no hand of the other player gets
-        here.  On a flop this takes some seconds."""
+        here."""
         return self.find_equity()
 
     @property
