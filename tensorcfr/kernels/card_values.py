@@ -8,7 +8,7 @@ from .._util.jit import called, kernel
 from ..model.arrays import SequenceForm
 from ..model.chunks import ChunkedForm
 from .chunks import _collect, _enter, _leave, descend, payoffs, shape_form, strategies
-from .tiles import TILE, TILE_ROWS
+from .tiles import LONGEST, TILE_ROWS
 
 
 @called
@@ -41,7 +41,7 @@ def expected_values(
         reach: float64 (numbers,): modified in place.
         value: float64 (numbers,): likewise.
     """
-    tile = np.empty((TILE_ROWS, TILE))
+    tile = np.empty((TILE_ROWS, LONGEST))
     form, end = game.trunk, game.trunk.player_sequences[2]
     trunk_reach, trunk_value = reach[:end], value[:end]
     for player in range(2):
