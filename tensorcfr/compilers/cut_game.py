@@ -139,7 +139,7 @@ def cut_compiled(game: CompiledGame, nodes: Sequence[int], limit: int) -> CutGam
         utilities=utilities_of(tree),
         merges_hands=merged is not None and symmetry.merge(tree) is not None,
         flatten=lambda: game,
-        number=lambda flat: chunks.numbers_of(tree, flat.form, quotient, cut_tree),
+        number=lambda flat: numbers_of(tree, flat.form, quotient, cut_tree),
     )
 
 
