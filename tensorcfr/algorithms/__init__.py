@@ -42,6 +42,7 @@ from .catalogue import (
     SPCFR_PLUS,
     WHOLE_TRAVERSAL,
 )
+from .correlated import EFCCE, EFCE, Correlated
 from .decomposition import Decomposition
 from .deep import DEEP_CFR, DREAM, SD_CFR, Deep
 from .records import Algorithm, LinearProgram
@@ -64,6 +65,8 @@ __all__ = [
     "DEEP_CFR",
     "DOMWU",
     "DREAM",
+    "EFCCE",
+    "EFCE",
     "EXTERNAL_SAMPLING",
     "HEDGE",
     "HS_DCFR",
@@ -86,6 +89,7 @@ __all__ = [
     "SPCFR_PLUS",
     "WHOLE_TRAVERSAL",
     "Algorithm",
+    "Correlated",
     "Decomposition",
     "Deep",
     "LinearProgram",
