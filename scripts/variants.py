@@ -5,6 +5,9 @@ python -m scripts.variants measure --out DIR        measure; goes on where it st
 python -m scripts.variants write --out DIR          pictures, tables, docs/variants.md
 python -m scripts.variants peers                    OpenSpiel and LiteEFG, docs/which-algorithm.md
 python -m scripts.variants auto                     the table that "auto" rests on
+python -m scripts.variants holdem                   candidates for the default on hold'em
+python -m scripts.variants slopes                   last iterates, docs/newer-variants.md
+python -m scripts.variants own-draws                samplers of own actions, docs/sampling.md
 
 ``measure`` needs no OpenSpiel, only the games that ``games`` has saved.  It runs ``--processes``
 solves at a time, each for ``--seconds`` of iterating, and ends after ``--wall`` seconds in any
@@ -16,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import statistics
 import tempfile
 import time
 from collections.abc import Sequence
@@ -24,12 +28,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks._common import CONTESTS, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
-from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
+from benchmarks.holdem import POT, SPOTS, STACKS
+from tensorcfr import CompiledGame, Solver, compile_game, load_game, save_game, solve
+from tensorcfr.errors import format_bytes
+from tensorcfr.model.cut_game import CutGame
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.sweep import Row, SweepProgress, reached, sweep
+from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept
+from tensorcfr.sweep import Row, SweepProgress, reached, read_algorithm, sweep
 
 from ._pages import page_with
 from .variants_page import (
@@ -50,6 +60,8 @@ SAVED = ROOT / "build" / "variants"
 """The games that come from OpenSpiel, as files."""
 PAGE = ROOT / "docs" / "variants.md"
 CHOICE = ROOT / "docs" / "which-algorithm.md"
+NEWER = ROOT / "docs" / "newer-variants.md"
+SAMPLERS = ROOT / "docs" / "sampling.md"
 
 AUTO_GAMES = (
     "leduc",
@@ -66,6 +78,42 @@ AUTO_GAMES = (
 """Games around the limits of ``algorithm="auto"``."""
 AUTO_ALGORITHMS = ("dcfr", "pdcfr+")
 AUTO_TARGETS = (1e-3, 1e-4, 1e-6)
+
+HOLDEM_SPOTS = ("river", "river_narrow", "turn_small", "turn")
+"""Spots of ``benchmarks.holdem``, with 200 chips in the pot and 900 behind."""
+HOLDEM_ALGORITHMS = ("cfr+", "sapcfr+", "pdcfr+", "dcfr", "idcfr+")
+HOLDEM_SHARE = 1e-3
+"""Exploitability to reach, as a share of the pot."""
+HOLDEM_STEP = 10
+"""Iterations between two evaluations."""
+
+SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
+SLOPE_ALGORITHMS = (
+    "cfr+",
+    "sapcfr+",
+    "mmd",
+    "mmd(alpha=0)",
+    "mmd-moving(eta=2)",
+    "domwu(eta=2)",
+    "domwu(eta=8)",
+)
+SLOPE_MARKS = np.unique(np.geomspace(100, 10_000, 25).astype(int))
+"""Iterations that a slope is fitted to."""
+ROUNDING = 1e-12
+"""Exploitabilities below it are rounding, and left out of the fit."""
+
+OWN_DRAWS_GAMES = ("nl_leduc(stack=9)", "goofspiel(cards=5)", "liars_dice")
+OWN_DRAWS = (
+    "external_sampling",
+    "robust_sampling(tries=1)",
+    "robust_sampling(tries=2)",
+    "robust_sampling(tries=3)",
+    "average_strategy_sampling",
+    "average_strategy_sampling(bonus=1000)",
+    "outcome_sampling",
+)
+OWN_DRAWS_NODES = 10_000_000
+OWN_DRAWS_SEEDS = 5
 
 PEERS = (("OpenSpiel", "cfr+"), ("LiteEFG", "cfr+"), ("LiteEFG", "dcfr"), ("LiteEFG", "pcfr+"))
 """The variants that the peers have in C++ and that are candidates for their best one."""
@@ -252,6 +300,87 @@ def measure_auto() -> str:
     return table(["", "sequences", *names, "`lp`", "entries"], body)
 
 
+def measure_holdem() -> str:
+    """Seconds and iterations to a tenth of a per cent of the pot, and bytes, in single precision.
+
+    Processor time of iterating alone; solvers take turns, so that a busy machine slows all alike.
+    """
+    body = []
+    for name in HOLDEM_SPOTS:
+        game = compile_game("holdem", **SPOTS[name][0], pot=POT, stacks=STACKS)
+        assert isinstance(game, CutGame)
+        solvers = {
+            algorithm: ChunkedSolver(game, algorithm, precision="float32")
+            for algorithm in HOLDEM_ALGORITHMS
+        }
+        cells, taken = {}, dict.fromkeys(solvers, 0.0)
+        for algorithm in solvers:
+            ChunkedSolver(game, algorithm, precision="float32").step(1)  # Compiles.
+        while len(cells) < len(solvers):
+            for algorithm, solver in solvers.items():
+                if algorithm in cells:
+                    continue
+                started = time.process_time()
+                solver.step(HOLDEM_STEP)
+                taken[algorithm] += time.process_time() - started
+                if solver.evaluate().exploitability <= HOLDEM_SHARE * POT:
+                    kept = bytes_kept(game.chunks, solver.algorithm, "float32")
+                    cells[algorithm] = (
+                        f"{duration(taken[algorithm])} ({solver.iteration}), {format_bytes(kept)}"
+                    )
+        progress(f"{name}: {cells}")
+        body.append([name.replace("_", " "), *(cells[algorithm] for algorithm in solvers)])
+    return table(["", *(f"`{name}`" for name in HOLDEM_ALGORITHMS)], body)
+
+
+def measure_slopes() -> str:
+    """Slopes of log exploitability against log iterations, of average and last iterates."""
+    body = []
+    for spec in SLOPE_ALGORITHMS:
+        cells = []
+        for name in SLOPE_GAMES:
+            progress(f"{spec} on {name}")
+            solver = Solver(compile_game(name), read_algorithm(spec))
+            values = []
+            for mark in SLOPE_MARKS:
+                solver.step(int(mark) - solver.iteration)
+                found = solver.evaluate(), solver.evaluate_current()
+                values.append([one.exploitability for one in found])
+            cells += [_slope(np.array(column)) for column in zip(*values, strict=True)]
+        body.append([f"`{spec}`", *cells])
+    header = [f"{name}: {what}" for name in SLOPE_GAMES for what in ("average", "last")]
+    return table(["", *header], body)
+
+
+def _slope(values: np.ndarray) -> str:
+    """The slope, and the exploitability in the end."""
+    kept = values > ROUNDING
+    end = "0" if values[-1] <= ROUNDING else f"{values[-1]:.1g}"
+    if np.count_nonzero(kept) < 3:
+        return f"{NOT_REACHED} ({end})"
+    slope = np.polyfit(np.log(SLOPE_MARKS[kept]), np.log(values[kept]), 1)[0]
+    return f"{slope:.2f} ({end})"
+
+
+def measure_own_draws() -> str:
+    """Exploitability at equal nodes, where some of the player's own actions are drawn."""
+    body = []
+    for spec in OWN_DRAWS:
+        cells = []
+        for name in OWN_DRAWS_GAMES:
+            progress(f"{spec} on {name}")
+            game, record = compile_game(name), read_algorithm(spec)
+            found = [
+                solve(game, record, nodes=OWN_DRAWS_NODES, seed=seed, checkpoints=())
+                for seed in range(OWN_DRAWS_SEEDS)
+            ]
+            middle = statistics.median(solution.exploitability for solution in found)
+            iterations = statistics.median(solution.iterations for solution in found)
+            cells.append(f"{middle:.2g} ({iterations:,.0f})")
+        body.append([f"`{spec}`", *cells])
+    return table(["", *OWN_DRAWS_GAMES], body)
+
+
 def write(folder: Path) -> None:
     """Marks, pictures and the page, from what is measured."""
     rows, exact = read_marks(folder)
@@ -260,12 +389,22 @@ def write(folder: Path) -> None:
     PAGE.write_text(page_with(PAGE.read_text(), "variants", tables(rows, exact)))
 
 
+PARTS = {
+    "peers": (CHOICE, measure_peers),
+    "auto": (CHOICE, measure_auto),
+    "holdem": (CHOICE, measure_holdem),
+    "slopes": (NEWER, measure_slopes),
+    "own-draws": (SAMPLERS, measure_own_draws),
+}
+"""Parts of other pages: the page, and what measures the part."""
+
+
 def main() -> None:
     """Measure, draw, write."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("games", "measure", "write", "peers", "auto"))
+    parser.add_argument("what", choices=("games", "measure", "write", *PARTS))
     parser.add_argument("--out", type=Path, default=SAVED, help="what is measured")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each solve")
     parser.add_argument("--wall", type=float, default=WALL, help="seconds, of all measuring")
@@ -278,8 +417,9 @@ def main() -> None:
     elif options.what == "write":
         write(options.out)
     else:
-        part = measure_peers() if options.what == "peers" else measure_auto()
-        CHOICE.write_text(page_with(CHOICE.read_text(), "variants", {options.what: part}))
+        page, measured = PARTS[options.what]
+        part = measured()
+        page.write_text(page_with(page.read_text(), "variants", {options.what: part}))
 
 
 if __name__ == "__main__":

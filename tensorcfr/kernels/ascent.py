@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .._util.jit import if_given, inlined
+from .._util.jit import chosen, inlined, is_none
 from ..model.arrays import LockedLanes, SequenceForm
 from .descent import constant_of, factor_of, like, locked_strategy, match, nothing_of
 from .local_rule import (
@@ -71,7 +73,7 @@ def ascend(
     rounding = like(tile[0, 0], ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING)
     # Taken apart once: a view costs an atomic count, and there are as many tiles as lanes / TILE.
     v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
-    own = scratch_of_whole(rule, tile, OWN_ROWS, form.bucket_actions)
+    own = scratch_of_whole(rule, v, OWN_ROWS, OWN_LANES, form.bucket_actions)
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
@@ -143,6 +145,8 @@ def ascend(
 OWN_ROWS = 4
 """Rows of scratch of a whole rule before those of its memory: regrets, instantaneous regrets,
 values and strategy."""
+OWN_LANES = 64
+"""Infosets that a whole rule gets at a time: its arrays are then in the first cache level."""
 
 
 @inlined
@@ -156,7 +160,7 @@ def _pass_up(
         value[parent[lane]] += value[at + lane]
 
 
-@inlined
+@chosen
 def _ascend_tile(
     actions: int,
     lanes: int,
@@ -179,14 +183,44 @@ def _ascend_tile(
     expected: np.ndarray,
     constant: np.ndarray,
     own: np.ndarray,
-) -> None:
+) -> Any:
     """What :func:`ascend` does at ``length`` lanes of a bucket that are not locked.
 
     Action ``a`` of the first of them is sequence ``at + a * lanes``; ``parent`` has the last
     sequence before each of their infosets.  The last six are scratch, float (TILE,) each; for
-    whole rules ``own`` is float64 (rows, most actions).
+    whole rules ``own`` is what :func:`scratch_of_whole` makes.
     """
-    if strategy is None and actions == 2:
+    if is_none(strategy):
+        return _tile_of_regrets
+    return _tile_of_whole_rule if rule.whole else _tile_of_strategies
+
+
+@inlined
+def _tile_of_regrets(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    parent: np.ndarray,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+    total: np.ndarray,
+    expected: np.ndarray,
+    constant: np.ndarray,
+    own: np.ndarray,
+) -> None:
+    """Where regret matching makes the strategies from the regrets."""
+    if actions == 2:
         _value_two(
             rule,
             parameters,
@@ -205,7 +239,7 @@ def _ascend_tile(
         )
         scatter(v, parent, length, value)
         return
-    if strategy is None and actions == 3:
+    if actions == 3:
         _value_three(
             rule,
             parameters,
@@ -228,112 +262,179 @@ def _ascend_tile(
         scatter(v, parent, length, value)
         return
     zero = like(rounding, 0.0)
+    match(regret[at:], actions, lanes, length, played_floor, total, constant)
     # The value of each infoset, and the size of the numbers that it is made of.
     v[:length] = zero
     scale[:length] = zero
-    if strategy is None:
-        match(regret[at:], actions, lanes, length, played_floor, total, constant)
-        # Loops with few arrays each take less time than one with many.
+    # Loops with few arrays each take less time than one with many.
+    for a in range(actions):
+        w, q = regret[at + a * lanes :], value[at + a * lanes :]
+        for lane in range(length):
+            v[lane] += (max(w[lane], zero) * total[lane] + constant[lane]) * q[lane]
+        for lane in range(length):
+            scale[lane] = max(scale[lane], abs(q[lane]))
+    for a in range(actions):
+        first = at + a * lanes
+        q, cumulative = value[first:], regret[first:]
+        for lane in range(length):
+            instant = _exact(q[lane] - v[lane], rounding * scale[lane], zero)
+            new, _ = apply(rule, cumulative[lane], instant, memory, first + lane, parameters)
+            cumulative[lane] = new
+    if passes_new(rule):
+        match(regret[at:], actions, lanes, length, floor, total, constant)
+        v[:length] = zero
         for a in range(actions):
             w, q = regret[at + a * lanes :], value[at + a * lanes :]
             for lane in range(length):
                 v[lane] += (max(w[lane], zero) * total[lane] + constant[lane]) * q[lane]
-            for lane in range(length):
-                scale[lane] = max(scale[lane], abs(q[lane]))
-    else:
-        for a in range(actions):
-            kept, q = strategy[at + a * lanes :], value[at + a * lanes :]
-            for lane in range(length):
-                v[lane] += kept[lane] * q[lane]
-                scale[lane] = max(scale[lane], abs(q[lane]))
-        if has_forecast(rule):
-            _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
-        total[:length] = zero
-        if is_whole(rule):
-            _step_whole(
-                actions,
-                lanes,
-                at,
-                length,
-                rule,
-                parameters,
-                floor,
-                rounding,
-                regret,
-                strategy,
-                memory,
-                value,
-                v,
-                scale,
-                own,
-            )
-            for lane in range(length):
-                value[parent[lane]] += v[lane]
-            return
-    # The local rule: new regrets; preferences in place of strategies that are kept.
+    scatter(v, parent, length, value)
+
+
+@inlined
+def _value_of_kept(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    zero: float,
+    strategy: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+) -> None:
+    """The value of each infoset under the strategies that are kept, and the size of the numbers
+    that it is made of."""
+    v[:length] = zero
+    scale[:length] = zero
+    for a in range(actions):
+        kept, q = strategy[at + a * lanes :], value[at + a * lanes :]
+        for lane in range(length):
+            v[lane] += kept[lane] * q[lane]
+            scale[lane] = max(scale[lane], abs(q[lane]))
+
+
+@inlined
+def _tile_of_whole_rule(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    parent: np.ndarray,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+    total: np.ndarray,
+    expected: np.ndarray,
+    constant: np.ndarray,
+    own: np.ndarray,
+) -> None:
+    """Where the rule makes the strategies, infoset by infoset."""
+    _value_of_kept(actions, lanes, at, length, like(rounding, 0.0), strategy, value, v, scale)
+    _step_whole(
+        actions,
+        lanes,
+        at,
+        length,
+        rule,
+        parameters,
+        floor,
+        rounding,
+        regret,
+        strategy,
+        memory,
+        value,
+        v,
+        scale,
+        own,
+    )
+    for lane in range(length):
+        value[parent[lane]] += v[lane]
+
+
+@inlined
+def _tile_of_strategies(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    parent: np.ndarray,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+    total: np.ndarray,
+    expected: np.ndarray,
+    constant: np.ndarray,
+    own: np.ndarray,
+) -> None:
+    """Where the next strategies are made from the preferences of a local rule, and kept."""
+    zero = like(rounding, 0.0)
+    _value_of_kept(actions, lanes, at, length, zero, strategy, value, v, scale)
+    if has_forecast(rule):
+        _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
+    total[:length] = zero
+    # New regrets, and preferences in place of strategies.
     for a in range(actions):
         first = at + a * lanes
-        q, cumulative, sigma = value[first:], regret[first:], _from(strategy, first)
+        q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
         for lane in range(length):
-            instant = q[lane] - v[lane]
-            if abs(instant) <= rounding * scale[lane]:
-                instant = zero
+            instant = _exact(q[lane] - v[lane], rounding * scale[lane], zero)
             new, preference = apply(
-                rule,
-                cumulative[lane],
-                instant,
-                memory,
-                first + lane,
-                parameters,
+                rule, cumulative[lane], instant, memory, first + lane, parameters
             )
             cumulative[lane] = new
-            if strategy is not None:
-                if has_forecast(rule):
-                    ahead = forecast[first + lane]
-                    lean = ahead - expected[lane]
-                    if abs(lean) > rounding * max(scale[lane], abs(ahead)):
-                        preference += lean
-                if not is_exponential(rule):
-                    preference = max(preference, zero)
-                    total[lane] += preference
-                sigma[lane] = preference
-    if strategy is not None:
-        if is_exponential(rule):
-            _exponentiate(strategy[at:], actions, lanes, length, total)
-        nothing, uniform = nothing_of(rounding), like(rounding, 1.0 / actions)
-        one, share = like(rounding, 1.0), like(rounding, floor)
-        # Both products within the loop: kept in registers from before, they take 6 % of an
-        # iteration of liar's dice.
+            if has_forecast(rule):
+                ahead = forecast[first + lane]
+                lean = ahead - expected[lane]
+                if abs(lean) > rounding * max(scale[lane], abs(ahead)):
+                    preference += lean
+            if not is_exponential(rule):
+                preference = max(preference, zero)
+                total[lane] += preference
+            sigma[lane] = preference
+    if is_exponential(rule):
+        _exponentiate(strategy[at:], actions, lanes, length, total)
+    nothing, uniform = nothing_of(rounding), like(rounding, 1.0 / actions)
+    one, share = like(rounding, 1.0), like(rounding, floor)
+    # Both products within the loop: kept in registers from before, they take 6 % of an
+    # iteration of liar's dice.
+    for lane in range(length):
+        constant[lane] = constant_of(total[lane], nothing, share * uniform, uniform)
+        total[lane] = factor_of(total[lane], nothing, zero, one - share)
+    if passes_new(rule):
+        v[:length] = zero
+    for a in range(actions):
+        kept = strategy[at + a * lanes :]
         for lane in range(length):
-            constant[lane] = constant_of(total[lane], nothing, share * uniform, uniform)
-            total[lane] = factor_of(total[lane], nothing, zero, one - share)
+            kept[lane] = kept[lane] * total[lane] + constant[lane]
         if passes_new(rule):
-            v[:length] = zero
-        for a in range(actions):
-            kept = strategy[at + a * lanes :]
+            q = value[at + a * lanes :]
             for lane in range(length):
-                kept[lane] = kept[lane] * total[lane] + constant[lane]
-            if passes_new(rule):
-                q = value[at + a * lanes :]
-                for lane in range(length):
-                    v[lane] += kept[lane] * q[lane]
-        if has_forecast(rule):
-            _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
-            for lane in range(length):
-                forecast[parent[lane]] += expected[lane]
-    if strategy is None:
-        if passes_new(rule):
-            match(regret[at:], actions, lanes, length, floor, total, constant)
-            v[:length] = zero
-            for a in range(actions):
-                w, q = regret[at + a * lanes :], value[at + a * lanes :]
-                for lane in range(length):
-                    v[lane] += (max(w[lane], zero) * total[lane] + constant[lane]) * q[lane]
-        scatter(v, parent, length, value)
-    else:
-        # One by one: the views in scatter take most of the time of a small game.
+                v[lane] += kept[lane] * q[lane]
+    if has_forecast(rule):
+        _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
         for lane in range(length):
-            value[parent[lane]] += v[lane]
+            forecast[parent[lane]] += expected[lane]
+    # One by one: the views in scatter take most of the time of a small game.
+    for lane in range(length):
+        value[parent[lane]] += v[lane]
 
 
 @inlined
@@ -356,36 +457,52 @@ def _step_whole(
 ) -> None:
     """The steps of a whole rule at ``length`` lanes; ``v`` has the values of their infosets under
     the strategies played, and becomes the values that are passed up."""
-    own_regret, own_instant, own_value = own[0, :actions], own[1, :actions], own[2, :actions]
-    own_strategy, own_memory = own[3, :actions], own[OWN_ROWS:, :actions]
-    for lane in range(length):
-        mean = np.float64(v[lane])
+    rows = OWN_ROWS + memory.shape[0]
+    for begin in range(0, length, OWN_LANES):
+        count = min(OWN_LANES, length - begin)
+        arrays = own[: rows * actions * count].reshape(rows, actions, count)
+        passed = own[len(own) - count :]
+        mean, largest = v[begin:], scale[begin:]
+        for lane in range(count):
+            passed[lane] = mean[lane]
+        # Few views: each costs atomic counts, and small games have few infosets in a block.
         for a in range(actions):
-            s = at + a * lanes + lane
-            instant = value[s] - mean
-            own_instant[a] = 0.0 if abs(instant) <= rounding * scale[lane] else instant
-            own_regret[a], own_value[a], own_strategy[a] = regret[s], value[s], strategy[s]
+            first = at + a * lanes + begin
+            q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
+            for lane in range(count):
+                instant = np.float64(q[lane]) - passed[lane]
+                arrays[1, a, lane] = 0.0 if abs(instant) <= rounding * largest[lane] else instant
+                arrays[2, a, lane] = q[lane]
+            for lane in range(count):
+                arrays[0, a, lane] = cumulative[lane]
+            for lane in range(count):
+                arrays[3, a, lane] = sigma[lane]
             for k in range(memory.shape[0]):
-                own_memory[k, a] = memory[k, s]
-        v[lane] = apply_whole(
-            rule, own_regret, own_instant, own_value, mean, own_strategy, own_memory, parameters
+                kept = memory[k, first:]
+                for lane in range(count):
+                    arrays[OWN_ROWS + k, a, lane] = kept[lane]
+        apply_whole(
+            rule, arrays[0], arrays[1], arrays[2], passed, arrays[3], arrays[OWN_ROWS:], parameters
         )
         if passes_new(rule):
-            v[lane] = 0.0
+            passed[:] = 0.0
         for a in range(actions):
-            s = at + a * lanes + lane
-            regret[s] = own_regret[a]
-            strategy[s] = (1.0 - floor) * own_strategy[a] + floor / actions
+            first = at + a * lanes + begin
+            cumulative, sigma = regret[first:], strategy[first:]
+            for lane in range(count):
+                sigma[lane] = (1.0 - floor) * arrays[3, a, lane] + floor / actions
             if passes_new(rule):
-                v[lane] += strategy[s] * value[s]
+                q = value[first:]
+                for lane in range(count):
+                    passed[lane] += sigma[lane] * q[lane]
+            for lane in range(count):
+                cumulative[lane] = arrays[0, a, lane]
             for k in range(memory.shape[0]):
-                memory[k, s] = own_memory[k, a]
-
-
-@if_given
-def _from(array: np.ndarray, begin: int) -> np.ndarray:
-    """The rest of an array: loops over the lanes of a view are vectorised."""
-    return array[begin:]
+                kept = memory[k, first:]
+                for lane in range(count):
+                    kept[lane] = arrays[OWN_ROWS + k, a, lane]
+        for lane in range(count):
+            mean[lane] = passed[lane]
 
 
 @inlined
@@ -633,35 +750,35 @@ def _step_free(
     Returns:
         By how much the value that is passed up differs from ``mean``.
     """
+    count = 0
+    for a in range(len(probability)):
+        count += probability[a] < 0.0
+    rows = OWN_ROWS + memory.shape[0]
+    arrays, passed = own[: rows * count].reshape(rows, count, 1), own[len(own) - 1 :]
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
             s = at + a * lanes
             instant = value[s] - mean
-            own[0, free], own[2, free], own[3, free] = regret[s], value[s], sigma[a] / share
-            own[1, free] = 0.0 if abs(instant) <= least else instant
+            arrays[0, free, 0], arrays[2, free, 0] = regret[s], value[s]
+            arrays[1, free, 0] = 0.0 if abs(instant) <= least else instant
+            arrays[3, free, 0] = sigma[a] / share
             for k in range(memory.shape[0]):
-                own[OWN_ROWS + k, free] = memory[k, s]
+                arrays[OWN_ROWS + k, free, 0] = memory[k, s]
             free += 1
-    passed = apply_whole(
-        rule,
-        own[0, :free],
-        own[1, :free],
-        own[2, :free],
-        mean,
-        own[3, :free],
-        own[OWN_ROWS:, :free],
-        parameters,
+    passed[0] = mean
+    apply_whole(
+        rule, arrays[0], arrays[1], arrays[2], passed, arrays[3], arrays[OWN_ROWS:], parameters
     )
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
             s = at + a * lanes
-            regret[s], sigma[a] = own[0, free], own[3, free]
+            regret[s], sigma[a] = arrays[0, free, 0], arrays[3, free, 0]
             for k in range(memory.shape[0]):
-                memory[k, s] = own[OWN_ROWS + k, free]
+                memory[k, s] = arrays[OWN_ROWS + k, free, 0]
             free += 1
-    return 0.0 if passes_new(rule) else passed - mean
+    return 0.0 if passes_new(rule) else passed[0] - mean
 
 
 @inlined

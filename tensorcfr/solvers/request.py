@@ -16,9 +16,10 @@ from ..algorithms import AUTOMATIC, Record, find_algorithm
 from ..kernels.random import Seed
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
+from ..uncompiled.game import UncompiledGame
 from .arguments import Iterations, Nodes, Seconds, Target
 from .base import form_for
-from .choose import choose
+from .choose import choose, default_algorithm
 from .rules_solver import refuse_uncompiled
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
     from .solution import Solution
     from .warm_start import WarmStart
-
-DEFAULT_ALGORITHM = "cfr+"
-"""The algorithm where none is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,8 +78,8 @@ class SolveRequest:
             return self.start.algorithm
         if self.is_automatic:
             return choose(self.game, target=self.target, exact=self._may_be_exact)
-        found = find_algorithm(DEFAULT_ALGORITHM if self.algorithm is None else self.algorithm)
-        return found.for_iterations(self.iters)
+        named = default_algorithm(self.precision) if self.algorithm is None else self.algorithm
+        return find_algorithm(named).for_iterations(self.iters)
 
     @property
     def _may_be_exact(self) -> bool:
@@ -119,7 +117,7 @@ class SolveRequest:
             TypeError: The game is not compiled.
             ValueError: An argument makes no sense, or the algorithm does not take it; names it.
         """
-        if not isinstance(self.game, CompiledGame):
+        if isinstance(self.game, UncompiledGame):
             self._check_uncompiled()
         if self.start is not None:
             self._check_start(self.start)
@@ -162,6 +160,14 @@ class SolveRequest:
         yield (
             self.keep_best and record.is_exact,
             f"{name} is exact: there are no iterates to keep the best of",
+        )
+        yield (
+            record.plays_jointly and (self.precision not in (None, "float64") or self.threads != 1),
+            f"{name} works in float64, on one thread",
+        )
+        yield (
+            self.keep_best and record.plays_jointly,
+            f"{name} finds joint play: no single strategies are the best of it",
         )
         yield (
             record.is_sampled and (self.precision not in (None, "float64") or self.threads != 1),

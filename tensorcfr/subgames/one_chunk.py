@@ -15,7 +15,7 @@ from ..model.arrays import SequenceForm
 from ..model.chunks import ROW, ChunkedForm
 from ..model.shares import frozen_arrays
 from ..payoff import PayoffBlocks, PayoffEntries
-from ..solvers.chunked_solver import aligned, chunk_scratch, no_turns, turns_of
+from ..solvers.chunked_solver import aligned, all_strategies, chunk_scratch, no_turns, turns_of
 
 LEAST_RANGE = 1e-12
 """Range of a hand in a subgame, at least.  Hands that the trunk does not bring need counterfactual
@@ -215,7 +215,7 @@ class ChunkSolver:
         """
         one = self._alone(c)
         if not self._record.rule.matches_regret:
-            kernels.all_strategies(one.form, self._average, 0.0, self._strategy, None)
+            all_strategies(one.form, self._average, 0.0, self._strategy, None)
         # A pass from averages in place of regrets: what it makes of them is of no use.
         self._pass(one, self._look, self._average, self._regret)
         return self._trunk.entry_value[: len(one.form.entry)]
@@ -272,7 +272,7 @@ class ChunkSolver:
     def strategies(self, c: int, weight: np.ndarray) -> np.ndarray:
         """The strategies that some weights make, float64 (numbers of the chunk,)."""
         one = self._alone(c)
-        kernels.all_strategies(one.form, self._placed(one, weight), 0.0, self._strategy, None)
+        all_strategies(one.form, self._placed(one, weight), 0.0, self._strategy, None)
         return self._of_chunk(one, self._strategy)
 
     def _alone(self, c: int, opponent: int | None = None) -> Alone:
@@ -305,7 +305,7 @@ class ChunkSolver:
         regret, average = self._regret.chunks[:end], self._average.chunks[:end]
         regret[:] = average[:] = 0.0
         if not self._record.rule.matches_regret:
-            kernels.all_strategies(one.form, self._regret, 0.0, self._strategy, None)
+            all_strategies(one.form, self._regret, 0.0, self._strategy, None)
         for passes in self._passes(iterations):
             if passes.restarts:
                 average[:] = 0.0
