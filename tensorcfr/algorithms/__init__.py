@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from .catalogue import (
     APCFR_PLUS,
+    AVERAGE_STRATEGY_SAMPLING,
     CFR,
     CFR_AVG,
     CFR_D,
@@ -36,6 +37,7 @@ from .catalogue import (
     PCFR_PLUS_GRADIENT,
     PDCFR_PLUS,
     PUBLIC_CHANCE_SAMPLING,
+    ROBUST_SAMPLING,
     SAPCFR_PLUS,
     SPCFR_PLUS,
     WHOLE_TRAVERSAL,
@@ -51,6 +53,7 @@ __all__ = [
     "ALGORITHMS",
     "APCFR_PLUS",
     "AUTOMATIC",
+    "AVERAGE_STRATEGY_SAMPLING",
     "CFR",
     "CFR_AVG",
     "CFR_D",
@@ -80,6 +83,7 @@ __all__ = [
     "PCFR_PLUS_GRADIENT",
     "PDCFR_PLUS",
     "PUBLIC_CHANCE_SAMPLING",
+    "ROBUST_SAMPLING",
     "SAPCFR_PLUS",
     "SD_CFR",
     "SPCFR_PLUS",
