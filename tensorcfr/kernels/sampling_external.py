@@ -1,5 +1,5 @@
 """External sampling: a traversal samples chance and the opponents, and tries every action of the
-player who is updated.
+player who is updated, or some of them that it draws, too.
 
 M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret minimization in
 extensive games', NIPS 2009.
@@ -8,6 +8,10 @@ Chance and opponents are sampled with their own probabilities, which cancel with
 value of an action is the value of the sampled history below it.  By perfect recall, two histories
 of one infoset part at chance or at an opponent, where a traversal follows one branch only.  So it
 visits an infoset of the player at most once, and may update it immediately.
+
+Where only some of the player's actions are tried, the value below an action is divided by the
+probability of trying it, that of the others is 0, and what an infoset adds is divided by the
+probability with which those draws led there: all sums keep their expectation.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from .sampling import (
     SIMPLE,
     STOCHASTIC,
     add_to_average,
+    draw_tried,
+    next_tried,
     own_reach_weight,
     product_of_others,
     sample_action,
@@ -52,6 +58,7 @@ def external_sampling(
     state: TraversalState,
     generator: np.ndarray,
     samples: Samples | None,
+    tries: np.ndarray | None,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows.
 
@@ -65,6 +72,8 @@ def external_sampling(
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
         samples: Where to keep regrets and strategies for networks; None to learn at once.
+        tries: Which of the player's actions are tried, float64 (4,), for
+            :func:`tensorcfr.kernels.sampling.draw_tried`; None for all.
     """
     node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
     joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
@@ -77,6 +86,9 @@ def external_sampling(
     place = np.empty((tree.depth, 4), np.uint32)
     value, own = np.empty(tree.depth), np.empty(tree.depth)
     q = np.empty(tree.depth * tree.width)
+    # Where the player's actions are drawn: the probability with which each is tried, 0 if it is
+    # not; and that with which those draws lead to each decision.
+    tried, led = np.empty(tree.depth * tree.width), np.empty(tree.depth)
     # The opponents' reaches, if the average needs them.
     tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > U(2))
     reach = np.ones((tree.depth + 1) * utility.shape[1])
@@ -87,7 +99,7 @@ def external_sampling(
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += weight
         for player in players:
-            at, depth, x = ZERO, ZERO, 1.0
+            at, depth, x, here, is_empty = ZERO, ZERO, 1.0, 1.0, False
             deal = deal_hands(deals, deal_threshold, hands, held, generator)
             histories += dealt
             if tracked:
@@ -131,14 +143,31 @@ def external_sampling(
                         own[depth] = x
                         if tracked:
                             _copy(reach, depth, depth + ONE, n_players)
-                        x *= table[strategy]
-                        at = first
                         depth += ONE
+                        if tries is None:
+                            x *= table[strategy]
+                            at = first
+                        else:
+                            row = (depth - ONE) * width
+                            draw_tried(tries, table, block, count, tried, row, generator)
+                            action = next_tried(tried, row, ZERO, count)
+                            place[depth - ONE, 3] = action
+                            led[depth - ONE] = here
+                            for a in range(count):
+                                q[row + a] = 0.0
+                            if action == count:
+                                is_empty = True
+                                break
+                            x *= table[strategy + action]
+                            here *= tried[row + action]
+                            at = first + action
                     else:
                         if averaging == SIMPLE:
                             sampled = 1.0
                             if tracked:
                                 sampled = product_of_others(reach, depth, n_players, player, actor)
+                            if tries is not None:
+                                sampled *= here
                             if samples is None:
                                 add_to_average(table, block, count, weight / sampled)
                             else:
@@ -148,17 +177,29 @@ def external_sampling(
                             reach[depth * n_players + actor] *= table[strategy + action]
                         at = first + action
                 # Up to the next action that has not been tried.
-                found = pay(node, utility, coefficient, matrix, at, deal, player)
+                found = 0.0
+                if tries is None or not is_empty:
+                    found = pay(node, utility, coefficient, matrix, at, deal, player)
                 while depth > ZERO:
                     d = depth - ONE
                     block, count, action = U(place[d, 1]), U(place[d, 2]), U(place[d, 3])
                     strategy = block + count
-                    q[d * width + action] = found
-                    value[d] += table[strategy + action] * found
-                    action += ONE
+                    if tries is None:
+                        q[d * width + action] = found
+                        value[d] += table[strategy + action] * found
+                        action += ONE
+                    else:
+                        if not is_empty:
+                            found /= tried[d * width + action]
+                            q[d * width + action] = found
+                            value[d] += table[strategy + action] * found
+                            action = next_tried(tried, d * width, action + ONE, count)
+                        is_empty = False
                     if action < count:
                         place[d, 3] = action
                         x = own[d] * table[strategy + action]
+                        if tries is not None:
+                            here = led[d] * tried[d * width + action]
                         if tracked:
                             _copy(reach, d, depth, n_players)
                         at = U(place[d, 0]) + action
@@ -168,10 +209,14 @@ def external_sampling(
                         sampled = 1.0
                         if tracked:
                             sampled = product_of_others(reach, d, n_players, player, player)
+                        if tries is not None:
+                            sampled *= led[d]
                         add = own_reach_weight(averaging, table, block, weight, clock, sampled)
                         add_to_average(table, block, count, own[d] * add)
                     for a in range(count):
                         q[d * width + a] -= found
+                        if tries is not None:
+                            q[d * width + a] /= led[d]
                     if samples is None:
                         update(rule, parameters, table, block, count, q, d * width)
                     else:
