@@ -27,6 +27,8 @@ from tensorcfr.plots import infoset_chart, kuhn_stages, strategy_chart, sweep_cu
 from tensorcfr.plots.style import save_picture
 from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
 
+from .large_games import TUTORIAL
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -105,9 +107,9 @@ COMPARISONS = {
         quick={"time_limit": 5.0},
         x=("nodes",),
         beside="bluff_2_2_chance",
-        marks={"x": (2.5e10, 0.15), "+": (1.2e10, 0.06)},
-        caption="Marks: as the charts of a tutorial have them, CFR x, chance sampling +, its nodes "
-        "as it counts them, with dice rolled in order.",
+        marks={mark: (nodes, reached) for nodes, reached, mark in TUTORIAL.values()},
+        caption="Marks: in the charts of a tutorial, CFR x, chance sampling +, its nodes counted "
+        "in ours.",
     ),
     "leduc_sampling": Comparison(
         "Leduc poker: public chance sampling beside chance and external sampling",

@@ -203,7 +203,8 @@ def write_page() -> None:
         "the game: 1 for a won bluff, chips for poker); evaluations come on top.  The value is "
         "that of the average strategies, and within nash_conv of the game's.  "
         f"{said['machine']}; {said['versions']}; {said['date']}.\n\n"
-        "![Exploitability against nodes touched](figures/large_games.png)"
+        "![Exploitability of four large games against nodes touched, and against "
+        "seconds of iterating](figures/large_games.png)"
     )
     PAGE.write_text(page_with(PAGE.read_text(), "large_games", {"results": text}))
 
