@@ -202,7 +202,8 @@ class ChunkedSolver(IterativeSolver):
     def _run(self, iterations: int) -> None:
         if iterations:
             self._settle()
-            self._passes(*self._turns(iterations))
+            played = float(self._state.floor[0])
+            self._passes(*turns_of(self.algorithm, self.iteration + 1, iterations, played))
             self.iteration += iterations
             self._state.floor[0] = self.algorithm.floors(self.iteration, 1)[0]
 
@@ -217,37 +218,6 @@ class ChunkedSolver(IterativeSolver):
             if (policy := lent()) is not None:
                 policy.settle()
         self._lent.clear()
-
-    def _turns(self, count: int) -> tuple[np.ndarray, Turns]:
-        """The passes of the next iterations, and the rows of the schedule, one for each pass.
-
-        Where the players are updated one after the other, the strategy that player 0 plays in an
-        iteration is made in the pass of player 1 before it, and enters the average there; in the
-        first of these iterations, in a way down of its own.
-        """
-        first, record = self.iteration + 1, self.algorithm
-        schedule, floors = record.schedule(first, count), record.floors(first, count)
-        following = record.weights(np.array([first + count], dtype=np.float64))[0]
-        weights = np.append(schedule[:, 0], following)
-        played = np.append(self._state.floor[0], floors[:-1])
-        before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
-        each = 2 if record.alternating else 1
-        turns = _no_turns((count, each), against_average=record.against == "average")
-        turns.floor[:] = floors[:, None]
-        turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
-        if record.alternating:
-            turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
-            turns.share[0, 0, 0] = weights[0]
-            turns.share[:, 0, 1] = weights[:-1]
-            turns.share[:-1, 1, 0] = weights[1:-1]
-            turns.played_floor[:, 1, 0] = after
-            turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
-            turns.pending[-1, 1, 0] = following
-        else:
-            turns.descends[:] = turns.updates[:] = True
-            turns.share[:] = weights[:-1, None, None]
-        rows = np.repeat(schedule, each, axis=0)
-        return rows, Turns(*(_one_axis(field) for field in turns))
 
     def _passes(self, rows: np.ndarray, turns: Turns) -> None:
         """Passes, one after the other: down the trunk, through all chunks, up the trunk."""
@@ -307,7 +277,7 @@ class ChunkedSolver(IterativeSolver):
     def _warm_up(self) -> None:
         """Compile the kernels of an iteration, or load them."""
         row = np.zeros((1, 1 + self.algorithm.rule.n_parameters))
-        turns = _no_turns((1,), against_average=self.algorithm.against == "average")
+        turns = no_turns((1,), against_average=self.algorithm.against == "average")
         self._passes(row, turns)
 
     @classmethod
@@ -354,7 +324,7 @@ class ChunkedSolver(IterativeSolver):
 
     @classmethod
     def policy_of(  # noqa: D102
-        cls, game: CompiledGame, state: ChunkedState, locks: Locks | None = None
+        cls, game: CompiledGame, algorithm: Any, state: ChunkedState, locks: Locks | None = None
     ) -> Policy:
         assert isinstance(game, CutGame)
         return _AveragePolicy(game, state.averages, chunk_locks(game, locks))
@@ -522,7 +492,49 @@ def evaluation_of(expected: np.ndarray, best: np.ndarray) -> Evaluation:
     return Evaluation(values, tuple(best.tolist()))
 
 
-def _no_turns(shape: tuple[int, ...], *, against_average: bool) -> Turns:
+def turns_of(
+    record: Algorithm, first: int, count: int, played_floor: float
+) -> tuple[np.ndarray, Turns]:
+    """Iterations as passes.
+
+    Where the players are updated one after the other, the strategy that player 0 plays in an
+    iteration is made in the pass of player 1 before it, and enters the average there; in the first
+    of these iterations, in a way down of its own.
+
+    Args:
+        record: The variant of CFR.
+        first: The first iteration.
+        count: How many.
+        played_floor: Share of the strategies played in the first iteration that is uniform.
+
+    Returns:
+        The rows of the schedule, one for each pass, and the passes.
+    """
+    schedule, floors = record.schedule(first, count), record.floors(first, count)
+    following = record.weights(np.array([first + count], dtype=np.float64))[0]
+    weights = np.append(schedule[:, 0], following)
+    played = np.append(played_floor, floors[:-1])
+    before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
+    each = 2 if record.alternating else 1
+    turns = no_turns((count, each), against_average=record.against == "average")
+    turns.floor[:] = floors[:, None]
+    turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
+    if record.alternating:
+        turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
+        turns.share[0, 0, 0] = weights[0]
+        turns.share[:, 0, 1] = weights[:-1]
+        turns.share[:-1, 1, 0] = weights[1:-1]
+        turns.played_floor[:, 1, 0] = after
+        turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
+        turns.pending[-1, 1, 0] = following
+    else:
+        turns.descends[:] = turns.updates[:] = True
+        turns.share[:] = weights[:-1, None, None]
+    rows = np.repeat(schedule, each, axis=0)
+    return rows, Turns(*(_one_axis(field) for field in turns))
+
+
+def no_turns(shape: tuple[int, ...], *, against_average: bool) -> Turns:
     """Passes in which nothing happens."""
     pair = (*shape, 2)
     return Turns(

@@ -304,7 +304,7 @@ class RulesSolver(IterativeSolver):
 
     @classmethod
     def policy_of(  # noqa: D102
-        cls, game: CompiledGame, state: Any, locks: Locks | None = None
+        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
     ) -> Policy:
         return _policy(game, _labels_of(game, state), state.cumulative, normalise=True)
 

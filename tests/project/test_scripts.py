@@ -164,7 +164,7 @@ def test_pages_of_the_tutorials_in_seconds(name: str) -> None:
 
 @pytest.mark.full
 def test_the_pictures_of_the_spot_of_the_tutorial(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.holdem_figures", str(tmp_path)]
+    command = [sys.executable, "-m", "scripts.holdem_figures", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in tmp_path.iterdir()} == {"holdem_turn.png", "holdem_rivers.png"}
