@@ -99,38 +99,23 @@ def ascend(
                 alike = run_length(parent, infoset, min(LONGEST, end - begin), alike)
                 length = alike if alike >= RUN else min(TILE, end - begin)
                 begin += length
-                # What takes few arrays is here, where they are not counted for each tile.
-                if strategy is None and actions == 2:
-                    _value_two(
-                        rule,
-                        parameters,
-                        played_floor,
-                        floor,
-                        rounding,
-                        memory,
-                        value,
-                        regret,
-                        at,
-                        lanes,
-                        length,
-                        v,
-                    )
-                elif strategy is None and actions == 3:
-                    _value_three(
-                        rule,
-                        parameters,
-                        played_floor,
-                        floor,
-                        rounding,
-                        memory,
-                        value,
-                        regret,
-                        at,
-                        lanes,
-                        length,
-                        v,
-                    )
-                else:
+                # What takes few arrays is apart, where the others are not counted for each tile.
+                if not _few_actions(
+                    actions,
+                    lanes,
+                    at,
+                    length,
+                    rule,
+                    parameters,
+                    played_floor,
+                    floor,
+                    rounding,
+                    regret,
+                    strategy,
+                    memory,
+                    value,
+                    v,
+                ):
                     _ascend_tile(
                         actions,
                         lanes,
@@ -195,6 +180,99 @@ def _pass_up(
     parent = form.infoset_parent[form.bucket_infoset[b] :]
     for lane in range(first_lane, last_lane):
         value[parent[lane]] += value[at + lane]
+
+
+@chosen
+def _few_actions(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray | None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+) -> Any:
+    """What :func:`_ascend_tile` does, where there is a shorter way; whether there is."""
+    return _few_of_regrets if is_none(strategy) else _none_of_strategies
+
+
+@inlined
+def _few_of_regrets(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+) -> bool:
+    """Where regret matching makes the strategies of two or three actions from the regrets."""
+    if actions == 2:
+        _value_two(
+            rule,
+            parameters,
+            played_floor,
+            floor,
+            rounding,
+            memory,
+            value,
+            regret,
+            at,
+            lanes,
+            length,
+            v,
+        )
+    elif actions == 3:
+        _value_three(
+            rule,
+            parameters,
+            played_floor,
+            floor,
+            rounding,
+            memory,
+            value,
+            regret,
+            at,
+            lanes,
+            length,
+            v,
+        )
+    return actions <= 3
+
+
+@inlined
+def _none_of_strategies(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray,
+    memory: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+) -> bool:
+    """Where strategies are kept there is none."""
+    return False
 
 
 @chosen
