@@ -21,7 +21,7 @@ from ..kernels.reservoir import Reservoir, Samples
 from ..kernels.sampling import SIMPLE
 from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
-from ..kernels.traversal import TraversalState
+from ..kernels.traversal import TraversalState, new_frames
 from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from ..model.locks import Locks
@@ -161,6 +161,7 @@ class DeepSolver(IterativeSolver):
         public = game.histories is None
         traversal = public_traversal if public else history_traversal
         self._tree = traversal(game, self._layout)
+        self._frames = new_frames(self._tree.depth, self._tree.width, game.n_players)
         given = None if state is None else self.restore(game, record, self.kept(state))
         features = make_features(game, record.features) if given is None else given.features
         features.flags.writeable = False
@@ -269,7 +270,8 @@ class DeepSolver(IterativeSolver):
         players = np.array([player], np.uint64)
         before = (self._tree, rule, schedule, players, SIMPLE)
         generator = self._generator if generator is None else generator
-        after = (state, generator, self._samples[player])
+        self._frames.cursor[:] = 0
+        after = (state, generator, self._frames, self._samples[player])
         # The generators' sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(rule):
             if record.scheme == "external":
