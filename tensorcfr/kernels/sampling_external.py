@@ -155,7 +155,7 @@ def external_sampling(
                         end = note(log, noted, table, block, groups * count)
                         waits, noted = end == noted, end
                     if waits:
-                        pause(cursor, scalar, turn, at, depth, x, noted)
+                        pause(cursor, scalar, count == ZERO, turn, at, depth, x, noted)
                         state.clock[0] = clock
                         state.touched[0] = np.int64(histories - ONE)
                         state.touched[1] = np.int64(decisions)

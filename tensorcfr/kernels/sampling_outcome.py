@@ -162,7 +162,7 @@ def outcome_sampling(
                     end = note(log, noted, table, block, groups * count)
                     waits, noted = end == noted, end
                 if waits:
-                    pause(cursor, scalar, turn, at, depth, q, noted)
+                    pause(cursor, scalar, count == ZERO, turn, at, depth, q, noted)
                     state.clock[0] = clock
                     state.touched[0] = np.int64(histories - ONE)
                     state.touched[1] = np.int64(decisions)

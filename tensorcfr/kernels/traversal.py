@@ -153,6 +153,8 @@ def deal_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
 
 ITERATION, TURN, AT, DEPTH, NOTED, PAUSED, STOPS, HISTORIES, DECISIONS = range(9)
 """Numbers of :attr:`Frames.cursor`."""
+FOR_HISTORY, FOR_LOG = 1, 2
+"""What a traversal waits for."""
 REACH, CLOCK = range(2)
 """Numbers of :attr:`Frames.scalar`."""
 
@@ -161,9 +163,10 @@ class Frames(NamedTuple):
     """The path that a traversal is on, and what undoes its iteration; modified in place."""
 
     cursor: np.ndarray
-    """int64 (9,): ``ITERATION``, the rows of the schedule that are done; ``PAUSED``, 1 if the
-    traversal waits for a history, and then ``TURN``, which of the players it is for, ``AT``, its
-    node, and ``DEPTH``, the frames on its path; ``STOPS``, 1 if no further iteration is to begin;
+    """int64 (9,): ``ITERATION``, the rows of the schedule that are done; ``PAUSED``,
+    ``FOR_HISTORY`` or ``FOR_LOG`` if the traversal waits for a history to be entered, or for a
+    longer log, and then ``TURN``, which of the players it is for, ``AT``, its node, and ``DEPTH``,
+    the frames on its path; ``STOPS``, 1 if no further iteration is to begin;
     ``NOTED``, numbers in ``log``; ``HISTORIES`` and ``DECISIONS`` visited before the iteration.
     All are 0 for a new schedule."""
     scalar: np.ndarray
@@ -231,6 +234,7 @@ def resume_arrays(frames: Frames):  # type: ignore[no-untyped-def]
 def pause(
     cursor: np.ndarray,
     scalar: np.ndarray,
+    missing: bool,
     turn: int,
     at: np.uint64,
     depth: np.uint64,
@@ -242,13 +246,15 @@ def pause(
     Args:
         cursor: As in :class:`Frames`, like the next one; modified in place.
         scalar: Likewise.
+        missing: Whether it waits for a history, and not for a longer log.
         turn: Which of the players it is for.
         at: Its node.
         depth: The frames on its path.
         reach: The probability that it carries along.
         noted: Numbers in the log.
     """
-    cursor[PAUSED], cursor[TURN], cursor[NOTED] = 1, turn, noted
+    cursor[PAUSED] = FOR_HISTORY if missing else FOR_LOG
+    cursor[TURN], cursor[NOTED] = turn, noted
     cursor[AT], cursor[DEPTH], scalar[REACH] = np.int64(at), np.int64(depth), reach
 
 

@@ -19,8 +19,10 @@ from .._util.limits import INDEX_LIMIT
 from ..kernels.traversal import (
     AT,
     CHANCE_NODE,
+    FOR_HISTORY,
     HISTORY_NODE,
     NO_BLOCK,
+    PAUSED,
     STOPS,
     TERMINAL_NODE,
     Frames,
@@ -133,11 +135,11 @@ class GrowingTree:
             ImperfectRecallError: The player who acts there forgets an own action.
             InfosetsFullError: There is no room for the infoset, or for more histories.
         """
-        at = int(self.frames.cursor[AT])
-        if self.arrays.node[at]["n_children"]:
-            make_room(self.frames.log, 2 * len(self.frames.log))
+        frames = self.frames
+        if frames.cursor[PAUSED] == FOR_HISTORY:
+            self._enter(int(frames.cursor[AT]))
         else:
-            self._enter(at)
+            make_room(frames.log, 2 * len(frames.log))
 
     def _enter(self, slot: int) -> None:
         parent_slot = self._parents[slot]
