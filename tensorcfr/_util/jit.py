@@ -58,7 +58,7 @@ def entry_point(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     thirty arrays; the machine code takes one.  Who calls it sees to the types.
     """
     if not isinstance(compiled, Dispatcher):
-        return compiled  # type: ignore[no-any-return]  # The JIT is off.
+        return compiled  # The JIT is off.
     signature = tuple(map(numba.typeof, arguments))
     compiled.compile(signature)
     code: Callable[..., Any] = compiled.get_overload(signature)

@@ -259,7 +259,7 @@ def pause(
 
 
 @inlined
-def note(log: np.ndarray, at: int, table: np.ndarray, block: int, size: int) -> np.int64:
+def note(log: np.ndarray, at: int, table: np.ndarray, block: int, size: int) -> int:
     """Note a block with its header as it is.
 
     Args:

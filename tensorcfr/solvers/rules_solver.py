@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
@@ -170,7 +170,8 @@ class RulesSolver(IterativeSolver):
         self._tally = TraversalState(table.numbers, clock, touched)
         self._players = np.arange(played.n_players, dtype=np.uint64)
         self._tree: GrowingTree | None = None
-        self._run(0)
+        with self._telling_limit():
+            self._kernel = self._compiled(self._roomy_tree())
 
     @classmethod
     def _checked(cls, game: CompiledGame, algorithm: str | Record) -> Any:
@@ -180,21 +181,32 @@ class RulesSolver(IterativeSolver):
 
     # ------------------------------------------------------------------------------ iterating
 
+    def _compiled(self, tree: GrowingTree) -> Callable[..., bool]:
+        """The kernel, as machine code: it is called for every history that is new."""
+        record = self.algorithm
+        kernel = outcome_sampling if record.scheme == "outcome" else external_sampling
+        schedule = record.variant.schedule(1, 0)
+        with rule_errors(record.variant.rule):
+            return entry_point(kernel, *self._arguments(tree, schedule))
+
+    def _arguments(self, tree: GrowingTree, schedule: np.ndarray) -> tuple[Any, ...]:
+        record = self.algorithm
+        averaging = AVERAGING_CODES[record.averaging_among(self.game.n_players)]
+        options = (record.epsilon, record.baseline) if record.scheme == "outcome" else ()
+        begin = (tree.arrays, record.variant.rule, schedule, self._players, averaging, *options)
+        return (*begin, self._tally, self._generator, tree.frames, None)
+
     def _run(self, iterations: int) -> None:
-        record, before = self.algorithm, taken()
-        schedule = record.variant.schedule(self.iteration + 1, iterations)
+        if not iterations:
+            return
+        before = taken()
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
-        with (
-            no_garbage_collection(),
-            self._telling_limit(),
-            np.errstate(over="ignore"),
-            rule_errors(record.variant.rule),
-        ):
+        with no_garbage_collection(), self._telling_limit(), np.errstate(over="ignore"):
             try:
-                if iterations and self.bytes_held > self.memory_limit:
+                if self.bytes_held > self.memory_limit:
                     raise InfosetsFullError
-                tree = self._roomy_tree()
-                self._traverse(tree, schedule)
+                schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
+                self._traverse(self._roomy_tree(), schedule)
             finally:
                 self._grown += taken() - before
 
@@ -211,22 +223,17 @@ class RulesSolver(IterativeSolver):
 
     def _traverse(self, tree: GrowingTree, schedule: np.ndarray) -> None:
         """Run the iterations of a schedule; an error undoes the one under way."""
-        record, begun = self.algorithm, self.iteration
-        averaging = AVERAGING_CODES[record.averaging_among(self.game.n_players)]
-        before = (tree.arrays, record.variant.rule, schedule, self._players, averaging)
-        after = (self._tally, self._generator)
-        kernel = external_sampling
-        if record.scheme == "outcome":
-            kernel = outcome_sampling
-            before = (*before, record.epsilon, record.baseline)
-        run = entry_point(kernel, *before, *after, tree.frames, None)
+        begun = self.iteration
         tree.frames.cursor[:] = 0
+        frames, arguments = tree.frames, self._arguments(tree, schedule)
         try:
-            while not run(*before, *after, tree.frames, None):
+            while not self._kernel(*arguments):
                 if tree.frames.cursor[PAUSED]:
                     tree.go_on()
                 else:
                     tree.forget()
+                if tree.frames is not frames:  # The path has become longer.
+                    frames, arguments = tree.frames, self._arguments(tree, schedule)
         except BaseException:
             self._undo(tree)
             raise

@@ -108,7 +108,7 @@ class GrowingTree:
         """The sizes from which on histories are forgotten again."""
         self._border: list[int] = []
         """The histories that were kept when they were missing, and have been entered since."""
-        self._records = memoryview(self.arrays.node.view(np.uint8))
+        self._records = self._look()
         root = histories.root
         self._put(0, root)
         if root.actor == CHANCE and root.passed:
@@ -194,7 +194,7 @@ class GrowingTree:
         if first + count > len(self.arrays.node):
             del self._records
             make_room(self.arrays.node, first + count)
-            self._records = memoryview(self.arrays.node.view(np.uint8))
+            self._records = self._look()
         self._parents.extend(repeat(slot, count))
         self._histories = first + count
         node.slot, node.missing = first, count
@@ -205,6 +205,10 @@ class GrowingTree:
         else:
             block = int(NO_BLOCK) if count == 1 else self.histories.table.block(node.row)
             self._record(slot, actor, first, count, block, 0, 0)
+
+    def _look(self) -> memoryview:
+        """The bytes of the nodes; to be given up before they move."""
+        return self.arrays.node.view(np.uint8).data
 
     def _record(self, slot: int, *fields: int) -> None:
         RECORD.pack_into(self._records, RECORD.size * slot, *fields)

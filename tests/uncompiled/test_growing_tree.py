@@ -1,0 +1,84 @@
+"""The tree that grows: what it forgets, and what its traversals need when they wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.random_games import random_game
+from tensorcfr import MemoryLimitError, SampledSolver, compile_game
+from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING
+from tensorcfr.solvers import RulesSolver, rules_solver
+from tensorcfr.uncompiled.tree import GrowingTree
+
+ROOMY = 10**8
+
+
+def same_state(one: RulesSolver, other: RulesSolver) -> None:
+    for name, array in one.state._asdict().items():
+        assert np.array_equal(array, getattr(other.state, name)), name
+
+
+@pytest.mark.parametrize(
+    ("game", "record"),
+    [
+        ("leduc", EXTERNAL_SAMPLING(averaging="stochastic")),
+        pytest.param("leduc", OUTCOME_SAMPLING(baseline=0.5), marks=pytest.mark.full),
+        pytest.param("goofspiel(cards=4)", EXTERNAL_SAMPLING, marks=pytest.mark.full),
+        pytest.param(
+            random_game(3, n_players=3, max_histories=200), OUTCOME_SAMPLING, marks=pytest.mark.full
+        ),
+    ],
+)
+def test_what_is_forgotten_changes_nothing(
+    game: Any, record: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = RulesSolver(game, record, seed=4, memory_limit=ROOMY)
+    whole.step(200)
+    monkeypatch.setattr(rules_solver, "SHARE_OF_HISTORIES", 30_000 / ROOMY)
+    forgot, most = [], 0
+    forget = GrowingTree.forget
+
+    def noting(tree: GrowingTree) -> None:
+        before = tree.bytes_held
+        forget(tree)
+        forgot.append(tree.bytes_held < before)
+
+    monkeypatch.setattr(GrowingTree, "forget", noting)
+    small = RulesSolver(game, record, seed=4, memory_limit=ROOMY)
+    for _ in range(20):
+        small.step(10)
+        assert small._tree is not None
+        most = max(most, small._tree.bytes_held)
+    assert sum(forgot) > 10
+    # An iteration that is under way may go beyond.
+    assert most < 4 * 30_000
+    same_state(whole, small)
+
+
+@pytest.mark.full
+def test_traversals_wait_for_a_longer_log_and_a_longer_path() -> None:
+    # Up to 2 cards and 17 bids and calls, of 17 kinds.
+    solver = RulesSolver("liars_dice(faces=8)", "external_sampling", seed=1)
+    tree = solver._tree
+    assert tree is not None
+    assert (len(tree.frames.log), len(tree.frames.place)) == (1024, 16)
+    solver.step(10)
+    assert len(tree.frames.log) > 1024
+    assert len(tree.frames.place) > 16
+    theirs = SampledSolver(compile_game("liars_dice(faces=8)"), "external_sampling", seed=1)
+    theirs.step(10)
+    assert np.array_equal(solver.state.generator, theirs.state.generator)
+
+
+def test_an_iteration_that_does_not_fit_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules_solver, "SHARE_OF_HISTORIES", 0.01)
+    solver = RulesSolver("liars_dice(faces=4)", "external_sampling", seed=1, memory_limit=60_000)
+    before = solver.state
+    with pytest.raises(MemoryLimitError, match="beyond 0 iterations"):
+        solver.step(5)
+    assert not solver.state.regret.any()
+    assert solver.nodes_touched == 0
+    assert np.array_equal(solver.state.generator, before.generator)
