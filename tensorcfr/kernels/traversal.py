@@ -22,7 +22,7 @@ its own, so numba compiles each kernel for each kind, without branches.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -259,7 +259,7 @@ def pause(
 
 
 @inlined
-def note(log: np.ndarray, at: int, table: np.ndarray, block: int, size: int) -> int:
+def note(log: np.ndarray, at: int, table: np.ndarray, block: int, size: int) -> Any:
     """Note a block with its header as it is.
 
     Args:

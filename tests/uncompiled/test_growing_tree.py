@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.random_games import random_game
-from tensorcfr import MemoryLimitError, SampledSolver, compile_game
+from tensorcfr import Decision, Game, MemoryLimitError, SampledSolver, Terminal, compile_game
 from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING
 from tensorcfr.solvers import RulesSolver, rules_solver
 from tensorcfr.uncompiled.tree import GrowingTree
@@ -58,19 +58,34 @@ def test_what_is_forgotten_changes_nothing(
     same_state(whole, small)
 
 
-@pytest.mark.full
-def test_traversals_wait_for_a_longer_log_and_a_longer_path() -> None:
-    # Up to 2 cards and 17 bids and calls, of 17 kinds.
-    solver = RulesSolver("liars_dice(faces=8)", "external_sampling", seed=1)
+class Ladder(Game):
+    """A player climbs forty steps, or gets off; in the middle there are nine ways to get off."""
+
+    n_players = 1
+
+    def node(self, state: Any) -> Any:
+        if len(state) == 40 or state[-1:] not in ((), (0,)):
+            return Terminal((float(len(state) * 7 % 11 - 5),))
+        return Decision(0, str(len(state)), tuple(range(10 if len(state) == 20 else 2)))
+
+
+def test_traversals_wait_for_a_longer_log_a_longer_path_and_more_actions() -> None:
+    solver = RulesSolver(Ladder(), "external_sampling", seed=1)
     tree = solver._tree
     assert tree is not None
-    assert (len(tree.frames.log), len(tree.frames.place)) == (1024, 16)
-    solver.step(10)
-    assert len(tree.frames.log) > 1024
-    assert len(tree.frames.place) > 16
-    theirs = SampledSolver(compile_game("liars_dice(faces=8)"), "external_sampling", seed=1)
-    theirs.step(10)
-    assert np.array_equal(solver.state.generator, theirs.state.generator)
+    assert (len(tree.frames.log), len(tree.frames.place), tree.frames.width) == (1024, 16, 4)
+    solver.step(30)
+    assert len(tree.frames.place) >= 40
+    assert tree.frames.width == 10
+    theirs = SampledSolver(compile_game(Ladder()), "external_sampling", seed=1)
+    theirs.step(30)
+    mine, other = solver.average_policy(), theirs.average_policy()
+    for label in other:
+        assert mine[label] == pytest.approx(other[label], abs=1e-12)
+    dice = RulesSolver("liars_dice(faces=5)", "external_sampling", seed=1)
+    dice.step(30)
+    assert dice._tree is not None
+    assert len(dice._tree.frames.log) > 1024
 
 
 def test_an_iteration_that_does_not_fit_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
