@@ -5,6 +5,7 @@ python -m scripts.variants measure --out DIR        measure; goes on where it st
 python -m scripts.variants write --out DIR          pictures, tables, docs/variants.md
 python -m scripts.variants peers                    OpenSpiel and LiteEFG, docs/which-algorithm.md
 python -m scripts.variants auto                     the table that "auto" rests on
+python -m scripts.variants holdem                   candidates for the default on hold'em
 
 ``measure`` needs no OpenSpiel, only the games that ``games`` has saved.  It runs ``--processes``
 solves at a time, each for ``--seconds`` of iterating, and ends after ``--wall`` seconds in any
@@ -26,9 +27,13 @@ from typing import Any
 
 from benchmarks._common import CONTESTS, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
+from benchmarks.holdem import POT, SPOTS, STACKS
 from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
+from tensorcfr.errors import format_bytes
+from tensorcfr.model.cut_game import CutGame
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers.choose import EXACT_ENTRIES
+from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept
 from tensorcfr.sweep import Row, SweepProgress, reached, sweep
 
 from ._pages import page_with
@@ -66,6 +71,14 @@ AUTO_GAMES = (
 """Games around the limits of ``algorithm="auto"``."""
 AUTO_ALGORITHMS = ("dcfr", "pdcfr+")
 AUTO_TARGETS = (1e-3, 1e-4, 1e-6)
+
+HOLDEM_SPOTS = ("river", "river_narrow", "turn_small", "turn")
+"""Spots of ``benchmarks.holdem``, with 200 chips in the pot and 900 behind."""
+HOLDEM_ALGORITHMS = ("cfr+", "sapcfr+", "pdcfr+", "dcfr", "idcfr+")
+HOLDEM_SHARE = 1e-3
+"""Exploitability to reach, as a share of the pot."""
+HOLDEM_STEP = 10
+"""Iterations between two evaluations."""
 
 PEERS = (("OpenSpiel", "cfr+"), ("LiteEFG", "cfr+"), ("LiteEFG", "dcfr"), ("LiteEFG", "pcfr+"))
 """The variants that the peers have in C++ and that are candidates for their best one."""
@@ -252,6 +265,39 @@ def measure_auto() -> str:
     return table(["", "sequences", *names, "`lp`", "entries"], body)
 
 
+def measure_holdem() -> str:
+    """Seconds and iterations to a tenth of a per cent of the pot, and bytes, in single precision.
+
+    Processor time of iterating alone; solvers take turns, so that a busy machine slows all alike.
+    """
+    body = []
+    for name in HOLDEM_SPOTS:
+        game = compile_game("holdem", **SPOTS[name][0], pot=POT, stacks=STACKS)
+        assert isinstance(game, CutGame)
+        solvers = {
+            algorithm: ChunkedSolver(game, algorithm, precision="float32")
+            for algorithm in HOLDEM_ALGORITHMS
+        }
+        cells, taken = {}, dict.fromkeys(solvers, 0.0)
+        for algorithm in solvers:
+            ChunkedSolver(game, algorithm, precision="float32").step(1)  # Compiles.
+        while len(cells) < len(solvers):
+            for algorithm, solver in solvers.items():
+                if algorithm in cells:
+                    continue
+                started = time.process_time()
+                solver.step(HOLDEM_STEP)
+                taken[algorithm] += time.process_time() - started
+                if solver.evaluate().exploitability <= HOLDEM_SHARE * POT:
+                    kept = bytes_kept(game.chunks, solver.algorithm, "float32")
+                    cells[algorithm] = (
+                        f"{duration(taken[algorithm])} ({solver.iteration}), {format_bytes(kept)}"
+                    )
+        progress(f"{name}: {cells}")
+        body.append([name.replace("_", " "), *(cells[algorithm] for algorithm in solvers)])
+    return table(["", *(f"`{name}`" for name in HOLDEM_ALGORITHMS)], body)
+
+
 def write(folder: Path) -> None:
     """Marks, pictures and the page, from what is measured."""
     rows, exact = read_marks(folder)
@@ -260,12 +306,16 @@ def write(folder: Path) -> None:
     PAGE.write_text(page_with(PAGE.read_text(), "variants", tables(rows, exact)))
 
 
+CHOICES = {"peers": measure_peers, "auto": measure_auto, "holdem": measure_holdem}
+"""Parts of ``docs/which-algorithm.md``, and what measures them."""
+
+
 def main() -> None:
     """Measure, draw, write."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("games", "measure", "write", "peers", "auto"))
+    parser.add_argument("what", choices=("games", "measure", "write", *CHOICES))
     parser.add_argument("--out", type=Path, default=SAVED, help="what is measured")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each solve")
     parser.add_argument("--wall", type=float, default=WALL, help="seconds, of all measuring")
@@ -278,7 +328,7 @@ def main() -> None:
     elif options.what == "write":
         write(options.out)
     else:
-        part = measure_peers() if options.what == "peers" else measure_auto()
+        part = CHOICES[options.what]()
         CHOICE.write_text(page_with(CHOICE.read_text(), "variants", {options.what: part}))
 
 

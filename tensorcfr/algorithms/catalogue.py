@@ -12,6 +12,8 @@ from .local_rules import (
     EXPONENTIAL,
     LINEAR,
     MAGNETIC,
+    MOVING_MAGNET,
+    OPTIMISTIC,
     PREDICTIVE_DISCOUNTED_PLUS,
     PREDICTIVE_PLUS,
     PREDICTIVE_PLUS_GRADIENT,
@@ -43,6 +45,11 @@ MENG = (
 ZHANG = (
     "N. Zhang, S. McAleer, T. Sandholm, 'Faster game solving via hyperparameter schedules', AAAI "
     "2026 (arXiv 2404.09097)"
+)
+SOKOTA = (
+    "S. Sokota, R. D'Orazio, J. Z. Kolter, N. Loizou, M. Lanctot, I. Mitliagkas, N. Brown, "
+    "C. Kroer, 'A unified approach to reinforcement learning, quantal response equilibria, and "
+    "two-player zero-sum games', ICLR 2023"
 )
 NO_THEOREM = (
     "No theorem about these schedules is known here; in practice the average strategy comes near a "
@@ -237,9 +244,7 @@ MMD = Algorithm(
     MAGNETIC,
     formula="strategy proportional to (strategy exp(e q))^(1 / (1 + e a)); v(I) for the decisions "
     "before I is (a + 1/e) ln of the sum of these numbers; uniform average",
-    source="S. Sokota, R. D'Orazio, J. Z. Kolter, N. Loizou, M. Lanctot, I. Mitliagkas, N. Brown, "
-    "C. Kroer, 'A unified approach to reinforcement learning, quantal response equilibria, and "
-    "two-player zero-sum games', ICLR 2023",
+    source=SOKOTA,
     parameters={"alpha": 0.05, "eta": 0.5},
     alternating=False,
     limit="The last iterate converges to the quantal response equilibrium of temperature alpha if "
@@ -251,6 +256,41 @@ equilibrium (logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` 
 ``e`` is ``eta``, at most ``a`` over the square of the largest payoff times chance probability;
 per unit of payoff.  The default is below that bound where this product is at most 0.3; Kuhn poker
 has 1/3. With ``alpha=0`` it is mirror descent, whose average converges."""
+
+MMD_MOVING = Algorithm(
+    "mmd-moving",
+    MOVING_MAGNET,
+    formula="mmd with strategies magnet^(e a / (1 + e a)) times as likely, and v(I) alike; every n "
+    "iterations the strategies that are played become the magnet; uniform average",
+    source=SOKOTA + ", with a magnet that moves in steps, as the policies that R-NaD regularizes "
+    "towards do (J. Perolat et al., 'From Poincaré recurrence to convergence in imperfect "
+    "information games: finding equilibrium via regularization', ICML 2021)",
+    parameters={"alpha": 0.05, "eta": 0.5, "stay": 100},
+    alternating=False,
+    limit="The last iterate comes near a Nash equilibrium if eta is small enough and the magnet "
+    "stays until the strategies have settled: every magnet is then a proximal step from the one "
+    "before.",
+)
+"""Magnetic mirror descent whose magnet is the last strategy of ``stay`` iterations before, ``n``.
+Where ``mmd`` stops at a quantal response equilibrium, this goes on to a Nash equilibrium, with the
+temperature ``alpha`` as it is."""
+
+DOMWU = Algorithm(
+    "domwu",
+    OPTIMISTIC,
+    formula="mmd with a = 0, where the payoffs g of the sequences count as 2 g - (g of the last "
+    "iteration); uniform average",
+    source="C.-W. Lee, C. Kroer, H. Luo, 'Last-iterate convergence in extensive-form games', "
+    "NeurIPS 2021; with a > 0: M. Liu, A. Ozdaglar, T. Yu, K. Zhang, 'The power of regularization "
+    "in solving extensive-form games', ICLR 2023",
+    parameters={"alpha": 0.0, "eta": 0.5},
+    alternating=False,
+    limit="With alpha 0, the last iterate converges to the Nash equilibrium if eta is small enough "
+    "and there is only one; the average comes near an equilibrium in any case.",
+)
+"""Dilated optimistic multiplicative weights: optimistic mirror descent on the sequence form with
+dilated entropy, all weights of the entropies 1.  ``a`` is ``alpha``, ``e`` is ``eta``, per unit of
+payoff."""
 
 HEDGE = Algorithm(
     "hedge",
@@ -386,6 +426,8 @@ publish(
     HS_DCFR,
     HS_PCFR_PLUS,
     MMD,
+    MMD_MOVING,
+    DOMWU,
     HEDGE,
     CFR_AVG,
     CFR_D,

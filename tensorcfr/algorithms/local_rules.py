@@ -11,6 +11,7 @@ import numpy as np
 
 from .._util.arguments import Number
 from .._util.jit import inlined
+from ..kernels.exponentials import exponential, logarithm
 from ..kernels.local_rule import LocalRule
 
 
@@ -61,56 +62,57 @@ def _asymmetric_predictive_plus(regret, instant, parameters):  # type: ignore[no
     return regret, regret + parameters[0] * instant
 
 
-# Whole rules: all actions of an infoset together.
+# Whole rules: all actions of an infoset together, many infosets at a time.  Loops over infosets
+# are the inner ones where the arithmetic allows it: they are vectorised.
 
 
 @inlined
 def _match_whole(weight, strategy):  # type: ignore[no-untyped-def]
     """Regret matching; ``strategy`` is modified in place."""
-    total = 0.0
-    for a in range(len(weight)):
-        strategy[a] = max(weight[a], 0.0)
-        total += strategy[a]
-    for a in range(len(weight)):
-        strategy[a] = strategy[a] / total if total > 0.0 else 1.0 / len(weight)
+    for lane in range(weight.shape[1]):
+        total = 0.0
+        for a in range(len(weight)):
+            strategy[a, lane] = max(weight[a, lane], 0.0)
+            total += strategy[a, lane]
+        for a in range(len(weight)):
+            strategy[a, lane] = strategy[a, lane] / total if total > 0.0 else 1.0 / len(weight)
 
 
-# Rows are not views of ``memory``: a view takes longer than the arithmetic.
 def _adaptive_predictive_plus(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-    last, errors, moves = 0, 1, 2
-    wrong, moved = 0.0, 0.0
-    for a in range(len(regret)):
-        new = max(regret[a] + instant[a], 0.0)
-        memory[errors, a] += (instant[a] - memory[last, a]) ** 2
-        memory[moves, a] += (new - regret[a]) ** 2
-        wrong += memory[errors, a]
-        moved += memory[moves, a]
-        regret[a], memory[last, a] = new, instant[a]
+    last, errors, moves = memory[0], memory[1], memory[2]
     most = parameters[0]
-    factor = most if wrong >= most * most * moved else math.sqrt(wrong / moved)
-    for a in range(len(regret)):
-        strategy[a] = regret[a] + instant[a] / (1.0 + factor)
+    for lane in range(len(mean)):
+        wrong, moved = 0.0, 0.0
+        for a in range(len(regret)):
+            new = max(regret[a, lane] + instant[a, lane], 0.0)
+            errors[a, lane] += (instant[a, lane] - last[a, lane]) ** 2
+            moves[a, lane] += (new - regret[a, lane]) ** 2
+            wrong += errors[a, lane]
+            moved += moves[a, lane]
+            regret[a, lane], last[a, lane] = new, instant[a, lane]
+        factor = most if wrong >= most * most * moved else math.sqrt(wrong / moved)
+        for a in range(len(regret)):
+            strategy[a, lane] = regret[a, lane] + instant[a, lane] / (1.0 + factor)
     _match_whole(strategy, strategy)
-    return mean
 
 
 @inlined
-def _project(weight):  # type: ignore[no-untyped-def]
+def _project(weight, lane):  # type: ignore[no-untyped-def]
     """The nearest point with entries from 0 and a sum from 1; ``weight`` is modified in place."""
     total = 0.0
     for a in range(len(weight)):
-        total += max(weight[a], 0.0)
+        total += max(weight[a, lane], 0.0)
     if total >= 1.0:
         for a in range(len(weight)):
-            weight[a] = max(weight[a], 0.0)
+            weight[a, lane] = max(weight[a, lane], 0.0)
         return
     # On the simplex: entries move alike, and those that would be negative are left out.
     move, left = 0.0, 0
     while True:
         total, count = 0.0, 0
         for a in range(len(weight)):
-            if left == 0 or weight[a] + move > 0.0:
-                total += weight[a]
+            if left == 0 or weight[a, lane] + move > 0.0:
+                total += weight[a, lane]
                 count += 1
         move = (1.0 - total) / count
         # An entry that is 0 but for rounding may come back, which would go on for ever.
@@ -118,45 +120,102 @@ def _project(weight):  # type: ignore[no-untyped-def]
             break
         left = count
     for a in range(len(weight)):
-        weight[a] = max(weight[a] + move, 0.0)
+        weight[a, lane] = max(weight[a, lane] + move, 0.0)
 
 
 def _smooth_predictive_plus(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-    eta, total = parameters[0], 0.0
-    for a in range(len(regret)):
-        total += regret[a]
-    for a in range(len(regret)):
-        # All regrets are 0 before the first step: the nearest point is the uniform strategy.
-        regret[a] = (regret[a] if total > 0.0 else 1.0 / len(regret)) + eta * instant[a]
-    _project(regret)
-    for a in range(len(regret)):
-        strategy[a] = regret[a] + eta * instant[a]
-    _project(strategy)
+    eta = parameters[0]
+    for lane in range(len(mean)):
+        total = 0.0
+        for a in range(len(regret)):
+            total += regret[a, lane]
+        for a in range(len(regret)):
+            # All regrets are 0 before the first step: the nearest point is the uniform strategy.
+            start = regret[a, lane] if total > 0.0 else 1.0 / len(regret)
+            regret[a, lane] = start + eta * instant[a, lane]
+        _project(regret, lane)
+        for a in range(len(regret)):
+            strategy[a, lane] = regret[a, lane] + eta * instant[a, lane]
+        _project(strategy, lane)
     _match_whole(strategy, strategy)
-    return mean
+
+
+@inlined
+def _mirror(regret, instant, value, mean, strategy, alpha, eta, first):  # type: ignore[no-untyped-def]
+    """A step of mirror descent with entropy; regrets are logarithms of strategies.
+
+    Args:
+        regret: Modified in place, as are ``strategy`` and ``mean``.
+        instant: Scratch.
+        value: Counterfactual values, and ``alpha`` times the logarithm of the magnet.
+        mean: Becomes the values of the infosets.
+        strategy: Becomes the next strategies.
+        alpha: Temperature.
+        eta: Step size.
+        first: 1 in the first step, in which the logarithms may lack a constant; else 0.
+    """
+    rest = 1.0 / (1.0 + eta * alpha)
+    largest, total = instant[0], instant[1]
+    # There is no condition around the loops: with one, the compiler counts references.
+    for lane in range(len(mean) * int(first)):
+        played = 0.0
+        for a in range(len(regret)):
+            played += math.exp(regret[a, lane])
+        for a in range(len(regret)):
+            regret[a, lane] -= math.log(played)
+    for lane in range(len(mean)):
+        largest[lane] = -np.inf
+        total[lane] = 0.0
+    for a in range(len(regret)):
+        for lane in range(len(mean)):
+            weight = (regret[a, lane] + eta * value[a, lane]) * rest
+            regret[a, lane] = weight
+            largest[lane] = max(largest[lane], weight)
+    for a in range(len(regret)):
+        for lane in range(len(mean)):
+            share = exponential(regret[a, lane] - largest[lane])
+            strategy[a, lane] = share
+            total[lane] += share
+    for lane in range(len(mean)):
+        made = largest[lane] + logarithm(total[lane])
+        largest[lane] = made
+        mean[lane] = made / (rest * eta)
+    for a in range(len(regret)):
+        for lane in range(len(mean)):
+            regret[a, lane] -= largest[lane]
+            strategy[a, lane] /= total[lane]
 
 
 def _magnetic(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
     alpha, eta, first = parameters
-    rest = 1.0 / (1.0 + eta * alpha)
-    # In the first step the logarithms of the strategy may lack a constant.  There is no condition
-    # around the loop: with one, the compiler counts references to the arrays.
-    total = 1.0 - first
-    for a in range(len(regret) * int(first)):
-        total += math.exp(regret[a])
-    played, largest = math.log(total), -np.inf
+    _mirror(regret, instant, value, mean, strategy, alpha, eta, first)
+
+
+def _moving_magnet(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+    alpha, eta, first, moves = parameters
+    magnet = memory[0]
     for a in range(len(regret)):
-        regret[a] = (regret[a] - played + eta * value[a]) * rest
-        largest = max(largest, regret[a])
-    total = 0.0
+        for lane in range(len(mean)):
+            magnet[a, lane] += moves * (regret[a, lane] - magnet[a, lane])
+            value[a, lane] += alpha * magnet[a, lane]
+    _mirror(regret, instant, value, mean, strategy, alpha, eta, first)
+
+
+def _optimistic(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+    alpha, eta, first = parameters
+    last, passed = memory[0], memory[1, 0]
+    # The payoffs count twice, less the last ones.  What is below an action must not count twice: if
+    # an infoset passes up half of its value and of what it passed up last, then twice that, less
+    # what it passed up last, is its value.
     for a in range(len(regret)):
-        strategy[a] = math.exp(regret[a] - largest)
-        total += strategy[a]
-    made = largest + math.log(total)
-    for a in range(len(regret)):
-        regret[a] -= made
-        strategy[a] /= total
-    return made / (rest * eta)
+        for lane in range(len(mean)):
+            now = value[a, lane]
+            value[a, lane] = 2.0 * now - last[a, lane]
+            last[a, lane] = now
+    _mirror(regret, instant, value, mean, strategy, alpha, eta, first)
+    for lane in range(len(mean)):
+        mean[lane] = 0.5 * (mean[lane] + passed[lane])
+        passed[lane] = mean[lane]
 
 
 def _share(t: np.ndarray, alpha: float | np.ndarray, offset: float = 1.0) -> np.ndarray:
@@ -229,6 +288,35 @@ MAGNETIC = LocalRule(
     at=lambda t, alpha, eta: (alpha + 0.0 * t, eta + 0.0 * t, t <= 1),
     parameter_names=("alpha", "eta"),
     checks={"alpha": Number(0, finite=True), "eta": Number(above=0, finite=True)},
+    exponential=True,
+    whole=True,
+)
+MOVING_MAGNET = LocalRule(
+    "magnetic mirror descent with a magnet that moves",
+    _moving_magnet,
+    at=lambda t, alpha, eta, stay: (
+        alpha + 0.0 * t,
+        eta + 0.0 * t,
+        t <= 1,
+        (t > 1) & ((t - 1) % stay == 0),
+    ),
+    parameter_names=("alpha", "eta", "stay"),
+    checks={
+        "alpha": Number(above=0, finite=True),
+        "eta": Number(above=0, finite=True),
+        "stay": Number(1, finite=True),
+    },
+    memory=("logarithm of the magnet",),
+    exponential=True,
+    whole=True,
+)
+OPTIMISTIC = LocalRule(
+    "optimistic mirror descent",
+    _optimistic,
+    at=lambda t, alpha, eta: (alpha + 0.0 * t, eta + 0.0 * t, t <= 1),
+    parameter_names=("alpha", "eta"),
+    checks={"alpha": Number(0, finite=True), "eta": Number(above=0, finite=True)},
+    memory=("last value", "last value passed up"),
     exponential=True,
     whole=True,
 )

@@ -12,16 +12,14 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
-from .._util.memory import budget, free_memory
 from ..compilers.card_rules import Weighted, weight_met
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
-from ..kernels.card_values import expected_values
-from ..kernels.chunks import all_strategies
 from ..model.card_game import ANY_CARD, DECISION, CompiledCardGame
 from ..model.locks import chunk_locks
 from ..solvers.chunked_solver import ChunkedState
 from ..solvers.solution import Solution
+from .chunk_values import ChunkValues
 from .equity import equities
 from .tables import save_rows
 
@@ -230,8 +228,8 @@ class Runouts:
 class SolvedSpot:
     """A solution of a game of cards, ready to be looked up line by line.
 
-    Reaches and values of the whole game are worked out once, which takes about as long as an
-    iteration, and 24 bytes for each number of a solver's array.
+    A pass over the whole game is made once, which takes about as long as an iteration on one
+    thread; the numbers of each line are worked out with its chunk.
 
     Args:
         solution: A solution of a :class:`~tensorcfr.CardGame`, with its state.
@@ -239,7 +237,6 @@ class SolvedSpot:
     Raises:
         TypeError: The solution is of another kind of game.
         ValueError: The solution has no state.
-        MemoryLimitError: There is not enough memory for the values.
     """
 
     def __init__(self, solution: Solution) -> None:
@@ -251,13 +248,7 @@ class SolvedSpot:
         if not isinstance(state, ChunkedState):
             raise ValueError("the solution has no state to read averages from")
         self.game: CompiledCardGame = game
-        with budget(f"values of {game.name}", free_memory()) as own:
-            own.reserve(24 * game.chunks.n_numbers)
-        self._strategy, self._reach, self._value = np.zeros((3, game.chunks.n_numbers))
-        locks = chunk_locks(game, solution.locks)
-        all_strategies(game.chunks, state.averages, 0.0, self._strategy, locks)
-        entries = np.zeros(len(game.chunks.entry))
-        expected_values(game.chunks, self._strategy, entries, self._reach, self._value)
+        self._values = ChunkValues(game, state.averages, chunk_locks(game, solution.locks))
 
     @checked()
     def table(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> HandTable:
@@ -412,8 +403,8 @@ class SolvedSpot:
             if betting.kind[above] == DECISION and betting.player[above] == player:
                 place = game.place(above, board)
                 action = node - int(betting.first_child[above])
-                found: np.ndarray = self._reach[place.first + action * place.stride + place.lane]
-                return found
+                at = place.first + action * place.stride + place.lane
+                return self._values.at(place.chunk, at).reach
             node = above
         return np.ones(len(game.hands[player]))
 
@@ -427,13 +418,14 @@ class SolvedSpot:
         # Differences of sums leave rounding where all that is left shares a card with a hand.
         met[met <= 1e-12 * left[other].sum()] = 0.0
         at = place.first + place.lane[hands, None] + np.arange(len(place.actions)) * place.stride
+        here = self._values.at(place.chunk, at)
         round_ = int(game.betting.round[node])
         free = len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1]
         dealt = float(np.prod([free - k for k in range(round_)]))
         share = rules.weights[player][hands] * met / (game.deals * dealt)
         share *= place.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.where(met > 0.0, self._value[at].T / share, np.nan).T
+            values = np.where(met > 0.0, here.value.T / share, np.nan).T
         cards = game.board_cards(node, board)
 
         def equity() -> np.ndarray:
@@ -454,7 +446,7 @@ class SolvedSpot:
             cards=rules.hands[player][hands],
             weight=left[player][hands],
             met=met,
-            strategy=self._strategy[at],
+            strategy=here.strategy,
             values=values,
             made=made,
             find_equity=equity,

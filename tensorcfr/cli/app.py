@@ -22,8 +22,9 @@ from ..formats.policies import is_policy_file
 from ..formats.sources import is_foreign
 from ..model.game import CompiledGame
 from ..model.policy import Policy
+from ..solvers.choose import DEFAULT_ALGORITHM, PACKED_ALGORITHM, default_algorithm
 from ..solvers.driver import CHECKPOINT_SECONDS, Progress, run
-from ..solvers.request import DEFAULT_ALGORITHM, SolveRequest
+from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
 from ..uncompiled import UncompiledGame
 from . import (
@@ -107,7 +108,8 @@ def solve(
         str | None,
         typer.Option(
             help="'cfr' or 'dcfr(alpha=2)' (see: tensorcfr algorithms); 'auto' chooses by the "
-            f"game and the target.  By default {DEFAULT_ALGORITHM}, or that of --resume.",
+            f"game and the target.  By default {DEFAULT_ALGORITHM} ({PACKED_ALGORITHM} in int16), "
+            "or that of --resume.",
             autocompletion=completion.algorithms,
         ),
     ] = None,
@@ -242,7 +244,7 @@ def solve(
         start = Solution.load(resume) if resume else None
         if algorithm == AUTOMATIC and simultaneous:
             raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
-        record = _algorithm(algorithm, start, simultaneous=simultaneous)
+        record = _algorithm(algorithm, start, precision, simultaneous=simultaneous)
         last_node = arguments.read_whole("--nodes", nodes)
         until_the_end.enter_context(log_to(log))
         with _progress_bar(start.iterations if start else 0, time_limit) as show:
@@ -321,7 +323,7 @@ def walkthrough(
             plain_console(),
             walk(
                 compile_game(game),
-                _algorithm(algorithm, None, simultaneous=False),  # type: ignore[arg-type]
+                _algorithm(algorithm, None, None, simultaneous=False),  # type: ignore[arg-type]
                 iters=iters,
                 deal=arguments.read_deal(deal),
                 seed=seed,
@@ -342,13 +344,13 @@ def algorithms() -> None:
 
 
 def _algorithm(
-    spec: str | None, start: Solution | None, *, simultaneous: bool
+    spec: str | None, start: Solution | None, precision: str | None, *, simultaneous: bool
 ) -> Record | str | None:
     """The named algorithm; by default that of the saved solution, or the default algorithm."""
     if spec == AUTOMATIC or (spec is None and not simultaneous):
         return spec
     if spec is None:
-        spec = start.algorithm.name if start else DEFAULT_ALGORITHM
+        spec = start.algorithm.name if start else default_algorithm(precision)
     return arguments.read_algorithm(spec, simultaneous=simultaneous)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from ..compilers import compile_game
 from ..model.game import CompiledGame
+from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.driver import solve as run
 from ..solvers.solution import Solution
 from . import arguments, report
@@ -35,7 +36,7 @@ def chart(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the public nodes.")] = False,
     algorithm: Annotated[
-        str | None, typer.Option(help="Algorithm that solves a game; by default cfr+.")
+        str | None, typer.Option(help=f"What solves a game; by default {DEFAULT_ALGORITHM}.")
     ] = None,
     iters: Annotated[
         int | None, typer.Option(help=f"Iterations to run; by default {DEFAULT_ITERATIONS}.")
@@ -65,7 +66,7 @@ def chart(
 
 def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Solution:
     """A solution of the game."""
-    record = arguments.read_algorithm(algorithm or "cfr+", simultaneous=False)
+    record = arguments.read_algorithm(algorithm or DEFAULT_ALGORITHM, simultaneous=False)
     if record.is_exact:
         return run(game, record, iters=iters)
     return run(game, record, iters=DEFAULT_ITERATIONS if iters is None else iters)

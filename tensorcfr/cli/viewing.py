@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ..compilers import compile_game
+from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.driver import solve
-from ..solvers.request import DEFAULT_ALGORITHM
 from ..solvers.solution import Solution
 from ..viewer import save_html
 from ..viewer import view as serve
@@ -39,7 +39,7 @@ def view(
         int, typer.Option(min=1, help="Nodes that the page of --html holds, the first ones.")
     ] = MOST_NODES,
     algorithm: Annotated[
-        str | None, typer.Option(help="What solves a game; by default cfr+.")
+        str | None, typer.Option(help=f"What solves a game; by default {DEFAULT_ALGORITHM}.")
     ] = None,
     iters: Annotated[
         int | None, typer.Option(min=1, help=f"Iterations for a game; {DEFAULT_ITERATIONS}.")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from ..model.chunks import ROW, ChunkedForm, pack
 from . import form_of_public_tree
 from .form_of_public_tree import Built, Forest, possible_hands
 from .payoff_blocks import sequences_of
-from .symmetry import Quotient
 from .tables import smallest_int
 
 SPLIT = 8
@@ -55,12 +53,18 @@ def graph_of_tree(tree: PublicTree) -> Graph:
     return Graph(tree._replace(first_child=first), np.arange(1, tree.n_nodes), 0)
 
 
+def only_one_action(graph: Graph) -> np.ndarray:
+    """Which states are decisions with one action, bool (states,)."""
+    found: np.ndarray = (graph.tables.player >= 0) & (graph.fan == 1)
+    return found
+
+
 def contracted(graph: Graph) -> Graph:
     """The graph without decisions that have one action; see
     :func:`tensorcfr.compilers.contraction.contract`."""
     tables = graph.tables
     first = tables.first_child
-    skipped = (tables.player >= 0) & (graph.fan == 1)
+    skipped = only_one_action(graph)
     target = np.arange(graph.n_states)
     target[skipped] = graph.child[first[:-1][skipped]]
     while not np.array_equal(further := target[target], target):
@@ -350,92 +354,3 @@ class _Chunks:
             entry_offset=offset,
             entry=np.concatenate([np.empty(0, dtype=np.int64), *self.entries]).astype(np.uint32),
         )
-
-
-def numbers_of(
-    tree: PublicTree, form: SequenceForm, quotient: Quotient, cut: CutTree
-) -> np.ndarray:
-    """For every sequence of the whole game, its number in a solver's arrays, int64 (sequences,).
-
-    Args:
-        tree: The public tree of the whole game, with buckets and ranks.
-        form: Its sequence form.
-        quotient: The game that was cut, and the nodes and hands in it.  Nodes that nothing stands
-            for (-1) have one action, whose sequence is as sure as the empty one.
-        cut: The game in chunks.
-    """
-    at = _Places(cut, quotient.tree)
-    found = np.empty(form.n_sequences, dtype=np.int64)
-    empty = cut.form.trunk.player_sequences[:-1]
-    found[form.player_sequences[:-1]] = empty
-    deciding = np.flatnonzero(tree.bucket >= 0)
-    nodes = deciding[np.lexsort((tree.rank[deciding], tree.bucket[deciding]))]
-    first = np.searchsorted(tree.bucket[nodes], np.arange(len(form.bucket_lanes) + 1))
-    for b, (begin, end) in enumerate(pairwise(first.tolist())):
-        here = quotient.node[nodes[begin:end]]
-        player = int(tree.player[nodes[begin]])
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[b]]))
-        shape = (int(form.bucket_actions[b]), len(held), end - begin)
-        start = int(form.bucket_sequence[b])
-        sequences = found[start : start + int(np.prod(shape))].reshape(shape)
-        hands = quotient.hand[player][held]
-        action = np.arange(shape[0])[:, None, None]
-        rank = at.hand_rank[at.mask[here][None, :], hands[:, None]]
-        numbers = at.first[here] + action * at.lanes[here] + rank * at.stride[here]
-        sequences[:] = np.where(here < 0, empty[player], numbers)
-    return found
-
-
-class _Places:
-    """Where the sequences of public nodes lie in a solver's arrays; int64 (nodes,).
-
-    Args:
-        cut: The game in chunks.
-        tree: The public tree that was cut.
-    """
-
-    def __init__(self, cut: CutTree, tree: PublicTree) -> None:
-        trees = [cut.trunk, *cut.shapes]
-        forms = [cut.form.trunk, *cut.built]
-        node_offset = np.cumsum([0, *(one.n_nodes for one in trees)])
-        mask_offset = np.cumsum([0, *(len(form.hand_rank) for form in forms)])
-        self.hand_rank = np.concatenate([form.hand_rank for form in forms])
-        chunk, node = _follow(cut, tree)
-        # The last element is that of chunk -1, the trunk.
-        kind = np.append(cut.form.shape + 1, 0)[chunk]
-        begin = np.append(cut.form.first[:-1], 0)[chunk]
-        place = node_offset[kind] + node
-        table = np.zeros((4, node_offset[-1]), dtype=np.int64)
-        for number, (one, form) in enumerate(zip(trees, forms, strict=True)):
-            acts = np.flatnonzero(one.bucket >= 0)
-            bucket = one.bucket[acts]
-            table[:, node_offset[number] + acts] = (
-                form.bucket_sequence[bucket] + one.rank[acts],
-                form.bucket_lanes[bucket],
-                form.bucket_stride[bucket],
-                form.bucket_mask[bucket] + mask_offset[number],
-            )
-        self.first, self.lanes, self.stride, self.mask = table[:, place]
-        self.first += begin
-
-
-def _follow(cut: CutTree, tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
-    """For every node of the tree that was cut, its chunk, -1 for the trunk, and its number in the
-    trunk or in the forest of the chunk's shape; int64 (nodes,)."""
-    first_child = np.concatenate([np.asarray(one.first_child) for one in (cut.trunk, *cut.shapes)])
-    offset = np.cumsum([0, *(one.n_nodes + 1 for one in (cut.trunk, *cut.shapes))])
-    chunk = np.full(tree.n_nodes, -1, dtype=np.int64)
-    node = np.zeros(tree.n_nodes, dtype=np.int64)
-    start, stop = 0, 1
-    while start < stop:
-        here = np.arange(start, stop)
-        if start:
-            above = tree.parent[here]
-            chunk[here] = chunk[above]
-            kind = np.append(cut.form.shape + 1, 0)[chunk[above]]
-            node[here] = first_child[offset[kind] + node[above]] + here - tree.first_child[above]
-        enters = here[chunk[here] < 0]
-        enters = enters[cut.root_chunk[node[enters]] >= 0]
-        chunk[enters], node[enters] = cut.root_chunk[node[enters]], cut.root_node[node[enters]]
-        start, stop = stop, int(tree.first_child[stop])
-    return chunk, node

@@ -18,8 +18,9 @@ from ..model.game import CompiledGame, utilities_of
 from ..model.labels import PublicGame
 from ..rules import PublicTreeGame
 from . import chunks, form_of_public_tree, merging, public_game, public_tree, symmetry
-from .chunks import CutTree, Graph
+from .chunks import CutTree, Graph, only_one_action
 from .colours import tells_hands_apart
+from .places import InfosetFinder, numbers_of, way_to
 from .symmetry import Quotient
 
 CACHE_SHARE = 0.5
@@ -82,18 +83,24 @@ def compile_rules(
 
     def number(flat: CompiledGame) -> np.ndarray:
         assert flat.public is not None
-        return chunks.numbers_of(flat.public.tree, flat.form, quotient, cut_tree)
+        return numbers_of(flat.public.tree, flat.form, quotient, cut_tree)
 
+    def steps(nodes: list[int], _: list[int]) -> list[int] | None:
+        node = int(quotient.node[nodes[-1]])
+        return None if node < 0 else way_to(quotient.tree, node)[1]
+
+    graph = chunks.graph_of_tree(tree)
     return CutGame(
         name,
         cut_tree.form,
-        _counts(chunks.graph_of_tree(tree)),
+        _counts(graph),
         recipe=recipe,
         hands=public.hands,
         utilities=utilities_of(tree),
         merges_hands=symmetric and symmetry.merge(tree) is not None,
         flatten=lambda: _flat(rules, name, budget.limit, symmetric),
         number=number,
+        find=_finder(rules, graph, public, tree.edge[1:], steps, quotient.hand, cut_tree),
     )
 
 
@@ -106,7 +113,7 @@ def _from_states(
     read = public_tree.read_states(rules, budget)
     if read is None:
         return None
-    tables, child, _ = read
+    tables, child, edges = read
     _check_unit(public_tree.in_unit(name, tables)[1], name)
     whole = Graph(tables, child, 0)
     if symmetric and not tells_hands_apart(tables, chunks.count_ways(whole)):
@@ -118,19 +125,36 @@ def _from_states(
         assert flat.public is not None
         tree = flat.public.tree
         short = merging.contraction_of(tree) if symmetric else None
-        return chunks.numbers_of(tree, flat.form, short or _identity(tree), cut_tree)
+        return numbers_of(tree, flat.form, short or _identity(tree), cut_tree)
 
+    left_out = only_one_action(whole) & symmetric
+
+    def steps(states: list[int], taken: list[int]) -> list[int] | None:
+        out = left_out[states]
+        return None if out[-1] else np.array(taken, dtype=np.int64)[~out[:-1]].tolist()
+
+    hands = tuple(tuple(map(str, own)) for own in rules.hands)
+    public = PublicGame(tables, hands, edges, None)
+    itself = _identity(tables).hand
     return CutGame(
         name,
         cut_tree.form,
         _counts(whole),
         recipe=recipe,
-        hands=tuple(tuple(map(str, own)) for own in rules.hands),
+        hands=hands,
         utilities=utilities_of(tables),
         merges_hands=False,
         flatten=lambda: _flat(rules, name, budget.limit, symmetric),
         number=number,
+        find=_finder(rules, whole, public, tables.edge, steps, itself, cut_tree),
     )
+
+
+def _finder(rules: PublicTreeGame, graph: Graph, public: PublicGame, *rest: Any) -> Any:
+    """Finds infosets by label, where labels are hands and public parts that can be told apart."""
+    if type(rules).label is not PublicTreeGame.label or public.ambiguity() is not None:
+        return None
+    return InfosetFinder(graph, public, *rest)
 
 
 def _flat(rules: PublicTreeGame, name: str, memory_limit: int, symmetric: bool) -> CompiledGame:

@@ -71,7 +71,7 @@ def ascend(
     rounding = like(tile[0, 0], ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING)
     # Taken apart once: a view costs an atomic count, and there are as many tiles as lanes / TILE.
     v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
-    own = scratch_of_whole(rule, tile, OWN_ROWS, form.bucket_actions)
+    own = scratch_of_whole(rule, v, OWN_ROWS, OWN_LANES, form.bucket_actions)
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
@@ -143,6 +143,8 @@ def ascend(
 OWN_ROWS = 4
 """Rows of scratch of a whole rule before those of its memory: regrets, instantaneous regrets,
 values and strategy."""
+OWN_LANES = 64
+"""Infosets that a whole rule gets at a time: its arrays are then in the first cache level."""
 
 
 @inlined
@@ -184,7 +186,7 @@ def _ascend_tile(
 
     Action ``a`` of the first of them is sequence ``at + a * lanes``; ``parent`` has the last
     sequence before each of their infosets.  The last six are scratch, float (TILE,) each; for
-    whole rules ``own`` is float64 (rows, most actions).
+    whole rules ``own`` is what :func:`scratch_of_whole` makes.
     """
     if strategy is None and actions == 2:
         _value_two(
@@ -356,30 +358,52 @@ def _step_whole(
 ) -> None:
     """The steps of a whole rule at ``length`` lanes; ``v`` has the values of their infosets under
     the strategies played, and becomes the values that are passed up."""
-    own_regret, own_instant, own_value = own[0, :actions], own[1, :actions], own[2, :actions]
-    own_strategy, own_memory = own[3, :actions], own[OWN_ROWS:, :actions]
-    for lane in range(length):
-        mean = np.float64(v[lane])
+    rows = OWN_ROWS + memory.shape[0]
+    for begin in range(0, length, OWN_LANES):
+        count = min(OWN_LANES, length - begin)
+        arrays = own[: rows * actions * count].reshape(rows, actions, count)
+        passed = own[len(own) - count :]
+        mean, largest = v[begin:], scale[begin:]
+        for lane in range(count):
+            passed[lane] = mean[lane]
+        # Few views: each costs atomic counts, and small games have few infosets in a block.
         for a in range(actions):
-            s = at + a * lanes + lane
-            instant = value[s] - mean
-            own_instant[a] = 0.0 if abs(instant) <= rounding * scale[lane] else instant
-            own_regret[a], own_value[a], own_strategy[a] = regret[s], value[s], strategy[s]
+            first = at + a * lanes + begin
+            q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
+            for lane in range(count):
+                instant = np.float64(q[lane]) - passed[lane]
+                arrays[1, a, lane] = 0.0 if abs(instant) <= rounding * largest[lane] else instant
+                arrays[2, a, lane] = q[lane]
+            for lane in range(count):
+                arrays[0, a, lane] = cumulative[lane]
+            for lane in range(count):
+                arrays[3, a, lane] = sigma[lane]
             for k in range(memory.shape[0]):
-                own_memory[k, a] = memory[k, s]
-        v[lane] = apply_whole(
-            rule, own_regret, own_instant, own_value, mean, own_strategy, own_memory, parameters
+                kept = memory[k, first:]
+                for lane in range(count):
+                    arrays[OWN_ROWS + k, a, lane] = kept[lane]
+        apply_whole(
+            rule, arrays[0], arrays[1], arrays[2], passed, arrays[3], arrays[OWN_ROWS:], parameters
         )
         if passes_new(rule):
-            v[lane] = 0.0
+            passed[:] = 0.0
         for a in range(actions):
-            s = at + a * lanes + lane
-            regret[s] = own_regret[a]
-            strategy[s] = (1.0 - floor) * own_strategy[a] + floor / actions
+            first = at + a * lanes + begin
+            cumulative, sigma = regret[first:], strategy[first:]
+            for lane in range(count):
+                sigma[lane] = (1.0 - floor) * arrays[3, a, lane] + floor / actions
             if passes_new(rule):
-                v[lane] += strategy[s] * value[s]
+                q = value[first:]
+                for lane in range(count):
+                    passed[lane] += sigma[lane] * q[lane]
+            for lane in range(count):
+                cumulative[lane] = arrays[0, a, lane]
             for k in range(memory.shape[0]):
-                memory[k, s] = own_memory[k, a]
+                kept = memory[k, first:]
+                for lane in range(count):
+                    kept[lane] = arrays[OWN_ROWS + k, a, lane]
+        for lane in range(count):
+            mean[lane] = passed[lane]
 
 
 @if_given
@@ -633,35 +657,35 @@ def _step_free(
     Returns:
         By how much the value that is passed up differs from ``mean``.
     """
+    count = 0
+    for a in range(len(probability)):
+        count += probability[a] < 0.0
+    rows = OWN_ROWS + memory.shape[0]
+    arrays, passed = own[: rows * count].reshape(rows, count, 1), own[len(own) - 1 :]
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
             s = at + a * lanes
             instant = value[s] - mean
-            own[0, free], own[2, free], own[3, free] = regret[s], value[s], sigma[a] / share
-            own[1, free] = 0.0 if abs(instant) <= least else instant
+            arrays[0, free, 0], arrays[2, free, 0] = regret[s], value[s]
+            arrays[1, free, 0] = 0.0 if abs(instant) <= least else instant
+            arrays[3, free, 0] = sigma[a] / share
             for k in range(memory.shape[0]):
-                own[OWN_ROWS + k, free] = memory[k, s]
+                arrays[OWN_ROWS + k, free, 0] = memory[k, s]
             free += 1
-    passed = apply_whole(
-        rule,
-        own[0, :free],
-        own[1, :free],
-        own[2, :free],
-        mean,
-        own[3, :free],
-        own[OWN_ROWS:, :free],
-        parameters,
+    passed[0] = mean
+    apply_whole(
+        rule, arrays[0], arrays[1], arrays[2], passed, arrays[3], arrays[OWN_ROWS:], parameters
     )
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
             s = at + a * lanes
-            regret[s], sigma[a] = own[0, free], own[3, free]
+            regret[s], sigma[a] = arrays[0, free, 0], arrays[3, free, 0]
             for k in range(memory.shape[0]):
-                memory[k, s] = own[OWN_ROWS + k, free]
+                memory[k, s] = arrays[OWN_ROWS + k, free, 0]
             free += 1
-    return 0.0 if passes_new(rule) else passed - mean
+    return 0.0 if passes_new(rule) else passed[0] - mean
 
 
 @inlined

@@ -723,8 +723,10 @@ def _most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
 
 
 @kernel
-def all_strategies(
+def strategies_of_parts(
     game: ChunkedForm,
+    first: int,
+    last: int,
     weight: Numbers,
     floor: float,
     found: np.ndarray,
@@ -734,19 +736,26 @@ def all_strategies(
 
     Args:
         game: The game.
+        first: The first part; the trunk is part 0, and chunk ``c`` part ``c + 1``.
+        last: The part after the last one.
         weight: What they are made from.
         floor: Share of every strategy that is uniform.
-        found: float (numbers,): modified in place.
+        found: float: the numbers of these parts; modified in place.
         locks: Locked infosets, or None.
     """
     tile, table = np.empty((TILE_ROWS, TILE)), lock_table(locks)
     scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
-    strategies(game.trunk, weight.trunk, floor, found, tile, locks_of(locks, 0, game.trunk, table))
-    for c in range(game.shape.shape[0]):
+    before = 0
+    if first == 0:
+        locked = locks_of(locks, 0, game.trunk, table)
+        strategies(game.trunk, weight.trunk, floor, found, tile, locked)
+    else:
+        before = game.first[first - 1]
+    for c in range(max(first - 1, 0), last - 1):
         begin, end = game.first[c], game.first[c + 1]
         form = shape_form(game.shapes, game.shape[c])
         locked = locks_of(locks, c + 1, form, table)
         scale = packing.scales_of(weight.scale, begin, end)
         own = packing.workplace(weight.chunks[begin:end], scale, scratch)
         packing.load(weight.chunks[begin:end], scale, own)
-        strategies(form, own, floor, found[begin:end], tile, locked)
+        strategies(form, own, floor, found[begin - before : end - before], tile, locked)

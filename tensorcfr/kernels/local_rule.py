@@ -14,9 +14,10 @@ or as the exponent of a weight.  A rule that keeps more per sequence than a regr
     step(regret, instant, memory_1, ..., parameters) -> (regret, preference, memory_1, ...)
 
 A rule that looks at all actions of an infoset together is ``whole``.  Its step works on arrays,
-one number per action, which it modifies in place, and makes the next strategy itself:
+with a row per action and a column per infoset, which it modifies in place, and makes the next
+strategies itself; ``mean`` becomes the values that are passed up:
 
-    step(regret, instant, value, mean, strategy, memory, parameters) -> value that is passed up
+    step(regret, instant, value, mean, strategy, memory, parameters)
 
 To the kernels a rule is a *type*: they are compiled once for each rule, with its arithmetic
 inlined into their inner loops, and later processes find the compiled code again by what the
@@ -72,11 +73,13 @@ class LocalRule:
         matches_regret: Whether ``step`` always returns the new regret as the preference, too.  Then
             the next strategy can be made from the regret by regret matching, and solvers of large
             games need not keep it.
-        whole: Whether ``step`` works on an infoset at a time: on ``regret``, ``instant``, ``value``
-            (counterfactual values) and ``strategy``, float64 (actions,), on ``mean``, the value of
-            the strategy played, and on ``memory``, float64 (kept, actions).  It modifies regret,
-            strategy and memory in place, and returns the value of the infoset for the sequence
-            before it.  Its strategy sums to 1.  For rules without a forecast.
+        whole: Whether ``step`` works on all actions together, and on many infosets at a time: on
+            ``regret``, ``instant``, ``value`` (counterfactual values) and ``strategy``, float64
+            (actions, infosets), on ``mean``, float64 (infosets,), the values of the strategies
+            played, and on ``memory``, float64 (kept, actions, infosets).  It modifies regret,
+            strategy and memory in place, and leaves in ``mean`` the values of the infosets for the
+            sequences before them; the rest is scratch.  Its strategies sum to 1.  For rules without
+            a forecast.
         checks: What parameters must be that may not be just any number, by name.
     """
 
@@ -175,23 +178,23 @@ class LocalRule:
         return None
 
     def _problem_of_whole(self) -> str | None:
-        """The same for a step that works on an infoset at a time."""
-        vector = types.Array(types.float64, 1, "C")
+        """The same for a step that works on all actions together."""
+        table, values = types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C")
         kept, parameters = (
-            types.Array(types.float64, 2, "C"),
+            types.Array(types.float64, 3, "C"),
             types.UniTuple(types.float64, self.n_parameters),
         )
         alone = numba.njit(self.step)
         try:
-            alone.compile((vector, vector, vector, types.float64, vector, kept, parameters))
+            alone.compile((table, table, table, values, table, kept, parameters))
         except NumbaError as error:
             return f"the rule {self.name!r} cannot be compiled: {_reason(error, self.step)}"
         found = alone.nopython_signatures[0].return_type
-        if not isinstance(found, types.Number):
+        if found is not types.none:
             code = self.step.__code__
             return (
-                f"the rule {self.name!r} must return a number, the value that is passed up, and "
-                f"returns {found}, at {code.co_filename}:{code.co_firstlineno}"
+                f"the rule {self.name!r} must return nothing, and leave in mean the values that "
+                f"are passed up; it returns {found}, at {code.co_filename}:{code.co_firstlineno}"
             )
         return None
 
@@ -353,48 +356,51 @@ def apply_whole(
     regret: np.ndarray,
     instant: np.ndarray,
     value: np.ndarray,
-    mean: float,
+    mean: np.ndarray,
     strategy: np.ndarray,
     memory: np.ndarray,
     parameters: tuple[float, ...],
-) -> float:
-    """The step of a whole rule for one infoset, from inside a kernel; see :class:`LocalRule`."""
-    return rule.step(regret, instant, value, mean, strategy, memory, parameters)
+) -> None:
+    """The step of a whole rule for some infosets, from inside a kernel; see :class:`LocalRule`."""
+    rule.step(regret, instant, value, mean, strategy, memory, parameters)
 
 
 @overload(apply_whole)
 def _apply_whole(rule, regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
     if not rule.whole:  # Never called, but compiled.
-        return lambda rule, regret, instant, value, mean, strategy, memory, parameters: mean
+        return lambda rule, regret, instant, value, mean, strategy, memory, parameters: None
     step = _steps[rule.digest]
 
     def call(rule, regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-        return step(regret, instant, value, mean, strategy, memory, parameters)
+        step(regret, instant, value, mean, strategy, memory, parameters)
 
     return call
 
 
 def scratch_of_whole(
-    rule: LocalRule, tile: np.ndarray, rows: int, actions: np.ndarray
+    rule: LocalRule, row: np.ndarray, rows: int, lanes: int, actions: np.ndarray
 ) -> np.ndarray:
-    """Scratch of a whole rule, float64 (rows and those of its memory, most actions), from inside a
-    kernel; for other rules the tile."""
+    """Scratch of a whole rule, from inside a kernel; for other rules the row that is given.
+
+    It has room for ``lanes`` infosets: for float64 (rows and those of its memory, most actions,
+    lanes), and then their values, (lanes,).
+    """
     if not rule.whole:
-        return tile
-    return np.empty((rows + len(rule.memory), actions.max(initial=1)))
+        return row
+    return np.empty(((rows + len(rule.memory)) * actions.max(initial=1) + 1) * lanes)
 
 
 @overload(scratch_of_whole)
-def _scratch_of_whole(rule, tile, rows, actions):  # type: ignore[no-untyped-def]
+def _scratch_of_whole(rule, row, rows, lanes, actions):  # type: ignore[no-untyped-def]
     if not rule.whole:
-        return lambda rule, tile, rows, actions: tile
+        return lambda rule, row, rows, lanes, actions: row
     kept = rule.n_memory
 
-    def scratch(rule, tile, rows, actions):  # type: ignore[no-untyped-def]
+    def scratch(rule, row, rows, lanes, actions):  # type: ignore[no-untyped-def]
         most = 1
         for b in range(actions.shape[0]):
             most = max(most, actions[b])
-        return np.empty((rows + kept, most))
+        return np.empty(((rows + kept) * most + 1) * lanes)
 
     return scratch
 

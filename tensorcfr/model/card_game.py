@@ -13,7 +13,7 @@ from ..rules import CardGame
 from .arrays import FREE
 from .card_boards import Boards, Symmetry
 from .chunks import ChunkedForm
-from .cut_game import Counts, CutGame, Recipe
+from .cut_game import Counts, CutGame, Found, Place, Recipe
 from .game import CompiledGame
 
 ANY_CARD = "*"
@@ -54,18 +54,9 @@ class BettingTree(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """Where the infosets of a public node lie in a solver's arrays: action ``a`` of hand ``h`` at
-    ``first + a * stride + lane[h]``."""
+class BoardPlace(Place):
+    """Where the infosets of a public node lie, on one board."""
 
-    player: int
-    actions: tuple[str, ...]
-    chunk: int
-    """The chunk that the node is in; -1 for the trunk."""
-    first: int
-    stride: int
-    lane: np.ndarray
-    """int64 (hands,)."""
     stands_for: np.ndarray
     """int64 (hands,): how many pairs of a board and a hand the infoset of each hand is solved for.
     Its numbers are their sums."""
@@ -201,6 +192,23 @@ class CompiledCardGame(CutGame):
             node = first + actions.index(str(step))
         return node, found
 
+    def find_infoset(self, label: str) -> Found:
+        """An infoset by one hand and a line, ``"AsKs check bet66"``.
+
+        Raises:
+            KeyError: There is no such infoset, or the label names several.
+        """
+        try:
+            node, boards, named = self._hands_at(label)
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+        board = int(boards[0])
+        place = self.place(node, board)
+        hands = np.flatnonzero(named & self.possible(node, board, place.player))
+        if len(boards) > 1 or len(hands) != 1:
+            raise KeyError(f"{self.name}: {label!r} names several infosets")
+        return Found(" ".join(label.split()), place, int(hands[0]))
+
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
         """What a label locks: hands and a line, ``"AA-TT,AKs check bet66"``.
 
@@ -272,7 +280,7 @@ class CompiledCardGame(CutGame):
         free: np.ndarray = np.logical_not(np.any(taken, axis=1))
         return free
 
-    def place(self, node: int, board: int) -> Place:
+    def place(self, node: int, board: int) -> BoardPlace:
         """Where the infosets of a decision lie.
 
         Raises:
@@ -292,7 +300,7 @@ class CompiledCardGame(CutGame):
         else:
             first += int(self.board_begin[player][r][solved])
         begin, count = int(betting.first_child[node]), int(betting.children[node])
-        return Place(
+        return BoardPlace(
             player=player,
             actions=betting.step[begin : begin + count],
             chunk=chunk,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -43,6 +44,36 @@ class Recipe(NamedTuple):
     """As for :func:`tensorcfr.compile_game`."""
 
 
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where the infosets of a public node lie in a solver's arrays: action ``a`` of hand ``h`` at
+    ``first + a * stride + lane[h]``."""
+
+    player: int
+    actions: tuple[str, ...]
+    chunk: int
+    """The chunk that the node is in; -1 for the trunk."""
+    first: int
+    stride: int
+    lane: np.ndarray
+    """int64 (hands,)."""
+
+    def numbers(self, hand: int) -> slice:
+        """Where the actions of a hand lie."""
+        begin = self.first + int(self.lane[hand])
+        return slice(begin, begin + len(self.actions) * self.stride, self.stride)
+
+
+class Found(NamedTuple):
+    """An infoset that was found by its label."""
+
+    label: str
+    """The label in its usual spelling."""
+    place: Place
+    """The infosets of its public node."""
+    hand: int
+
+
 class CutGame(CompiledGame):
     """A game of private hands in chunks; what is over all its sequences is compiled on demand.
 
@@ -56,6 +87,8 @@ class CutGame(CompiledGame):
         merges_hands: Whether hands or outcomes that the payoffs cannot tell apart are one in it.
         flatten: Makes the flat game.
         number: From the flat game, the number of each of its sequences in a solver's arrays, int64.
+        find: Finds an infoset by its label without the flat game, or returns None; None where
+            labels do not tell where infosets are.
     """
 
     def __init__(
@@ -70,6 +103,7 @@ class CutGame(CompiledGame):
         merges_hands: bool,
         flatten: Callable[[], CompiledGame],
         number: Callable[[CompiledGame], np.ndarray],
+        find: Callable[[str], Found | None] | None = None,
     ) -> None:
         self.__dict__.update(
             name=name,
@@ -82,6 +116,7 @@ class CutGame(CompiledGame):
             histories=None,
             _flatten=flatten,
             _number=number,
+            _find=find,
         )
         self.freeze()
 
@@ -92,6 +127,7 @@ class CutGame(CompiledGame):
     merges_hands: bool
     _flatten: Callable[[], CompiledGame]
     _number: Callable[[CompiledGame], np.ndarray]
+    _find: Callable[[str], Found | None] | None
 
     @property
     def chunks(self) -> ChunkedForm:
@@ -115,13 +151,38 @@ class CutGame(CompiledGame):
         found[self.chunks.trunk.player_sequences[:-1]] = 0.0
         return found
 
+    def find_infoset(self, label: str) -> Found | None:
+        """An infoset by its label, without the flat game; None where that cannot be.
+
+        Raises:
+            KeyError: There is no such infoset.
+        """
+        if self._find is None:
+            return None
+        found = self._find(label)
+        if found is None:
+            raise KeyError(label)
+        return found
+
+    def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
+        """As for any game, without the flat game where that can be."""
+        found = self.find_infoset(label)
+        return super().lockable(label) if found is None else (found.label, found.place.actions)
+
     def locked_numbers(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:
         """Locked probabilities, as for :meth:`locked`, in a solver's arrays, float64 (numbers,).
 
         Raises:
             ValueError: Infosets that the game takes for one are locked differently.
         """
-        whole, found = self.locked(rows), np.full(self.chunks.n_numbers, FREE)
+        found = np.full(self.chunks.n_numbers, FREE)
+        places = {} if self.merges_hands else {label: self.find_infoset(label) for label in rows}
+        if places and None not in places.values():
+            for label, at in places.items():
+                assert at is not None
+                found[at.place.numbers(at.hand)] = rows[label]
+            return found
+        whole = self.locked(rows)
         found[self.numbers] = whole
         if not np.array_equal(found[self.numbers], whole):
             raise ValueError(self._locked_apart)

@@ -64,10 +64,10 @@ class PublicGame(NamedTuple):
             None if every label can be split into hand and public label in one way only, which is
             decided without making any label; otherwise the step, public label or hand at fault.
         """
-        labels = self.node_labels or (None,) * self.tree.n_nodes
-        given = [label for label in labels if label is not None]
+        labels = self.node_labels
+        given = [label for label in labels or () if label is not None]
         acts = np.flatnonzero(self.tree.player >= 0).tolist()
-        if any(labels[node] is None for node in acts):
+        if labels is None or any(labels[node] is None for node in acts):
             # Labels of steps begin with a space, and no other label does.
             for edge in self.edges:
                 if " " in edge:

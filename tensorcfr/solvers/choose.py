@@ -1,10 +1,16 @@
-"""``algorithm="auto"``: which algorithm a game and a target call for."""
+"""Which algorithm runs where none is named, and where ``algorithm="auto"`` chooses."""
 
 from __future__ import annotations
 
-from ..algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, Algorithm, LinearProgram
+from ..algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, SAPCFR_PLUS, Algorithm, LinearProgram
 from ..model.game import CompiledGame
 from ..payoff import count_entries
+from .arguments import PACKED
+
+DEFAULT_ALGORITHM = SAPCFR_PLUS.name
+"""The algorithm where none is asked for.  It keeps strategies, which 16 bits have no room for."""
+PACKED_ALGORITHM = CFR_PLUS.name
+"""The same in 16 bits."""
 
 EXACT_ENTRIES = 150_000
 """Payoff entries up to which the linear program is a matter of seconds."""
@@ -14,6 +20,11 @@ the linear program."""
 SMALL = 10_000
 """Sequences, where symmetries are merged, up to which predictions are taken: far ahead for small
 targets, where time counts, and some milliseconds behind for large ones."""
+
+
+def default_algorithm(precision: str | None) -> str:
+    """What ``solve(game)`` runs, in a precision or in the usual one."""
+    return PACKED_ALGORITHM if precision == PACKED else DEFAULT_ALGORITHM
 
 
 def choose(
@@ -32,7 +43,7 @@ def choose(
     Whatever else is asked for (other stop rules, locks, a warm start, the best iterate, threads)
     means iterations.  The figures behind it are in ``docs/which-algorithm.md``.  For other games no
     algorithm here is known to find an equilibrium, so that there is nothing to choose by:
-    ``cfr+``, as without ``"auto"``.  So it is with imperfect recall.
+    the default algorithm, as without ``"auto"``.  So it is with imperfect recall.
 
     >>> from tensorcfr import compile_game
     >>> print(choose(compile_game("kuhn")))
@@ -47,7 +58,7 @@ def choose(
             stop rule.
     """
     if game.n_players != 2 or not game.zero_sum or game.tied_to is not None:
-        return CFR_PLUS
+        return SAPCFR_PLUS
     utility = game.utilities[:, 0]
     if (
         exact

@@ -16,6 +16,7 @@ from weakref import ref
 
 import numpy as np
 
+from .._util.arguments import brief
 from .._util.memory import free_memory
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError, format_bytes
@@ -34,11 +35,17 @@ from ..model.locks import Locks, LocksLike, chunk_locks, locks_for
 from ..model.policy import Policy
 from .arguments import PACKED, PRECISIONS
 from .base import IterativeSolver
+from .choose import DEFAULT_ALGORITHM
 from .kept import check_arrays
 
 PARTS_PER_THREAD = 16
 """Parts that the chunks are shared out to: many, so that a thread that is held up hands work over;
 each costs a call within a kernel, some microseconds."""
+
+
+READ_NUMBERS = 1 << 22
+"""Numbers that a policy keeps of the chunks that were looked at, 32 MiB; somewhat more for a
+moment."""
 
 
 class ChunkedState(NamedTuple):
@@ -124,7 +131,7 @@ class ChunkedSolver(IterativeSolver):
     def __init__(
         self,
         game: CutGame,
-        algorithm: str | Algorithm = "cfr+",
+        algorithm: str | Algorithm = DEFAULT_ALGORITHM,
         *,
         precision: str = "float64",
         locks: LocksLike | None = None,
@@ -205,7 +212,7 @@ class ChunkedSolver(IterativeSolver):
         self._state.trunk[1] = 0.0
 
     def _settle(self) -> None:
-        """Lay out the average strategies that were given away, before the average changes."""
+        """Copy the averages behind strategies that were given away, before they change."""
         for lent in self._lent:
             if (policy := lent()) is not None:
                 policy.settle()
@@ -335,7 +342,7 @@ class ChunkedSolver(IterativeSolver):
             return "scale is below 0"
         if state.strategy.size:
             locked, found = chunk_locks(game, locks), np.ones_like(state.strategy)
-            kernels.all_strategies(game.chunks, state.strategies, 0.0, found, locked)
+            all_strategies(game.chunks, state.strategies, 0.0, found, locked)
             # Numbers of no infoset are 0.
             found[state.strategy == 0.0] = 0.0
             wrong = ~(np.abs(found - state.strategy) <= SUM_TOLERANCE[str(found.dtype)])
@@ -382,9 +389,7 @@ class ChunkedSolver(IterativeSolver):
         _pack(game.summed(regret), state.regrets)
         if state.strategy.size:
             locked, found = chunk_locks(game, locks), game.summed(strategy)
-            kernels.all_strategies(
-                game.chunks, Numbers(found, None, found), 0.0, state.strategy, locked
-            )
+            all_strategies(game.chunks, Numbers(found, None, found), 0.0, state.strategy, locked)
         return state
 
     @classmethod
@@ -425,36 +430,73 @@ class ChunkedSolver(IterativeSolver):
         return flat_strategies(self.game, self.state.averages, 0.0, self._locks)
 
     def average_policy(self) -> Policy:
-        """The average strategy; the flat game is made when it is first looked at."""
+        """The average strategy, which is worked out where it is looked at."""
         policy = _AveragePolicy(self.game, self.state.averages, self._locks)
         self._lent.append(ref(policy))
         return policy
 
 
 class _AveragePolicy(Policy):
-    """An average strategy, laid out over the flat game when it is first asked for.
+    """An average strategy.  One infoset is worked out with its chunk; all of them, over the flat
+    game, when they are first asked for.
 
     A solver calls :meth:`settle` before it changes the array.
     """
 
     def __init__(self, game: CutGame, cumulative: Numbers, locks: ChunkLocks | None) -> None:
         self.game = game
-        self._cumulative: Numbers | None = cumulative
+        self._cumulative = cumulative
         self._locks = locks
+        self._parts: dict[int, np.ndarray] = {}
+
+    def __getitem__(self, label: str) -> dict[str, float]:
+        assert isinstance(self.game, CutGame)
+        if "probabilities" in self.__dict__ or not isinstance(label, str):
+            return super().__getitem__(label)
+        try:
+            found = self.game.find_infoset(label)
+        except KeyError:
+            raise KeyError(f"{self.game.name} has no infoset {brief(label)}") from None
+        if found is None:
+            return super().__getitem__(label)
+        place = found.place
+        if not place.stride:  # A decision that is left out.
+            return {place.actions[0]: 1.0}
+        begin = self.game.chunks.first[place.chunk] if place.chunk >= 0 else 0
+        at = place.numbers(found.hand)
+        row = self._part(place.chunk)[at.start - begin : at.stop - begin : at.step]
+        return dict(zip(place.actions, row.tolist(), strict=True))
+
+    def _part(self, chunk: int) -> np.ndarray:
+        """The strategies in a chunk, or in the trunk (-1)."""
+        assert isinstance(self.game, CutGame)
+        if chunk not in self._parts:
+            form, part = self.game.chunks, chunk + 1
+            begin = int(form.first[chunk]) if chunk >= 0 else 0
+            found = np.zeros(int(form.first[chunk + 1]) - begin)
+            kernels.strategies_of_parts(
+                form, part, part + 1, self._cumulative, 0.0, found, self._locks
+            )
+            if sum(map(len, self._parts.values())) > READ_NUMBERS:
+                self._parts.clear()
+            self._parts[chunk] = found
+        return self._parts[chunk]
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
         """float64 (sequences,)."""
         assert isinstance(self.game, CutGame)
-        assert self._cumulative is not None
         found = flat_strategies(self.game, self._cumulative, 0.0, self._locks)
         found.flags.writeable = False
-        self._cumulative = None
         return found
 
     def settle(self) -> None:
-        """Lay it out."""
-        assert self.probabilities is not None
+        """Copy the array, if it is still of use."""
+        if "probabilities" not in self.__dict__:
+            kept = self._cumulative
+            chunks, scale = kept.chunks.copy(), None if kept.scale is None else kept.scale.copy()
+            trunk = chunks if scale is None else kept.trunk.copy()
+            self._cumulative = Numbers(chunks, scale, trunk)
 
 
 def flat_strategies(
@@ -463,8 +505,15 @@ def flat_strategies(
     """The strategies that some weights make over the flat game, which is made; float64
     (sequences,)."""
     found = np.empty(game.chunks.n_numbers)
-    kernels.all_strategies(game.chunks, weight, floor, found, locks)
+    all_strategies(game.chunks, weight, floor, found, locks)
     return found[game.numbers]
+
+
+def all_strategies(
+    game: ChunkedForm, weight: Numbers, floor: float, found: np.ndarray, locks: ChunkLocks | None
+) -> None:
+    """:func:`tensorcfr.kernels.chunks.strategies_of_parts`, of all parts."""
+    kernels.strategies_of_parts(game, 0, game.n_chunks + 1, weight, floor, found, locks)
 
 
 def evaluation_of(expected: np.ndarray, best: np.ndarray) -> Evaluation:
@@ -625,7 +674,7 @@ def first_state(
     regret = new(numbers, dtype)
     strategy = new(0 if rule.matches_regret else numbers, dtype)
     if not rule.matches_regret:
-        kernels.all_strategies(game, Numbers(regret, None, regret), 0.0, strategy, locks)
+        all_strategies(game, Numbers(regret, None, regret), 0.0, strategy, locks)
     return ChunkedState(
         regret=regret,
         cumulative=new(numbers, dtype),

@@ -31,6 +31,7 @@ from ..model.locks import LocksLike
 from ..model.shares import Share, divide, share_of, share_of_locks
 from ..storage.cut_game import KEY, pack_cut_game
 from .arguments import STEPS
+from .choose import DEFAULT_ALGORITHM
 from .chunked_solver import (
     ChunkedSolver,
     ChunkedState,
@@ -121,7 +122,7 @@ class ClusterSolver(ChunkedSolver):
     def __init__(
         self,
         game: CutGame,
-        algorithm: str | Algorithm = "cfr+",
+        algorithm: str | Algorithm = DEFAULT_ALGORITHM,
         *,
         cluster: Client | str,
         precision: str = "float64",

@@ -144,7 +144,8 @@ def solve(
             target call for (the solution says what ran), see
             :func:`tensorcfr.solvers.choose.automatic`: the linear program only where nothing but a
             target is given.
-            By default CFR+, or the algorithm of ``start``.
+            By default asymmetric predictive CFR+ (``"sapcfr+"``; ``"cfr+"`` in 16 bits), or the
+            algorithm of ``start``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players, in the game's own unit) at which to end.
         time_limit: Seconds of iterating after which to end.

@@ -18,7 +18,7 @@ from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from .arguments import Iterations, Nodes, Seconds, Target
 from .base import form_for
-from .choose import choose
+from .choose import choose, default_algorithm
 from .rules_solver import refuse_uncompiled
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     from .solution import Solution
     from .warm_start import WarmStart
-
-DEFAULT_ALGORITHM = "cfr+"
-"""The algorithm where none is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,8 +77,8 @@ class SolveRequest:
             return self.start.algorithm
         if self.is_automatic:
             return choose(self.game, target=self.target, exact=self._may_be_exact)
-        found = find_algorithm(DEFAULT_ALGORITHM if self.algorithm is None else self.algorithm)
-        return found.for_iterations(self.iters)
+        named = default_algorithm(self.precision) if self.algorithm is None else self.algorithm
+        return find_algorithm(named).for_iterations(self.iters)
 
     @property
     def _may_be_exact(self) -> bool:

@@ -22,6 +22,7 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
 from .arguments import FLOAT, THREADS, Iterations, Named
 from .base import IterativeSolver, form_for
+from .choose import DEFAULT_ALGORITHM
 from .kept import check_arrays
 from .threads import ThreadPool
 
@@ -69,7 +70,7 @@ class Solver(IterativeSolver):
     def __init__(
         self,
         game: Compiled,
-        algorithm: Named = "cfr+",
+        algorithm: Named = DEFAULT_ALGORITHM,
         *,
         precision: Annotated[str, FLOAT] = "float64",
         locks: Annotated[LocksLike | None, LOCKS] = None,

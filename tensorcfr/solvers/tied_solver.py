@@ -23,6 +23,7 @@ from ..model.locks import Locks, LocksLike, locks_for
 from ..model.ties import Tied
 from .arguments import FLOAT, THREADS, Iterations, Named
 from .base import IterativeSolver
+from .choose import DEFAULT_ALGORITHM
 from .kept import check_arrays
 from .solver import Solver
 
@@ -79,7 +80,7 @@ class TiedSolver(IterativeSolver):
     def __init__(
         self,
         game: Compiled,
-        algorithm: Named = "cfr+",
+        algorithm: Named = DEFAULT_ALGORITHM,
         *,
         precision: Annotated[str, FLOAT] = "float64",
         locks: Annotated[LocksLike | None, LOCKS] = None,

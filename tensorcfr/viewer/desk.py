@@ -7,6 +7,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from ..model.locks import Locks
+from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution
 from .nodes import Nodes, SolutionValues, describe, nodes_of
@@ -133,7 +134,7 @@ class Desk:
             return running.is_stopped
 
         first = self.solutions[0].solution
-        record = first.algorithm if first.algorithm.passes_whole_game else "cfr+"
+        record = first.algorithm if first.algorithm.passes_whole_game else DEFAULT_ALGORITHM
         try:
             solution = solve(
                 self.game, record, iters=running.iterations, locks=locks, progress=hook

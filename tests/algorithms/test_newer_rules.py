@@ -26,6 +26,8 @@ from support.infoset_cfr import (
     Asymmetric,
     InfosetCFR,
     Magnetic,
+    MovingMagnet,
+    Optimistic,
     Predictive,
     SimpleAsymmetric,
     Smooth,
@@ -38,6 +40,7 @@ from tensorcfr.algorithms import (
     APCFR_PLUS,
     CFR,
     CFR_PLUS,
+    DOMWU,
     EXTERNAL_SAMPLING,
     HS_DCFR,
     HS_PCFR_PLUS,
@@ -46,6 +49,7 @@ from tensorcfr.algorithms import (
     IDCFR_PLUS,
     LCFR,
     MMD,
+    MMD_MOVING,
     PCFR_PLUS_GRADIENT,
     SAPCFR_PLUS,
     SPCFR_PLUS,
@@ -103,6 +107,8 @@ TWINS: dict[str, Twin] = {
     "hs-dcfr": (HS_DCFR(horizon=HORIZON), {"learner": regretful(hs_rule), "fading": hs_fading}),
     "hs-pcfr+": (HS_PCFR_PLUS(horizon=HORIZON), {"learner": Predictive, "fading": hs_fading}),
     "mmd": (MMD, {"learner": Magnetic}),
+    "mmd-moving": (MMD_MOVING(stay=4), {"learner": MovingMagnet}),
+    "domwu": (DOMWU, {"learner": Optimistic}),
 }
 
 
@@ -163,7 +169,7 @@ def rounding_of(name: str, twin: str, alternating: bool) -> Callable[[int], floa
 
 
 GAME = "kuhn, 5 cards, perturbed"
-FAST = [(GAME, name, name != "mmd") for name in TWINS]
+FAST = [(GAME, name, name not in ("mmd", "mmd-moving", "domwu")) for name in TWINS]
 
 
 @pytest.mark.parametrize(("name", "twin", "alternating"), FAST)
@@ -313,10 +319,10 @@ class TestRefusals:
 
     def test_a_whole_step_that_cannot_be_compiled(self) -> None:
         def step(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-            return regret
+            return mean
 
         rule = LocalRule("odd", step, whole=True)
-        assert "'odd' must return a number, the value that is passed up" in str(rule.problem())
+        assert "'odd' must return nothing, and leave in mean the values" in str(rule.problem())
 
         def unknown(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
             return nothing_of_this_name  # type: ignore[name-defined]  # noqa: F821
@@ -432,8 +438,9 @@ def test_the_nearest_point_is_found_where_an_entry_is_0_but_for_rounding(
     point: list[float],
 ) -> None:
     """On the first and the last the projection went on for ever."""
-    nearest = list(point)
-    local_rules._project(nearest)
+    column = np.array([point]).T
+    local_rules._project(column, 0)
+    nearest = column[:, 0].tolist()
     # The nearest point of the simplex moves the entries that stay positive alike.
     move = max(b - a for a, b in zip(point, nearest, strict=True))
     assert nearest == pytest.approx([max(a + move, 0.0) for a in point], abs=1e-15)

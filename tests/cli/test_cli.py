@@ -133,7 +133,7 @@ class TestSolve:
         iterated = printed("solve", "kuhn", "--algorithm=auto", "--lock=J:bet=0")
         assert "\niterations         1,000 " in iterated
         three = printed("solve", "kuhn(players=3)", "--algorithm=auto", "--no-strategy")
-        assert "\ncfr+(average_power=1, alternating): ran the iterations" in three
+        assert "\nsapcfr+(alpha=2, average_power=2, alternating): ran the iterations" in three
 
     def test_automatic_goes_on_as_it_began(self, tmp_path: Path) -> None:
         file = tmp_path / "dcfr.npz"

@@ -105,6 +105,21 @@ def test_a_game_of_cards_equals_the_reference(shape: str, variant: str) -> None:
         assert worst <= TOLERANCE or worst <= 100 * rounding(rules, options, mark), (mark, where)
 
 
+@pytest.mark.parametrize("shape", ["one card, two rounds", "two cards, turn"])
+def test_infosets_are_found_without_the_flat_game(shape: str) -> None:
+    """By one hand and a line; in the same places as through the flat game."""
+    for game in with_decisions(shape, range(40)):
+        where, flat = np.arange(game.chunks.n_numbers), game.flat
+        for infoset, label in enumerate(flat.infoset_labels):
+            at = game.find_infoset(label)
+            assert at.place.actions == flat.infoset_actions[infoset]
+            expected = game.numbers[flat.sequences(infoset)]
+            np.testing.assert_array_equal(where[at.place.numbers(at.hand)], expected)
+        for wrong in ("", "*", "no hand"):
+            with pytest.raises(KeyError):
+                game.find_infoset(wrong)
+
+
 def test_leduc() -> None:
     """Leduc as a game of cards is Leduc; its curve is that of the built-in game."""
     game, built_in = compile_game(LeducOfCards()), compile_game("leduc")

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tensorcfr import Algorithm, CompiledGame, Solver, compile_game, register, solve
-from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, find_algorithm
+from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, SAPCFR_PLUS, find_algorithm
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers import Status
 from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, choose
+from tensorcfr.solvers.request import SolveRequest
 
 KUHN = compile_game("kuhn")
 DECK = "leduc(ranks=13, suits=4)"
@@ -35,13 +36,20 @@ def compiled(game: str) -> CompiledGame:
         ("liars_dice", 1e-4, DCFR),
         pytest.param(DECK, None, DCFR, marks=pytest.mark.full),
         pytest.param(DECK, 1e-12, DCFR, marks=pytest.mark.full),
-        ("kuhn(players=3)", None, CFR_PLUS),
-        ("kuhn(players=3)", 1e-9, CFR_PLUS),
-        ("prisoners_dilemma", None, CFR_PLUS),
+        ("kuhn(players=3)", None, SAPCFR_PLUS),
+        ("kuhn(players=3)", 1e-9, SAPCFR_PLUS),
+        ("prisoners_dilemma", None, SAPCFR_PLUS),
     ],
 )
 def test_the_choice(game: str, target: float | None, chosen: Any) -> None:
     assert choose(compiled(game), target=target) == chosen
+
+
+def test_no_algorithm_named() -> None:
+    """What fits into 16 bits keeps regrets alone."""
+    assert SolveRequest(game=KUHN, iters=1).record == SAPCFR_PLUS
+    assert SolveRequest(game=KUHN, iters=1, precision="float32").record == SAPCFR_PLUS
+    assert SolveRequest(game=KUHN, iters=1, precision="int16").record == CFR_PLUS
 
 
 def test_where_the_linear_program_will_not_do() -> None:

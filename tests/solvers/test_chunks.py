@@ -56,6 +56,7 @@ from tensorcfr.compilers import cut_game
 from tensorcfr.errors import UnknownGameError
 from tensorcfr.games import make_game
 from tensorcfr.kernels.packing import pack, unpack
+from tensorcfr.model.arrays import FREE
 from tensorcfr.model.chunks import ROW
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept, bytes_needed
@@ -229,6 +230,82 @@ def test_graph_and_tree_give_the_same_game() -> None:
     assert graph.n_histories == flat.n_histories
     assert graph.n_decision_nodes == flat.n_decision_nodes
     np.testing.assert_array_equal(np.unique(graph.utilities), np.unique(flat.utilities))
+
+
+# --------------------------------------------------------------------- infosets by their labels
+
+
+def check_found(game: CutGame) -> bool:
+    """Whether labels tell where infosets are; if so, they are where the flat game has them."""
+    flat = game.flat
+    found = {label: game.find_infoset(label) for label in flat.infoset_labels}
+    where = np.arange(game.chunks.n_numbers)
+    for label, at in found.items():
+        if at is None:
+            return False
+        assert at.label == label
+        infoset = flat.infoset_index[label]
+        assert at.place.actions == flat.infoset_actions[infoset]
+        if at.place.stride:
+            expected = game.numbers[flat.sequences(infoset)]
+            np.testing.assert_array_equal(where[at.place.numbers(at.hand)], expected)
+        else:
+            assert len(at.place.actions) == 1
+    for wrong in ("", "no such label", f"{flat.infoset_labels[0]} and then"):
+        if wrong not in found and f"{wrong} " not in found:
+            with pytest.raises(KeyError):
+                game.find_infoset(wrong)
+    return True
+
+
+@settings(deadline=None, max_examples=60)
+@given(game=public_tree_games(n_players=2), cut=st.sampled_from((1, 2, 3)), symmetry=st.booleans())
+def test_infosets_are_found_without_the_flat_game(
+    game: PublicTreeGame, cut: int, symmetry: bool
+) -> None:
+    found = compile_game(game, cut=cut, symmetry=symmetry)
+    assert isinstance(found, CutGame)
+    check_found(found)
+
+
+@pytest.mark.parametrize("symmetry", [True, False])
+@pytest.mark.parametrize("spec", ["bluff(dice=(1, 1), faces=3)", "leduc", "one_card_poker"])
+def test_infosets_of_built_in_games_are_found(spec: str, symmetry: bool) -> None:
+    found = compile_game(spec, cut=2, symmetry=symmetry)
+    assert isinstance(found, CutGame)
+    assert check_found(found)
+
+
+@pytest.mark.parametrize("precision", ["float64", "int16"])
+def test_policies_and_locks_of_one_infoset_leave_the_flat_game_unmade(
+    precision: str, interpreted: None
+) -> None:
+    def fresh() -> CutGame:
+        found = compile_game("bluff(dice=(1, 1), faces=3)", cut=2)
+        assert isinstance(found, CutGame)
+        return found
+
+    locks = {"1 1x1": {"1x2": 0.25}, "3": {"1x1": 1.0}}
+    game = fresh()
+    solution = solve(game, CFR, iters=4, locks=locks, precision=precision)
+    part, label = solution.policy["2 1x2"], solution.policy["1 1x1"]
+    assert label["1x2"] == 0.25
+    assert "flat" not in vars(game)
+    # A solver that goes on leaves the strategies alone that it gave away.
+    solver = ChunkedSolver(fresh(), CFR, precision=precision, locks=locks)
+    solver.step(4)
+    lent = solver.average_policy()
+    solver.step(3)
+    assert lent["2 1x2"] == part
+    assert "flat" not in vars(solver.game)
+    with pytest.raises(KeyError, match="no infoset"):
+        lent["4 1x2"]
+    assert solution.policy.probabilities[game.sequences(game.infoset_index["2 1x2"])].tolist() == (
+        list(part.values())
+    )
+    locked = np.full(game.chunks.n_numbers, FREE)
+    locked[game.numbers] = solution.locks.probabilities()
+    assert solution.locks.numbers().tolist() == locked.tolist()
 
 
 # ----------------------------------------------------------------------- threads, precision, state

@@ -33,7 +33,8 @@ from support.reference import (
     expected_values,
     nash_conv,
 )
-from support.rule_twins import HedgeTwin, each_twin, without_rounding
+from support.rule_twins import HedgeTwin, hedge_first, without_rounding
+from support.tiers import tiered
 from support.variants import VARIANTS
 from tensorcfr import (
     CompiledGame,
@@ -126,7 +127,10 @@ def check(game: CompiledGame, rules: Game, variant: str, locks: Given, marks: An
         assert evaluate(game, average, locks=locks).nash_conv == pytest.approx(brute, abs=1e-12)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    "variant",
+    tiered(VARIANTS, ["cfr+", "dcfr simultaneous", "pcfr+"], quick_as_python=True),
+)
 @pytest.mark.parametrize("name", ["kuhn, 4 cards", "kuhn, 3 players, perturbed"])
 def test_equal_to_a_game_where_chance_plays_the_locks(name: str, variant: str) -> None:
     game, _ = built(name)
@@ -134,7 +138,7 @@ def test_equal_to_a_game_where_chance_plays_the_locks(name: str, variant: str) -
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("variant", ["cfr", "cfr+", "dcfr", "pcfr+"])
+@pytest.mark.parametrize("variant", tiered(["cfr", "cfr+", "dcfr", "pcfr+"], ["cfr+", "pcfr+"]))
 @pytest.mark.parametrize(
     "name", ["goofspiel, 4 cards, perturbed", "liar's dice, 3 faces, perturbed"]
 )
@@ -235,7 +239,7 @@ def policy_actions(game: CompiledGame, label: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("name", ["kuhn(cards=4)", "kuhn(players=3)", "goofspiel(cards=3)"])
-@each_twin
+@hedge_first
 def test_other_rules(name: str, algorithm: Any, twin: Any) -> None:
     game = compile_game(name)
     locks = random_locks(game, 5)

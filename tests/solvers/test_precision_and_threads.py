@@ -9,6 +9,7 @@ import time
 import tracemalloc
 import warnings
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 from support.equality import PerturbedHands, perturbed
 from support.payoff_paths import forced
 from support.random_games import random_public_tree_game, repeated
+from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, Solver
 from tensorcfr import compile_game as compiled
 from tensorcfr.algorithms import CFR, CFR_PLUS
@@ -82,7 +84,10 @@ def stepped(name: str, algorithm: Any, iterations: int, **options: Any) -> Solve
     return solver
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    "algorithm",
+    tiered(ALGORITHMS, ["cfr+", "gradient simultaneous", "against averages simultaneous"]),
+)
 @pytest.mark.parametrize("name", GAMES)
 def test_threads_change_no_bit(name: str, algorithm: str) -> None:
     """Also with more threads than hands, of which only one may count the iterations, and with more
@@ -149,15 +154,25 @@ def generic(spec: str, path: str) -> CompiledGame:
         return compiled(PerturbedHands(rules))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "pcfr+gradient"])
 @pytest.mark.parametrize(
-    ("spec", "path"),
-    [
-        ("kuhn(cards=5)", "entries"),
-        ("kuhn(cards=5)", "blocks"),
-        ("liars_dice(faces=3)", "blocks"),
-        ("liars_dice(faces=3)", "chained blocks"),
-    ],
+    ("spec", "path", "algorithm"),
+    tiered(
+        (
+            (spec, path, algorithm)
+            for algorithm in ("cfr", "cfr+", "pcfr+gradient")
+            for spec, path in (
+                ("kuhn(cards=5)", "entries"),
+                ("kuhn(cards=5)", "blocks"),
+                ("liars_dice(faces=3)", "blocks"),
+                ("liars_dice(faces=3)", "chained blocks"),
+            )
+        ),
+        [
+            ("kuhn(cards=5)", "entries", "cfr+"),
+            ("kuhn(cards=5)", "blocks", "cfr+"),
+            ("liars_dice(faces=3)", "chained blocks", "pcfr+gradient"),
+        ],
+    ),
 )
 def test_single_precision(spec: str, path: str, algorithm: str) -> None:
     """Fifty iterations on games without ties: the averages agree to what float32 holds, and
@@ -211,9 +226,14 @@ def test_other_precisions_are_refused(precision: Any) -> None:
 # ------------------------------------------------------------------------------------ going on
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("algorithm", "precision"),
+    tiered(
+        product(("cfr", "gradient simultaneous", "cfr+"), ("float64", "float32")),
+        [("gradient simultaneous", "float64"), ("cfr+", "float32")],
+    ),
+)
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("algorithm", ["cfr", "gradient", "cfr+ simultaneous"])
 @pytest.mark.parametrize("name", ["leduc", "leduc, blocks"])
 def test_going_on(name: str, algorithm: str, threads: int, precision: str) -> None:
     """Seven iterations and six more, judged in between, are thirteen, bit for bit."""
@@ -236,10 +256,10 @@ def test_going_on(name: str, algorithm: str, threads: int, precision: str) -> No
 def test_a_solver_takes_no_more_than_was_said() -> None:
     """Also while it is made: no lock costs an array."""
     bluff = compiled("bluff(dice=(2, 1))")
-    Solver(bluff, "dcfr").evaluate()
+    Solver(bluff, "cfr+").evaluate()
     tracemalloc.start()
     try:
-        solver = Solver(bluff, "dcfr")
+        solver = Solver(bluff, "cfr+")
         solver.step(2)
         solver.evaluate()
         peak = tracemalloc.get_traced_memory()[1]

@@ -10,7 +10,7 @@ from tensorcfr.kernels import chunks, iteration
 def interpret(patched: pytest.MonkeyPatch) -> None:
     """Run kernels as Python: on small games that takes less time than compiling a rule."""
     for module, names in (
-        (chunks, ("run_passes", "judge", "all_strategies")),
+        (chunks, ("run_passes", "judge", "strategies_of_parts")),
         (iteration, ("iterate",)),
     ):
         for name in names:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from support.products import naive_product
+from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, LocalRule, Solver
 from tensorcfr.algorithms import CFR, HEDGE, PCFR_PLUS_GRADIENT
 
@@ -103,12 +104,14 @@ class GradientTwin(Twin):
         return matched(self.regret[own] + without_rounding(forecast - sigma @ forecast, forecast))
 
 
-each_twin = pytest.mark.parametrize(
-    ("algorithm", "twin"),
-    [
-        (REMEMBERING, RememberingTwin),
-        (HEDGE(eta=3), HedgeTwin),
-        (PCFR_PLUS_GRADIENT, GradientTwin),
-    ],
-    ids=["memory", "hedge", "gradient"],
+TWINS = [
+    (REMEMBERING, RememberingTwin),
+    (HEDGE(eta=3), HedgeTwin),
+    (PCFR_PLUS_GRADIENT, GradientTwin),
+]
+NAMES = ["memory", "hedge", "gradient"]
+each_twin = pytest.mark.parametrize(("algorithm", "twin"), TWINS, ids=NAMES)
+hedge_first = pytest.mark.parametrize(
+    ("algorithm", "twin"), tiered(TWINS, TWINS[1:2], quick_as_python=True), ids=NAMES
 )
+"""For options of which each has its kernels compiled: one twin in the fast tier."""

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import numba
 import pytest
 
 
-def tiered(cases: Iterable[Any], fast: Collection[Any]) -> list[Any]:
+def tiered(
+    cases: Iterable[Any], fast: Collection[Any], *, quick_as_python: bool = False
+) -> list[Any]:
     """Values for ``pytest.mark.parametrize``: those that are not ``fast`` are marked ``full``.
 
-    A case is one value, or a tuple of values where the test has several parameters.
+    Args:
+        cases: Values, or tuples of values where the test has several parameters.
+        fast: Some of them.
+        quick_as_python: Whether all of them are fast with the JIT off, where compiling takes no
+            time.
     """
     values = list(cases)
+    if quick_as_python and numba.config.DISABLE_JIT:
+        fast = values
     assert set(fast) <= set(values)
     return [
         pytest.param(

@@ -1,0 +1,144 @@
+"""Expected values of every action under given strategies, in a game in chunks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._util.jit import called, kernel
+from ..model.arrays import LockedLanes, SequenceForm
+from ..model.chunks import ChunkedForm, ChunkLocks
+from . import packing
+from .chunks import (
+    Numbers,
+    _collect,
+    _enter,
+    _leave,
+    _most_numbers,
+    descend,
+    lock_table,
+    locks_of,
+    payoffs,
+    shape_form,
+    strategies,
+)
+from .tiles import TILE, TILE_ROWS
+
+STRATEGY, REACH, VALUE = range(3)
+"""Rows of the arrays that kernels fill: the strategies, own reaches, counterfactual values."""
+
+
+@called
+def _expect(form: SequenceForm, player: int, sigma: np.ndarray, value: np.ndarray) -> None:
+    """From the deepest level up: the values of infosets are added to the sequences before them."""
+    for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
+        lanes, at = form.bucket_lanes[b], form.bucket_sequence[b]
+        for lane in range(lanes):
+            total = 0.0
+            for a in range(form.bucket_actions[b]):
+                s = at + a * lanes + lane
+                total += sigma[s] * value[s]
+            value[form.infoset_parent[form.bucket_infoset[b] + lane]] += total
+
+
+@called
+def _play(
+    form: SequenceForm, weight: np.ndarray, found: np.ndarray, locks: LockedLanes | None
+) -> None:
+    """The strategies that some weights make."""
+    strategies(form, weight, 0.0, found, np.empty((TILE_ROWS, TILE)), locks)
+
+
+@called
+def _reach(form: SequenceForm, player: int, found: np.ndarray) -> None:
+    """A player's reaches from those of the first sequences on."""
+    # With a share of 0 no average is added to, so any array will do.
+    tile = np.empty((TILE_ROWS, TILE))
+    descend(form, player, found[STRATEGY], 0.0, found[REACH], found[VALUE], 0.0, tile, None)
+
+
+@called
+def _chunk(
+    game: ChunkedForm,
+    c: int,
+    weight: Numbers,
+    trunk: np.ndarray,
+    scratch: np.ndarray,
+    found: np.ndarray,
+    locks: LockedLanes | None,
+) -> None:
+    """Strategies, own reaches and values in a chunk."""
+    form = shape_form(game.shapes, game.shape[c])
+    begin, until = game.first[c], game.first[c + 1]
+    scale = packing.scales_of(weight.scale, begin, until)
+    own = packing.workplace(weight.chunks[begin:until], scale, scratch)
+    packing.load(weight.chunks[begin:until], scale, own)
+    _play(form, own, found[STRATEGY], locks)
+    for player in range(2):
+        _enter(game, c, player, form, trunk[REACH], found[REACH])
+        _reach(form, player, found)
+    for player in range(2):
+        payoffs(form, player, found[REACH], found[VALUE])
+        _expect(form, player, found[STRATEGY], found[VALUE])
+
+
+@kernel
+def trunk_values(
+    game: ChunkedForm,
+    weight: Numbers,
+    entry_value: np.ndarray,
+    found: np.ndarray,
+    locks: ChunkLocks | None,
+) -> None:
+    """Strategies, own reaches and counterfactual values in the trunk, by a pass over all chunks.
+
+    Args:
+        game: The game.
+        weight: What the strategies are made from by regret matching.
+        entry_value: float64 (entries,): modified.
+        found: float64 (3, trunk sequences): modified in place.
+        locks: Locked infosets, or None.
+    """
+    form, table = game.trunk, lock_table(locks)
+    _play(form, weight.trunk, found[STRATEGY], locks_of(locks, 0, form, table))
+    for player in range(2):
+        found[REACH, form.player_sequences[player]] = 1.0
+        _reach(form, player, found)
+    most = 0
+    for c in range(game.shape.shape[0]):
+        most = max(most, game.first[c + 1] - game.first[c])
+    below = np.empty((3, most))
+    scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
+    for c in range(game.shape.shape[0]):
+        chunk = shape_form(game.shapes, game.shape[c])
+        _chunk(game, c, weight, found, scratch, below, locks_of(locks, c + 1, chunk, table))
+        for player in range(2):
+            _leave(game, c, player, chunk, below[VALUE], entry_value)
+    for player in range(2):
+        payoffs(form, player, found[REACH], found[VALUE])
+        _collect(game, player, entry_value, found[VALUE])
+        _expect(form, player, found[STRATEGY], found[VALUE])
+
+
+@kernel
+def values_in_chunk(
+    game: ChunkedForm,
+    c: int,
+    weight: Numbers,
+    trunk: np.ndarray,
+    found: np.ndarray,
+    locks: ChunkLocks | None,
+) -> None:
+    """Strategies, own reaches and counterfactual values in one chunk.
+
+    Args:
+        game: The game.
+        c: The chunk.
+        weight: What the strategies are made from by regret matching.
+        trunk: float64 (3, trunk sequences): from :func:`trunk_values`.
+        found: float64 (3, numbers of the chunk): modified in place.
+        locks: Locked infosets, or None.
+    """
+    form = shape_form(game.shapes, game.shape[c])
+    scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
+    locked = locks_of(locks, c + 1, form, lock_table(locks))
+    _chunk(game, c, weight, trunk, scratch, found, locked)
