@@ -59,7 +59,7 @@ PUBLISHED_BY_NODES = {
 """The same by nodes touched (decision nodes and terminals): E. Steinberger, A. Lerer, N. Brown,
 'DREAM', arXiv:2006.10410, 2020, figure 2, read off the picture."""
 MILLI = 1000.0
-DREAM_OPTIONS = {"traversals": 600}
+DREAM_OPTIONS = {"traversals": 900}
 """A play touches fewer nodes than a traversal of external sampling, and its regrets vary more."""
 LARGE = "leduc(ranks=13)"
 """The game of the networks and tables of equal size."""

@@ -22,7 +22,7 @@ import numpy as np
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw, remember
-from .reservoir import Samples, keep_advantages, keep_strategy, keep_value
+from .reservoir import Samples, keep_advantages, keep_strategy, keep_value, look_up_values
 from .sampling import (
     SIMPLE,
     add_to_average,
@@ -92,8 +92,8 @@ def outcome_sampling(
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
         frames: Where to begin; modified in place.  A frame is a decision on the current path:
-            player, block, number of actions, action; the action's probability, and that of the
-            player's own choices before, exploration included.
+            player, block, number of actions, action, first child; the action's probability, and
+            that of the player's own choices before, exploration included.
         samples: Where to keep regrets, strategies and values for networks; None to learn at once.
 
     Returns:
@@ -106,7 +106,7 @@ def outcome_sampling(
     held = np.zeros(utility.shape[1], np.uint64)
     place, xi, explored, instant, reach = frame_arrays(frames)
     cursor, scalar, before, log, groups = resume_arrays(frames)
-    n_players = U(utility.shape[1])
+    n_players, nodes = U(utility.shape[1]), U(node.shape[0])
     has_baseline = baseline > 0.0
     clock = state.clock[0]
     histories, decisions = U(state.touched[0]), U(state.touched[1])
@@ -197,6 +197,7 @@ def outcome_sampling(
                 place[depth, 1] = block
                 place[depth, 2] = count
                 place[depth, 3] = action
+                place[depth, 4] = first
                 depth += ONE
                 at = first + action
             # Up: values, and regrets at the player's own infosets.
@@ -209,6 +210,9 @@ def outcome_sampling(
                 b = strategy + (U(2) + player) * count
                 seen = found
                 if has_baseline:
+                    child = player * nodes + U(place[depth, 4])
+                    if samples is not None:
+                        look_up_values(samples, table, count, b, child)
                     correction = (seen - table[b + action]) / xi[depth]
                     found = table[strategy + action] * correction
                     for a in range(count):
@@ -231,7 +235,9 @@ def outcome_sampling(
                     if samples is None:
                         table[b + action] += baseline * (seen - table[b + action])
                     else:
-                        expected = keep_value(samples, table, block, count, b, action, expected)
+                        expected = keep_value(
+                            samples, table, block, count, b, action, child, expected
+                        )
         cursor[ITERATION], cursor[TURN] = t + 1, 0
     state.clock[0] = clock
     state.touched[0] = np.int64(histories)

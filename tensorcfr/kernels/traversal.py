@@ -173,7 +173,7 @@ class Frames(NamedTuple):
     """float64 (2,): ``REACH``, the probability that the traversal carries along; ``CLOCK``, the sum
     of the averaging weights before the iteration."""
     place: np.ndarray
-    """uint32 (frames, 4): numbers of each frame, as the scheme needs them."""
+    """uint32 (frames, 5): numbers of each frame, as the scheme needs them."""
     first: np.ndarray
     """float64 (frames,): likewise."""
     second: np.ndarray
@@ -206,7 +206,7 @@ def new_frames(depth: int, width: int, n_players: int, *, log: int = 0, groups: 
     return Frames(
         cursor=np.zeros(9, np.int64),
         scalar=np.zeros(2),
-        place=np.empty((depth, 4), np.uint32),
+        place=np.empty((depth, 5), np.uint32),
         first=np.empty(depth),
         second=np.empty(depth),
         q=np.empty(depth * width),
