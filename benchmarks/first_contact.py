@@ -33,7 +33,7 @@ from tensorcfr import compile_game, solve
 marks.append(time.perf_counter())
 game = compile_game("leduc")
 marks.append(time.perf_counter())
-solution = solve(game, "cfr+", iters=1000)
+solution = solve(game, iters=1000)
 print(solution.exploitability, flush=True)
 marks.append(time.perf_counter())
 print(*(after - before for before, after in zip(marks, marks[1:])))

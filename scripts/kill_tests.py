@@ -4,7 +4,7 @@
 its own, kills its first process after a random time, and looks at what is there:
 
 * every file that is under its own name can be read, and says what was said before or after;
-* no process of the session is alive five seconds later;
+* no process of the session is alive five seconds later, but for workers that are still importing;
 * every row of a sweep that was seen before the kill is there, once;
 * a solve that goes on from its last checkpoint has the same bits as one without a break;
 * after the next run that ends by itself there is no temporary file.
@@ -34,6 +34,9 @@ from tensorcfr.sweep import Row, read_sweep
 ROOT = Path(__file__).parent.parent
 GRACE = 5.0
 """Seconds after which nothing of a killed command may be alive."""
+IMPORTING = 1.5
+"""Processor seconds of a worker that may still be importing the library, whatever the time: it ends
+when the import is done, which takes long on a busy machine."""
 STARTED = 1.2
 """Seconds that a command takes to be imported; kills come from here on, most of them."""
 SAVING = """
@@ -205,13 +208,25 @@ def _kill(process: subprocess.Popen[bytes], seconds: float, found: Found) -> Non
     assert process.stdout is not None
     process.stdout.close()
     process.wait()
-    deadline = time.monotonic() + GRACE
-    while (left := alive(process.pid)) and time.monotonic() < deadline:
+    began = time.monotonic()
+    while left := alive(process.pid):
+        waited = time.monotonic() - began
+        if waited > GRACE and (waited > 20 * GRACE or max(map(worked, left)) > IMPORTING):
+            break
         time.sleep(0.02)
     if left:
         found.fault("processes left", "; ".join(map(_described, left)))
         for pid in left:
             os.kill(pid, signal.SIGKILL)
+
+
+def worked(pid: int) -> float:
+    """Processor seconds of a process; 0 if it has ended."""
+    try:
+        words = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _described(pid: int) -> str:
@@ -221,11 +236,10 @@ def _described(pid: int) -> str:
         words = (folder / "stat").read_text().rpartition(")")[2].split()
         ticks = os.sysconf("SC_CLK_TCK")
         age = float(Path("/proc/uptime").read_text().split()[0]) - int(words[19]) / ticks
-        used = (int(words[11]) + int(words[12])) / ticks
         arguments = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200]
     except OSError:
         return f"{pid}, which has ended now"
-    return f"{pid}, {age:.1f} s old, {used:.1f} s of work, {words[17]} threads: {arguments}"
+    return f"{pid}, {age:.1f} s old, {worked(pid):.1f} s of work, {words[17]} threads: {arguments}"
 
 
 def alive(session: int) -> list[int]:

@@ -183,6 +183,36 @@ def if_given(function: Callable[..., Any]) -> Any:
     return piece
 
 
+def is_none(argument: object) -> bool:
+    """Whether an argument of a piece, or its type, is None."""
+    return argument is None or isinstance(argument, types.NoneType)
+
+
+def chosen(choose: Callable[..., Any]) -> Any:
+    """A piece of kernels that is one of several, by its arguments' types.
+
+    The others are not compiled, which a condition in one piece would not save.  ``choose`` gets the
+    types, or in Python the arguments, and returns the piece; all have its parameters.
+    """
+
+    signature = inspect.signature(choose)
+    options: Any = {"forceinline": True, **_PIECE}
+
+    @wraps(choose)
+    def piece(*arguments: Any) -> Any:
+        return choose(*arguments)(*arguments)
+
+    def of_types(*arguments: Any) -> Any:
+        found = choose(*arguments)
+        found.__signature__ = signature
+        return found
+
+    # Numba compares them.
+    of_types.__signature__ = signature  # type: ignore[attr-defined]
+    overload(piece, jit_options=options)(of_types)
+    return piece
+
+
 class _PieceLibrary(JITCodeLibrary):
     """The code of a piece of kernels, before optimisation.
 

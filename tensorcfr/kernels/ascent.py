@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .._util.jit import if_given, inlined
+from .._util.jit import chosen, inlined, is_none
 from ..model.arrays import LockedLanes, SequenceForm
 from .descent import constant_of, factor_of, like, locked_strategy, match, nothing_of
 from .local_rule import (
@@ -158,7 +160,7 @@ def _pass_up(
         value[parent[lane]] += value[at + lane]
 
 
-@inlined
+@chosen
 def _ascend_tile(
     actions: int,
     lanes: int,
@@ -181,14 +183,44 @@ def _ascend_tile(
     expected: np.ndarray,
     constant: np.ndarray,
     own: np.ndarray,
-) -> None:
+) -> Any:
     """What :func:`ascend` does at ``length`` lanes of a bucket that are not locked.
 
     Action ``a`` of the first of them is sequence ``at + a * lanes``; ``parent`` has the last
     sequence before each of their infosets.  The last six are scratch, float (TILE,) each; for
     whole rules ``own`` is what :func:`scratch_of_whole` makes.
     """
-    if strategy is None and actions == 2:
+    if is_none(strategy):
+        return _tile_of_regrets
+    return _tile_of_whole_rule if rule.whole else _tile_of_strategies
+
+
+@inlined
+def _tile_of_regrets(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    parent: np.ndarray,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+    total: np.ndarray,
+    expected: np.ndarray,
+    constant: np.ndarray,
+    own: np.ndarray,
+) -> None:
+    """Where regret matching makes the strategies from the regrets."""
+    if actions == 2:
         _value_two(
             rule,
             parameters,
@@ -207,7 +239,7 @@ def _ascend_tile(
         )
         scatter(v, parent, length, value)
         return
-    if strategy is None and actions == 3:
+    if actions == 3:
         _value_three(
             rule,
             parameters,
@@ -230,112 +262,179 @@ def _ascend_tile(
         scatter(v, parent, length, value)
         return
     zero = like(rounding, 0.0)
+    match(regret[at:], actions, lanes, length, played_floor, total, constant)
     # The value of each infoset, and the size of the numbers that it is made of.
     v[:length] = zero
     scale[:length] = zero
-    if strategy is None:
-        match(regret[at:], actions, lanes, length, played_floor, total, constant)
-        # Loops with few arrays each take less time than one with many.
+    # Loops with few arrays each take less time than one with many.
+    for a in range(actions):
+        w, q = regret[at + a * lanes :], value[at + a * lanes :]
+        for lane in range(length):
+            v[lane] += (max(w[lane], zero) * total[lane] + constant[lane]) * q[lane]
+        for lane in range(length):
+            scale[lane] = max(scale[lane], abs(q[lane]))
+    for a in range(actions):
+        first = at + a * lanes
+        q, cumulative = value[first:], regret[first:]
+        for lane in range(length):
+            instant = _exact(q[lane] - v[lane], rounding * scale[lane], zero)
+            new, _ = apply(rule, cumulative[lane], instant, memory, first + lane, parameters)
+            cumulative[lane] = new
+    if passes_new(rule):
+        match(regret[at:], actions, lanes, length, floor, total, constant)
+        v[:length] = zero
         for a in range(actions):
             w, q = regret[at + a * lanes :], value[at + a * lanes :]
             for lane in range(length):
                 v[lane] += (max(w[lane], zero) * total[lane] + constant[lane]) * q[lane]
-            for lane in range(length):
-                scale[lane] = max(scale[lane], abs(q[lane]))
-    else:
-        for a in range(actions):
-            kept, q = strategy[at + a * lanes :], value[at + a * lanes :]
-            for lane in range(length):
-                v[lane] += kept[lane] * q[lane]
-                scale[lane] = max(scale[lane], abs(q[lane]))
-        if has_forecast(rule):
-            _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
-        total[:length] = zero
-        if is_whole(rule):
-            _step_whole(
-                actions,
-                lanes,
-                at,
-                length,
-                rule,
-                parameters,
-                floor,
-                rounding,
-                regret,
-                strategy,
-                memory,
-                value,
-                v,
-                scale,
-                own,
-            )
-            for lane in range(length):
-                value[parent[lane]] += v[lane]
-            return
-    # The local rule: new regrets; preferences in place of strategies that are kept.
+    scatter(v, parent, length, value)
+
+
+@inlined
+def _value_of_kept(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    zero: float,
+    strategy: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+) -> None:
+    """The value of each infoset under the strategies that are kept, and the size of the numbers
+    that it is made of."""
+    v[:length] = zero
+    scale[:length] = zero
+    for a in range(actions):
+        kept, q = strategy[at + a * lanes :], value[at + a * lanes :]
+        for lane in range(length):
+            v[lane] += kept[lane] * q[lane]
+            scale[lane] = max(scale[lane], abs(q[lane]))
+
+
+@inlined
+def _tile_of_whole_rule(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    parent: np.ndarray,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+    total: np.ndarray,
+    expected: np.ndarray,
+    constant: np.ndarray,
+    own: np.ndarray,
+) -> None:
+    """Where the rule makes the strategies, infoset by infoset."""
+    _value_of_kept(actions, lanes, at, length, like(rounding, 0.0), strategy, value, v, scale)
+    _step_whole(
+        actions,
+        lanes,
+        at,
+        length,
+        rule,
+        parameters,
+        floor,
+        rounding,
+        regret,
+        strategy,
+        memory,
+        value,
+        v,
+        scale,
+        own,
+    )
+    for lane in range(length):
+        value[parent[lane]] += v[lane]
+
+
+@inlined
+def _tile_of_strategies(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    parent: np.ndarray,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray,
+    memory: np.ndarray,
+    value: np.ndarray,
+    forecast: np.ndarray,
+    v: np.ndarray,
+    scale: np.ndarray,
+    total: np.ndarray,
+    expected: np.ndarray,
+    constant: np.ndarray,
+    own: np.ndarray,
+) -> None:
+    """Where the next strategies are made from the preferences of a local rule, and kept."""
+    zero = like(rounding, 0.0)
+    _value_of_kept(actions, lanes, at, length, zero, strategy, value, v, scale)
+    if has_forecast(rule):
+        _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
+    total[:length] = zero
+    # New regrets, and preferences in place of strategies.
     for a in range(actions):
         first = at + a * lanes
-        q, cumulative, sigma = value[first:], regret[first:], _from(strategy, first)
+        q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
         for lane in range(length):
-            instant = q[lane] - v[lane]
-            if abs(instant) <= rounding * scale[lane]:
-                instant = zero
+            instant = _exact(q[lane] - v[lane], rounding * scale[lane], zero)
             new, preference = apply(
-                rule,
-                cumulative[lane],
-                instant,
-                memory,
-                first + lane,
-                parameters,
+                rule, cumulative[lane], instant, memory, first + lane, parameters
             )
             cumulative[lane] = new
-            if strategy is not None:
-                if has_forecast(rule):
-                    ahead = forecast[first + lane]
-                    lean = ahead - expected[lane]
-                    if abs(lean) > rounding * max(scale[lane], abs(ahead)):
-                        preference += lean
-                if not is_exponential(rule):
-                    preference = max(preference, zero)
-                    total[lane] += preference
-                sigma[lane] = preference
-    if strategy is not None:
-        if is_exponential(rule):
-            _exponentiate(strategy[at:], actions, lanes, length, total)
-        nothing, uniform = nothing_of(rounding), like(rounding, 1.0 / actions)
-        one, share = like(rounding, 1.0), like(rounding, floor)
-        # Both products within the loop: kept in registers from before, they take 6 % of an
-        # iteration of liar's dice.
+            if has_forecast(rule):
+                ahead = forecast[first + lane]
+                lean = ahead - expected[lane]
+                if abs(lean) > rounding * max(scale[lane], abs(ahead)):
+                    preference += lean
+            if not is_exponential(rule):
+                preference = max(preference, zero)
+                total[lane] += preference
+            sigma[lane] = preference
+    if is_exponential(rule):
+        _exponentiate(strategy[at:], actions, lanes, length, total)
+    nothing, uniform = nothing_of(rounding), like(rounding, 1.0 / actions)
+    one, share = like(rounding, 1.0), like(rounding, floor)
+    # Both products within the loop: kept in registers from before, they take 6 % of an
+    # iteration of liar's dice.
+    for lane in range(length):
+        constant[lane] = constant_of(total[lane], nothing, share * uniform, uniform)
+        total[lane] = factor_of(total[lane], nothing, zero, one - share)
+    if passes_new(rule):
+        v[:length] = zero
+    for a in range(actions):
+        kept = strategy[at + a * lanes :]
         for lane in range(length):
-            constant[lane] = constant_of(total[lane], nothing, share * uniform, uniform)
-            total[lane] = factor_of(total[lane], nothing, zero, one - share)
+            kept[lane] = kept[lane] * total[lane] + constant[lane]
         if passes_new(rule):
-            v[:length] = zero
-        for a in range(actions):
-            kept = strategy[at + a * lanes :]
+            q = value[at + a * lanes :]
             for lane in range(length):
-                kept[lane] = kept[lane] * total[lane] + constant[lane]
-            if passes_new(rule):
-                q = value[at + a * lanes :]
-                for lane in range(length):
-                    v[lane] += kept[lane] * q[lane]
-        if has_forecast(rule):
-            _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
-            for lane in range(length):
-                forecast[parent[lane]] += expected[lane]
-    if strategy is None:
-        if passes_new(rule):
-            match(regret[at:], actions, lanes, length, floor, total, constant)
-            v[:length] = zero
-            for a in range(actions):
-                w, q = regret[at + a * lanes :], value[at + a * lanes :]
-                for lane in range(length):
-                    v[lane] += (max(w[lane], zero) * total[lane] + constant[lane]) * q[lane]
-        scatter(v, parent, length, value)
-    else:
-        # One by one: the views in scatter take most of the time of a small game.
+                v[lane] += kept[lane] * q[lane]
+    if has_forecast(rule):
+        _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
         for lane in range(length):
-            value[parent[lane]] += v[lane]
+            forecast[parent[lane]] += expected[lane]
+    # One by one: the views in scatter take most of the time of a small game.
+    for lane in range(length):
+        value[parent[lane]] += v[lane]
 
 
 @inlined
@@ -404,12 +503,6 @@ def _step_whole(
                     kept[lane] = arrays[OWN_ROWS + k, a, lane]
         for lane in range(count):
             mean[lane] = passed[lane]
-
-
-@if_given
-def _from(array: np.ndarray, begin: int) -> np.ndarray:
-    """The rest of an array: loops over the lanes of a view are vectorised."""
-    return array[begin:]
 
 
 @inlined

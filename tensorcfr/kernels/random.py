@@ -179,7 +179,9 @@ def _remember(generator, state):  # type: ignore[no-untyped-def]
     else:
 
         def note(generator, state):  # type: ignore[no-untyped-def]
-            state[:] = generator
+            # One by one: numba compiles the error of a wrong shape for two seconds.
+            for k in range(len(state)):
+                state[k] = generator[k]
 
     return note
 
@@ -212,7 +214,8 @@ def _rewind(generator, state):  # type: ignore[no-untyped-def]
     else:
 
         def back(generator, state):  # type: ignore[no-untyped-def]
-            generator[:] = state
+            for k in range(len(state)):
+                generator[k] = state[k]
 
     return back
 
