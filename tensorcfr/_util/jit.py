@@ -194,7 +194,6 @@ def chosen(choose: Callable[..., Any]) -> Any:
     The others are not compiled, which a condition in one piece would not save.  ``choose`` gets the
     types, or in Python the arguments, and returns the piece; all have its parameters.
     """
-
     signature = inspect.signature(choose)
     options: Any = {"forceinline": True, **_PIECE}
 

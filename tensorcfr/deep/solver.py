@@ -424,6 +424,14 @@ class DeepSolver(IterativeSolver):
                 copy_into(getattr(theirs, field), getattr(ours, field))
 
     @classmethod
+    def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
+        """All arrays; without baselines of histories where there are none, as in version 0.3."""
+        arrays: dict[str, np.ndarray] = state._asdict()
+        if not arrays["history_values"].size:
+            del arrays["history_values"]
+        return arrays
+
+    @classmethod
     def restore(  # noqa: D102
         cls,
         game: CompiledGame,
@@ -442,8 +450,6 @@ class DeepSolver(IterativeSolver):
         inputs = make_inputs(game, features)
         size = make_learner(algorithm, inputs, 1.0).size
         players, baselines = game.n_players, game.n_players * algorithm.has_baseline_network
-        # Version 0.3 had no baselines of histories.
-        kept = {"history_values": np.zeros((0, 0)), **kept}
         networks = len(kept["networks"]) if algorithm.keep_networks else 0
         expected: dict[str, tuple[tuple[int, ...], type]] = {
             "regret": ((game.n_sequences,), np.float64),
@@ -451,13 +457,14 @@ class DeepSolver(IterativeSolver):
             "cumulative": ((game.n_sequences,), np.float64),
             "parameters": ((players, size), np.float32),
             "baseline_parameters": ((baselines, size if baselines else 0), np.float32),
-            "history_values": (_history_baselines(game, algorithm), np.float64),
             "networks": ((networks, players, size), np.float32),
             "features": (features.shape, np.float32),
             "touched": ((2,), np.int64),
             "generator": ((4,), np.uint64),
             "training_generator": ((4,), np.uint64),
         }
+        if algorithm.has_history_baseline:
+            expected["history_values"] = _history_baselines(game, algorithm), np.float64
         check_arrays(kept, expected, f"{game.name} and {algorithm.name}")
         found = {name: np.ascontiguousarray(kept[name]) for name in expected}
         has = (True, algorithm.has_strategy_network, algorithm.has_baseline_network)
@@ -469,7 +476,7 @@ class DeepSolver(IterativeSolver):
                 reservoirs=players,
                 shape=inputs.sequence.shape,
             )
-        return DeepState(**found)
+        return DeepState(**{"history_values": np.zeros((0, 0)), **found})
 
     @classmethod
     def last_probabilities(  # noqa: D102
