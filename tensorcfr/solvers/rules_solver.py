@@ -203,10 +203,11 @@ class RulesSolver(IterativeSolver):
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
         with no_garbage_collection(), self._telling_limit(), np.errstate(over="ignore"):
             try:
+                tree = self._roomy_tree()
                 if self.bytes_held > self.memory_limit:
                     raise InfosetsFullError
                 schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
-                self._traverse(self._roomy_tree(), schedule)
+                self._traverse(tree, schedule)
             finally:
                 self._grown += taken() - before
 
@@ -217,8 +218,8 @@ class RulesSolver(IterativeSolver):
         if self._tree is None:
             histories = Histories(cast(UncompiledGame, self.game), self._table)
             self._tree = GrowingTree(histories, groups=self._table.groups)
-        self._tree.limit = share
-        self._tree.most = self.memory_limit - self._table.bytes_held
+        self._tree.limit, self._tree.most = share, self.memory_limit
+        self._tree.forget()
         return self._tree
 
     def _traverse(self, tree: GrowingTree, schedule: np.ndarray) -> None:

@@ -39,7 +39,7 @@ BYTES_PER_SLOT = 40
 """Of a history, entered or not: its node and its place in the list of parents."""
 BYTES_PER_OUTCOME = 20
 """Of an outcome of chance besides."""
-BYTES_PER_OPEN = 1200
+BYTES_PER_OPEN = 2000
 """Of a history some of whose children are missing: the state of its rules above all."""
 SHARE_OF_KEPT = 0.75
 """Share of its limit up to which a tree keeps histories for good."""
@@ -75,7 +75,7 @@ class GrowingTree:
     limit: float = np.inf
     """Bytes that the tree should take; one iteration may take more."""
     most: float = np.inf
-    """Bytes that an iteration may take."""
+    """Bytes beyond which an iteration is given up."""
 
     def __init__(self, histories: Histories, *, groups: int) -> None:
         self.histories = histories
