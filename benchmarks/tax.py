@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solver, compile_game
 from tensorcfr.algorithms import CFR
 
-GAMES = {"kuhn": 4000, "leduc": 500, "liars_dice": 12}
+GAMES = {"kuhn": 4000, "leduc": 500, "goofspiel(cards=5)": 100, "liars_dice": 12}
 """Games, and iterations per turn."""
 GOAL = 1.3
 """What DCFR, predictive CFR+ and a rule of one's own may cost."""
@@ -43,9 +43,13 @@ def variants() -> dict[str, Algorithm]:
     return {"cfr+": found.pop("cfr+")} | found | own
 
 
-def multiples(game: str, iterations: int, turns: int) -> tuple[float, dict[str, float]]:
+def multiples(
+    game: str, iterations: int, turns: int, *, same_arrays: bool
+) -> tuple[float, dict[str, float]]:
     """Seconds of a CFR+ iteration, and every variant as a multiple of it."""
     compiled = compile_game(game)
+    if same_arrays:
+        compiled = compiled.without_merging()
     solvers = {name: Solver(compiled, record) for name, record in variants().items()}
     for solver in solvers.values():
         solver.step(iterations)
@@ -65,8 +69,16 @@ def multiples(game: str, iterations: int, turns: int) -> tuple[float, dict[str, 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument(
+        "--same-arrays",
+        action="store_true",
+        help="merge no symmetric infosets, also for the variants that could",
+    )
     options = parser.parse_args(arguments)
-    table = {game: multiples(game, count, options.turns) for game, count in GAMES.items()}
+    table = {
+        game: multiples(game, count, options.turns, same_arrays=options.same_arrays)
+        for game, count in GAMES.items()
+    }
     print(f"| variant | {' | '.join(table)} |")
     print(f"| --- |{' ---: |' * len(table)}")
     missed = []

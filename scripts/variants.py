@@ -6,6 +6,8 @@ python -m scripts.variants write --out DIR          pictures, tables, docs/varia
 python -m scripts.variants peers                    OpenSpiel and LiteEFG, docs/which-algorithm.md
 python -m scripts.variants auto                     the table that "auto" rests on
 python -m scripts.variants holdem                   candidates for the default on hold'em
+python -m scripts.variants slopes                   last iterates, docs/newer-variants.md
+python -m scripts.variants own-draws                samplers of own actions, docs/sampling.md
 
 ``measure`` needs no OpenSpiel, only the games that ``games`` has saved.  It runs ``--processes``
 solves at a time, each for ``--seconds`` of iterating, and ends after ``--wall`` seconds in any
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import statistics
 import tempfile
 import time
 from collections.abc import Sequence
@@ -25,16 +28,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks._common import CONTESTS, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
 from benchmarks.holdem import POT, SPOTS, STACKS
-from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
+from tensorcfr import CompiledGame, Solver, compile_game, load_game, save_game, solve
 from tensorcfr.errors import format_bytes
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers.choose import EXACT_ENTRIES
 from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept
-from tensorcfr.sweep import Row, SweepProgress, reached, sweep
+from tensorcfr.sweep import Row, SweepProgress, reached, read_algorithm, sweep
 
 from ._pages import page_with
 from .variants_page import (
@@ -55,6 +60,8 @@ SAVED = ROOT / "build" / "variants"
 """The games that come from OpenSpiel, as files."""
 PAGE = ROOT / "docs" / "variants.md"
 CHOICE = ROOT / "docs" / "which-algorithm.md"
+NEWER = ROOT / "docs" / "newer-variants.md"
+SAMPLERS = ROOT / "docs" / "sampling.md"
 
 AUTO_GAMES = (
     "leduc",
@@ -79,6 +86,34 @@ HOLDEM_SHARE = 1e-3
 """Exploitability to reach, as a share of the pot."""
 HOLDEM_STEP = 10
 """Iterations between two evaluations."""
+
+SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
+SLOPE_ALGORITHMS = (
+    "cfr+",
+    "sapcfr+",
+    "mmd",
+    "mmd(alpha=0)",
+    "mmd-moving(eta=2)",
+    "domwu(eta=2)",
+    "domwu(eta=8)",
+)
+SLOPE_MARKS = np.unique(np.geomspace(100, 10_000, 25).astype(int))
+"""Iterations that a slope is fitted to."""
+ROUNDING = 1e-12
+"""Exploitabilities below it are rounding, and left out of the fit."""
+
+OWN_DRAWS_GAMES = ("nl_leduc(stack=9)", "goofspiel(cards=5)", "liars_dice")
+OWN_DRAWS = (
+    "external_sampling",
+    "robust_sampling(tries=1)",
+    "robust_sampling(tries=2)",
+    "robust_sampling(tries=3)",
+    "average_strategy_sampling",
+    "average_strategy_sampling(bonus=1000)",
+    "outcome_sampling",
+)
+OWN_DRAWS_NODES = 10_000_000
+OWN_DRAWS_SEEDS = 5
 
 PEERS = (("OpenSpiel", "cfr+"), ("LiteEFG", "cfr+"), ("LiteEFG", "dcfr"), ("LiteEFG", "pcfr+"))
 """The variants that the peers have in C++ and that are candidates for their best one."""
@@ -298,6 +333,54 @@ def measure_holdem() -> str:
     return table(["", *(f"`{name}`" for name in HOLDEM_ALGORITHMS)], body)
 
 
+def measure_slopes() -> str:
+    """Slopes of log exploitability against log iterations, of average and last iterates."""
+    body = []
+    for spec in SLOPE_ALGORITHMS:
+        cells = []
+        for name in SLOPE_GAMES:
+            progress(f"{spec} on {name}")
+            solver = Solver(compile_game(name), read_algorithm(spec))
+            values = []
+            for mark in SLOPE_MARKS:
+                solver.step(int(mark) - solver.iteration)
+                found = solver.evaluate(), solver.evaluate_current()
+                values.append([one.exploitability for one in found])
+            cells += [_slope(np.array(column)) for column in zip(*values, strict=True)]
+        body.append([f"`{spec}`", *cells])
+    header = [f"{name}: {what}" for name in SLOPE_GAMES for what in ("average", "last")]
+    return table(["", *header], body)
+
+
+def _slope(values: np.ndarray) -> str:
+    """The slope, and the exploitability in the end."""
+    kept = values > ROUNDING
+    end = "0" if values[-1] <= ROUNDING else f"{values[-1]:.1g}"
+    if np.count_nonzero(kept) < 3:
+        return f"{NOT_REACHED} ({end})"
+    slope = np.polyfit(np.log(SLOPE_MARKS[kept]), np.log(values[kept]), 1)[0]
+    return f"{slope:.2f} ({end})"
+
+
+def measure_own_draws() -> str:
+    """Exploitability at equal nodes, where some of the player's own actions are drawn."""
+    body = []
+    for spec in OWN_DRAWS:
+        cells = []
+        for name in OWN_DRAWS_GAMES:
+            progress(f"{spec} on {name}")
+            game, record = compile_game(name), read_algorithm(spec)
+            found = [
+                solve(game, record, nodes=OWN_DRAWS_NODES, seed=seed, checkpoints=())
+                for seed in range(OWN_DRAWS_SEEDS)
+            ]
+            middle = statistics.median(solution.exploitability for solution in found)
+            iterations = statistics.median(solution.iterations for solution in found)
+            cells.append(f"{middle:.2g} ({iterations:,.0f})")
+        body.append([f"`{spec}`", *cells])
+    return table(["", *OWN_DRAWS_GAMES], body)
+
+
 def write(folder: Path) -> None:
     """Marks, pictures and the page, from what is measured."""
     rows, exact = read_marks(folder)
@@ -306,8 +389,14 @@ def write(folder: Path) -> None:
     PAGE.write_text(page_with(PAGE.read_text(), "variants", tables(rows, exact)))
 
 
-CHOICES = {"peers": measure_peers, "auto": measure_auto, "holdem": measure_holdem}
-"""Parts of ``docs/which-algorithm.md``, and what measures them."""
+PARTS = {
+    "peers": (CHOICE, measure_peers),
+    "auto": (CHOICE, measure_auto),
+    "holdem": (CHOICE, measure_holdem),
+    "slopes": (NEWER, measure_slopes),
+    "own-draws": (SAMPLERS, measure_own_draws),
+}
+"""Parts of other pages: the page, and what measures the part."""
 
 
 def main() -> None:
@@ -315,7 +404,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("games", "measure", "write", *CHOICES))
+    parser.add_argument("what", choices=("games", "measure", "write", *PARTS))
     parser.add_argument("--out", type=Path, default=SAVED, help="what is measured")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each solve")
     parser.add_argument("--wall", type=float, default=WALL, help="seconds, of all measuring")
@@ -328,8 +417,9 @@ def main() -> None:
     elif options.what == "write":
         write(options.out)
     else:
-        part = CHOICES[options.what]()
-        CHOICE.write_text(page_with(CHOICE.read_text(), "variants", {options.what: part}))
+        page, measured = PARTS[options.what]
+        part = measured()
+        page.write_text(page_with(page.read_text(), "variants", {options.what: part}))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from .kernels.local_rule import LocalRule
 from .model.game import CompiledGame
 from .model.locks import Locks
 from .model.policy import Policy
+from .model.team_game import TeamGame, team_game
 from .rules import (
     CardGame,
     Chance,
@@ -57,6 +58,7 @@ __all__ = [
     "Showdown",
     "Solution",
     "Solver",
+    "TeamGame",
     "Terminal",
     "belief",
     "best_response",
@@ -71,5 +73,6 @@ __all__ = [
     "save_game",
     "solve",
     "subgame",
+    "team_game",
 ]
 __version__ = "0.3.0"

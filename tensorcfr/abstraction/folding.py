@@ -10,13 +10,13 @@ import numpy as np
 
 from .._util.memory import free_memory
 from ..compilers.form_of_histories import Sequences, lay_out
-from ..compilers.payoff_entries import payoff_entries
 from ..errors import MemoryLimitError
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.labels import InfosetPlaces
 from ..model.levels import levels_below_root
 from ..payoff import PayoffPart
+from ..payoff.added import payoff_entries
 
 BYTES_PER_ENTRY = 150
 """Bytes per pair of last sequences at a terminal, while the payoff operator is made."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from .catalogue import (
     APCFR_PLUS,
+    AVERAGE_STRATEGY_SAMPLING,
     CFR,
     CFR_AVG,
     CFR_D,
@@ -36,10 +37,12 @@ from .catalogue import (
     PCFR_PLUS_GRADIENT,
     PDCFR_PLUS,
     PUBLIC_CHANCE_SAMPLING,
+    ROBUST_SAMPLING,
     SAPCFR_PLUS,
     SPCFR_PLUS,
     WHOLE_TRAVERSAL,
 )
+from .correlated import EFCCE, EFCE, Correlated
 from .decomposition import Decomposition
 from .deep import DEEP_CFR, DREAM, SD_CFR, Deep
 from .records import Algorithm, LinearProgram
@@ -50,6 +53,7 @@ __all__ = [
     "ALGORITHMS",
     "APCFR_PLUS",
     "AUTOMATIC",
+    "AVERAGE_STRATEGY_SAMPLING",
     "CFR",
     "CFR_AVG",
     "CFR_D",
@@ -61,6 +65,8 @@ __all__ = [
     "DEEP_CFR",
     "DOMWU",
     "DREAM",
+    "EFCCE",
+    "EFCE",
     "EXTERNAL_SAMPLING",
     "HEDGE",
     "HS_DCFR",
@@ -77,11 +83,13 @@ __all__ = [
     "PCFR_PLUS_GRADIENT",
     "PDCFR_PLUS",
     "PUBLIC_CHANCE_SAMPLING",
+    "ROBUST_SAMPLING",
     "SAPCFR_PLUS",
     "SD_CFR",
     "SPCFR_PLUS",
     "WHOLE_TRAVERSAL",
     "Algorithm",
+    "Correlated",
     "Decomposition",
     "Deep",
     "LinearProgram",

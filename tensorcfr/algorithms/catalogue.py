@@ -396,6 +396,33 @@ EXTERNAL_SAMPLING = Sampling(
 )
 """External-sampling MCCFR."""
 
+ROBUST_SAMPLING = Sampling(
+    "robust_sampling",
+    "robust",
+    CFR,
+    formula="chance and the opponents are sampled, k own actions are tried, all subsets alike "
+    "likely; R <- R + r",
+    source="H. Li, K. Hu, S. Zhang, Y. Qi, L. Song, 'Double neural counterfactual regret "
+    "minimization', ICLR 2020",
+    averaging="simple",
+)
+"""Robust sampling; ``k`` is ``tries``.  With as many tries as there are actions it is external
+sampling."""
+
+AVERAGE_STRATEGY_SAMPLING = Sampling(
+    "average_strategy_sampling",
+    "average",
+    CFR,
+    formula="chance and the opponents are sampled; an own action is tried with probability "
+    "(b + t s) / (b + sum of s), from e to 1, where s is the cumulative strategy; R <- R + r",
+    source="R. Gibson, N. Burch, M. Lanctot, D. Szafron, 'Efficient Monte Carlo counterfactual "
+    "regret minimization in games with many player actions', NIPS 2012",
+    averaging="simple",
+    epsilon=0.05,
+)
+"""Average strategy sampling; ``e`` is ``epsilon``, ``t`` is ``threshold``, ``b`` is ``bonus``, by
+default 0.05, 1,000 and 1,000,000, for games of millions of iterations."""
+
 OUTCOME_SAMPLING = Sampling(
     "outcome_sampling",
     "outcome",
@@ -435,6 +462,8 @@ publish(
     CHANCE_SAMPLING,
     PUBLIC_CHANCE_SAMPLING,
     EXTERNAL_SAMPLING,
+    ROBUST_SAMPLING,
+    AVERAGE_STRATEGY_SAMPLING,
     OUTCOME_SAMPLING,
     LP,
 )

@@ -33,6 +33,10 @@ class Record:
     """Whether every iteration passes over the whole sequence form, so that locks, warm starts,
     single precision and threads apply."""
 
+    plays_jointly = False
+    """Whether its result is the joint play of the iterations and not the average strategy: values
+    and deviations are of that."""
+
     forgets_subgames = False
     """Whether the solver keeps numbers of the trunk alone, not of all infosets."""
 

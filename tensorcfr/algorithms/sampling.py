@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.arguments import Flag, Number, OneOf
+from .._util.arguments import EXACT, Flag, Number, OneOf, Whole
 from ..errors import suggest
 from .records import UNSAID, Algorithm, describe
 from .registry import ALGORITHMS, UNKNOWN, Record, find_algorithm, from_dict
@@ -18,6 +18,8 @@ SCHEMES: dict[str, tuple[str, ...]] = {
     "chance": ("averaging", "prune", "draws"),
     "public": ("averaging", "prune", "draws"),
     "external": ("averaging",),
+    "robust": ("averaging", "tries"),
+    "average": ("averaging", "epsilon", "threshold", "bonus"),
     "outcome": ("averaging", "epsilon", "baseline"),
 }
 """The schemes, and the options that each has."""
@@ -27,9 +29,13 @@ AVERAGING: dict[str, tuple[str, ...]] = {
     "chance": ("stochastic", "optimistic"),
     "public": ("stochastic", "optimistic"),
     "external": ("simple", "stochastic", "optimistic"),
+    "robust": ("simple", "stochastic", "optimistic"),
+    "average": ("simple", "stochastic", "optimistic"),
     "outcome": ("simple", "stochastic", "optimistic"),
 }
 """The averaging schemes that each has, its default first."""
+ONE_BRANCH = ("external", "robust", "average", "outcome")
+"""Schemes that go one way at chance and at opponents, so that players alternate."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +60,9 @@ class Sampling(Record):
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
     scheme: str
     """What is sampled: ``"whole"`` (nothing), ``"chance"``, ``"public"`` (public chance; all
-    private hands are played), ``"external"`` (chance and the opponents) or ``"outcome"`` (a single
-    play)."""
+    private hands are played), ``"external"`` (chance and the opponents), ``"robust"`` or
+    ``"average"`` (in addition, which own actions are tried: ``tries`` of them, all alike likely, or
+    each by itself, by the average strategy) or ``"outcome"`` (a single play)."""
     variant: Algorithm
     """The variant of CFR that the regrets and the weights of the average are those of."""
     formula: str
@@ -82,7 +89,16 @@ class Sampling(Record):
     Where a player is alone, no traversal is another player's: ``"simple"`` then adds what
     ``"stochastic"`` does, see :meth:`averaging_among`."""
     epsilon: float = 0.6
-    """Outcome sampling: probability with which the player who is updated takes any action."""
+    """Outcome sampling: probability with which the player who is updated takes any action.
+    Average strategy sampling: the least probability with which an action is tried."""
+    tries: int = 1
+    """Robust sampling: how many own actions are tried; all, where there are no more."""
+    threshold: float = 1e3
+    """Average strategy sampling: an action of at least the share ``1 / threshold`` of the average
+    strategy is always tried."""
+    bonus: float = 1e6
+    """Average strategy sampling: as long as the cumulative strategy of an infoset is far below it,
+    all actions are tried."""
     baseline: float = 0.0
     """Outcome sampling: how far a baseline moves to each value seen (0.5 in the paper, Schmid et
     al. 2019), or 0 for none."""
@@ -105,12 +121,15 @@ class Sampling(Record):
         for option, check in (
             ("averaging", OneOf(AVERAGING[self.scheme])),
             ("epsilon", Number(above=0, most=1)),
+            ("tries", Whole(1, EXACT)),
+            ("threshold", Number(0, finite=True)),
+            ("bonus", Number(0, finite=True)),
             ("baseline", Number(0, 1)),
             ("prune", Flag()),
             ("draws", OneOf(("independent", "golden"))),
         ):
             object.__setattr__(self, option, check(f"{self.name}: {option}", getattr(self, option)))
-        if not self.variant.alternating and self.scheme in ("external", "outcome"):
+        if not self.variant.alternating and self.scheme in ONE_BRANCH:
             raise ValueError(
                 f"{self.name}: players alternate; updating all of them at once is for chance "
                 "sampling and whole traversals"
@@ -159,6 +178,15 @@ class Sampling(Record):
     def samples_rules(self) -> bool:  # type: ignore[override]
         """Whether a play at a time is enough: external and outcome sampling."""
         return self.scheme in ("external", "outcome")
+
+    @property
+    def own_draws(self) -> np.ndarray | None:
+        """Which own actions a traversal tries, for :func:`tensorcfr.kernels.sampling.draw_tried`;
+        None for all."""
+        if self.scheme not in ("robust", "average"):
+            return None
+        tries = self.tries if self.scheme == "robust" else 0
+        return np.array([tries, self.epsilon, self.threshold, self.bonus], dtype=np.float64)
 
     @property
     def extra(self) -> int:

@@ -11,7 +11,7 @@ from .._util.memory import budget, free_memory, no_garbage_collection
 from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
-from ..model.teams import TEAMS, Teams, check_teams
+from ..model.teams import TEAMS, Teams, check_teams, name_teams
 from ..rules import CardGame, Game, PublicTreeGame
 from . import card_flat, card_game, cut_game, histories, public_game, walked_game
 from .shared_payoffs import share_payoffs
@@ -88,7 +88,7 @@ def compile_game(
         if teams is not None:
             sides = check_teams(name, rules.n_players, teams)
             shared = share_payoffs(rules, sides)
-            name = name if shared is rules else f"{name}, teams {_named(sides)}"
+            name = name if shared is rules else name_teams(name, sides)
             rules = shared
         own.what = f"compiling {name}"
         found_by = name if isinstance(source, (str, Path)) else None
@@ -110,8 +110,3 @@ def compile_game(
         except MemoryLimitError as error:
             raise watch.explain(error) from None
         return walked_game.compile_walked(walked, name, symmetry=symmetry)
-
-
-def _named(teams: tuple[tuple[int, ...], ...]) -> str:
-    """Teams in a few characters: ``0+2 v 1+3``."""
-    return " v ".join("+".join(map(str, team)) for team in teams)

@@ -104,6 +104,45 @@ def compile_rules(
     )
 
 
+def cut_compiled(game: CompiledGame, nodes: Sequence[int], limit: int) -> CutGame:
+    """A compiled game of private hands in chunks.
+
+    Args:
+        game: A game of two players with a public tree.
+        nodes: Nodes of its public tree, none below another one, below which everything is in
+            chunks.
+        limit: Sequences that a chunk of several subtrees may have.
+
+    Raises:
+        GameError: Its payoffs are extremely large or small.
+    """
+    _check_unit(game.unit, game.name)
+    public = game.public
+    assert public is not None
+    tree = public.tree
+    merged = None if game.merged is None else merging.quotient_of(tree)
+    quotient = merged or _identity(tree)
+    here = np.zeros(quotient.tree.n_nodes, dtype=bool)
+    for node in nodes:
+        below = int(node)
+        while quotient.node[below] < 0:  # A decision with one action, which is left out.
+            below = int(tree.first_child[below])
+        here[quotient.node[below]] = True
+    graph = chunks.graph_of_tree(quotient.tree)
+    cut_tree = chunks.build(graph, lambda states, depth: here[states], limit=limit)
+    return CutGame(
+        game.name,
+        cut_tree.form,
+        _counts(chunks.graph_of_tree(tree)),
+        recipe=Recipe(None, True, limit, merged is not None),
+        hands=public.hands,
+        utilities=utilities_of(tree),
+        merges_hands=merged is not None and symmetry.merge(tree) is not None,
+        flatten=lambda: game,
+        number=lambda flat: numbers_of(tree, flat.form, quotient, cut_tree),
+    )
+
+
 def _from_states(
     rules: PublicTreeGame, name: str, budget: Budget, cut: bool | int, recipe: Recipe
 ) -> CutGame | None:

@@ -14,8 +14,8 @@ from ..errors import ImperfectRecallError
 from ..model.arrays import SequenceForm
 from ..model.levels import levels
 from ..payoff import PayoffPart
+from ..payoff.added import payoff_entries
 from .histories import WalkedGame
-from .payoff_entries import payoff_entries
 
 NO_SEQUENCE = -1
 """Parent sequence of an infoset none of whose histories has been visited yet."""

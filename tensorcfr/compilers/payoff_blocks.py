@@ -12,9 +12,9 @@ from .._util import limits
 from .._util.memory import reserve
 from ..model.arrays import PublicTree
 from ..payoff import PayoffBlocks, PayoffEntries, PayoffPart
+from ..payoff.added import payoff_entries
 from ..payoff.blocks import COLUMNS
 from ..payoff.program import Program
-from .payoff_entries import payoff_entries
 from .payoff_programs import find_program
 
 NO_STEP = -1

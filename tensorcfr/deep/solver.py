@@ -280,7 +280,7 @@ class DeepSolver(IterativeSolver):
         # The generators' sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(rule):
             if record.scheme == "external":
-                external_sampling(*before, *after)
+                external_sampling(*before, *after, None)
             else:
                 outcome_sampling(*before, record.epsilon, float(record.has_baseline), *after)
 

@@ -25,9 +25,10 @@ AAAI 2020 (efcce).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from functools import partial
+from typing import Annotated
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from .._util.memory import free_memory
 from ..errors import MemoryLimitError
 from ..formats.policies import find_policy
 from ..kernels.evaluation import realization_plan
+from ..kernels.regrets import best_total
 from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from ..payoff import product
@@ -111,12 +113,10 @@ def correlation_gap(
         MemoryLimitError: The values of all profiles would not fit.
     """
     weights, strategies = _read(game, plan)
-    values, deviations = [], []
-    for player in range(game.n_players):
-        faced = _face(game, player, weights, strategies)
-        values.append(game.unit * float(np.sum(faced.weight[:, None] * faced.reach * faced.payoff)))
-        deviations.append(game.unit * _DEVIATE[kind](faced))
-    return CorrelationGap(kind, tuple(values), tuple(deviations))
+    if kind == "ce":
+        return _normal_form(game, weights, strategies)
+    faced = [meet(game, player, weights, strategies) for player in range(game.n_players)]
+    return gap_of(game, faced, kind)
 
 
 def _read(game: CompiledGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndarray]:
@@ -138,136 +138,113 @@ def _read(game: CompiledGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndar
     return weights, np.array(strategies)
 
 
-class _Faced(NamedTuple):
-    """What one player meets, in the player's own sequences (the first is the empty one)."""
+def meet(
+    game: CompiledGame, player: int, weights: np.ndarray, strategies: np.ndarray
+) -> np.ndarray:
+    """What a player meets in a plan: all that the gains of deviations depend on.
 
-    game: CompiledGame
-    player: int
-    weight: np.ndarray
-    """float64 (profiles,): probabilities."""
-    strategy: np.ndarray
-    """float64 (profiles, sequences): probabilities of the recommendations."""
-    reach: np.ndarray
-    """float64 (profiles, sequences): own reach of who follows."""
-    payoff: np.ndarray
-    """float64 (profiles, sequences): counterfactual payoffs against the others of a profile."""
-    below: list[list[int]]
-    """The infosets right after each sequence."""
-    first: list[slice]
-    """The sequences of each infoset."""
+    Args:
+        game: The game.
+        player: The player.
+        weights: float64 (profiles,): their probabilities.
+        strategies: float64 (profiles, sequences).
 
-
-def _face(game: CompiledGame, player: int, weights: np.ndarray, strategies: np.ndarray) -> _Faced:
-    """The view of one player."""
+    Returns:
+        float64 (sequences of the player, the same): the sum over profiles of probability times own
+        reach of the first sequence times counterfactual payoff of the second.
+    """
     form = game.form
-    begin, end = form.player_sequences[player : player + 2].tolist()
-    reaches, payoffs = np.empty((2, len(weights), end - begin))
+    own = slice(*form.player_sequences[player : player + 2].tolist())
+    reaches, payoffs = np.empty((2, len(weights), own.stop - own.start))
     reach = np.empty(form.n_sequences)
     for k, strategy in enumerate(strategies):
         realization_plan(form, strategy, reach)
-        reaches[k], payoffs[k] = reach[begin:end], product(form, player, reach)
-    first_infoset, last_infoset = form.player_infosets[player : player + 2].tolist()
-    below: list[list[int]] = [[] for _ in range(end - begin)]
-    sequences = []
-    for infoset in range(first_infoset, last_infoset):
-        below[int(form.infoset_parent[infoset]) - begin].append(infoset - first_infoset)
-        own = game.sequences(infoset)
-        sequences.append(slice(own.start - begin, own.stop - begin, own.step))
-    own_strategies = strategies[:, begin:end]
-    return _Faced(game, player, weights, own_strategies, reaches, payoffs, below, sequences)
+        reaches[k], payoffs[k] = reach[own], product(form, player, reach)
+    found: np.ndarray = (weights[:, None] * reaches).T @ payoffs
+    return found
 
 
-def _best(faced: _Faced, infosets: list[int], payoff: np.ndarray) -> float:
-    """What the best fixed strategy earns at some infosets and below, from payoffs float64
-    (sequences,)."""
-    return sum(
-        max(
-            float(payoff[s]) + _best(faced, faced.below[s], payoff)
-            for s in _sequences(faced, infoset)
-        )
-        for infoset in infosets
+def gap_of(game: CompiledGame, faced: Sequence[np.ndarray], kind: str) -> CorrelationGap:
+    """The gap to every kind but ``"ce"``, from what :func:`meet` says of each player."""
+    deviate = _DEVIATE[kind]
+    return CorrelationGap(
+        kind,
+        tuple(game.unit * float(met.trace()) for met in faced),
+        tuple(game.unit * deviate(game, player, met) for player, met in enumerate(faced)),
     )
 
 
-def _sequences(faced: _Faced, infoset: int) -> range:
-    """The sequences of an infoset, action by action."""
-    own = faced.first[infoset]
-    return range(own.start, own.stop, own.step or 1)
+def _best(game: CompiledGame, player: int, payoff: np.ndarray) -> np.ndarray:
+    """What a player's sequences are worth if the best fixed strategy is played after them, from
+    payoffs; float64 (sequences of the player,) both."""
+    begin, end = game.form.player_sequences[player : player + 2].tolist()
+    value = np.zeros(game.n_sequences)
+    value[begin:end] = payoff
+    best_total(game.form, value, np.empty(game.n_players), None)
+    return value[begin:end]
 
 
-def _coarse(faced: _Faced) -> float:
+def _coarse(game: CompiledGame, player: int, met: np.ndarray) -> float:
     """The best strategy against the others of all profiles."""
-    payoff = faced.weight @ faced.payoff
-    return float(payoff[0]) + _best(faced, faced.below[0], payoff)
+    return float(_best(game, player, met[0])[0])
 
 
-def _correlated(faced: _Faced) -> float:
-    """The best strategy against the others of the profiles that recommend the same."""
-    _check_pure(faced)
-    groups: dict[bytes, list[int]] = {}
-    for k, strategy in enumerate(faced.strategy):
-        groups.setdefault(strategy.tobytes(), []).append(k)
-    total = 0.0
-    for group in groups.values():
-        payoff = faced.weight[group] @ faced.payoff[group]
-        total += float(payoff[0]) + _best(faced, faced.below[0], payoff)
-    return total
-
-
-def _check_pure(faced: _Faced) -> None:
-    """Recommendations of whole strategies must be pure."""
-    for infoset in range(len(faced.first)):
-        own = faced.strategy[:, faced.first[infoset]]
-        if not np.isin(own, (0.0, 1.0)).all():
-            first = int(faced.game.form.player_infosets[faced.player])
-            raise ValueError(
-                "a correlated equilibrium of the normal form is one of pure profiles, and a "
-                f"profile mixes at {faced.game.infoset_labels[first + infoset]!r}; "
-                "kind='efce' takes mixed ones"
-            )
-
-
-def _extensive(faced: _Faced, infoset: int, *, seen: bool) -> float:
-    """What a player earns from an infoset on, to which they have followed, and who deviates there
-    or later where that is best.
+def _extensive(game: CompiledGame, player: int, met: np.ndarray, *, seen: bool) -> float:
+    """What a player earns who follows, and deviates at an infoset where that is best.
 
     Args:
-        faced: The view of the player.
-        infoset: The infoset.
+        game: The game.
+        player: The player.
+        met: See :func:`meet`.
         seen: Whether they see the recommendation at an infoset before they deviate there.
     """
-    followed = []
-    for s in _sequences(faced, infoset):
-        here = float(np.sum(faced.weight * faced.reach[:, s] * faced.payoff[:, s]))
-        later = sum(_extensive(faced, below, seen=seen) for below in faced.below[s])
+    form = game.form
+    begin = int(form.player_sequences[player])
+    first, last = form.player_infosets[player : player + 2].tolist()
+    followed = met.diagonal().copy()
+    for infoset in range(last - 1, first - 1, -1):
+        own = game.sequences(infoset)
+        actions = np.arange(own.start, own.stop, own.step) - begin
+        parent = int(form.infoset_parent[infoset]) - begin
         if seen:
-            payoff = (faced.weight * faced.reach[:, s]) @ faced.payoff
-            followed.append(max(here + later, _best(faced, [infoset], payoff)))
+            deviated = [_best(game, player, met[action])[actions].max() for action in actions]
+            followed[parent] += np.maximum(followed[actions], deviated).sum()
         else:
-            followed.append(here + later)
-    if seen:
-        return sum(followed)
-    before = int(faced.game.form.infoset_parent[_global(faced, infoset)])
-    before -= int(faced.game.form.player_sequences[faced.player])
-    payoff = (faced.weight * faced.reach[:, before]) @ faced.payoff
-    return max(sum(followed), _best(faced, [infoset], payoff))
+            deviated_before = _best(game, player, met[parent])[actions].max()
+            followed[parent] += max(followed[actions].sum(), deviated_before)
+    return float(followed[0])
 
 
-def _global(faced: _Faced, infoset: int) -> int:
-    """Number of an infoset among those of all players."""
-    return int(faced.game.form.player_infosets[faced.player]) + infoset
-
-
-def _from_the_root(faced: _Faced, *, seen: bool) -> float:
-    """The same from the beginning."""
-    at_once = float(faced.weight @ faced.payoff[:, 0])
-    return at_once + sum(_extensive(faced, below, seen=seen) for below in faced.below[0])
-
-
-_DEVIATE = {
+_DEVIATE: Mapping[str, Callable[[CompiledGame, int, np.ndarray], float]] = {
     "cce": _coarse,
-    "efcce": lambda faced: _from_the_root(faced, seen=False),
-    "efce": lambda faced: _from_the_root(faced, seen=True),
-    "ce": _correlated,
+    "efcce": partial(_extensive, seen=False),
+    "efce": partial(_extensive, seen=True),
 }
-"""For each kind, the expected value of the best deviation."""
+"""For each kind, the expected value of the best deviation, in the unit of the arrays."""
+
+
+def _normal_form(game: CompiledGame, weights: np.ndarray, strategies: np.ndarray) -> CorrelationGap:
+    """The gap to ``"ce"``: a player deviates against the others of the profiles that recommend the
+    same to them."""
+    values, deviations = [], []
+    for player in range(game.n_players):
+        own = slice(*game.form.player_sequences[player : player + 2].tolist())
+        _check_pure(game, player, strategies)
+        groups: dict[bytes, list[int]] = {}
+        for k, strategy in enumerate(strategies):
+            groups.setdefault(strategy[own].tobytes(), []).append(k)
+        faced = [meet(game, player, weights[g], strategies[g]) for g in groups.values()]
+        values.append(game.unit * sum(float(met.trace()) for met in faced))
+        deviations.append(game.unit * sum(_coarse(game, player, met) for met in faced))
+    return CorrelationGap("ce", tuple(values), tuple(deviations))
+
+
+def _check_pure(game: CompiledGame, player: int, strategies: np.ndarray) -> None:
+    """Recommendations of whole strategies must be pure."""
+    first, last = game.form.player_infosets[player : player + 2].tolist()
+    for infoset in range(first, last):
+        if not np.isin(strategies[:, game.sequences(infoset)], (0.0, 1.0)).all():
+            raise ValueError(
+                "a correlated equilibrium of the normal form is one of pure profiles, and a "
+                f"profile mixes at {game.infoset_labels[infoset]!r}; kind='efce' takes mixed ones"
+            )

@@ -11,12 +11,15 @@ import numpy as np
 from .._util.arguments import Whole, checked
 from ..formats.policies import find_policy
 from ..kernels import evaluation as kernels
+from ..kernels import links
 from ..kernels.locks import impose
 from ..model.arguments import LOCKS, Compiled
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
+from ..model.team_game import TeamGame
+from ..payoff import product
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]] | Any
 """A policy, probabilities by infoset label and action label, or whatever else
@@ -99,12 +102,29 @@ def evaluate(
 
 
 def evaluate_probabilities(
-    game: CompiledGame, probabilities: np.ndarray, locks: LockedLanes | None = None
+    game: CompiledGame | TeamGame, probabilities: np.ndarray, locks: LockedLanes | None = None
 ) -> Evaluation:
     """As :func:`evaluate`, from float64 (sequences,) behaviour probabilities."""
+    if game.links is not None:
+        return _evaluate_linked(game, probabilities)
     reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
     kernels.realization_plan(game.form, probabilities, reach)
     return evaluate_plan(game.form, reach, scratch, locks, unit=game.unit)
+
+
+def _evaluate_linked(game: TeamGame, probabilities: np.ndarray) -> Evaluation:
+    """The same where several sequences lead to an infoset."""
+    form, strategy = game.form._replace(operator=()), probabilities.copy()
+    reach, values, best = np.empty(game.n_sequences), [], []
+    links.spread(form, game.links, strategy, reach)
+    for side in range(game.n_players):
+        own = slice(*form.player_sequences[side : side + 2].tolist())
+        value = np.zeros(game.n_sequences)
+        value[own] = product(game.form, side, reach)
+        values.append(game.unit * float(reach[own] @ value[own]))
+        links.collect(form, game.links, side, strategy, value, True)
+        best.append(game.unit * float(value[own.start]))
+    return Evaluation(tuple(values), tuple(best))
 
 
 def evaluate_plan(

@@ -36,6 +36,62 @@ def sample_action(table: np.ndarray, at: int, count: int, generator: np.ndarray)
 
 
 @inlined
+def draw_tried(
+    tries: np.ndarray,
+    table: np.ndarray,
+    block: int,
+    count: int,
+    tried: np.ndarray,
+    offset: int,
+    generator: np.ndarray,
+) -> None:
+    """Draw which actions of an infoset a traversal tries.
+
+    Args:
+        tries: float64 (4,).  If the first number is not 0, so many actions are tried, all subsets
+            alike likely (Li et al. 2020).  Otherwise the others are epsilon, threshold and bonus
+            of average strategy sampling: each action by itself is tried with probability (bonus +
+            threshold * s) / (bonus + sum of s), from epsilon to 1, where s is its cumulative
+            strategy (Gibson et al. 2012).
+        table: The tables of the infosets.
+        block: The infoset's block.
+        count: Its actions.
+        tried: float64: the probabilities of the actions that are tried, and 0 for the others;
+            modified in place.
+        offset: Index of the first of them.
+        generator: Modified in place.
+    """
+    left, average = tries[0], block + count + count
+    if left > 0.0:
+        share = min(left / count, 1.0)
+        for a in range(count):
+            rest = np.float64(count - a)
+            # No draw where it is certain.
+            taken = left > 0.0 and (left >= rest or draw(generator) * rest < left)
+            tried[offset + a] = share if taken else 0.0
+            left -= 1.0 if taken else 0.0
+        return
+    epsilon, threshold, total = tries[1], tries[2], tries[3]
+    for a in range(count):
+        total += table[average + a]
+    for a in range(count):
+        share = 1.0
+        if total > 0.0:
+            share = (tries[3] + threshold * table[average + a]) / total
+        share = min(max(share, epsilon), 1.0)
+        tried[offset + a] = share if share == 1.0 or draw(generator) < share else 0.0
+
+
+@inlined
+def next_tried(tried: np.ndarray, offset: int, first: int, count: int) -> np.uint64:
+    """The first action from ``first`` on that is tried; ``count`` if there is none."""
+    action = U(first)
+    while action < count and tried[offset + action] == 0.0:
+        action += U(1)
+    return action
+
+
+@inlined
 def update(
     rule: LocalRule,
     parameters: tuple[float, ...],

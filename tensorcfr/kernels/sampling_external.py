@@ -1,5 +1,5 @@
 """External sampling: a traversal samples chance and the opponents, and tries every action of the
-player who is updated.
+player who is updated, or some of them that it draws, too.
 
 M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret minimization in
 extensive games', NIPS 2009.
@@ -8,6 +8,10 @@ Chance and opponents are sampled with their own probabilities, which cancel with
 value of an action is the value of the sampled history below it.  By perfect recall, two histories
 of one infoset part at chance or at an opponent, where a traversal follows one branch only.  So it
 visits an infoset of the player at most once, and may update it immediately.
+
+Where only some of the player's actions are tried, the value below an action is divided by the
+probability of trying it, that of the others is 0, and what an infoset adds is divided by the
+probability with which those draws led there: all sums keep their expectation.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ from .sampling import (
     SIMPLE,
     STOCHASTIC,
     add_to_average,
+    draw_tried,
+    next_tried,
     own_reach_weight,
     product_of_others,
     sample_action,
@@ -70,6 +76,7 @@ def external_sampling(
     generator: np.ndarray,
     frames: Frames,
     samples: Samples | None,
+    tries: np.ndarray | None,
 ) -> bool:
     """Run as many iterations as ``schedule`` has rows, or as far as the tree goes.
 
@@ -86,6 +93,8 @@ def external_sampling(
             current path: first child, block, number of actions, current action; the value so far,
             own reach, and the values of the actions.
         samples: Where to keep regrets and strategies for networks; None to learn at once.
+        tries: Which of the player's actions are tried, float64 (4,), for
+            :func:`tensorcfr.kernels.sampling.draw_tried`; None for all.
 
     Returns:
         Whether all iterations are done; otherwise ``frames`` says why not.
@@ -98,6 +107,9 @@ def external_sampling(
     place, value, own, q, reach = frame_arrays(frames)
     cursor, scalar, before, log, groups = resume_arrays(frames)
     width, n_players = U(frames.width), U(utility.shape[1])
+    # Where the player's actions are drawn: the probability with which each is tried, 0 if it is
+    # not; and that with which those draws lead to each decision.
+    tried, led = np.empty_like(q), np.empty_like(own)
     # The opponents' reaches are tracked if the average needs them.
     tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > U(2))
     clock = state.clock[0]
@@ -118,9 +130,10 @@ def external_sampling(
             player = players[turn]
             if resumes:
                 resumes, cursor[PAUSED], deal = False, 0, ZERO
+                here, is_empty = 1.0, False
                 at, depth, x = U(cursor[AT]), U(cursor[DEPTH]), scalar[REACH]
             else:
-                at, depth, x = ZERO, ZERO, 1.0
+                at, depth, x, here, is_empty = ZERO, ZERO, 1.0, 1.0, False
                 deal = deal_hands(deals, deal_threshold, hands, held, generator)
                 histories += dealt
                 if tracked:
@@ -174,14 +187,31 @@ def external_sampling(
                         own[depth] = x
                         if tracked:
                             _copy(reach, depth, depth + ONE, n_players)
-                        x *= table[strategy]
-                        at = first
                         depth += ONE
+                        if tries is None:
+                            x *= table[strategy]
+                            at = first
+                        else:
+                            row = (depth - ONE) * width
+                            draw_tried(tries, table, block, count, tried, row, generator)
+                            action = next_tried(tried, row, ZERO, count)
+                            place[depth - ONE, 3] = action
+                            led[depth - ONE] = here
+                            for a in range(count):
+                                q[row + a] = 0.0
+                            if action == count:
+                                is_empty = True
+                                break
+                            x *= table[strategy + action]
+                            here *= tried[row + action]
+                            at = first + action
                     else:
                         if averaging == SIMPLE:
                             sampled = 1.0
                             if tracked:
                                 sampled = product_of_others(reach, depth, n_players, player, actor)
+                            if tries is not None:
+                                sampled *= here
                             if samples is None:
                                 add_to_average(table, block, count, weight / sampled)
                             else:
@@ -191,17 +221,29 @@ def external_sampling(
                             reach[depth * n_players + actor] *= table[strategy + action]
                         at = first + action
                 # Up to the next action that has not been tried.
-                found = pay(node, utility, coefficient, matrix, at, deal, player)
+                found = 0.0
+                if tries is None or not is_empty:
+                    found = pay(node, utility, coefficient, matrix, at, deal, player)
                 while depth > ZERO:
                     d = depth - ONE
                     block, count, action = U(place[d, 1]), U(place[d, 2]), U(place[d, 3])
                     strategy = block + count
-                    q[d * width + action] = found
-                    value[d] += table[strategy + action] * found
-                    action += ONE
+                    if tries is None:
+                        q[d * width + action] = found
+                        value[d] += table[strategy + action] * found
+                        action += ONE
+                    else:
+                        if not is_empty:
+                            found /= tried[d * width + action]
+                            q[d * width + action] = found
+                            value[d] += table[strategy + action] * found
+                            action = next_tried(tried, d * width, action + ONE, count)
+                        is_empty = False
                     if action < count:
                         place[d, 3] = action
                         x = own[d] * table[strategy + action]
+                        if tries is not None:
+                            here = led[d] * tried[d * width + action]
                         if tracked:
                             _copy(reach, d, depth, n_players)
                         at = U(place[d, 0]) + action
@@ -211,10 +253,14 @@ def external_sampling(
                         sampled = 1.0
                         if tracked:
                             sampled = product_of_others(reach, d, n_players, player, player)
+                        if tries is not None:
+                            sampled *= led[d]
                         add = own_reach_weight(averaging, table, block, weight, clock, sampled)
                         add_to_average(table, block, count, own[d] * add)
                     for a in range(count):
                         q[d * width + a] -= found
+                        if tries is not None:
+                            q[d * width + a] /= led[d]
                     if samples is None:
                         update(rule, parameters, table, block, count, q, d * width)
                     else:

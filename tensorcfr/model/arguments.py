@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from .._util.arguments import Kind
-from .game import CompiledGame
+from .game import COMPILED, CompiledGame
+from .team_game import TeamGame
 
-Compiled = Annotated[CompiledGame, Kind((CompiledGame,), "a compiled game: compile_game makes one")]
+Compiled = Annotated[CompiledGame, COMPILED]
+# Names of both kinds of games are alike where strategies are concerned.
+Played = Annotated[
+    CompiledGame, Kind((CompiledGame, TeamGame), "a compiled game, or a game of two teams")
+]
 LOCKS = Kind((Mapping,), "a mapping of infoset labels to actions and probabilities")
 STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and action label")

@@ -6,7 +6,6 @@ The arrays themselves are declared in :mod:`tensorcfr.model.arrays`.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._util import html
-from .._util.arguments import Whole
+from .._util.arguments import Kind, Whole
 from .._util.memory import free_memory
 from ..errors import MemoryLimitError, format_bytes
 from .arrays import (
@@ -29,10 +28,9 @@ from .arrays import (
 )
 from .chunks import ChunkedForm
 from .expansion import BYTES_PER_HISTORY, count_deals, count_histories, expand
+from .infoset_numbers import InfosetNumbers
 from .labels import EitherSpelling, InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
 from .ties import FORGETS, Tied, tied_form
-
-INFOSET = Whole(counts="the number of an infoset")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class Merged:
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledGame:
+class CompiledGame(InfosetNumbers):
     """A game compiled into flat arrays, once; what :func:`tensorcfr.solve` sweeps.
 
     All arrays are read-only.  Build one with :func:`tensorcfr.compile_game`.
@@ -85,11 +83,6 @@ class CompiledGame:
     def chunks(self) -> ChunkedForm | None:
         """The game in chunks, if it was cut; then flat arrays are made when they are asked for."""
         return None
-
-    @property
-    def n_players(self) -> int:
-        """Players; they are numbered from 0."""
-        return self.form.n_players
 
     @cached_property
     def tree(self) -> HistoryTree:
@@ -135,6 +128,10 @@ class CompiledGame:
         return count_deals(tree, tree.player >= 0)
 
     @property
+    def links(self) -> None:
+        """None: one sequence leads to an infoset.  Games of teams have several."""
+
+    @property
     def solver_form(self) -> SequenceForm:
         """What a solver sweeps: the merged form, if there is one."""
         return self.form if self.merged is None else self.merged.form
@@ -170,16 +167,6 @@ class CompiledGame:
     def without_merging(self) -> CompiledGame:
         """The same game, to be solved infoset by infoset."""
         return self if self.merged is None else replace(self, merged=None)
-
-    @property
-    def n_infosets(self) -> int:
-        """Infosets of all players."""
-        return self.form.n_infosets
-
-    @property
-    def n_sequences(self) -> int:
-        """Sequences of all players, the empty ones included."""
-        return self.form.n_sequences
 
     @property
     def nbytes(self) -> int:
@@ -248,23 +235,6 @@ class CompiledGame:
         return 0.0 if abs(number) <= 1e-3 * self.utility_tolerance else number
 
     @cached_property
-    def infoset_sequence(self) -> np.ndarray:
-        """int64 (infosets,): sequence of the first action of each infoset."""
-        form = self.form
-        lane = np.arange(form.n_infosets) - np.repeat(form.bucket_infoset, form.bucket_lanes)
-        return np.repeat(form.bucket_sequence, form.bucket_lanes) + lane
-
-    @cached_property
-    def infoset_stride(self) -> np.ndarray:
-        """int64 (infosets,): distance between the sequences of consecutive actions."""
-        return np.repeat(self.form.bucket_lanes, self.form.bucket_lanes)
-
-    @cached_property
-    def infoset_player(self) -> np.ndarray:
-        """int64 (infosets,): who acts."""
-        return np.repeat(np.arange(self.n_players), np.diff(self.form.player_infosets))
-
-    @cached_property
     def infoset_index(self) -> Mapping[str, int]:
         """Infoset by label."""
         if isinstance(self.infoset_labels, InfosetLabels):
@@ -287,27 +257,6 @@ class CompiledGame:
         for label, row in rows.items():
             found[self.sequences(self.infoset_index[label])] = row
         return found
-
-    def sequences(self, infoset: int) -> slice:
-        """The sequences of an infoset, in the order of its actions, as a slice.
-
-        Raises:
-            IndexError: There is no such infoset.
-            ValueError: It is no whole number.
-        """
-        infoset = range(self.n_infosets)[INFOSET("infoset", infoset)]
-        begin, sequence, lanes, actions = self._buckets
-        bucket = bisect_right(begin, infoset) - 1
-        first, stride = sequence[bucket] + infoset - begin[bucket], lanes[bucket]
-        return slice(first, first + stride * actions[bucket], stride)
-
-    @cached_property
-    def _buckets(self) -> list[list[int]]:
-        """First infoset, first sequence, lanes and actions of the buckets, of which there are few:
-        as lists, which are quicker to look into one by one."""
-        form = self.form
-        arrays = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
-        return [array.tolist() for array in arrays]
 
     def history(self, node: int) -> tuple[str, ...]:
         """The labels of the actions and chance outcomes that lead to a node.
@@ -446,3 +395,6 @@ def _describe_payoff(form: SequenceForm) -> str:
     """Buckets of one sequence form, and the parts of its payoff operator."""
     parts = [f"{len(form.bucket_lanes):,} buckets", *(part.describe() for part in form.operator)]
     return ", ".join(parts)
+
+
+COMPILED = Kind((CompiledGame,), "a compiled game: compile_game makes one")

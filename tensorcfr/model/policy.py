@@ -10,7 +10,7 @@ import numpy as np
 from .._util import html
 from .._util.arguments import Kind, Number, brief, checked
 from ..errors import suggest
-from .arguments import STRATEGIES, Compiled
+from .arguments import STRATEGIES, Compiled, Played
 from .game import CompiledGame
 
 PROBABILITY = Number(counts="a number")
@@ -38,7 +38,7 @@ class Policy(Mapping[str, dict[str, float]]):
     @checked()
     def __init__(
         self,
-        game: Compiled,
+        game: Played,
         probabilities: Annotated[np.ndarray, Kind((np.ndarray,), "a NumPy array")],
     ) -> None:
         if probabilities.shape != (game.n_sequences,) or probabilities.dtype != np.float64:
@@ -55,7 +55,7 @@ class Policy(Mapping[str, dict[str, float]]):
 
     @classmethod
     @checked()
-    def uniform(cls, game: Compiled) -> Policy:
+    def uniform(cls, game: Played) -> Policy:
         """Every action of an infoset equally likely."""
         probabilities = np.ones(game.n_sequences)
         form = game.form

@@ -11,6 +11,11 @@ Teams = Sequence[Sequence[int]]
 TEAMS = Kind((Sequence,), "two groups of players")
 
 
+def name_teams(game: str, teams: tuple[tuple[int, ...], ...]) -> str:
+    """A game with its teams in a few characters: ``kuhn(players=4), teams 0+2 v 1+3``."""
+    return f"{game}, teams " + " v ".join("+".join(map(str, team)) for team in teams)
+
+
 def player_of(game: str, n_players: int) -> Whole:
     """A player of a game."""
     return Whole(0, n_players - 1, f"a player of {game}, a whole number")

@@ -10,6 +10,7 @@ import numpy as np
 from .._util.arguments import EXACT, Check, Kind, Number, OneOf, Whole
 from ..algorithms import Record
 from ..model.game import CompiledGame
+from ..model.team_game import TeamGame
 from ..uncompiled.game import UncompiledGame
 
 MOST_THREADS = 1024
@@ -25,7 +26,7 @@ class _Playable(Check):
 
     def __call__(self, name: str, value: Any) -> Any:
         """A CompiledGame or an UncompiledGame."""
-        if isinstance(value, (CompiledGame, UncompiledGame)):
+        if isinstance(value, (CompiledGame, TeamGame, UncompiledGame)):
             return value
         try:
             return UncompiledGame(value)

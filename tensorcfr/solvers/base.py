@@ -119,7 +119,9 @@ class IterativeSolver(ABC):
     not keep both."""
 
     @classmethod
-    def policy_of(cls, game: CompiledGame, state: Any, locks: Locks | None = None) -> Policy:
+    def policy_of(
+        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
+    ) -> Policy:
         """The average policy of a state, where :attr:`policy_is_in_state`."""
         raise NotImplementedError
 

@@ -43,7 +43,8 @@ def choose(
     Whatever else is asked for (other stop rules, locks, a warm start, the best iterate, threads)
     means iterations.  The figures behind it are in ``docs/which-algorithm.md``.  For other games no
     algorithm here is known to find an equilibrium, so that there is nothing to choose by:
-    the default algorithm, as without ``"auto"``.  So it is with imperfect recall.
+    the default algorithm, as without ``"auto"``.  So it is with imperfect recall, and for
+    two teams.
 
     >>> from tensorcfr import compile_game
     >>> print(choose(compile_game("kuhn")))
@@ -57,7 +58,9 @@ def choose(
         exact: Whether the linear program will do, which takes no locks, no warm start, and no other
             stop rule.
     """
-    if game.n_players != 2 or not game.zero_sum or game.tied_to is not None:
+    if game.n_players != 2 or not game.zero_sum:
+        return SAPCFR_PLUS
+    if game.tied_to is not None or game.links is not None:
         return SAPCFR_PLUS
     utility = game.utilities[:, 0]
     if (

@@ -174,7 +174,7 @@ class ChunkedSolver(IterativeSolver):
             _copy_state(game, record, self.kept(state), self._state)
         self.precision = str(dtype)
         floats = floats_of(dtype)
-        self._lent: list[ref[_AveragePolicy]] = []
+        self._lent: list[ref[AveragePolicy]] = []
         forecast, averaged = record.rule.forecast, record.against == "average"
         self._trunk = trunk_scratch(game.chunks, floats, forecast=forecast, averaged=averaged)
         self._scratch: SimpleQueue[ChunkScratch] = SimpleQueue()
@@ -202,7 +202,8 @@ class ChunkedSolver(IterativeSolver):
     def _run(self, iterations: int) -> None:
         if iterations:
             self._settle()
-            self._passes(*self._turns(iterations))
+            played = float(self._state.floor[0])
+            self._passes(*turns_of(self.algorithm, self.iteration + 1, iterations, played))
             self.iteration += iterations
             self._state.floor[0] = self.algorithm.floors(self.iteration, 1)[0]
 
@@ -217,37 +218,6 @@ class ChunkedSolver(IterativeSolver):
             if (policy := lent()) is not None:
                 policy.settle()
         self._lent.clear()
-
-    def _turns(self, count: int) -> tuple[np.ndarray, Turns]:
-        """The passes of the next iterations, and the rows of the schedule, one for each pass.
-
-        Where the players are updated one after the other, the strategy that player 0 plays in an
-        iteration is made in the pass of player 1 before it, and enters the average there; in the
-        first of these iterations, in a way down of its own.
-        """
-        first, record = self.iteration + 1, self.algorithm
-        schedule, floors = record.schedule(first, count), record.floors(first, count)
-        following = record.weights(np.array([first + count], dtype=np.float64))[0]
-        weights = np.append(schedule[:, 0], following)
-        played = np.append(self._state.floor[0], floors[:-1])
-        before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
-        each = 2 if record.alternating else 1
-        turns = _no_turns((count, each), against_average=record.against == "average")
-        turns.floor[:] = floors[:, None]
-        turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
-        if record.alternating:
-            turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
-            turns.share[0, 0, 0] = weights[0]
-            turns.share[:, 0, 1] = weights[:-1]
-            turns.share[:-1, 1, 0] = weights[1:-1]
-            turns.played_floor[:, 1, 0] = after
-            turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
-            turns.pending[-1, 1, 0] = following
-        else:
-            turns.descends[:] = turns.updates[:] = True
-            turns.share[:] = weights[:-1, None, None]
-        rows = np.repeat(schedule, each, axis=0)
-        return rows, Turns(*(_one_axis(field) for field in turns))
 
     def _passes(self, rows: np.ndarray, turns: Turns) -> None:
         """Passes, one after the other: down the trunk, through all chunks, up the trunk."""
@@ -307,7 +277,7 @@ class ChunkedSolver(IterativeSolver):
     def _warm_up(self) -> None:
         """Compile the kernels of an iteration, or load them."""
         row = np.zeros((1, 1 + self.algorithm.rule.n_parameters))
-        turns = _no_turns((1,), against_average=self.algorithm.against == "average")
+        turns = no_turns((1,), against_average=self.algorithm.against == "average")
         self._passes(row, turns)
 
     @classmethod
@@ -354,10 +324,10 @@ class ChunkedSolver(IterativeSolver):
 
     @classmethod
     def policy_of(  # noqa: D102
-        cls, game: CompiledGame, state: ChunkedState, locks: Locks | None = None
+        cls, game: CompiledGame, algorithm: Any, state: ChunkedState, locks: Locks | None = None
     ) -> Policy:
         assert isinstance(game, CutGame)
-        return _AveragePolicy(game, state.averages, chunk_locks(game, locks))
+        return AveragePolicy(game, state.averages, chunk_locks(game, locks))
 
     @classmethod
     def whole_regrets(  # noqa: D102
@@ -431,12 +401,12 @@ class ChunkedSolver(IterativeSolver):
 
     def average_policy(self) -> Policy:
         """The average strategy, which is worked out where it is looked at."""
-        policy = _AveragePolicy(self.game, self.state.averages, self._locks)
+        policy = AveragePolicy(self.game, self.state.averages, self._locks)
         self._lent.append(ref(policy))
         return policy
 
 
-class _AveragePolicy(Policy):
+class AveragePolicy(Policy):
     """An average strategy.  One infoset is worked out with its chunk; all of them, over the flat
     game, when they are first asked for.
 
@@ -469,18 +439,21 @@ class _AveragePolicy(Policy):
 
     def _part(self, chunk: int) -> np.ndarray:
         """The strategies in a chunk, or in the trunk (-1)."""
-        assert isinstance(self.game, CutGame)
         if chunk not in self._parts:
-            form, part = self.game.chunks, chunk + 1
-            begin = int(form.first[chunk]) if chunk >= 0 else 0
-            found = np.zeros(int(form.first[chunk + 1]) - begin)
-            kernels.strategies_of_parts(
-                form, part, part + 1, self._cumulative, 0.0, found, self._locks
-            )
+            found = self._read(chunk)
             if sum(map(len, self._parts.values())) > READ_NUMBERS:
                 self._parts.clear()
             self._parts[chunk] = found
         return self._parts[chunk]
+
+    def _read(self, chunk: int) -> np.ndarray:
+        """The same in a new array."""
+        assert isinstance(self.game, CutGame)
+        form, part = self.game.chunks, chunk + 1
+        begin = int(form.first[chunk]) if chunk >= 0 else 0
+        found = np.zeros(int(form.first[chunk + 1]) - begin)
+        kernels.strategies_of_parts(form, part, part + 1, self._cumulative, 0.0, found, self._locks)
+        return found
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
@@ -522,7 +495,49 @@ def evaluation_of(expected: np.ndarray, best: np.ndarray) -> Evaluation:
     return Evaluation(values, tuple(best.tolist()))
 
 
-def _no_turns(shape: tuple[int, ...], *, against_average: bool) -> Turns:
+def turns_of(
+    record: Algorithm, first: int, count: int, played_floor: float
+) -> tuple[np.ndarray, Turns]:
+    """Iterations as passes.
+
+    Where the players are updated one after the other, the strategy that player 0 plays in an
+    iteration is made in the pass of player 1 before it, and enters the average there; in the first
+    of these iterations, in a way down of its own.
+
+    Args:
+        record: The variant of CFR.
+        first: The first iteration.
+        count: How many.
+        played_floor: Share of the strategies played in the first iteration that is uniform.
+
+    Returns:
+        The rows of the schedule, one for each pass, and the passes.
+    """
+    schedule, floors = record.schedule(first, count), record.floors(first, count)
+    following = record.weights(np.array([first + count], dtype=np.float64))[0]
+    weights = np.append(schedule[:, 0], following)
+    played = np.append(played_floor, floors[:-1])
+    before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
+    each = 2 if record.alternating else 1
+    turns = no_turns((count, each), against_average=record.against == "average")
+    turns.floor[:] = floors[:, None]
+    turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
+    if record.alternating:
+        turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
+        turns.share[0, 0, 0] = weights[0]
+        turns.share[:, 0, 1] = weights[:-1]
+        turns.share[:-1, 1, 0] = weights[1:-1]
+        turns.played_floor[:, 1, 0] = after
+        turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
+        turns.pending[-1, 1, 0] = following
+    else:
+        turns.descends[:] = turns.updates[:] = True
+        turns.share[:] = weights[:-1, None, None]
+    rows = np.repeat(schedule, each, axis=0)
+    return rows, Turns(*(_one_axis(field) for field in turns))
+
+
+def no_turns(shape: tuple[int, ...], *, against_average: bool) -> Turns:
     """Passes in which nothing happens."""
     pair = (*shape, 2)
     return Turns(

@@ -6,16 +6,20 @@ from ..algorithms import Record
 from ..model.game import CompiledGame
 from .base import IterativeSolver
 from .chunked_solver import ChunkedSolver
+from .correlated_solver import CorrelatedSolver
 from .rules_solver import RulesSolver
 from .sampled_solver import SampledSolver
 from .solver import Solver
+from .team_solver import TeamSolver
 from .tied_solver import TiedSolver
 
 SOLVERS: list[type[IterativeSolver]] = [
     ChunkedSolver,
+    TeamSolver,
     TiedSolver,
     Solver,
     SampledSolver,
+    CorrelatedSolver,
     RulesSolver,
 ]
 """The kinds; the first that fits runs a record.  :mod:`tensorcfr.subgames` adds its own."""

@@ -38,7 +38,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
         options["locks"] = request.locks
         if start is not None:
             options["precision"] = str(start.state.regret.dtype)
-            options["locks"] = locks_for(request.game, start.locks)
+            options["locks"] = locks_for(request.game, start.locks) if start.locks else None
         elif request.warm_start is not None:
             options["state"] = warm_state(
                 request.game,

@@ -16,6 +16,7 @@ from ..algorithms import AUTOMATIC, Record, find_algorithm
 from ..kernels.random import Seed
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
+from ..uncompiled.game import UncompiledGame
 from .arguments import Iterations, Nodes, Seconds, Target
 from .base import form_for
 from .choose import choose, default_algorithm
@@ -116,7 +117,7 @@ class SolveRequest:
             TypeError: The game is not compiled.
             ValueError: An argument makes no sense, or the algorithm does not take it; names it.
         """
-        if not isinstance(self.game, CompiledGame):
+        if isinstance(self.game, UncompiledGame):
             self._check_uncompiled()
         if self.start is not None:
             self._check_start(self.start)
@@ -159,6 +160,14 @@ class SolveRequest:
         yield (
             self.keep_best and record.is_exact,
             f"{name} is exact: there are no iterates to keep the best of",
+        )
+        yield (
+            record.plays_jointly and (self.precision not in (None, "float64") or self.threads != 1),
+            f"{name} works in float64, on one thread",
+        )
+        yield (
+            self.keep_best and record.plays_jointly,
+            f"{name} finds joint play: no single strategies are the best of it",
         )
         yield (
             record.is_sampled and (self.precision not in (None, "float64") or self.threads != 1),

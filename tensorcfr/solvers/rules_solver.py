@@ -192,9 +192,11 @@ class RulesSolver(IterativeSolver):
     def _arguments(self, tree: GrowingTree, schedule: np.ndarray) -> tuple[Any, ...]:
         record = self.algorithm
         averaging = AVERAGING_CODES[record.averaging_among(self.game.n_players)]
-        options = (record.epsilon, record.baseline) if record.scheme == "outcome" else ()
-        begin = (tree.arrays, record.variant.rule, schedule, self._players, averaging, *options)
-        return (*begin, self._tally, self._generator, tree.frames, None)
+        begin = (tree.arrays, record.variant.rule, schedule, self._players, averaging)
+        end = (self._tally, self._generator, tree.frames, None)
+        if record.scheme == "outcome":
+            return (*begin, record.epsilon, record.baseline, *end)
+        return (*begin, *end, None)
 
     def _run(self, iterations: int) -> None:
         if not iterations:
@@ -362,7 +364,7 @@ class RulesSolver(IterativeSolver):
 
     @classmethod
     def policy_of(  # noqa: D102
-        cls, game: CompiledGame, state: Any, locks: Locks | None = None
+        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
     ) -> Policy:
         return _policy(game, _labels_of(game, state), state.cumulative, normalise=True)
 

@@ -176,8 +176,8 @@ class SampledSolver(IterativeSolver):
         after = (self._tally, self._generator if generator is None else generator)
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(record.variant.rule):
-            if record.scheme == "external":
-                external_sampling(*before, *after, self._begun(), None)
+            if record.scheme in ("external", "robust", "average"):
+                external_sampling(*before, *after, self._begun(), None, record.own_draws)
             elif record.scheme == "outcome":
                 outcome_sampling(
                     *before, record.epsilon, record.baseline, *after, self._begun(), None

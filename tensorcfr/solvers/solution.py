@@ -12,7 +12,7 @@ from typing import Annotated, Any, BinaryIO
 from .._util import html
 from .._util.arguments import Flag, Limit, Where, checked
 from ..algorithms import Record
-from ..evaluation import Evaluation
+from ..evaluation import CorrelatedPlan, Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
@@ -139,7 +139,8 @@ class Solution:
     policy: Policy
     """The average strategy, the one that converges; read ``policy[label][action]``."""
     evaluation: Evaluation
-    """Values and best-response values of ``policy``."""
+    """Values and best-response values of ``policy``; after ``efce`` and ``efcce`` values of
+    :attr:`joint_play`, and of the players' best deviations from it."""
     iterations: int
     """Iterations done, those of the solution it went on from included."""
     seconds: float
@@ -179,6 +180,29 @@ class Solution:
         constant = self.game.constant_sum is None or bool(self.game.constant_sum)
         zero_sum = self.game.n_players == 2 and constant
         return f"{self.algorithm.guarantee(zero_sum=zero_sum)}  {self.game.caveat}".rstrip()
+
+    @property
+    def _meaning(self) -> str | None:
+        """A text about exploitability, where it is not what a strategy can lose."""
+        if self.algorithm.plays_jointly:
+            return (
+                "Exploitability is of the joint play: the mean over players of what their best "
+                "deviation from it gains."
+            )
+        return meaning_of_exploitability(self.game)
+
+    @property
+    def joint_play(self) -> CorrelatedPlan:
+        """All players' strategies of every iteration, equally likely: what the algorithms ``efce``
+        and ``efcce`` find, for :func:`tensorcfr.evaluation.correlation_gap`.
+
+        Raises:
+            ValueError: The algorithm keeps no joint play.
+        """
+        if not self.algorithm.plays_jointly:
+            raise ValueError(f"{self.algorithm} keeps no strategies of single iterations")
+        played = self.state.played
+        return [(1.0 / len(played), Policy(self.game, one)) for one in played]
 
     @property
     def nash_conv(self) -> float:
@@ -288,7 +312,7 @@ class Solution:
             f"  value {values}\n"
             f"  exploitability {settled(self.exploitability):.6g} "
             f"(nash_conv {settled(self.nash_conv):.6g}){best}"
-            + (f"\n  {meaning}" if (meaning := meaning_of_exploitability(self.game)) else "")
+            + (f"\n  {meaning}" if (meaning := self._meaning) else "")
         )
 
     def __str__(self) -> str:
@@ -308,7 +332,7 @@ class Solution:
             ("seconds", f"{self.seconds:.3g}"),
         ]
         points = [(float(point.iteration), point.exploitability) for point in self.trace]
-        meaning = meaning_of_exploitability(self.game)
+        meaning = self._meaning
         return html.block(
             f"{self.game.name} by {self.algorithm}: {self.status.value}",
             html.table((), rows),

@@ -191,7 +191,7 @@ def unpack_solution(
         if wrong := kind.wrong_state(game, algorithm, state, locks):
             raise ValueError(f"the solver's {wrong}")
     if kind is not None and kind.policy_is_in_state:
-        policy = kind.policy_of(game, state, locks)
+        policy = kind.policy_of(game, algorithm, state, locks)
     else:
         policy = _policy(game, given, "solution/policy")
     if not isinstance(algorithm, Unregistered):  # Its rule says what the arrays must be.

@@ -5,10 +5,11 @@ A file of a game has nothing else; files of solutions have more arrays beside th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ..model.arrays import (
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame, Merged
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
+from ..model.team_game import TeamGame, team_game
 from ..payoff import KINDS
 from ..uncompiled.game import UncompiledGame
 from .archive import (
@@ -43,6 +45,8 @@ from .uncompiled import RULES, pack_rules, unpack_rules
 
 GAME_HEADER: Fields = {**START, "name": text()}
 """The header of a game's file."""
+TEAMS = "game/teams/text"
+"""The array that files of games of two teams have in addition: the players of each, as JSON."""
 VIEWS = ("form", "tree", "merged", "public", "labels")
 """What ``game/views`` may list."""
 
@@ -109,6 +113,8 @@ def pack_game(game: CompiledGame) -> Arrays:
         return pack_cut_game(game)
     if isinstance(game, UncompiledGame):
         return pack_rules(game)
+    if isinstance(game, TeamGame):
+        return {**pack_game(game.game), TEAMS: pack_text(json.dumps(game.teams))}
     if game.histories is None and game.public is None:
         raise ValueError(
             f"{game.name} was made without histories, which its file would need: save "
@@ -159,6 +165,8 @@ def unpack_game(
         ValueError: An array is missing or unknown, or breaks an invariant; the message names it.
             Or it is another game than ``known``.
     """
+    if TEAMS in arrays:
+        return _unpack_teams(arrays, version, known, memory_limit)
     given = Taken(_from_version_1(arrays) if version == 1 else arrays, "game/")
     if given.has(KEY):
         cut = unpack_cut_game(given, known, memory_limit)
@@ -207,6 +215,28 @@ def unpack_game(
     if known is not None and known.digest != game.digest:
         raise ValueError(f"the file is of another game than {known.name} here: {game.name}")
     return game if known is None else known
+
+
+def _unpack_teams(
+    arrays: Mapping[str, np.ndarray],
+    version: int,
+    known: CompiledGame | None,
+    memory_limit: int | None,
+) -> CompiledGame:
+    """A game of two teams: the game that they play, and who is in which; beliefs are made again."""
+    rest = dict(arrays)
+    blob = rest.pop(TEAMS)
+    whole = known.game if isinstance(known, TeamGame) else known
+    game = unpack_game(rest, version, known=whole, memory_limit=memory_limit)
+    try:
+        found = team_game(game, json.loads(blob.tobytes().decode()), memory_limit=memory_limit)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"array {TEAMS!r} is damaged: {error}") from error
+    if not isinstance(known, TeamGame):
+        return cast(CompiledGame, found)
+    if known.teams != found.teams:
+        raise ValueError(f"the file is of {found.name}, not of {known.name}")
+    return cast(CompiledGame, known)
 
 
 def pack_labels(key: str, labels: Sequence[str]) -> Arrays:

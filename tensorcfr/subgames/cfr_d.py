@@ -6,8 +6,8 @@ decomposition", AAAI 2014.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -15,34 +15,34 @@ import numpy as np
 from .._util.arguments import Kind, Limit, checked
 from .._util.memory import free_memory
 from ..algorithms import Decomposition
-from ..compilers import compile_game
+from ..compilers.cut_game import cut_compiled
 from ..errors import MemoryLimitError
-from ..evaluation.metrics import Evaluation, evaluate_probabilities
+from ..evaluation.metrics import Evaluation
 from ..invariants.strategies import wrong_state
-from ..kernels import evaluation
+from ..kernels import chunks, evaluation
 from ..kernels import iteration as kernels
-from ..kernels.locks import impose
-from ..kernels.regrets import add_regrets
+from ..kernels.chunks import Numbers
 from ..model.arguments import Compiled
-from ..model.arrays import FREE
+from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
-from ..model.locks import Locks, locked_lanes
+from ..model.locks import Locks
 from ..model.policy import Policy
-from ..rules import Chance, Decision, Payoff
 from ..solvers import kinds
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver
-from ..solvers.driver import solve
+from ..solvers.chunked_solver import AveragePolicy, chunk_scratch, evaluation_of, trunk_scratch
 from ..solvers.kept import check_arrays
-from ..solvers.solver import bytes_needed, first_state
-from .blueprints import entry_sequences
-from .gadgets import resolve_gadget
-from .part import Left, Part, check_constant_sum, put_back
-from .places import PLAYERS, PublicNodes, find_nodes, subgame_roots
+from .one_chunk import ChunkSolver, bytes_of_one
+from .part import check_constant_sum
+from .places import PLAYERS, find_nodes, subgame_roots
 
-LEAST_RANGE = 1e-12
-"""Range of a hand in a subgame, at least.  Hands that the trunk does not bring need counterfactual
-values, too: those of the strategy that they would play."""
+Weigh = Callable[[int, np.ndarray], np.ndarray]
+"""Makes, from a chunk and the own reaches in the trunk, weights of the strategies in the chunk."""
+
+
+TOGETHER = 1 << 14
+"""Sequences that neighbouring subtrees may have which are solved as one subgame: one call of a
+kernel for each of several small subtrees takes longer than the work on them."""
 
 
 class DecomposedState(NamedTuple):
@@ -55,208 +55,53 @@ class DecomposedState(NamedTuple):
     reach: np.ndarray
     cumulative: np.ndarray
     root_values: np.ndarray
-    """float64 (players, subgames, most hands): sum over iterations of averaging weight times
-    counterfactual value at the root of each subgame, by hand; in the unit of the game."""
+    """float64 (entries,): sum over iterations of averaging weight times counterfactual value of
+    each entry of the chunks."""
     touched: np.ndarray
     """int64 (2,): histories visited, and decision nodes among them."""
 
 
-class Trunk(Part):
-    """The game above some public nodes, as rules; nothing is paid at them.
-
-    Args:
-        roots: The public nodes.
-    """
-
-    def __init__(self, roots: PublicNodes) -> None:
-        top = PublicNodes(roots.game, (0,), roots.places)
-        super().__init__(top, top.chance(0)[None])
-        self.below = set(roots.nodes)
-
-    @property
-    def name(self) -> str:
-        """The whole game."""
-        return f"trunk of {self.nodes.game.name}"
-
-    def node(self, state: Any) -> Decision | Chance | Payoff:
-        """A node of the whole game's public tree, or the end of the trunk."""
-        return Payoff(0.0, "nothing") if state in self.below else super().node(state)
-
-    def matrix(self, key: Any) -> np.ndarray:
-        """A matrix of the whole game, or 0."""
-        return np.zeros((2, *self.prior.shape)) if key == "nothing" else super().matrix(key)
-
-
-class Ranged(Part):
-    """A subgame that both players enter with a probability that locks give: their range.
-
-    The value of entering with a hand is then its counterfactual value, and other ranges need no
-    other compiled game.
-
-    Args:
-        root: One public node.
-    """
-
-    def __init__(self, root: PublicNodes) -> None:
-        nobody = {player: np.zeros((1, root.n_hands[player])) for player in PLAYERS}
-        super().__init__(root, root.chance(root.nodes[0])[None], nobody)
-
-    def matrix(self, key: Any) -> np.ndarray:
-        """A matrix of the whole game; 0 where a player does not enter."""
-        return np.zeros((2, *self.prior.shape)) if isinstance(key, Left) else super().matrix(key)
-
-
-class RangedSubgame:
-    """A compiled subgame whose ranges change.
-
-    Args:
-        root: One public node.
-    """
-
-    def __init__(self, root: PublicNodes) -> None:
-        rules = Ranged(root)
-        self.root = root
-        self.game = compile_game(rules)
-        self.scale = rules.scale * self.game.unit
-        """Factor from values in the arrays to counterfactual values in the unit of the game."""
-        self.entries = [entry_sequences(self.game, root, player)[0] for player in PLAYERS]
-        self._leave = [
-            own + self.game.infoset_stride[[self.infoset_of(at) for at in own.tolist()]]
-            for own in self.entries
-        ]
-        locked = np.full(self.game.n_sequences, FREE)
-        for own, leave in zip(self.entries, self._leave, strict=True):
-            dealt = own >= 0
-            locked[own[dealt]], locked[leave[dealt]] = own[dealt], leave[dealt]
-        # Numbers of the sequences in place of their probabilities say which lock is which.
-        self._locked = locked_lanes(self.game.form, locked)
-        self._locked_sequence = self._locked.probability.astype(np.int64)
-
-    def infoset_of(self, sequence: int) -> int:
-        """The infoset of an entry's first sequence; 0 for -1, which stands for none."""
-        return int(np.argmax(self.game.infoset_sequence == sequence))
-
-    def solve(self, record: Decomposition, ranges: list[np.ndarray]) -> np.ndarray:
-        """The average strategies after some iterations from given ranges.
-
-        Args:
-            record: The algorithm.
-            ranges: For each player float64 (hands,).
-
-        Returns:
-            float64 (sequences of the subgame,).
-        """
-        form, inner = self.game.form, record.inner
-        probabilities = np.zeros(form.n_sequences)
-        for player in PLAYERS:
-            dealt = self.entries[player] >= 0
-            follow = self.entries[player][dealt]
-            probabilities[follow] = np.clip(ranges[player][dealt], LEAST_RANGE, 1.0)
-            probabilities[self._leave[player][dealt]] = 1.0 - probabilities[follow]
-        self._locked.probability[:] = probabilities[self._locked_sequence]
-        state = first_state(form, inner.rule, np.dtype(np.float64), self._locked)
-        turns = kernels.turns(2, inner.alternating)
-        done = 1
-        for restarts, count in inner.runs(1, record.subgame_iterations):
-            if restarts:
-                state.cumulative[:] = 0.0
-            kernels.iterate(
-                form,
-                inner.rule,
-                inner.schedule(done, count),
-                turns,
-                state,
-                inner.floors(done, count),
-                None,
-                self._locked,
-            )
-            done += count
-        evaluation.normalise(form, state.cumulative, state.strategy)
-        impose(form, self._locked, state.strategy)
-        return state.strategy
-
-    def values(self, strategy: np.ndarray, player: int) -> np.ndarray:
-        """Counterfactual values of a player's hands at the root, float64 (hands,); 0 for hands that
-        cannot be dealt."""
-        form = self.game.form
-        reach, value, gradient, regret = np.zeros((4, form.n_sequences))
-        evaluation.realization_plan(form, strategy, reach)
-        add_regrets(form, player, strategy, reach, value, gradient, regret, None)
-        at = self.entries[player]
-        return np.where(at >= 0, value[at], 0.0) * self.scale
-
-
-class Pieces:
-    """A game cut into a trunk and subgames, each of them compiled.
+@lru_cache(maxsize=1)
+def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> CutGame:
+    """A game as trunk and subgames; the one asked for last is kept.
 
     Args:
         game: A game of private hands between two players, zero-sum.
-        cut: Where, as for :func:`tensorcfr.subgames.subgame_roots`.
+        cut: Where, as for :func:`tensorcfr.subgames.subgame_roots`; ``"auto"`` for a game in
+            chunks, whose chunks are the subgames.
+
+    Raises:
+        ValueError: It is no such game, or is cut elsewhere already.
     """
-
-    def __init__(self, game: CompiledGame, cut: str | int | tuple[str, ...]) -> None:
-        check_constant_sum(game)
-        self.game = game
-        self.roots = find_nodes(game, subgame_roots(game, cut))
-        self.trunk = compile_game(Trunk(self.roots), symmetry=False)
-        self.subgames = [RangedSubgame(one) for one in self.each_root]
-        self.leaves = [
-            np.array([self._last_sequences(node, player) for node in self.roots.nodes])
-            for player in PLAYERS
-        ]
-        """For each player int64 (subgames, hands): the last sequence of the trunk before each
-        subgame; -1 for hands that cannot be dealt there."""
-
-    @property
-    def each_root(self) -> list[PublicNodes]:
-        """The roots of the subgames, one by one."""
-        return [PublicNodes(self.game, (node,), self.roots.places) for node in self.roots.nodes]
-
-    def _last_sequences(self, node: int, player: int) -> np.ndarray:
-        dealt = self.roots.chance(node).sum(axis=1 - player) > 0
-        empty = int(self.trunk.form.player_sequences[player])
-        found = np.where(dealt, empty, -1)
-        own = [p for p in self.roots.path(node) if self.roots.places.tree.player[p[0]] == player]
-        if own:
-            above, child = own[-1]
-            held = self.roots.held(above)
-            infosets = self.roots.places.places.infosets(np.full(len(held), above), held)
-            action = child - int(self.roots.places.tree.first_child[above])
-            for hand, infoset in zip(held.tolist(), infosets.tolist(), strict=True):
-                label = self.game.infoset_labels[infoset]
-                row = self.trunk.sequences(self.trunk.infoset_index[label])
-                found[hand] = row.start + action * row.step if dealt[hand] else -1
-        return found
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the compiled trunk and subgames."""
-        return self.trunk.nbytes + sum(one.game.nbytes for one in self.subgames)
-
-    @property
-    def most_hands(self) -> int:
-        """Private hands of the player who has more."""
-        return max(self.roots.n_hands)
-
-
-@lru_cache(maxsize=1)
-def pieces_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> Pieces:
-    """The trunk and the subgames of a game; those asked for last are kept."""
-    return Pieces(game, cut)
+    check_constant_sum(game)
+    if isinstance(game, CutGame):
+        if cut != "auto":
+            raise ValueError(
+                f"{game.name} is cut already, and its chunks are the subgames of CFR-D: leave out "
+                f"cut={cut!r}, or say it where the game is compiled"
+            )
+        if not game.chunks.n_chunks:
+            raise ValueError(f"{game.name} has no chunks: there is nothing to solve apart")
+        return game
+    found = cut_compiled(game, find_nodes(game, subgame_roots(game, cut)).nodes, TOGETHER)
+    if not found.chunks.n_chunks:
+        raise ValueError(f"{game.name}: nobody acts below the cut {cut!r}")
+    return found
 
 
 class DecomposedSolver(IterativeSolver):
     """The solver of :data:`tensorcfr.algorithms.CFR_D`.
 
     The average strategy is that of the trunk, with every subgame resolved from the average root
-    values; it is worked out when it is asked for, which takes time.
+    values; it is worked out when it is asked for, which takes time.  An evaluation works out one
+    subgame after the other, and keeps none.
 
     Args:
-        game: The game.
+        game: The game; if it is in chunks, these are the subgames.
         algorithm: A record, or its name.
         state: The state to continue from, after ``iteration`` iterations; copied.
         iteration: Iterations that led to ``state``.
-        memory_limit: Bytes that the trunk and the subgames may take; by default the free memory.
+        memory_limit: Bytes that the trunk and one subgame may take; by default the free memory.
 
     Raises:
         ValueError: The game has no public tree, is not zero-sum, or cannot be cut there.
@@ -264,6 +109,7 @@ class DecomposedSolver(IterativeSolver):
     """
 
     records = Decomposition
+    policy_is_in_state = True
 
     @checked()
     def __init__(
@@ -280,27 +126,27 @@ class DecomposedSolver(IterativeSolver):
         record = self._checked(game, algorithm)
         self.game, self.algorithm, self.iteration = game, record, iteration
         self.locks = Locks(game, {})
-        self._pieces = pieces_of(game, record.cut)
+        self._cut = cut_game_of(game, record.cut)
+        self._form = self._cut.chunks
         limit = free_memory() if memory_limit is None else memory_limit
         if (needed := decomposed_bytes(game, record)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, limit)
+        self._chunks = ChunkSolver(self._form, record.inner)
         if state is None:
-            form, n = self._pieces.trunk.form, self._pieces.trunk.n_sequences
-            strategy = np.array(Policy.uniform(self._pieces.trunk).probabilities)
-            reach = np.empty(n)
-            evaluation.realization_plan(form, strategy, reach)
-            shape = (2, len(self._pieces.subgames), self._pieces.most_hands)
+            trunk = self._form.trunk
+            regret, strategy, reach, cumulative = np.zeros((4, trunk.n_sequences))
+            evaluation.normalise(trunk, cumulative, strategy)
+            evaluation.realization_plan(trunk, strategy, reach)
             self._state = DecomposedState(
-                regret=np.zeros(n),
+                regret=regret,
                 strategy=strategy,
                 reach=reach,
-                cumulative=np.zeros(n),
-                root_values=np.zeros(shape),
+                cumulative=cumulative,
+                root_values=np.zeros(len(self._form.entry)),
                 touched=np.zeros(2, dtype=np.int64),
             )
         else:
             self._state = self.restore(game, record, self.kept(state))
-        self._made: tuple[int, np.ndarray] | None = None
 
     def _run(self, iterations: int) -> None:
         record, first = self.algorithm, self.iteration + 1
@@ -313,8 +159,7 @@ class DecomposedSolver(IterativeSolver):
     def _iterate(self, row: np.ndarray, floor: float) -> None:
         """One iteration: the subgames, from the ranges of the trunk, then the trunk; for each
         player in turn if they alternate."""
-        pieces, state, record = self._pieces, self._state, self.algorithm
-        form = pieces.trunk.form
+        state, record, form = self._state, self.algorithm, self._form.trunk
         hands = form.hand_rank.shape[1] - 1
         value = np.zeros(form.n_sequences)
         whole = kernels.State(
@@ -323,43 +168,34 @@ class DecomposedSolver(IterativeSolver):
         turns = [[player] for player in PLAYERS] if record.variant.alternating else [PLAYERS]
         for nth, movers in enumerate(turns):
             # Average values belong to the strategies that enter the average: those before updates.
-            value[:] = self._solve_subgames(row[0] if nth == 0 else 0.0)
+            self._solve_subgames(row[0] if nth == 0 else 0.0, value)
             for player in movers:
                 kernels.multiply_share(form.operator, form, player, 0, 1, state.reach, value)
             for player in movers:
                 kernels.update(form, player, 0, hands, record.variant.rule, row, floor, whole, None)
-        state.touched[:] += 2 * np.array([pieces.trunk.n_histories, pieces.trunk.n_decision_nodes])
 
-    def _solve_subgames(self, weight: float) -> np.ndarray:
+    def _solve_subgames(self, weight: float, value: np.ndarray) -> None:
         """Solve every subgame from the ranges of the trunk.
 
         Args:
-            weight: With which the values at the roots enter their average.
-
-        Returns:
-            float64 (sequences of the trunk,): counterfactual values of the subgames at the last
-            sequences before them, in the unit of the trunk's arrays.
+            weight: With which the values of the entries enter their average.
+            value: float64 (sequences of the trunk,): set to the counterfactual values of the
+                subgames at the last sequences before them.
         """
-        pieces, state, record = self._pieces, self._state, self.algorithm
-        found = np.zeros(pieces.trunk.n_sequences)
-        for index, part in enumerate(pieces.subgames):
-            strategy = part.solve(record, self._ranges(state.reach, index))
-            for player in PLAYERS:
-                values = part.values(strategy, player)
-                leaves = pieces.leaves[player][index]
-                dealt = leaves >= 0
-                np.add.at(found, leaves[dealt], values[dealt] / pieces.trunk.unit)
-                state.root_values[player, index, : len(values)] += weight * values
-            passes = 2 * record.subgame_iterations
-            state.touched[:] += passes * np.array(
-                [part.game.n_histories, part.game.n_decision_nodes]
-            )
-        return found
+        state, form, iterations = self._state, self._form, self.algorithm.subgame_iterations
+        value[:] = 0.0
+        for c in range(form.n_chunks):
+            self._chunks.solve(c, state.reach, iterations)
+            values, entries = self._chunks.values(c), self._entries(c)
+            np.add.at(value, form.entry[entries], values)
+            state.root_values[entries] += weight * values
+        passed = np.array([self._cut.n_histories, self._cut.n_decision_nodes])
+        state.touched[:] += 2 * iterations * passed
 
-    def _ranges(self, reach: np.ndarray, index: int) -> list[np.ndarray]:
-        """For each player float64 (hands,): own reach at the root of a subgame."""
-        leaves = [self._pieces.leaves[player][index] for player in PLAYERS]
-        return [np.where(own >= 0, reach[own], 0.0) for own in leaves]
+    def _entries(self, c: int) -> slice:
+        """The entries of a chunk."""
+        begin, _, end = self._form.entry_offset[c].tolist()
+        return slice(begin, end)
 
     def _restart_average(self) -> None:
         self._state.cumulative[:] = 0.0
@@ -377,11 +213,10 @@ class DecomposedSolver(IterativeSolver):
         kept: Mapping[str, np.ndarray],
         locks: Locks | None = None,
     ) -> DecomposedState:
-        pieces = pieces_of(game, algorithm.cut)
-        sequences = (pieces.trunk.n_sequences,)
+        form = cut_game_of(game, algorithm.cut).chunks
         expected: dict[str, tuple[tuple[int, ...], type]] = {
-            **dict.fromkeys(DecomposedState._fields, (sequences, np.float64)),
-            "root_values": ((2, len(pieces.subgames), pieces.most_hands), np.float64),
+            **dict.fromkeys(DecomposedState._fields, ((form.trunk.n_sequences,), np.float64)),
+            "root_values": ((len(form.entry),), np.float64),
             "touched": ((2,), np.int64),
         }
         check_arrays(kept, expected, f"{game.name} and {algorithm.name}")
@@ -391,7 +226,13 @@ class DecomposedSolver(IterativeSolver):
     def wrong_state(  # noqa: D102
         cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
     ) -> str | None:
-        return wrong_state(pieces_of(game, algorithm.cut).trunk.form, state)
+        return wrong_state(cut_game_of(game, algorithm.cut).chunks.trunk, state)
+
+    @classmethod
+    def policy_of(  # noqa: D102
+        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
+    ) -> Policy:
+        return _ResolvedPolicy(cls(game, algorithm, state=state))
 
     @classmethod
     def whole_regrets(  # noqa: D102
@@ -404,68 +245,131 @@ class DecomposedSolver(IterativeSolver):
         cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
     ) -> np.ndarray:
         solver = cls(game, algorithm, state=state)
-        policy = _into_whole(solver._pieces, state.strategy)
-        for index, part in enumerate(solver._pieces.subgames):
-            found = part.solve(algorithm, solver._ranges(state.reach, index))
-            policy = put_back(policy, Policy(part.game, found))
-        return policy.probabilities
+        return solver._probabilities(state.strategy, solver._solved)
 
     @classmethod
     def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
-        """Those of the trunk and of the subgames, whenever they were solved."""
+        """All histories, whenever the subgames are passed over; so those of the trunk are counted
+        as often as those below."""
         return int(state.touched[0]), int(state.touched[1])
 
     def average_probabilities(self) -> np.ndarray:  # noqa: D102
-        if self._made is None or self._made[0] != self.iteration:
-            self._made = self.iteration, self._resolved()
-        return self._made[1].copy()
+        return self._probabilities(self._state.cumulative, self._resolved)
 
-    def _resolved(self) -> np.ndarray:
-        """The average strategy of the trunk, and below it resolving from the average values."""
-        pieces, state, record = self._pieces, self._state, self.algorithm
-        form = pieces.trunk.form
-        strategy, reach = np.empty((2, form.n_sequences))
-        evaluation.normalise(form, state.cumulative, strategy)
-        evaluation.realization_plan(form, strategy, reach)
-        policy = _into_whole(pieces, strategy)
-        total = state.cumulative[0]
-        for index, root in enumerate(pieces.each_root):
-            chance, ranges = root.chance(root.nodes[0]), self._ranges(reach, index)
-            for player in PLAYERS:
-                opponent = 1 - player
-                own = ranges[player]
-                weights = chance * (own[:, None] if player == 0 else own)
-                if not total > 0 or not weights.sum() > 0:
-                    continue
-                reached = weights.sum(axis=1 - opponent)
-                values = state.root_values[opponent, index, : len(reached)] / total
-                alternative = np.divide(
-                    values, reached, out=np.zeros_like(values), where=reached > 0
-                )
-                gadget = resolve_gadget(root, weights[None], opponent, alternative[None])
-                found = solve(gadget, record.inner, iters=record.resolve_iterations, checkpoints=())
-                policy = put_back(policy, found.policy, player=player)
-        return policy.probabilities
+    def average_part(self, chunk: int) -> np.ndarray:
+        """The average strategy in a chunk, or in the trunk (-1), float64 (numbers of that part,);
+        the chunk is resolved."""
+        strategy, reach = self._plan(self._state.cumulative)
+        if chunk < 0:
+            return strategy
+        return self._chunks.strategies(chunk, self._resolved(chunk, reach)).copy()
+
+    def average_policy(self) -> Policy:
+        """The average strategy; the subgames are resolved when it is first looked at."""
+        return self.policy_of(self.game, self.algorithm, self._state)
 
     def evaluate(self) -> Evaluation:  # noqa: D102
-        return evaluate_probabilities(self.game, self.average_probabilities())
+        return self._judge(self._state.cumulative, self._resolved)
 
     def evaluate_current(self) -> Evaluation:  # noqa: D102
-        return evaluate_probabilities(self.game, self.current_policy().probabilities)
+        return self._judge(self._state.strategy, self._solved)
+
+    def _solved(self, c: int, reach: np.ndarray) -> np.ndarray:
+        """Strategies of a chunk that is solved from the ranges of the trunk."""
+        return self._chunks.solve(c, reach, self.algorithm.subgame_iterations)
+
+    def _resolved(self, c: int, reach: np.ndarray) -> np.ndarray:
+        """Strategies of a chunk that is resolved from the average values of its entries."""
+        form, total = self._form, self._state.cumulative[0]
+        values = self._state.root_values[self._entries(c)]
+        alternative = values / total if total > 0 else values
+        bounds = form.shapes.array(int(form.shape[c]), "player_sequences").tolist()
+        found = np.zeros(int(form.first[c + 1] - form.first[c]))
+        for player in PLAYERS:
+            weight = self._chunks.resolve(
+                c, player, reach, alternative, self.algorithm.resolve_iterations
+            )
+            own = slice(bounds[player], bounds[player + 1])
+            found[own] = weight[own]
+        return found
+
+    def _judge(self, weight: np.ndarray, weigh: Weigh) -> Evaluation:
+        """Values and best-response values, one chunk after the other.
+
+        Args:
+            weight: float64 (sequences of the trunk,): weights of its strategies.
+            weigh: Makes those of a chunk.
+        """
+        form, (strategy, reach) = self._form, self._plan(weight)
+        trunk = trunk_scratch(form, reach.dtype, forecast=False, averaged=False)
+        scratch = chunk_scratch(form, reach.dtype, forecast=False, packed=False)
+        expected, best = np.zeros((form.n_chunks + 1, 2)), np.empty(2)
+        numbers = Numbers(strategy, None, strategy)
+        whole = (0, 1, numbers, 0.0, trunk, scratch, expected, best, None)
+        chunks.judge(form, chunks.DOWN, *whole)
+        for c in range(form.n_chunks):
+            judged = self._chunks.judge(c, weigh(c, reach), reach)
+            expected[c], trunk.entry_value[self._entries(c)] = judged
+        chunks.judge(form, chunks.UP, *whole)
+        return evaluation_of(expected, best)
+
+    def _probabilities(self, weight: np.ndarray, weigh: Weigh) -> np.ndarray:
+        """Strategies of the whole game, float64 (sequences,); arguments as for :meth:`_judge`."""
+        form, (strategy, reach) = self._form, self._plan(weight)
+        found = np.zeros(form.n_numbers)
+        found[: len(strategy)] = strategy
+        for c in range(form.n_chunks):
+            strategies = self._chunks.strategies(c, weigh(c, reach))
+            found[form.first[c] : form.first[c + 1]] = strategies
+        return found[self._cut.numbers]
+
+    def _plan(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The trunk's strategies and own reaches that some weights make, float64 (sequences of the
+        trunk,) each."""
+        strategy, reach = np.empty((2, len(weight)))
+        evaluation.normalise(self._form.trunk, weight, strategy)
+        evaluation.realization_plan(self._form.trunk, strategy, reach)
+        return strategy, reach
 
 
-def _into_whole(pieces: Pieces, strategy: np.ndarray) -> Policy:
-    """A policy of the whole game that is uniform below the trunk."""
-    return put_back(Policy.uniform(pieces.game), Policy(pieces.trunk, strategy.copy()))
+class _ResolvedPolicy(AveragePolicy):
+    """An average strategy whose subgames are resolved when they are first looked at: of a game in
+    chunks the one that an infoset is in, otherwise all of them.
+
+    Args:
+        solver: A solver that nobody steps.
+    """
+
+    def __init__(self, solver: DecomposedSolver) -> None:
+        self.game = solver.game
+        self._solver = solver
+        self._parts = {}
+
+    def __getitem__(self, label: str) -> dict[str, float]:
+        if isinstance(self.game, CutGame):
+            return super().__getitem__(label)
+        return Policy.__getitem__(self, label)
+
+    def _read(self, chunk: int) -> np.ndarray:
+        return self._solver.average_part(chunk)
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:  # type: ignore[override]
+        """float64 (sequences,)."""
+        found = self._solver.average_probabilities()
+        found.flags.writeable = False
+        return found
 
 
 def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
-    """Bytes that CFR-D takes in addition to the compiled game: the trunk and one subgame at a time,
-    and the arrays of the compiled pieces."""
-    pieces = pieces_of(game, record.cut)
-    state = 6 * 8 * pieces.trunk.n_sequences + 16 * len(pieces.subgames) * pieces.most_hands
-    inner = max(bytes_needed(one.game, record.inner) for one in pieces.subgames)
-    return state + inner + pieces.nbytes
+    """Bytes that CFR-D takes in addition to the compiled game: the trunk and one subgame at a time;
+    and the trunk and the shapes of the subgames, where the game was not compiled in chunks."""
+    cut = cut_game_of(game, record.cut)
+    form = cut.chunks
+    # State, values of an iteration; strategies, reaches and values of an evaluation.
+    trunk = 8 * 9 * form.trunk.n_sequences
+    entries = 8 * 2 * len(form.entry)
+    return trunk + entries + bytes_of_one(form) + (0 if cut is game else cut.nbytes)
 
 
 kinds.SOLVERS.append(DecomposedSolver)

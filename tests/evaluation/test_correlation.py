@@ -349,7 +349,7 @@ def test_openspiel_agrees() -> None:
 
 
 def _openspiel_label(label: str) -> str:
-    ranks = "JQKA"
+    ranks = "TJQK"
     return f"{ranks.index(label[0])}{label[1:]}"
 
 

@@ -14,7 +14,15 @@ import pytest
 from support.equality import GAMES, as_game, built
 from support.random_games import random_game
 from support.reference import Tree, build_tree, regret_matching
-from support.sampled_choices import Traversal, chance, external, outcome, samples
+from support.sampled_choices import (
+    Traversal,
+    average,
+    chance,
+    external,
+    outcome,
+    robust,
+    samples,
+)
 from support.sampled_increments import expect_increments, increments, prepared, some_regrets
 from support.sampled_solves import EVERYTHING, KUHN, SAMPLED, same
 from support.tiers import tiered
@@ -30,18 +38,21 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.algorithms import (
+    AVERAGE_STRATEGY_SAMPLING,
     CFR,
     CFR_PLUS,
     CHANCE_SAMPLING,
     EXTERNAL_SAMPLING,
     LCFR,
     OUTCOME_SAMPLING,
+    ROBUST_SAMPLING,
     WHOLE_TRAVERSAL,
     Sampling,
 )
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
-from tensorcfr.solvers import Status
+from tensorcfr.kernels.sampling_external import external_sampling
+from tensorcfr.solvers import Status, sampled_solver
 from tensorcfr.solvers.traversal import TableLayout, history_traversal
 
 LEDUC = compile_game("leduc")
@@ -90,6 +101,53 @@ def test_expected_increments(case: str, name: str, negative: bool) -> None:
     record, traversal = CASES[case]
     game, tree = small(name)
     expect_increments(game, tree, record, traversal, negative=negative)
+
+
+OWN_DRAWS: dict[str, tuple[Sampling, Traversal]] = {
+    "robust": (ROBUST_SAMPLING, robust(1)),
+    "robust, stochastic": (ROBUST_SAMPLING(averaging="stochastic", tries=2), robust(2)),
+    "average": (
+        AVERAGE_STRATEGY_SAMPLING(epsilon=0.2, threshold=1.5, bonus=0.1),
+        average(0.2, 1.5, 0.1),
+    ),
+    "average, stochastic": (
+        AVERAGE_STRATEGY_SAMPLING(averaging="stochastic", threshold=0.5, bonus=0.5),
+        average(0.05, 0.5, 0.5),
+    ),
+}
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel runs as Python: for some hundred samples that takes less time than compiling."""
+    kernel = getattr(external_sampling, "py_func", external_sampling)
+    monkeypatch.setattr(sampled_solver, "external_sampling", kernel)
+
+
+@pytest.mark.parametrize("case", OWN_DRAWS)
+def test_expected_increments_where_own_actions_are_drawn(case: str, interpreted: None) -> None:
+    """The same."""
+    expect_increments(*small("kuhn"), *OWN_DRAWS[case], negative=False)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SMALLEST)
+@pytest.mark.parametrize("case", OWN_DRAWS)
+def test_expected_increments_where_own_actions_are_drawn_compiled(case: str, name: str) -> None:
+    for negative in (False, True):
+        expect_increments(*small(name), *OWN_DRAWS[case], negative=negative)
+
+
+def test_robust_sampling_of_all_actions_is_external_sampling(interpreted: None) -> None:
+    """Without a draw more: the same bits."""
+    found, expected = (
+        SampledSolver(KUHN, ROBUST_SAMPLING(tries=2)),
+        SampledSolver(KUHN, EXTERNAL_SAMPLING),
+    )
+    for solver in (found, expected):
+        solver.step(50)
+    np.testing.assert_array_equal(found.state.regret, expected.state.regret)
+    np.testing.assert_array_equal(found.state.cumulative, expected.state.cumulative)
 
 
 @pytest.mark.parametrize("averaging", ["simple", "stochastic", "optimistic"])

@@ -24,12 +24,14 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.algorithms import (
+    AVERAGE_STRATEGY_SAMPLING,
     CFR,
     CFR_PLUS,
     CHANCE_SAMPLING,
     DCFR,
     EXTERNAL_SAMPLING,
     OUTCOME_SAMPLING,
+    ROBUST_SAMPLING,
     Sampling,
     find_algorithm,
     from_dict,
@@ -109,6 +111,9 @@ def test_what_cannot_be_sampled(variant: Any, reason: str) -> None:
         (CHANCE_SAMPLING, {"averaging": "simple"}, "one of stochastic, optimistic, not 'simple'"),
         (CHANCE_SAMPLING, {"prune": 1}, "prune must be True or False, not 1"),
         (EXTERNAL_SAMPLING, {"alternating": False}, "players alternate"),
+        (ROBUST_SAMPLING, {"alternating": False}, "players alternate"),
+        (ROBUST_SAMPLING, {"tries": 0}, "tries must be a whole number >= 1, not 0"),
+        (AVERAGE_STRATEGY_SAMPLING, {"bonus": -1}, "bonus must be a number >= 0, not -1"),
     ],
 )
 def test_bad_options(record: Sampling, options: dict[str, Any], message: str) -> None:
@@ -147,8 +152,8 @@ def test_refusals() -> None:
         solve(KUHN, "external_sampling", iters=1, memory_limit=10)
     with pytest.raises(ValueError, match="no algorithm 'external sampling'; did you mean"):
         solve(KUHN, "external sampling", iters=1)
-    with pytest.raises(ValueError, match="there is no scheme 'robust'"):
-        Sampling("robust", "robust", DCFR, formula="", source="", averaging="simple")
+    with pytest.raises(ValueError, match="there is no scheme 'spinning'"):
+        Sampling("spinning", "spinning", DCFR, formula="", source="", averaging="simple")
 
 
 def test_a_name_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +186,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert f"nodes touched {expected.nodes_touched:,} histories visited" in text
     assert f"{expected.decision_nodes_touched:,} decision nodes among them" in text
     assert run("kuhn", "--seed", "1").stderr == (
-        "tensorcfr: cfr+ draws no random numbers: it takes no seed\n"
+        "tensorcfr: sapcfr+ draws no random numbers: it takes no seed\n"
     )
     assert run("kuhn", "--algorithm", "external_sampling", "--simultaneous").exit_code == 2
     assert run("--resume", str(path), "--iters", "1").exit_code == 0

@@ -1,70 +1,162 @@
-"""CFR-D: one iteration against CFR with solved subgames, convergence, files, memory."""
+"""CFR-D: against a slow reference and against the flat game; convergence, files, memory."""
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tensorcfr import MemoryLimitError, Policy, Solution, compile_game, solve
+from support.interpreted import interpret
+from support.random_games import random_public_tree_game
+from support.slow_subgames import cfr_d
+from tensorcfr import (
+    Chance,
+    CompiledGame,
+    MemoryLimitError,
+    Policy,
+    PublicTreeGame,
+    Solution,
+    compile_game,
+    evaluate,
+    solve,
+)
+from tensorcfr._util.memory import Budget
 from tensorcfr.algorithms import CFR_D, CFR_PLUS
-from tensorcfr.analysis import values, walkthrough
-from tensorcfr.subgames import DecomposedSolver, belief, subgame
-from tensorcfr.subgames.cfr_d import decomposed_bytes, pieces_of
-from tensorcfr.subgames.part import restrict
+from tensorcfr.analysis import walkthrough
+from tensorcfr.compilers import cut_game
+from tensorcfr.games import make_game
+from tensorcfr.model.cut_game import CutGame
+from tensorcfr.subgames import DecomposedSolver, subgame_roots
+from tensorcfr.subgames.cfr_d import cut_game_of, decomposed_bytes
+from tensorcfr.subgames.places import find_nodes
 from tensorcfr.sweep import read_algorithm
 from tensorcfr.sweep.cells import spec_of
 
-pytestmark = pytest.mark.full
+FULL = pytest.mark.full
 KUHN = compile_game("kuhn")
 
 
-def test_the_first_iteration_uses_the_values_of_the_subgames() -> None:
-    """Regrets after one iteration are those of play that is uniform above the cut and that of the
-    solved subgames below."""
-    solver = DecomposedSolver(KUHN, CFR_D(cut=1, subgame_iterations=300))
-    solver.step(1)
-    policy = Policy.uniform(KUHN)
-    probabilities = np.array(policy.probabilities)
-    for at in ("p", "b"):
-        part = subgame(KUHN, belief(KUHN, policy, at))
-        inner = solve(part, "cfr+", iters=300).policy
-        for label in part.infoset_labels:
-            probabilities[KUHN.sequences(KUHN.infoset_index[label])] = list(inner[label].values())
-    expected = values(KUHN, Policy(KUHN, probabilities)).regret
-    trunk = pieces_of(KUHN, 1).trunk
-    assert set(trunk.infoset_labels) == {"J", "Q", "K"}
-    for label in trunk.infoset_labels:
-        found = solver.state.regret[trunk.sequences(trunk.infoset_index[label])]
-        whole = expected[KUHN.sequences(KUHN.infoset_index[label])]
-        np.testing.assert_allclose(found, np.maximum(whole, 0.0), atol=1e-12)
+def random_rules(seed: int) -> PublicTreeGame:
+    return random_public_tree_game(
+        seed, zero_sum=True, max_hands=4, max_nodes=40, max_depth=5, max_actions=3, stop=0.1
+    )
 
 
-def test_values_of_a_subgame_are_counterfactual() -> None:
-    """Those at the roots equal the library's values of the whole game, for any ranges and hand."""
-    leduc = compile_game("leduc")
-    pieces = pieces_of(leduc, "chance")
-    blueprint = solve(leduc, "cfr", iters=3).policy
-    for index in (0, 2):
-        part, root = pieces.subgames[index], pieces.each_root[index]
-        ranges = list(root.own_reach(blueprint, root.nodes[0]))
-        strategy = np.array(restrict(blueprint, part.game).probabilities)
+RULES: dict[str, Any] = {
+    "kuhn": lambda: make_game("kuhn"),
+    "leduc": lambda: make_game("leduc"),
+    "random 1": lambda: random_rules(1),
+    "random 2": lambda: random_rules(2),
+    "random 3": lambda: random_rules(3),
+}
+CUT: dict[str, Any] = {"kuhn": 1, "leduc": "chance"}
+"""Where the subgames begin; elsewhere after two public steps."""
+
+
+def steps_to(rules: PublicTreeGame, game: CompiledGame, cut: Any) -> list[tuple[Any, ...]]:
+    """The public steps to the roots of the subgames, as the rules take them."""
+    nodes = find_nodes(game, subgame_roots(game, cut))
+    edges, tree = nodes.places.public.edges, nodes.places.tree
+    found = []
+    for root in nodes.nodes:
+        state, steps = rules.root(), []
+        for _, child in nodes.path(root):
+            node = rules.node(state)
+            moves = node.outcomes if isinstance(node, Chance) else node.actions
+            steps.append(next(move for move in moves if str(move) == edges[tree.edge[child]]))
+            state = rules.next(state, steps[-1])
+        found.append(tuple(steps))
+    return found
+
+
+def assert_same(rules: PublicTreeGame, policy: Policy, slow: dict[str, np.ndarray]) -> None:
+    """All strategies of the slow reference are those of a policy."""
+    found = set()
+    for public, strategies in slow.items():
         for player in (0, 1):
-            for hand, at in enumerate(part.entries[player]):
-                if at >= 0:
-                    row = part.game.sequences(part.infoset_of(int(at)))
-                    strategy[row] = (ranges[player][hand], 1.0 - ranges[player][hand])
-        for player in (0, 1):
-            found = part.values(strategy, player)
-            one = values(subgame(leduc, belief(leduc, blueprint, root.names)), restrict(
-                blueprint, subgame(leduc, belief(leduc, blueprint, root.names))
-            ))  # fmt: skip
-            reach = belief(leduc, blueprint, root.names).reach
-            total = float(found @ ranges[player])
-            assert total == pytest.approx(one.evaluation.values[player] * reach, abs=1e-12)
+            for number, hand in enumerate(rules.hands[player]):
+                label = rules.label(player, hand, public)
+                row = policy.get(label)
+                if row is not None and len(row) == len(strategies):
+                    found.add(label)
+                    np.testing.assert_allclose(
+                        list(row.values()), strategies[:, number], atol=1e-12, err_msg=label
+                    )
+    assert found == set(policy)
 
 
+def check_reference(
+    patched: pytest.MonkeyPatch, name: str, *, alternating: bool, together: bool
+) -> None:
+    rules, cut = RULES[name](), CUT.get(name, 2)
+    game = compile_game(rules)
+    groups = [[steps] for steps in steps_to(rules, game, cut)]
+    # All subtrees in one chunk, in which they share entries, or one in each.
+    patched.setattr("tensorcfr.subgames.cfr_d.TOGETHER", 1 << 30 if together else 0)
+    if together:
+        groups = [[steps for (steps,) in groups]]
+    record = CFR_D(
+        cut=cut,
+        subgame_iterations=4,
+        resolve_iterations=6,
+        variant=CFR_D.variant(alternating=alternating),
+    )
+    solver = DecomposedSolver(game, record)
+    assert cut_game_of(game, cut).chunks.n_chunks == len(groups)
+    solver.step(3)
+    slow = cfr_d(rules, groups, 3, inner=4, resolving=6, alternating=alternating)
+    policy = solver.average_policy()
+    assert_same(rules, policy, slow)
+    # The evaluation is that of the policy in the flat game.
+    for fast, flat in (
+        (solver.evaluate(), evaluate(game, policy)),
+        (solver.evaluate_current(), evaluate(game, solver.current_policy())),
+    ):
+        np.testing.assert_allclose(fast.values, flat.values, atol=1e-12)
+        np.testing.assert_allclose(fast.best_responses, flat.best_responses, atol=1e-12)
+
+
+def test_a_random_game_equals_the_slow_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With kernels run as Python: compiling them takes longer."""
+    interpret(monkeypatch)
+    check_reference(monkeypatch, "random 1", alternating=False, together=True)
+
+
+@FULL
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("alternating", [False, True])
+@pytest.mark.parametrize("name", RULES)
+def test_games_equal_the_slow_reference(
+    monkeypatch: pytest.MonkeyPatch, name: str, alternating: bool, together: bool
+) -> None:
+    """Ranges, values of entries, averages, and resolving with the gadget at the entries."""
+    check_reference(monkeypatch, name, alternating=alternating, together=together)
+
+
+@FULL
+@pytest.mark.parametrize("spec", ["leduc", "liars_dice(dice=(2,1),faces=4)"])
+def test_chunks_of_a_cut_game_are_the_subgames(spec: str) -> None:
+    """A game compiled in chunks; several subtrees in a chunk, and merged hands."""
+    rules = make_game(spec)
+    game = cut_game.compile_rules(
+        rules, spec, Budget("compiling", 1 << 30), cut=True, symmetric=True, limit=300
+    )
+    assert isinstance(game, CutGame)
+    assert game.chunks.n_chunks >= 3
+    solver = DecomposedSolver(game, CFR_D(subgame_iterations=30, resolve_iterations=300))
+    before = solver.evaluate().exploitability
+    solver.step(30)
+    found = solver.evaluate()
+    assert found.exploitability < before / 4
+    flat = evaluate(game.flat, Policy(game.flat, solver.average_probabilities()))
+    np.testing.assert_allclose(found.values, flat.values, atol=1e-12)
+    np.testing.assert_allclose(found.best_responses, flat.best_responses, atol=1e-12)
+
+
+@FULL
 def test_exploitability_falls_with_both_numbers_of_iterations() -> None:
     """Leduc, cut at the end of the first round.  More was measured in docs/subgames.md."""
     leduc = compile_game("leduc")
@@ -79,6 +171,7 @@ def test_exploitability_falls_with_both_numbers_of_iterations() -> None:
     assert found[100, 300] < found[10, 300] / 3
 
 
+@FULL
 @pytest.mark.parametrize("alternating", [False, True])
 def test_a_solve_goes_on_to_the_same_bits(tmp_path: Path, alternating: bool) -> None:
     record = CFR_D(cut=1, subgame_iterations=20, variant=CFR_D.variant(alternating=alternating))
@@ -92,17 +185,32 @@ def test_a_solve_goes_on_to_the_same_bits(tmp_path: Path, alternating: bool) -> 
     np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
 
 
+@FULL
 def test_memory_is_told_before() -> None:
-    """The trunk, one subgame, and the compiled pieces."""
+    """The trunk and one subgame, and what is compiled where the game was not cut."""
     needed = decomposed_bytes(KUHN, CFR_D)
     with pytest.raises(MemoryLimitError, match="solving kuhn"):
         solve(KUHN, CFR_D, iters=1, memory_limit=needed - 1)
     solve(KUHN, CFR_D, iters=1, memory_limit=needed)
-    state = DecomposedSolver(KUHN, CFR_D).state
-    trunk = pieces_of(KUHN, "auto").trunk
-    assert sum(array.nbytes for array in state[:4]) == 4 * 8 * trunk.n_sequences
+    game = compile_game("bluff", dice=(2, 1), cut=True)
+    record = CFR_D(subgame_iterations=1, resolve_iterations=1)
+    solver = DecomposedSolver(game, record)
+    solver.step(1)
+    solver.evaluate()  # All kernels are compiled.
+    del solver
+    tracemalloc.start()
+    solver = DecomposedSolver(game, record)
+    solver.step(1)
+    solver.evaluate()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    needed = decomposed_bytes(game, record)
+    assert 0.8 * needed < peak < 1.05 * needed
+    # A tenth of what the chunks take together.
+    assert needed < 2 * 8 * game.chunks.n_numbers / 10
 
 
+@FULL
 def test_options_make_the_same_record() -> None:
     """Records within a record keep options of their own, or are refused where they would lose
     them."""
@@ -117,6 +225,7 @@ def test_options_make_the_same_record() -> None:
     assert "no theorem" in floor.lower()
 
 
+@FULL
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="cfr-d forgets its subgames"):
         walkthrough(KUHN, "cfr-d", iters=1)
@@ -132,5 +241,9 @@ def test_refusals() -> None:
         CFR_D(iterations=3)
     with pytest.raises(ValueError, match="there is nothing to cut"):
         solve(KUHN, CFR_D(cut=9), iters=1)
+    with pytest.raises(ValueError, match="kuhn is cut already, and its chunks are the subgames"):
+        solve(compile_game("kuhn", cut=1), CFR_D(cut=1), iters=1)
+    with pytest.raises(ValueError, match="has no chunks"):
+        solve(compile_game("kuhn", cut=9), CFR_D, iters=1)
     with pytest.raises(ValueError, match="is no game of private hands"):
         solve(compile_game("goofspiel", cards=3), "cfr-d", iters=1)

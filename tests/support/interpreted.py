@@ -11,7 +11,7 @@ def interpret(patched: pytest.MonkeyPatch) -> None:
     """Run kernels as Python: on small games that takes less time than compiling a rule."""
     for module, names in (
         (chunks, ("run_passes", "judge", "strategies_of_parts")),
-        (iteration, ("iterate",)),
+        (iteration, ("iterate", "multiply_share", "update")),
     ):
         for name in names:
             kernel = getattr(module, name)

@@ -163,6 +163,53 @@ def external(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> N
     visit(tree.root)
 
 
+def robust(tries: int) -> Traversal:
+    """So many own actions are tried: of those from an action on, it is drawn whether it is one."""
+
+    def draw(sigma: Sequence[float], chooser: Chooser) -> list[bool]:
+        found: list[bool] = []
+        for action in range(len(sigma)):
+            left, rest = tries - sum(found), len(sigma) - action
+            found.append(left >= rest or (left > 0 and _coin(left / rest, chooser)))
+        return found
+
+    return _with_own_draws(draw)
+
+
+def average(epsilon: float, threshold: float, bonus: float) -> Traversal:
+    """Each own action is tried by itself.  The cumulative strategies are what is played."""
+
+    def draw(sigma: Sequence[float], chooser: Chooser) -> list[bool]:
+        shares = [(bonus + threshold * p) / (bonus + 1) for p in sigma]
+        return [p >= 1 or _coin(max(p, epsilon), chooser) for p in shares]
+
+    return _with_own_draws(draw)
+
+
+def _coin(p: float, chooser: Chooser) -> bool:
+    return chooser.action([p, 1 - p]) == 0
+
+
+def _with_own_draws(draw: Callable[[Sequence[float], Chooser], list[bool]]) -> Traversal:
+    """Own actions are drawn, and then tried in depth-first order."""
+
+    def traversal(tree: Tree, strategy: Strategy, player: int, chooser: Chooser) -> None:
+        def visit(node: Node) -> None:
+            if not isinstance(node := pass_through(node, chooser), DecisionNode):
+                return
+            sigma = strategy[node.infoset.label]
+            if node.infoset.player == player:
+                for child, is_tried in zip(node.children, draw(sigma, chooser), strict=True):
+                    if is_tried:
+                        visit(child)
+            else:
+                visit(node.children[chooser.action(sigma)])
+
+        visit(tree.root)
+
+    return traversal
+
+
 def outcome(epsilon: float) -> Traversal:
     """A single play; the player explores."""
 

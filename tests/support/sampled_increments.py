@@ -35,14 +35,15 @@ def some_regrets(tree: Tree, seed: int, *, negative: bool) -> dict[str, list[flo
 def prepared(
     game: CompiledGame, record: Sampling, regrets: dict[str, list[float]]
 ) -> SampledSolver:
-    """A solver with these regrets, an empty average, and baselines if it has any."""
+    """A solver with these regrets, the strategies played as the average, and baselines if it has
+    any."""
     solver = SampledSolver(game, record)
     state = solver.state
     rng = Random(5)
     for label, row in regrets.items():
         at = game.sequences(game.infoset_index[label])
         state.regret[at] = row
-        state.strategy[at] = regret_matching(row, row, 0)
+        state.cumulative[at] = state.strategy[at] = regret_matching(row, row, 0)
     for row in state.baseline:
         row[:] = [rng.uniform(-1, 1) for _ in row]
     return SampledSolver(game, record, state=state)

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from support.tiers import tiered
 from tensorcfr import ALGORITHMS, compile_game
 from tensorcfr.algorithms import CHANCE_SAMPLING, EXTERNAL_SAMPLING, OUTCOME_SAMPLING, Sampling
 
-SAMPLED = [name for name, record in ALGORITHMS.items() if isinstance(record, Sampling)]
-
+RECORDS = {name: record for name, record in ALGORITHMS.items() if isinstance(record, Sampling)}
+SEEN = [name for name, record in RECORDS.items() if record.own_draws is None]
+"""Those that the fast tier compiles; with draws of own actions, a kernel is compiled once more."""
+SAMPLED = tiered(RECORDS, SEEN)
 
 KUHN = compile_game("kuhn")
 

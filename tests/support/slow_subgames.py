@@ -1,5 +1,5 @@
-"""Subgames from the rules alone, hand by hand: best-response values, the best gadgets, and CFR+ on
-the gadget as a rule of two actions inside the iteration.  Shares no code with the library."""
+"""Subgames from the rules alone, hand by hand: best-response values, the best gadgets, CFR+ on the
+gadget as a rule of two actions inside the iteration, CFR-D.  Shares no code with the library."""
 
 from __future__ import annotations
 
@@ -180,67 +180,208 @@ class Spot:
         assert result.status == 0, result.message
         return -result.fun if margin else result.fun
 
-    # ---------------------------------------------------------------- CFR+ with the gadget inside
-
     def gadget_cfr_plus(
         self, policy: Strategy, player: int, alternative: np.ndarray, iterations: int
-    ) -> dict[str, dict[str, float]]:
+    ) -> dict[str, np.ndarray]:
         """Average strategies of CFR+ below the node.  The opponent's range in each iteration is the
         probability to follow, by regret matching+ with two actions for each hand."""
-        opponent = 1 - player
-        weights = self.weights(policy, opponent)
-        deals = weights.T if opponent == 1 else weights  # (hands of 0, hands of 1).
-        regret: dict[str, np.ndarray] = {}
-        average: dict[str, np.ndarray] = {}
-        choice = np.zeros((2, len(self.hands[opponent])))
-        follow = matched(choice)[0]
+        weights = self.weights(policy, 1 - player)
+        deals = weights.T if player == 0 else weights  # (hands of 0, hands of 1).
+        learner = Learner(self, deals)
+        paid = {0: alternative * weights.sum(axis=1)}
+        gadget_cfr_plus([learner], [0], player, paid, iterations)
+        return learner.averages()
 
-        def value(
-            mover: int, state: Any, path: str, x: list[np.ndarray], joint: np.ndarray, t: int
-        ) -> np.ndarray:
-            """Counterfactual values of the mover's hands; updates their regrets."""
-            node = self.rules.node(state)
-            if isinstance(node, Payoff):
-                matrix = np.where(joint > 0, np.asarray(self.rules.matrix(node.matrix))[mover], 0.0)
-                paid = node.coefficient * joint * matrix
-                return paid @ x[1] if mover == 0 else x[0] @ paid
-            if isinstance(node, Chance):
-                return sum(
-                    value(mover, self.rules.next(state, s), f"{path} {s}", x,
-                          np.where(joint > 0, joint * table, 0.0), t)
-                    for s, table in node.outcomes.items()
-                )  # fmt: skip
-            public = self.public(node, path)
-            held = len(self.hands[node.player])
-            old = regret.setdefault(public, np.zeros((len(node.actions), held)))
-            sigma = matched(old)
-            values = []
-            for a, action in enumerate(node.actions):
-                reach = list(x)
-                reach[node.player] = x[node.player] * sigma[a]
-                values.append(
-                    value(
-                        mover, self.rules.next(state, action), f"{path} {action}", reach, joint, t
-                    )
+
+class Learner:
+    """CFR+ below a public node, by recursion over the public tree; hands are the axes of arrays.
+
+    Args:
+        spot: The node.
+        deals: float64 (hands of 0, hands of 1): weights of the deals.
+        ends: Nodes further down, by their path, where the values of both players are given.
+    """
+
+    def __init__(self, spot: Spot, deals: np.ndarray, ends: Mapping[str, Any] = {}) -> None:
+        self.spot, self.deals, self.ends = spot, deals, dict(ends)
+        self.regret: dict[str, np.ndarray] = {}
+        self.average: dict[str, np.ndarray] = {}
+        self.actions: dict[str, list[str]] = {}
+        self.owner: dict[str, int] = {}
+        self.ones = [np.ones(len(own)) for own in spot.hands]
+        self.values(0, self.ones)
+
+    def values(
+        self,
+        mover: int,
+        x: list[np.ndarray],
+        *,
+        weight: float | None = None,
+        played: Mapping[str, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Counterfactual values of the mover's hands.
+
+        Args:
+            mover: The player.
+            x: The ranges of both players.
+            weight: With which the mover's strategies enter the average; with a weight, the mover's
+                regrets are updated.
+            played: What regret matching makes the strategies from; by default the regrets.
+        """
+        given = self.regret if played is None else played
+        return self._values(mover, self.spot.state, self.spot.path, x, self.deals, given, weight)
+
+    def _values(
+        self,
+        mover: int,
+        state: Any,
+        path: str,
+        x: list[np.ndarray],
+        joint: np.ndarray,
+        played: Mapping[str, np.ndarray],
+        weight: float | None,
+    ) -> np.ndarray:
+        if path in self.ends:
+            return self.ends[path][mover]
+        rules = self.spot.rules
+        node = rules.node(state)
+        if isinstance(node, Payoff):
+            matrix = np.where(joint > 0, np.asarray(rules.matrix(node.matrix))[mover], 0.0)
+            paid = node.coefficient * joint * matrix
+            return paid @ x[1] if mover == 0 else x[0] @ paid
+        below = lambda step, x, joint: self._values(  # noqa: E731
+            mover, rules.next(state, step), f"{path} {step}", x, joint, played, weight
+        )
+        if isinstance(node, Chance):
+            return sum(
+                below(s, x, np.where(joint > 0, joint * table, 0.0))
+                for s, table in node.outcomes.items()
+            )
+        public = self.spot.public(node, path)
+        self.actions[public], self.owner[public] = list(map(str, node.actions)), node.player
+        shape = (len(node.actions), len(self.spot.hands[node.player]))
+        old = self.regret.setdefault(public, np.zeros(shape))
+        sigma = matched(played.get(public, np.zeros(shape)))
+        values = []
+        for a, action in enumerate(node.actions):
+            reach = list(x)
+            reach[node.player] = x[node.player] * sigma[a]
+            values.append(below(action, reach, joint))
+        if node.player != mover:
+            return sum(values)
+        mean = sum(s * v for s, v in zip(sigma, values, strict=True))
+        if weight is not None:
+            self.average[public] = self.average.get(public, 0.0) + weight * x[mover] * sigma
+            self.regret[public] = np.maximum(old + np.array(values) - mean, 0.0)
+        return mean
+
+    def averages(self) -> dict[str, np.ndarray]:
+        """The average strategies, (actions, hands) by public label."""
+        return {public: normalised(total) for public, total in self.average.items()}
+
+    def reach(self, below: Spot, played: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Own reaches of both players at a node further down."""
+        found = list(self.ones)
+        for player, public, action in below.acted:
+            found[player] = (
+                found[player] * matched(played[public])[self.actions[public].index(action)]
+            )
+        return found
+
+
+def gadget_cfr_plus(
+    learners: list[Learner],
+    entries: list[Any],
+    player: int,
+    alternative: Mapping[Any, np.ndarray],
+    iterations: int,
+) -> None:
+    """CFR+ below some public nodes that the opponent enters together, or not at all.
+
+    Args:
+        learners: Those of the nodes.
+        entries: For each node the entry of the opponent, which several nodes may share.
+        player: Whose strategies are looked for.
+        alternative: For each entry the counterfactual values of the opponent's hands.
+        iterations: How many.
+    """
+    opponent = 1 - player
+    choice = {entry: np.zeros((2, len(paid))) for entry, paid in alternative.items()}
+    for t in range(1, iterations + 1):
+        for mover in (0, 1):
+            found = dict.fromkeys(choice, 0.0)
+            for learner, entry in zip(learners, entries, strict=True):
+                ranges = list(learner.ones)
+                ranges[opponent] = matched(choice[entry])[0]
+                found[entry] = found[entry] + learner.values(mover, ranges, weight=t)
+            for entry in choice if mover == opponent else ():
+                values = np.array([found[entry], alternative[entry]])
+                mean = (matched(choice[entry]) * values).sum(axis=0)
+                choice[entry] = np.maximum(choice[entry] + values - mean, 0.0)
+
+
+def cfr_d(
+    rules: PublicTreeGame,
+    groups: list[list[tuple[Any, ...]]],
+    iterations: int,
+    *,
+    inner: int,
+    resolving: int,
+    alternating: bool,
+) -> dict[str, np.ndarray]:
+    """CFR-D with CFR+ above and below; average strategies, (actions, hands) by public label.
+
+    Args:
+        rules: The game.
+        groups: Subgames; the public steps to each root of each.
+        iterations: On the trunk.
+        inner: On each subgame.
+        resolving: On each gadget.
+        alternating: Whether the players are updated in turn on the trunk.
+    """
+    subgames = [[Spot(rules, steps) for steps in group] for group in groups]
+    spots = [spot for group in subgames for spot in group]
+    whole = Spot(rules, ())
+    sums = {spot.path: [0.0, 0.0] for spot in spots}
+    trunk = Learner(whole, whole.chance, dict.fromkeys(sums, (0.0, 0.0)))
+    for t in range(1, iterations + 1):
+        for nth, movers in enumerate(((0,), (1,)) if alternating else ((0, 1),)):
+            played = dict(trunk.regret)
+            for spot in spots:
+                ranges = [np.maximum(own, 1e-12) for own in trunk.reach(spot, played)]
+                learner = Learner(spot, spot.chance)
+                for s in range(1, inner + 1):
+                    for mover in (0, 1):
+                        learner.values(mover, ranges, weight=s)
+                trunk.ends[spot.path] = tuple(
+                    learner.values(mover, ranges, played=learner.average) for mover in (0, 1)
                 )
-            if node.player != mover:
-                return sum(values)
-            mean = sum(s * v for s, v in zip(sigma, values, strict=True))
-            average[public] = average.get(public, 0.0) + t * x[mover] * sigma
-            regret[public] = np.maximum(old + np.array(values) - mean, 0.0)
-            return mean
-
-        ranges = [np.ones(len(own)) for own in self.hands]
-        for t in range(1, iterations + 1):
-            for mover in (0, 1):
-                ranges[opponent] = follow
-                found = value(mover, self.state, self.path, ranges, deals, t)
-                if mover == opponent:
-                    values = np.array([found, alternative * weights.sum(axis=1)])
-                    sigma = matched(choice)
-                    choice = np.maximum(choice + values - (sigma * values).sum(axis=0), 0.0)
-                    follow = matched(choice)[0]
-        return {public: normalised(total) for public, total in average.items()}
+                for mover in (0, 1) if nth == 0 else ():
+                    sums[spot.path][mover] = (
+                        sums[spot.path][mover] + t * trunk.ends[spot.path][mover]
+                    )
+            for mover in movers:
+                trunk.values(mover, trunk.ones, weight=t, played=played)
+    found, total = trunk.averages(), iterations * (iterations + 1) / 2
+    for group in subgames:
+        for player in (0, 1):
+            learners, entries, alternative = [], [], {}
+            for spot in group:
+                own = np.maximum(trunk.reach(spot, trunk.average)[player], 1e-12)
+                deals = spot.chance * (own[:, None] if player == 0 else own)
+                learners.append(Learner(spot, deals))
+                entry = next((s[1:] for s in spot.acted[::-1] if s[0] != player), "start")
+                entries.append(entry)
+                value = sums[spot.path][1 - player] / total
+                alternative[entry] = alternative.get(entry, 0.0) + value
+            gadget_cfr_plus(learners, entries, player, alternative, resolving)
+            for learner in learners:
+                found |= {
+                    public: strategies
+                    for public, strategies in learner.averages().items()
+                    if learner.owner[public] == player
+                }
+    return found
 
 
 def matched(regret: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._util.limits import PAYOFF_ROUNDING
-from ..payoff import PayoffEntries
+from .entries import PayoffEntries
 
 
 def payoff_entries(

@@ -1,0 +1,416 @@
+"""The decisions of a team that agrees on plans before the play: its belief DAG.
+
+A *belief* is all that the members know together and chose before: the set of histories that may
+have come about, as far as members still act differently upon them.  At a belief the team chooses a
+*prescription*, an action for every infoset of a member who acts now.  After it, histories that no
+later infoset connects are separate beliefs, and the play is at one in each of them at once, as at
+the children of a chance node.  A belief is the same whatever the way to it, so that beliefs are a
+directed acyclic graph and no tree.
+
+Histories that the members' sequences and infosets do not tell apart are one here.  Where a *leaf*
+ends a play, all that counts is the last sequence of every member.
+
+Source: B. H. Zhang, G. Farina, T. Sandholm, "Team belief DAG: generalizing the sequence form to
+team games for fast computation of correlated team max-min equilibria via regret minimization",
+ICML 2023.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import chain
+from math import prod
+from operator import or_
+from typing import NamedTuple
+
+import numpy as np
+
+from .._util.memory import free_memory
+from ..errors import MemoryLimitError
+from .game import CompiledGame
+from .levels import levels
+
+BYTES_PER_PRESCRIPTION = 650
+"""Bytes that a prescription takes, with its links, until it is in the arrays of a game: 620 were
+measured on kuhn(players=3, cards=6) and leduc(players=3, ranks=5, suits=1, raise_cap=1)."""
+BYTES_PER_HISTORY = 500
+"""Of a history at which a member acts, while public states are worked out, in addition to a bit for
+every infoset of the team."""
+
+
+class BeliefDag(NamedTuple):
+    """The belief DAG of a team: beliefs, their prescriptions, and what follows upon these.
+
+    *Prescriptions* are numbered over all beliefs; -1 is in the place of one before the first
+    belief.
+    """
+
+    members: tuple[int, ...]
+    """The players of the team."""
+    depth: np.ndarray
+    """int64 (beliefs,): how many beliefs come before, at most."""
+    prescriptions: np.ndarray
+    """int64 (beliefs + 1,): belief ``b`` has the prescriptions ``[b]`` to ``[b + 1] - 1``: all
+    combinations of actions, that of its last infoset changing first."""
+    infosets: np.ndarray
+    """int64: the infosets of the game at which members act, of all beliefs one after another."""
+    infosets_end: np.ndarray
+    """int64 (beliefs,): where those of each belief end."""
+    belief_links: np.ndarray
+    """int64 (2, links): prescription and the belief that follows."""
+    leaf_links: np.ndarray
+    """int64 (2, links): prescription and the leaf that follows."""
+    leaves: np.ndarray
+    """int64 (members, leaves): the last sequence of each member."""
+    terminal_leaf: np.ndarray
+    """int64 (terminals,): the leaf of each terminal of the game."""
+
+    @property
+    def n_beliefs(self) -> int:
+        """Beliefs."""
+        return len(self.depth)
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves."""
+        return int(self.leaves.shape[1])
+
+    def infosets_of(self, belief: int) -> np.ndarray:
+        """The infosets at which members act at a belief."""
+        begin = int(self.infosets_end[belief - 1]) if belief else 0
+        return self.infosets[begin : int(self.infosets_end[belief])]
+
+
+def belief_dag(
+    game: CompiledGame, members: Sequence[int], *, memory_limit: int | None = None
+) -> BeliefDag:
+    """The belief DAG of a team.
+
+    Args:
+        game: The game.
+        members: The players of the team.
+        memory_limit: Bytes that it may take; by default the machine's free memory.
+
+    Raises:
+        ValueError: The members' infosets have no order: of two, each is before the other in some
+            play, so that nobody can say which decision is next; names them.
+        MemoryLimitError: It may not fit; said before it is built.
+    """
+    limit = free_memory() if memory_limit is None else memory_limit
+    views = _Views(game, tuple(members), limit)
+    top = [_PublicState(views, 0, classes) for classes in _split(views, views.first)]
+    states = list(_in_order(top))
+    most = sum(state.most_prescriptions for state in states)
+    views.check_memory(f"up to {most:,} prescriptions", most * BYTES_PER_PRESCRIPTION)
+    return _build(views, top, states)
+
+
+@dataclass
+class _Class:
+    """Histories at one infoset of a member that the team does not tell apart."""
+
+    infoset: int
+    reach: int
+    """The members' infosets here and below, a bit for each."""
+    last: tuple[int, ...]
+    """The last sequence of each member."""
+    children: list[set[int]]
+    """For each action, the classes that follow."""
+    leaves: list[set[int]]
+    """For each action, the leaves that follow."""
+
+
+class _Views:
+    """What a team sees of a game: the classes of its histories, and the order of its infosets."""
+
+    def __init__(self, game: CompiledGame, members: tuple[int, ...], limit: int) -> None:
+        self.game, self.members, self.limit = game, members, limit
+        tree = game.tree
+        acts = np.isin(tree.player, members)
+        histories, infosets = int(acts.sum()), len(np.unique(tree.infoset[acts]))
+        each = BYTES_PER_HISTORY + infosets // 8
+        self.check_memory(f"{histories:,} histories", histories * each)
+        last, above, action = self._trace()
+        self.n_actions = np.repeat(game.form.bucket_actions, game.form.bucket_lanes)
+        reach = self._reaches(np.flatnonzero(acts), above)
+        self.leaves, leaf = np.unique(last[:, tree.terminal], axis=1, return_inverse=True)
+        self.classes: list[_Class] = []
+        known: dict[tuple[int, int, tuple[int, ...]], int] = {}
+        at: dict[int, int] = {}
+        self.first: set[int] = set()
+        self.first_leaves: set[int] = set()
+        for node in np.flatnonzero(acts).tolist():
+            key = int(tree.infoset[node]), reach[node], tuple(last[:, node].tolist())
+            if key not in known:
+                known[key] = len(self.classes)
+                actions = range(int(self.n_actions[key[0]]))
+                after: list[set[int]] = [set() for _ in actions]
+                self.classes.append(_Class(*key, after, [set() for _ in actions]))
+            at[node] = known[key]
+            if above[node] < 0:
+                self.first.add(at[node])
+            else:
+                self.classes[at[int(above[node])]].children[action[node]].add(at[node])
+        self.terminal_leaf = leaf.ravel().astype(np.int64)
+        for node, one in zip(tree.terminal.tolist(), self.terminal_leaf.tolist(), strict=True):
+            if above[node] < 0:
+                self.first_leaves.add(one)
+            else:
+                self.classes[at[int(above[node])]].leaves[action[node]].add(one)
+        self.time = self._times()
+
+    def check_memory(self, what: str, needed: int) -> None:
+        """Make sure that the team's beliefs fit.
+
+        Raises:
+            MemoryLimitError: They may not.
+        """
+        if needed > self.limit:
+            team = "+".join(map(str, self.members))
+            named = f"the belief DAG of the team {team} in {self.game.name}, {what},"
+            raise MemoryLimitError(named, needed, self.limit)
+
+    def _trace(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For every history, the members' last sequences, int64 (members, nodes); the last history
+        above it at which a member acted, or -1; and the action there."""
+        game, tree = self.game, self.game.tree
+        last = np.empty((len(self.members), tree.n_nodes), dtype=np.int64)
+        last[:, 0] = game.form.player_sequences[list(self.members)]
+        above, action = np.full((2, tree.n_nodes), -1, dtype=np.int64)
+        for level in levels(tree.first_child):
+            if level.start == 0:
+                continue
+            parent = tree.parent[level]
+            for inherited in (last, above, action):
+                inherited[..., level] = inherited[..., parent]
+            taken = np.arange(level.start, level.stop) - tree.first_child[parent]
+            for index, member in enumerate(self.members):
+                moved = tree.player[parent] == member
+                node, infoset = level.start + np.flatnonzero(moved), tree.infoset[parent[moved]]
+                above[node], action[node] = parent[moved], taken[moved]
+                stride = game.infoset_stride[infoset]
+                last[index, node] = game.infoset_sequence[infoset] + taken[moved] * stride
+        return last, above, action
+
+    def _reaches(self, acts: np.ndarray, above: np.ndarray) -> dict[int, int]:
+        """For every history at which a member acts, the members' infosets there and below."""
+        infoset = self.game.tree.infoset
+        bit = {one: 1 << k for k, one in enumerate(np.unique(infoset[acts]).tolist())}
+        reach = {node: bit[int(infoset[node])] for node in acts.tolist()}
+        for node in reversed(acts.tolist()):
+            if (before := int(above[node])) >= 0:
+                reach[before] |= reach[node]
+        return reach
+
+    def _times(self) -> dict[int, int]:
+        """For every infoset how many others of the team come before it, at most."""
+        after: dict[int, set[int]] = {one.infoset: set() for one in self.classes}
+        for one in self.classes:
+            after[one.infoset].update(self.classes[c].infoset for c in chain(*one.children))
+        waits = dict.fromkeys(after, 0)
+        for infoset in chain(*after.values()):
+            waits[infoset] += 1
+        time = {infoset: 0 for infoset, count in waits.items() if not count}
+        ready = list(time)
+        while ready:
+            infoset = ready.pop()
+            for later in after[infoset]:
+                time[later] = max(time.get(later, 0), time[infoset] + 1)
+                waits[later] -= 1
+                if not waits[later]:
+                    ready.append(later)
+        if stuck := sorted(infoset for infoset, count in waits.items() if count):
+            labels = [self.game.infoset_labels[infoset] for infoset in stuck[:2]]
+            team = "+".join(map(str, self.members))
+            raise ValueError(
+                f"the infosets of the team {team} in {self.game.name} have no order: each of "
+                f"{' and '.join(map(repr, labels))} is before the other in some play"
+            )
+        return time
+
+
+def _split(views: _Views, classes: Iterable[int]) -> list[list[int]]:
+    """Classes in groups that no infoset of the team connects, at or below them."""
+    return _groups(sorted(classes), [views.classes[one].reach for one in sorted(classes)])
+
+
+def _groups(items: Iterable[int], reaches: Iterable[int]) -> list[list[int]]:
+    """Items in groups whose reaches, sets of bits, overlap."""
+    groups: list[tuple[int, list[int]]] = []
+    for item, reach in zip(items, reaches, strict=True):
+        together, apart = [item], []
+        for other, members in groups:
+            if other & reach:
+                reach |= other
+                together = members + together
+            else:
+                apart.append((other, members))
+        groups = [*apart, (reach, together)]
+    return [sorted(members) for _, members in groups]
+
+
+@dataclass
+class _PublicState:
+    """All classes that a belief may have here; a belief is a subset of them, a set of bits."""
+
+    views: _Views
+    depth: int
+    classes: list[int]
+    beliefs: dict[int, int] = field(default_factory=dict)
+    """The beliefs found so far, by their bits: each one's number among those of this state."""
+    found: dict[int, tuple[int, ...]] = field(default_factory=lambda: {0: ()})
+    """For classes that may follow a prescription, as bits, the beliefs that they are."""
+    links: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
+    """Prescriptions, and the beliefs of this state that follow them."""
+
+    def __post_init__(self) -> None:
+        views = self.views
+        times = [views.time[views.classes[one].infoset] for one in self.classes]
+        acts = [time == min(times) for time in times]
+        later: set[int] = set()
+        for one, acting in zip(self.classes, acts, strict=True):
+            later.update(chain(*views.classes[one].children) if acting else (one,))
+        self.reaches = [views.classes[one].reach for one in self.classes]
+        self.after = [
+            _PublicState(views, self.depth + 1, classes) for classes in _split(views, later)
+        ]
+        where = {
+            one: (k, 1 << bit)
+            for k, state in enumerate(self.after)
+            for bit, one in enumerate(state.classes)
+        }
+        self.acting: dict[int, int] = {}
+        """The bits of each infoset at which a member acts now."""
+        self.next: list[list[list[int]]] = []
+        """For each bit and action the bits of each state after this one; a class at which nobody
+        acts now has one entry."""
+        for bit, (one, acting) in enumerate(zip(self.classes, acts, strict=True)):
+            own = views.classes[one]
+            if acting:
+                self.acting[own.infoset] = self.acting.get(own.infoset, 0) | 1 << bit
+            self.next.append([])
+            for children in own.children if acting else [{one}]:
+                bits = [0] * len(self.after)
+                for child in children:
+                    state, own_bit = where[child]
+                    bits[state] |= own_bit
+                self.next[-1].append(bits)
+        self.waiting = sum(1 << bit for bit, acting in enumerate(acts) if not acting)
+
+    @property
+    def most_prescriptions(self) -> int:
+        """A bound of the prescriptions here: a belief has a set of last sequences of each member
+        who acted before."""
+        views, form = self.views, self.views.game.form
+        options = {last: 1 for index, _ in enumerate(views.members) for last in self._last(index)}
+        for infoset in self.acting:
+            options[int(form.infoset_parent[infoset])] *= int(views.n_actions[infoset])
+        empty = set(form.player_sequences.tolist())
+        return prod(count + (last not in empty) for last, count in options.items())
+
+    def _last(self, index: int) -> set[int]:
+        """The last sequences of a member."""
+        return {self.views.classes[one].last[index] for one in self.classes}
+
+    def beliefs_of(self, bits: int) -> tuple[int, ...]:
+        """The beliefs that classes are, by number."""
+        if bits not in self.found:
+            own = list(_bits(bits))
+            groups = _groups(own, [self.reaches[bit] for bit in own])
+            parts = [sum(1 << bit for bit in group) for group in groups]
+            self.found[bits] = tuple(
+                self.beliefs.setdefault(part, len(self.beliefs)) for part in parts
+            )
+        return self.found[bits]
+
+    def follow(self, first: int, bits: Iterable[int]) -> None:
+        """Link prescriptions, numbered from ``first``, to the beliefs after each, given as bits."""
+        beliefs = list(map(self.beliefs_of, bits))
+        counts = list(map(len, beliefs))
+        source = np.repeat(np.arange(first, first + len(counts)), counts)
+        self.links[0].frombytes(source.tobytes())
+        self.links[1].extend(chain.from_iterable(beliefs))
+
+
+def _in_order(states: list[_PublicState]) -> Iterator[_PublicState]:
+    """Public states, those above before those below."""
+    while states:
+        yield from states
+        states = [below for state in states for below in state.after]
+
+
+def _bits(bits: int) -> Iterator[int]:
+    """The places of the bits that are set."""
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1
+
+
+def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -> BeliefDag:
+    """The DAG, public state by public state: all beliefs of one are known when its turn comes."""
+    depth, counts, infosets, ends = array("q"), array("q"), array("q"), array("q")
+    leaf_links = [np.array([[-1] * len(views.first_leaves), sorted(views.first_leaves)], np.int64)]
+    belief_links = []
+    for state in top:
+        state.follow(-1, [(1 << len(state.classes)) - 1])
+    first = 0
+    for state in states:
+        # Few games have more prescriptions than counted before: where members learn secrets before
+        # they act.
+        views.check_memory(f"{first:,} prescriptions and more", first * BYTES_PER_PRESCRIPTION)
+        begin = len(depth)
+        for bits in state.beliefs:
+            own = [(infoset, bits & at) for infoset, at in state.acting.items() if bits & at]
+            shape = [int(views.n_actions[infoset]) for infoset, _ in own]
+            depth.append(state.depth)
+            counts.append(prod(shape))
+            infosets.extend(infoset for infoset, _ in own)
+            ends.append(len(infosets))
+            for k, below in enumerate(state.after):
+                # What follows without a choice, then for each infoset and action what it adds.
+                after = [_union(state.next[bit][0][k] for bit in _bits(bits & state.waiting))]
+                for (_, at), actions in zip(own, shape, strict=True):
+                    adds = [
+                        _union(state.next[bit][action][k] for bit in _bits(at))
+                        for action in range(actions)
+                    ]
+                    after = [one | more for one in after for more in adds]
+                below.follow(first, after)
+            number = np.arange(first, first + counts[-1]).reshape(shape)
+            for axis, (_, at) in enumerate(own):
+                for action in range(shape[axis]):
+                    leaves = sorted(
+                        set().union(
+                            *(views.classes[state.classes[b]].leaves[action] for b in _bits(at))
+                        )
+                    )
+                    chosen = number.take(action, axis=axis).ravel()
+                    leaf_links.append(
+                        np.stack([np.repeat(chosen, len(leaves)), np.tile(leaves, len(chosen))])
+                    )
+            first += counts[-1]
+        links = np.array(state.links, dtype=np.int64)
+        links[1] += begin
+        belief_links.append(links)
+        state.beliefs.clear()
+        state.found.clear()
+    none = np.empty((2, 0), dtype=np.int64)
+    return BeliefDag(
+        members=views.members,
+        depth=np.array(depth, dtype=np.int64),
+        prescriptions=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+        infosets=np.array(infosets, dtype=np.int64),
+        infosets_end=np.array(ends, dtype=np.int64),
+        belief_links=np.concatenate([none, *belief_links], axis=1),
+        leaf_links=np.concatenate([none, *leaf_links], axis=1).astype(np.int64),
+        leaves=views.leaves,
+        terminal_leaf=views.terminal_leaf,
+    )
+
+
+def _union(sets: Iterable[int]) -> int:
+    """All bits of some sets of bits."""
+    return reduce(or_, sets, 0)

@@ -1,0 +1,77 @@
+"""The numbers of players, infosets and sequences, for whatever has a sequence form."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._util.arguments import Whole
+from .arrays import SequenceForm
+
+INFOSET = Whole(counts="the number of an infoset")
+
+
+class InfosetNumbers:
+    """What follows from the layout of a sequence form alone."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def form(self) -> SequenceForm:
+            """The sequence form."""
+
+    @property
+    def n_players(self) -> int:
+        """Players; they are numbered from 0."""
+        return self.form.n_players
+
+    @property
+    def n_infosets(self) -> int:
+        """Infosets of all players."""
+        return self.form.n_infosets
+
+    @property
+    def n_sequences(self) -> int:
+        """Sequences of all players, the empty ones included."""
+        return self.form.n_sequences
+
+    @cached_property
+    def infoset_sequence(self) -> np.ndarray:
+        """int64 (infosets,): sequence of the first action of each infoset."""
+        form = self.form
+        lane = np.arange(form.n_infosets) - np.repeat(form.bucket_infoset, form.bucket_lanes)
+        return np.repeat(form.bucket_sequence, form.bucket_lanes) + lane
+
+    @cached_property
+    def infoset_stride(self) -> np.ndarray:
+        """int64 (infosets,): distance between the sequences of consecutive actions."""
+        return np.repeat(self.form.bucket_lanes, self.form.bucket_lanes)
+
+    @cached_property
+    def infoset_player(self) -> np.ndarray:
+        """int64 (infosets,): who acts."""
+        return np.repeat(np.arange(self.n_players), np.diff(self.form.player_infosets))
+
+    def sequences(self, infoset: int) -> slice:
+        """The sequences of an infoset, in the order of its actions, as a slice.
+
+        Raises:
+            IndexError: There is no such infoset.
+            ValueError: It is no whole number.
+        """
+        infoset = range(self.n_infosets)[INFOSET("infoset", infoset)]
+        begin, sequence, lanes, actions = self._buckets
+        bucket = bisect_right(begin, infoset) - 1
+        first, stride = sequence[bucket] + infoset - begin[bucket], lanes[bucket]
+        return slice(first, first + stride * actions[bucket], stride)
+
+    @cached_property
+    def _buckets(self) -> list[list[int]]:
+        """First infoset, first sequence, lanes and actions of the buckets, of which there are few:
+        as lists, which are quicker to look into one by one."""
+        form = self.form
+        arrays = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
+        return [array.tolist() for array in arrays]

@@ -1,0 +1,318 @@
+"""The game of two teams: each side's infosets are beliefs, its actions are prescriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from .._util.arguments import Limit, checked
+from ..payoff.added import payoff_entries
+from .arrays import HistoryTree, SequenceForm
+from .belief_dag import BeliefDag, belief_dag
+from .game import COMPILED, CompiledGame
+from .infoset_numbers import InfosetNumbers
+from .levels import levels
+from .teams import TEAMS, Teams, check_teams, name_teams
+
+AGREED = "Strategies are of teams, whose members agree on prescriptions before the play."
+TMECOR = "The equilibrium is a team-maxmin equilibrium with correlation (TMECor)."
+
+
+class Links(NamedTuple):
+    """The sequences that lead to each infoset, of which there may be several."""
+
+    first: np.ndarray
+    """int64 (infosets + 1,): infoset ``I`` has the links ``[I]`` to ``[I + 1] - 1``."""
+    sequence: np.ndarray
+    """int64 (links,): a sequence that leads there."""
+
+
+class Numbered(NamedTuple):
+    """Where the prescriptions, beliefs and leaves of belief DAGs are in their sequence form."""
+
+    place: tuple[np.ndarray, ...]
+    """For each side int64 (prescriptions + 1,): their sequences, and the empty one at the end."""
+    belief: tuple[np.ndarray, ...]
+    """For each side int64 (beliefs,): their infosets."""
+    leaf: tuple[np.ndarray, ...]
+    """For each side int64 (leaves,): their sequences."""
+
+
+@dataclass(frozen=True, eq=False)
+class TeamGame(InfosetNumbers):
+    """Two teams against each other, each of which agrees on plans before the play; what
+    :func:`tensorcfr.solve` takes in place of a compiled game.  :func:`team_game` makes one.
+
+    Side 0 and side 1 are its players.  An infoset is a belief of a team, or a leaf, at which
+    nothing is left to choose; an action is a prescription, an action for each infoset of a member
+    who acts now.
+    """
+
+    game: CompiledGame
+    """The game that the teams play."""
+    teams: tuple[tuple[int, ...], ...]
+    """The players of each team."""
+    dags: tuple[BeliefDag, ...]
+    """The beliefs of each team."""
+    form: SequenceForm
+    """The same as arrays.  The infosets are the beliefs of each side, then its leaves, which have
+    one action.  In place of a parent they have the empty sequence."""
+    links: Links
+    """The sequences that lead to each infoset."""
+    numbered: Numbered
+    """Where the prescriptions, beliefs and leaves are in these arrays."""
+
+    chunks = None
+    merged = None
+    tied_to = None
+
+    @property
+    def caveat(self) -> str:
+        """What an equilibrium is here."""
+        return f"{AGREED}  {TMECOR}" if self.constant_sum else AGREED
+
+    @property
+    def name(self) -> str:
+        """How the game and the teams are called."""
+        return name_teams(self.game.name, self.teams)
+
+    @property
+    def solver_form(self) -> SequenceForm:
+        """:attr:`form`; no infosets are merged."""
+        return self.form
+
+    @property
+    def unit(self) -> float:
+        """That of the game."""
+        return self.game.unit
+
+    @property
+    def n_histories(self) -> int:
+        """What an update passes over: beliefs and leaves."""
+        return self.form.n_infosets
+
+    @property
+    def n_decision_nodes(self) -> int:
+        """Beliefs."""
+        return sum(dag.n_beliefs for dag in self.dags)
+
+    @property
+    def zero_sum(self) -> bool:
+        """Whether the game is."""
+        return self.game.zero_sum
+
+    @property
+    def constant_sum(self) -> bool:
+        """Whether the game has one."""
+        return self.game.constant_sum
+
+    @property
+    def utility_sums(self) -> tuple[float, float]:
+        """Those of the game."""
+        return self.game.utility_sums
+
+    def settled(self, number: float) -> float:
+        """As :meth:`CompiledGame.settled`."""
+        return self.game.settled(number)
+
+    @cached_property
+    def infoset_labels(self) -> Sequence[str]:
+        """``"0+1 #7: Jp, Qp"``: the team, the number of a belief and the infosets at which members
+        act; a team of one has the labels of the game."""
+        found: list[str] = [""] * self.n_infosets
+        for team, dag, place, leaf in self._sides():
+            name = "+".join(map(str, team))
+            for belief, infoset in enumerate(place.tolist()):
+                labels = [self.game.infoset_labels[own] for own in dag.infosets_of(belief)]
+                text = ", ".join(labels) or "nobody acts"
+                found[infoset] = text if len(team) == 1 else f"{name} #{belief}: {text}"
+            for number, infoset in enumerate(leaf):
+                found[infoset] = f"{name} leaf {number}"
+        return found
+
+    @cached_property
+    def infoset_actions(self) -> Sequence[tuple[str, ...]]:
+        """``("Jp bet, Qp pass", ...)``: an action for each infoset; where there is one, the
+        action."""
+        found: list[tuple[str, ...]] = [("end",)] * self.n_infosets
+        for _, dag, place, _ in self._sides():
+            for belief, infoset in enumerate(place.tolist()):
+                found[infoset] = tuple(self._prescriptions(dag.infosets_of(belief).tolist()))
+        return found
+
+    def _sides(self) -> Iterator[tuple[tuple[int, ...], BeliefDag, np.ndarray, range]]:
+        """Each side: team, beliefs, the infosets of beliefs, and those of leaves."""
+        ends = self.form.player_infosets.tolist()
+        for side, (team, dag) in enumerate(zip(self.teams, self.dags, strict=True)):
+            end = ends[side + 1]
+            yield team, dag, self.numbered.belief[side], range(end - dag.n_leaves, end)
+
+    def _prescriptions(self, infosets: list[int]) -> list[str]:
+        """The labels of all prescriptions for some infosets."""
+        if len(infosets) == 1:
+            return list(self.game.infoset_actions[infosets[0]])
+        label, actions = self.game.infoset_labels, self.game.infoset_actions
+        choices = [[f"{label[own]} {action}" for action in actions[own]] for own in infosets]
+        return [", ".join(chosen) or "wait" for chosen in product(*choices)]
+
+    @cached_property
+    def infoset_index(self) -> Mapping[str, int]:
+        """Infoset by label."""
+        return {label: infoset for infoset, label in enumerate(self.infoset_labels)}
+
+    @cached_property
+    def digest(self) -> str:
+        """What solutions compare games by."""
+        return f"{self.game.digest} {self.teams}"
+
+    def summary(self) -> str:
+        """A short text: beliefs, prescriptions and leaves of both teams."""
+        lines = [self.name]
+        for team, dag in zip(self.teams, self.dags, strict=True):
+            links = dag.belief_links.shape[1] + dag.leaf_links.shape[1]
+            lines.append(
+                f"  team {'+'.join(map(str, team))}: {dag.n_beliefs:,} beliefs, "
+                f"{int(dag.prescriptions[-1]):,} prescriptions, {dag.n_leaves:,} leaves, "
+                f"{links:,} links"
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<TeamGame {self.name}: {self.n_sequences:,} sequences>"
+
+
+@checked()
+def team_game(
+    game: Annotated[CompiledGame, COMPILED],
+    teams: Annotated[Teams, TEAMS],
+    *,
+    memory_limit: Limit = None,
+) -> TeamGame:
+    """Two teams that agree on plans before the play, as one game of two sides.
+
+    A team may draw its plan at random and tell each member their part.  During the play members
+    know only what the rules show them.  A team's payoff is the sum of its members'.
+    In a game with a constant sum the equilibrium of the two sides is the team-maxmin equilibrium
+    with correlation (TMECor).
+
+    The number of prescriptions grows exponentially with the secrets of members, the hands that each
+    may hold as far as the others know, and not with the histories.
+
+    >>> from tensorcfr import compile_game, solve, team_game
+    >>> teams = team_game(compile_game("kuhn(players=3, cards=4)"), ((0, 1), (2,)))
+    >>> print(teams.summary())
+    kuhn(players=3, cards=4), teams 0+1 v 2
+      team 0+1: 315 beliefs, 1,408 prescriptions, 132 leaves, 5,511 links
+      team 2: 16 beliefs, 32 prescriptions, 33 leaves, 65 links
+    >>> round(24 * solve(teams, "lp").value[0], 9)
+    -1.0
+
+    Args:
+        game: The game.
+        teams: ``((0, 2), (1, 3))``: players 0 and 2 against players 1 and 3.
+        memory_limit: Bytes that the beliefs may take; by default the machine's free memory.
+
+    Raises:
+        ValueError: There are not two teams; a player is in both, in none, or is none of the game;
+            a player forgets; the infosets of a team have no order.
+        MemoryLimitError: The beliefs may not fit; said before they are made.
+    """
+    sides = check_teams(game.name, game.n_players, teams)
+    if game.tied_to is not None:
+        raise ValueError(f"{game.name} has imperfect recall: a team needs members who remember")
+    dags = tuple(belief_dag(game, team, memory_limit=memory_limit) for team in sides)
+    form, links, numbered = link(dags)
+    tree = game.tree
+    last = np.stack([numbered.leaf[side][dag.terminal_leaf] for side, dag in enumerate(dags)])
+    paid = np.stack([tree.utility[:, list(team)].sum(axis=1) for team in sides], axis=1)
+    chance = reach_without(game, range(game.n_players), np.ones(game.n_sequences))
+    entries = payoff_entries(last, chance[:, None] * paid, form.player_sequences)
+    form = form._replace(operator=() if entries.is_empty else (entries,))
+    for array in (*form[:-1], *entries, *links):
+        array.flags.writeable = False
+    return TeamGame(game, sides, dags, form, links, numbered)
+
+
+def reach_without(game: CompiledGame, members: Sequence[int], strategy: np.ndarray) -> np.ndarray:
+    """The probability of each terminal if members of a team play towards it, float64 (terminals,).
+
+    Args:
+        game: The game.
+        members: The players of the team.
+        strategy: float64 (sequences,): the strategies of the others.
+    """
+    tree: HistoryTree = game.tree
+    reach = tree.probability.copy()
+    for level in levels(tree.first_child):
+        if level.start == 0:
+            continue
+        parent = tree.parent[level]
+        others = (tree.player[parent] >= 0) & ~np.isin(tree.player[parent], list(members))
+        node = level.start + np.flatnonzero(others)
+        infoset = tree.infoset[parent[others]]
+        action = node - tree.first_child[parent[others]]
+        sequence = game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]
+        reach[node] *= strategy[sequence]
+        reach[level] *= reach[parent]
+    found: np.ndarray = reach[tree.terminal]
+    return found
+
+
+def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
+    """Belief DAGs as a sequence form, a side for each; without payoffs."""
+    buckets: list[tuple[int, int, int, int, int]] = []
+    ends = [(0, 0, 0)]
+    empty, places, beliefs, leaves, sources, targets = [], [], [], [], [], []
+    infoset = sequence = 0
+    for dag in dags:
+        empty.append(sequence)
+        sequence += 1
+        counts = np.diff(dag.prescriptions)
+        place = np.full(int(dag.prescriptions[-1]) + 1, empty[-1])
+        belief = np.empty(dag.n_beliefs, dtype=np.int64)
+        n_levels = int(dag.depth.max(initial=-1)) + 1
+        for depth in range(n_levels):
+            here = np.flatnonzero(dag.depth == depth)
+            for actions in np.unique(counts[here]).tolist():
+                lanes = here[counts[here] == actions]
+                buckets.append((depth, actions, len(lanes), infoset, sequence))
+                belief[lanes] = infoset + np.arange(len(lanes))
+                row = np.arange(actions)[:, None]
+                column = np.arange(len(lanes))
+                place[dag.prescriptions[lanes] + row] = sequence + row * len(lanes) + column
+                infoset += len(lanes)
+                sequence += len(lanes) * actions
+        buckets.append((n_levels, 1, dag.n_leaves, infoset, sequence))
+        leaf = np.arange(dag.n_leaves)
+        sources += [place[dag.belief_links[0]], place[dag.leaf_links[0]]]
+        targets += [belief[dag.belief_links[1]], infoset + dag.leaf_links[1]]
+        places.append(place)
+        beliefs.append(belief)
+        leaves.append(sequence + leaf)
+        infoset += dag.n_leaves
+        sequence += dag.n_leaves
+        ends.append((infoset, sequence, len(buckets)))
+    table = np.array(buckets, dtype=np.int64).T
+    names = ("bucket_level", "bucket_actions", "bucket_lanes", "bucket_infoset", "bucket_sequence")
+    player_infosets, player_sequences, player_buckets = np.array(ends, dtype=np.int64).T.copy()
+    form = SequenceForm(
+        **dict(zip(names, np.ascontiguousarray(table), strict=True)),
+        player_infosets=player_infosets,
+        player_sequences=player_sequences,
+        player_buckets=player_buckets,
+        bucket_stride=table[2].copy(),
+        bucket_mask=np.zeros(len(buckets), dtype=np.int64),
+        hand_rank=np.array([[0, 1]]),
+        infoset_parent=np.repeat(empty, np.diff(player_infosets)).astype(np.uint32),
+        operator=(),
+    )
+    target, source = np.concatenate(targets), np.concatenate(sources)
+    order = np.argsort(target, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=infoset))])
+    links = Links(first, source[order])
+    return form, links, Numbered(tuple(places), tuple(beliefs), tuple(leaves))

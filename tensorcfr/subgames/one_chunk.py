@@ -1,0 +1,330 @@
+"""Chunks of a game that are solved one at a time and forgotten."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..algorithms import Algorithm
+from ..kernels import chunks as kernels
+from ..kernels.chunks import Kept, Numbers, TrunkScratch, Turns
+from ..kernels.meeting import MEETING
+from ..model.arrays import SequenceForm
+from ..model.chunks import ROW, ChunkedForm
+from ..model.shares import frozen_arrays
+from ..payoff import PayoffBlocks, PayoffEntries
+from ..solvers.chunked_solver import aligned, all_strategies, chunk_scratch, no_turns, turns_of
+
+LEAST_RANGE = 1e-12
+"""Range of a hand in a subgame, at least.  Hands that the trunk does not bring need counterfactual
+values, too: those of the strategy that they would play."""
+FLOATS = np.dtype(np.float64)
+SHAPES_KEPT = 64
+"""Shapes whose games are kept for the next chunk of the same shape."""
+
+NO_BLOCKS = PayoffBlocks(
+    block=np.zeros((0, 9), dtype=np.int64),
+    coefficient=np.zeros(0),
+    order=np.zeros((2, 0), dtype=np.int64),
+    group_offset=np.zeros(1, dtype=np.int64),
+    player_groups=np.zeros(3, dtype=np.int64),
+    program_offset=np.zeros(1, dtype=np.int64),
+    code=np.zeros(0, dtype=np.int64),
+    weight=np.zeros(0),
+)
+"""Blocks that pay nothing."""
+
+
+class Alone(NamedTuple):
+    """A chunk with its entries, as a game of its own."""
+
+    form: ChunkedForm
+    """One chunk, and a trunk with a sequence for each entry.  In a *gadget* the opponent decides at
+    each of their entries: follow into the chunk, or terminate and get the alternative value."""
+    alternative: np.ndarray
+    """float64 (entries of the opponent,): the alternative values; may be changed.  Empty where
+    nobody decides."""
+
+
+def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
+    """A chunk as a game of its own; that of another chunk of the same shape is the same.
+
+    Args:
+        game: The game.
+        c: The chunk.
+        opponent: The player who decides at the entries (the gadget of Burch, Johanson and
+            Bowling, 2014); None for nobody.
+    """
+    entries = np.diff(game.entry_offset[c])
+    decisions = np.where(np.arange(2) == opponent, entries, 0)
+    # For each player the empty sequence, those that enter, and those that terminate.
+    sequences = np.cumsum([0, *(1 + entries + decisions)])
+    own = opponent or 0
+    first, count = int(sequences[own]), int(decisions[own])
+    bucket = np.zeros(1 if count else 0, dtype=np.int64)
+    buckets = np.cumsum([0, *(decisions > 0)])
+    alternative = np.zeros(count)
+    terminate = PayoffEntries(
+        row=bucket + first + 1 + count,
+        rows=bucket + count,
+        entries=bucket + 1,
+        offset=bucket,
+        slices=buckets,
+        column=np.full((1, count), sequences[1 - own], dtype=np.uint32),
+        value=alternative,
+    )
+    trunk = SequenceForm(
+        player_infosets=np.cumsum([0, *decisions]),
+        player_sequences=sequences,
+        player_buckets=buckets,
+        bucket_level=bucket,
+        bucket_actions=bucket + 2,
+        bucket_lanes=bucket + count,
+        bucket_infoset=bucket,
+        bucket_sequence=bucket + first + 1,
+        bucket_stride=bucket + 1,
+        bucket_mask=bucket,
+        hand_rank=np.array([[0, count]]),
+        infoset_parent=np.full(count, first, dtype=np.uint32),
+        # Of the kinds that the trunk has, so that kernels compiled for the game take it.
+        operator=(terminate, *(NO_BLOCKS for part in game.trunk.operator if part.kind == "blocks")),
+    )
+    begin = -(-int(sequences[-1]) // ROW) * ROW
+    enters = [int(sequences[player]) + 1 + np.arange(entries[player]) for player in range(2)]
+    form = ChunkedForm(
+        trunk=trunk,
+        shapes=game.shapes,
+        shape=game.shape[c : c + 1],
+        first=np.array([begin, begin + int(game.first[c + 1] - game.first[c])]),
+        entry_offset=np.cumsum([0, *entries])[None],
+        entry=np.concatenate(enters).astype(np.uint32),
+    )
+    return Alone(frozen_arrays(form), alternative)
+
+
+class Sizes(NamedTuple):
+    """The largest sizes of the chunks of a game, each as a game of its own."""
+
+    numbers: int
+    trunk: int
+    entries: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a :class:`ChunkSolver`, but for its scratch of a chunk."""
+        return FLOATS.itemsize * (ARRAYS * self.numbers + 2 * self.trunk + self.entries)
+
+
+ARRAYS = 3
+"""Arrays of a :class:`ChunkSolver` over the sequences of a chunk: regrets, averages, strategies."""
+
+
+def sizes_of(game: ChunkedForm) -> Sizes:
+    """The largest sizes of the chunks."""
+    entries = np.diff(game.entry_offset, axis=1)
+    trunk = 2 + entries.sum(axis=1) + entries.max(axis=1, initial=0)
+    numbers = -(-trunk // ROW) * ROW + np.diff(game.first)
+    found = (numbers, trunk, entries.sum(axis=1))
+    return Sizes(*(int(of_chunks.max(initial=0)) for of_chunks in found))
+
+
+def bytes_of_one(game: ChunkedForm) -> int:
+    """Bytes of a :class:`ChunkSolver`."""
+    return sizes_of(game).nbytes + 2 * FLOATS.itemsize * game.most_sequences
+
+
+class _Passes(NamedTuple):
+    """Passes with one schedule."""
+
+    restarts: bool
+    """Whether the average begins anew."""
+    rows: np.ndarray
+    turns: Turns
+    meeting: np.ndarray
+
+
+def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
+    """The passes of iterations from the first on."""
+    found, done, floor = [], 0, 0.0
+    for restarts, count in record.runs(1, iterations):
+        rows, turns = turns_of(record, done + 1, count, floor)
+        found.append(_Passes(restarts, rows, turns, aligned((len(rows), MEETING), np.dtype("i8"))))
+        done += count
+        floor = float(record.floors(done, 1)[0])
+    return found
+
+
+class ChunkSolver:
+    """Solves one chunk after the other, and keeps nothing of the chunk before.
+
+    Arrays that it returns are views of its own, good until the next call.
+
+    Args:
+        game: The game.
+        record: The variant of CFR, whose rule keeps regrets alone.
+    """
+
+    def __init__(self, game: ChunkedForm, record: Algorithm) -> None:
+        self._game, self._record = game, record
+        size = sizes_of(game)
+        regret, average, strategy = (aligned(size.numbers, FLOATS) for _ in range(ARRAYS))
+        self._regret, self._average = Numbers(regret, None, regret), Numbers(average, None, average)
+        self._strategy = strategy
+        self._memory = np.zeros((0, size.numbers))
+        reach, nothing = aligned(size.trunk, FLOATS), aligned(0, FLOATS)
+        self._trunk = TrunkScratch(
+            reach=reach,
+            faced=reach,
+            value=aligned(size.trunk, FLOATS),
+            forecast=nothing,
+            entry_value=aligned(size.entries, FLOATS),
+            entry_forecast=nothing,
+        )
+        self._scratch = chunk_scratch(game, FLOATS, forecast=False, packed=False)
+        shapes, first = np.unique(game.shape, return_index=True)
+        self._first_of_shape = dict(zip(shapes.tolist(), first.tolist(), strict=True))
+        self._made = lru_cache(SHAPES_KEPT)(partial(alone, game))
+        self._passes = lru_cache(None)(partial(_passes_of, record))
+        turns = no_turns((1,), against_average=False)
+        turns.descends[:] = turns.updates[:] = True
+        self._look = self._passes(1)[0]._replace(rows=self._passes(1)[0].rows[:1], turns=turns)
+
+    def solve(self, c: int, reach: np.ndarray, iterations: int) -> np.ndarray:
+        """Solve a chunk from given ranges.
+
+        Args:
+            c: The chunk.
+            reach: float64 (trunk sequences,): own reaches of the game's trunk.
+            iterations: How many.
+
+        Returns:
+            float64 (numbers of the chunk,): weights of the average strategies.
+        """
+        return self._run(self._enter(c, reach, LEAST_RANGE), iterations)
+
+    def values(self, c: int) -> np.ndarray:
+        """Counterfactual values of a chunk's entries under the average strategies.
+
+        Args:
+            c: The chunk that was solved last; its strategies are gone after that.
+
+        Returns:
+            float64 (entries of the chunk,).
+        """
+        one = self._alone(c)
+        if not self._record.rule.matches_regret:
+            all_strategies(one.form, self._average, 0.0, self._strategy, None)
+        # A pass from averages in place of regrets: what it makes of them is of no use.
+        self._pass(one, self._look, self._average, self._regret)
+        return self._trunk.entry_value[: len(one.form.entry)]
+
+    def resolve(
+        self, c: int, player: int, reach: np.ndarray, alternative: np.ndarray, iterations: int
+    ) -> np.ndarray:
+        """Solve the gadget of a chunk, in which the other player decides at the entries.
+
+        Args:
+            c: The chunk.
+            player: Whose strategies are looked for.
+            reach: float64 (trunk sequences,): own reaches of the game's trunk.
+            alternative: float64 (entries of the chunk,): counterfactual values.
+            iterations: How many.
+
+        Returns:
+            float64 (numbers of the chunk,): weights of the average strategies.
+        """
+        one = self._enter(c, reach, LEAST_RANGE, 1 - player)
+        begin, end = one.form.entry_offset[0, 1 - player : 3 - player]
+        one.alternative[:] = alternative[begin:end]
+        return self._run(one, iterations)
+
+    def judge(self, c: int, weight: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The part of an evaluation that is in a chunk.
+
+        Args:
+            c: The chunk.
+            weight: float64 (numbers of the chunk,): weights of strategies.
+            reach: float64 (trunk sequences,): own reaches of the game's trunk.
+
+        Returns:
+            Expected values of both players from the terminals of the chunk, float64 (2,); and
+            best-response values of its entries, float64 (entries of the chunk,).
+        """
+        one = self._enter(c, reach, 0.0)
+        expected, best = np.zeros((2, 2)), np.empty(2)
+        kernels.judge(
+            one.form,
+            kernels.CHUNKS,
+            0,
+            1,
+            self._placed(one, weight),
+            0.0,
+            self._trunk,
+            self._scratch,
+            expected,
+            best,
+            None,
+        )
+        return expected[0], self._trunk.entry_value[: len(one.form.entry)]
+
+    def strategies(self, c: int, weight: np.ndarray) -> np.ndarray:
+        """The strategies that some weights make, float64 (numbers of the chunk,)."""
+        one = self._alone(c)
+        all_strategies(one.form, self._placed(one, weight), 0.0, self._strategy, None)
+        return self._of_chunk(one, self._strategy)
+
+    def _alone(self, c: int, opponent: int | None = None) -> Alone:
+        return self._made(self._first_of_shape[int(self._game.shape[c])], opponent)
+
+    def _enter(self, c: int, reach: np.ndarray, least: float, opponent: int | None = None) -> Alone:
+        """Put the ranges of a chunk where the kernels find them."""
+        one = self._alone(c, opponent)
+        for player, first in enumerate(one.form.trunk.player_sequences[:2].tolist()):
+            begin, end = self._game.entry_offset[c, player : player + 2].tolist()
+            own = self._trunk.reach[first : first + 1 + end - begin]
+            own[0] = 1.0
+            np.maximum(reach[self._game.entry[begin:end]], least, out=own[1:])
+        return one
+
+    def _placed(self, one: Alone, weight: np.ndarray) -> Numbers:
+        """Weights of a chunk where the kernels find them."""
+        self._of_chunk(one, self._regret.chunks)[:] = weight
+        return self._regret
+
+    @staticmethod
+    def _of_chunk(one: Alone, array: np.ndarray) -> np.ndarray:
+        """The numbers of the chunk."""
+        begin, end = one.form.first.tolist()
+        return array[begin:end]
+
+    def _run(self, one: Alone, iterations: int) -> np.ndarray:
+        """Iterations from the first on; the weights of the average strategies."""
+        end = int(one.form.first[-1])
+        regret, average = self._regret.chunks[:end], self._average.chunks[:end]
+        regret[:] = average[:] = 0.0
+        if not self._record.rule.matches_regret:
+            all_strategies(one.form, self._regret, 0.0, self._strategy, None)
+        for passes in self._passes(iterations):
+            if passes.restarts:
+                average[:] = 0.0
+            self._pass(one, passes, self._regret, self._average)
+        return self._of_chunk(one, self._average.chunks)
+
+    def _pass(self, one: Alone, passes: _Passes, regret: Numbers, average: Numbers) -> None:
+        strategy = None if self._record.rule.matches_regret else self._strategy
+        kernels.run_passes(
+            one.form,
+            self._record.rule,
+            passes.rows,
+            passes.turns,
+            Kept(regret, average, strategy, self._memory),
+            self._trunk,
+            self._scratch,
+            None,
+            0,
+            1,
+            1,
+            passes.meeting,
+        )
