@@ -161,6 +161,7 @@ def card_size(rules: CardGame, name: str, *, symmetric: bool = True) -> CardSize
         public_nodes=public,
         passes=0,
         relative_error=0.0,
+        infosets_interval=(infosets, infosets),
         numbers=numbers,
         ends=ends,
         bytes_of_arrays=compiled,
