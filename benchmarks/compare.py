@@ -513,7 +513,8 @@ def _scaling_section() -> str:
         "Written by `python -m benchmarks.scaling`, which also prints the figures.  Left: games "
         "as they are swept: symmetries merged, decisions without a choice left out.  "
         "Right: all arrays of game and solver.\n\n"
-        "![Time per iteration against the number of sequences](scaling.png)"
+        "![Seconds per iteration, and bytes, against the number of infosets of eight families of "
+        "games](scaling.png)"
     )
 
 

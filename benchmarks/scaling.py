@@ -6,7 +6,8 @@ within a factor of two.  That is fair where games grow by public actions: Leduc 
 more raises has five payoff entries per sequence throughout.  Where private hands grow in number
 there are more and more entries per sequence (two hundred and fifty in Kuhn poker with 200
 cards), so the time per sequence *and payoff entry* is shown too.
-``--quick`` leaves out the largest games.
+``--quick`` leaves out the largest games.  ``python -m scripts.redraw scaling`` draws what was
+measured before.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tensorcfr
+from tensorcfr.plots.style import TITLE_SIZE, line_style, log_axes, new_figure, save_picture
 from tensorcfr.solvers.solver import bytes_needed
 
 from ._common import (
@@ -161,46 +163,44 @@ def verdict(points: list[Point]) -> str:
 
 def plot(points: list[Point], path: Path) -> None:
     """The chart."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
     from matplotlib.lines import Line2D
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
+    figure = new_figure(12.5, 5.0)
+    axes = figure.subplots(1, 2)
     panels = (
         ("seconds per iteration", [point.seconds for point in points]),
         ("bytes of game and solver", [float(point.memory_bytes) for point in points]),
     )
+    ends = {}
     for axis, (label, values) in zip(axes, panels, strict=True):
+        log_axes(axis)
+        ends[axis] = []
         for k, family in enumerate(FAMILIES):
             own = [i for i, point in enumerate(points) if point.family == family]
-            x = [points[i].infosets for i in own]
-            axis.plot(x, [values[i] for i in own], color=f"C{k}", linewidth=1, label=family)
+            x, y = [points[i].infosets for i in own], [values[i] for i in own]
+            style = line_style(k) | {"linewidth": 1.0}
+            axis.plot(x, y, **style)
             for i in own:
-                axis.plot(
-                    points[i].infosets,
-                    values[i],
-                    color=f"C{k}",
-                    marker=MARKERS.get(points[i].level, "o"),
-                    markersize=5,
-                )
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        axis.set_xlabel("infosets of the game")
-        axis.set_ylabel(label)
-        axis.grid(which="both", alpha=0.2)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+                marker = MARKERS.get(points[i].level, "o")
+                at = points[i].infosets, values[i]
+                axis.plot(*at, marker, color=style["color"], markersize=5)
+            ends[axis].append((family.replace(", ", ",\n", 1), str(style["color"]), x[-1], y[-1]))
+        axis.set(xlabel="infosets of the game", ylabel=label)
     levels = [
         Line2D([], [], color="grey", marker=marker, linestyle="", label=level)
         for level, marker in MARKERS.items()
     ]
-    axes[1].legend(
-        handles=levels, title="working set fits in", frameon=False, fontsize=8, loc="best"
+    figure.legend(
+        handles=levels,
+        title="working set fits in",
+        frameon=False,
+        fontsize=8,
+        loc="outside lower center",
+        ncols=len(levels),
     )
-    figure.suptitle("One CFR iteration as games grow (alternating, float64, one core)")
-    figure.savefig(path, dpi=150, metadata={"Software": None})
-    plt.close(figure)
+    title = "One CFR iteration as games grow (alternating, float64, one core)"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE)
+    save_picture(figure, path, ends)
 
 
 def listing(points: list[Point]) -> str:

@@ -24,7 +24,15 @@ from tensorcfr.abstraction import (
     buckets_by_strength,
     lift,
 )
-from tensorcfr.plots.style import COLOURS
+from tensorcfr.plots.style import (
+    COLOURS,
+    TITLE_SIZE,
+    draw_line,
+    line_style,
+    log_axes,
+    new_figure,
+    save_picture,
+)
 from tensorcfr.solvers.make import make_solver
 from tensorcfr.solvers.request import SolveRequest
 
@@ -129,30 +137,26 @@ def milliseconds(
 
 def draw(points: Sequence[Point], path: Path) -> None:
     """Exploitability by number of buckets."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    axes = figure.subplots()
+    figure = new_figure(7.2, 4.0)
+    ax = figure.subplots()
+    log_axes(ax)
     labels = {"quantiles": "equal weight", "width": "equal width"}
-    for colour, (spacing, label) in zip(COLOURS, labels.items(), strict=False):
+    ends = []
+    for number, (spacing, label) in enumerate(labels.items()):
         own = [point for point in points if point.spacing == spacing]
         where = [point.buckets for point in own]
-        axes.plot(
-            where, [p.exploitability for p in own], "o-", color=colour, label=f"buckets of {label}"
-        )
-        axes.plot(where, [p.own for p in own], ":", color=colour, label="in the abstraction")
+        solid, dotted = line_style(number), line_style(number) | {"linestyle": (0, (1.2, 1.2))}
+        found, inside = [p.exploitability for p in own], [p.own for p in own]
+        ends.append(draw_line(ax, f"buckets of\n{label}", where, found, solid))
+        ends.append(draw_line(ax, f"{label},\nin the abstraction", where, inside, dotted))
     exact = points[0]
-    label = f"{exact.buckets:,} hands, as many iterations"
-    axes.axhline(exact.exploitability, color=COLOURS[-1], linestyle="--", label=label)
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="buckets of each player",
-        ylabel="exploitability in the full game (% of the pot)",
-        title="A river of hold'em in buckets of hand strength",
-    )
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=110)
+    ax.axhline(exact.exploitability, color=COLOURS[-1], linestyle="--", linewidth=1.2)
+    label = f"{exact.buckets:,} hands,\nas many iterations"
+    ends.append((label, COLOURS[-1], max(end[2] for end in ends), exact.exploitability))
+    ax.set_xlabel("buckets of each player")
+    ax.set_ylabel("exploitability in the full game\n(% of the pot)")
+    ax.set_title("A river of hold'em in buckets of strength", loc="left", fontsize=TITLE_SIZE)
+    save_picture(figure, path, {ax: ends})
 
 
 def river_table(points: Sequence[Point]) -> str:

@@ -6,9 +6,11 @@ python scripts/convergence.py [docs/convergence.png]
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from tensorcfr import compile_game, solve
 from tensorcfr.plots import convergence
+from tensorcfr.plots.style import save_picture
 
 ITERATIONS = 10_000
 
@@ -18,7 +20,7 @@ def main() -> None:
     path = sys.argv[1] if len(sys.argv) > 1 else "docs/convergence.png"
     game = compile_game("leduc")
     solutions = [solve(game, name, iters=ITERATIONS) for name in ("cfr", "cfr+", "lcfr", "dcfr")]
-    convergence(solutions, path=path)
+    save_picture(convergence(solutions), Path(path))
     for solution in solutions:
         print(solution)
 

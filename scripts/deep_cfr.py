@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import statistics
+import textwrap
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -25,7 +26,7 @@ from functools import cache
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +34,22 @@ from tensorcfr import CompiledGame, compile_game, solve
 from tensorcfr.algorithms import DEEP_CFR, DREAM, EXTERNAL_SAMPLING, SD_CFR, Record
 from tensorcfr.deep.features import make_features
 from tensorcfr.deep.inputs import make_inputs
+from tensorcfr.plots.style import (
+    TITLE_SIZE,
+    End,
+    caption,
+    draw_line,
+    line_style,
+    line_styles,
+    log_axes,
+    new_figure,
+    save_picture,
+)
+from tensorcfr.plots.titles import game_title
 from tensorcfr.solvers import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CHECKPOINTS = (5, 10, 20, 30, 60, 120, 200, 300, 510, 700, 1020, 1500, 2010, 3000, 4980)
 """Iterations of networks at which strategies are evaluated: those of the published curves, and some
@@ -297,63 +313,71 @@ def mean(rows: list[Row], field: str) -> float:
     return statistics.fmean(getattr(row, field) for row in rows)
 
 
+LEAST = 1.0
+"""Milli-antes at the lower edge of the picture."""
+
+
+def _draw_curve(
+    axes: Axes, name: str, rows: list[list[Row]], field: str, style: dict[str, Any]
+) -> End:
+    """The mean over seeds, and a band from the least to the most."""
+    values = [[row.exploitability for row in seeds] for seeds in rows]
+    return draw_line(
+        axes,
+        name,
+        [mean(seeds, field) for seeds in rows],
+        [statistics.fmean(each) for each in values],
+        style,
+        band=([min(each) for each in values], [max(each) for each in values]),
+    )
+
+
 def draw_leduc(found: dict[tuple[str, str], Curve], path: Path) -> None:
     """Exploitability by iterations and by nodes, with what was published."""
-    from matplotlib.figure import Figure
-
-    from tensorcfr.plots.style import COLOURS
-
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = new_figure(13.0, 4.8)
     left, right = figure.subplots(1, 2, sharey=True)
-    names = [label for game, label in found if game == "leduc"]
-    for colour, label in zip(COLOURS, sorted(names), strict=False):
-        curve = found["leduc", label]
-        for axes, field in ((left, "iteration"), (right, "nodes_touched")):
-            if axes is left and label not in PUBLISHED and label != "dream":
-                continue
-            points = list(curve.values())
-            x = [mean(rows, field) for rows in points]
-            y = [mean(rows, "exploitability") for rows in points]
-            ends = [[row.exploitability for row in rows] for rows in points]
-            axes.plot(x, y, color=colour, label=label)
-            axes.fill_between(
-                x, list(map(min, ends)), list(map(max, ends)), color=colour, alpha=0.2
-            )
-        published = ((left, PUBLISHED), (right, PUBLISHED_BY_NODES))
-        for axes, known in published:
+    names = sorted(label for game, label in found if game == "leduc")
+    styles = line_styles(
+        name.replace("external sampling, table", "external_sampling") for name in names
+    )
+    ends: dict[Axes, list[End]] = {left: [], right: []}
+    for label, style in zip(names, styles.values(), strict=True):
+        rows = list(found["leduc", label].values())
+        rows = [seeds for seeds in rows if mean(seeds, "exploitability") >= LEAST]
+        for axes, field, known in (
+            (left, "iteration", PUBLISHED),
+            (right, "nodes_touched", PUBLISHED_BY_NODES),
+        ):
+            if axes is right or label in PUBLISHED or label == "dream":
+                name = label.replace(", ", ",\n")
+                ends[axes].append(_draw_curve(axes, name, rows, field, style))
             if label in known:
-                x, y = list(known[label]), list(known[label].values())
-                axes.plot(x, y, "o", color=colour, mfc="none", label=f"{label}, published")
+                x, y = zip(*known[label].items(), strict=True)
+                axes.plot(x, y, "o", color=style["color"], mfc="none")
     for axes, text in ((left, "iterations"), (right, "nodes touched")):
-        axes.set(xscale="log", yscale="log", xlabel=text)
-        axes.grid(visible=True, which="both", alpha=0.2)
-        axes.legend(fontsize=7)
+        log_axes(axes)
+        axes.set_xlabel(text)
     left.set_ylabel("exploitability (milli-antes)")
-    right.set(xlim=(3e4, None), ylim=(1.0, 2000.0))
-    figure.savefig(path, dpi=130)
+    right.set(xlim=(3e4, None), ylim=(LEAST, 2000.0))
+    caption(figure, "Line: mean of the seeds; band: least to most.  Circles: as published.")
+    save_picture(figure, path, ends)
 
 
 def draw_memory(found: dict[tuple[str, str], Curve], path: Path) -> None:
     """Networks and tables of equal size."""
-    from matplotlib.figure import Figure
-
-    from tensorcfr.plots.style import COLOURS
-
-    figure = Figure(figsize=(7, 4.8), layout="constrained")
+    figure = new_figure(8.4, 4.8)
     axes = figure.subplots()
+    log_axes(axes)
+    ends = []
     names = [(game, label) for game, label in found if game != "leduc"]
-    for colour, key in zip(COLOURS, names, strict=False):
-        points = list(found[key].values())
-        x = [mean(rows, "nodes_touched") for rows in points]
-        y = [mean(rows, "exploitability") for rows in points]
-        numbers = points[0][0].numbers
-        axes.plot(x, y, ".-", color=colour, label=f"{key[1]} ({numbers:,} numbers)")
-    game = names[0][0]
-    axes.set(xscale="log", yscale="log", xlabel="nodes touched", title=game)
-    axes.set_ylabel("exploitability (milli-antes)")
-    axes.grid(visible=True, which="both", alpha=0.2)
-    axes.legend(fontsize=7)
-    figure.savefig(path, dpi=130)
+    for number, key in enumerate(names):
+        rows = list(found[key].values())
+        name = f"{key[1]} ({rows[0][0].numbers:,} numbers)"
+        name = "\n".join(textwrap.wrap(name, 24))
+        ends.append(_draw_curve(axes, name, rows, "nodes_touched", line_style(number)))
+    axes.set(xlabel="nodes touched", ylabel="exploitability (milli-antes)")
+    axes.set_title(game_title(names[0][0]), loc="left", fontsize=TITLE_SIZE)
+    save_picture(figure, path, {axes: ends})
 
 
 def tables(found: dict[tuple[str, str], Curve]) -> str:

@@ -1,11 +1,14 @@
 """The pictures of docs/figures: the field's classic comparisons, each one sweep and one picture.
 
-python scripts/figures.py                 all of them, at full scale, into docs/figures
-python scripts/figures.py --quick         at a scale of seconds, into build/figures
-python scripts/figures.py kuhn_nodes ...  only these
+python -m scripts.figures                 all of them, at full scale, into docs/figures
+python -m scripts.figures --quick         at a scale of seconds, into build/figures
+python -m scripts.figures kuhn_nodes ...  only these
+python -m scripts.figures --again         measures all with an axis of seconds again: half an hour
+                                          of a machine on which nothing else runs
 
-Each sweep goes on where it stopped; remove its CSV to measure again.  What needs a game or an
-algorithm that this version does not have is left out, with a line that says so.
+Each sweep goes on where it stopped; without its CSV it is measured again.  What needs a game or an
+algorithm that this version does not have is left out, with a line that says so.  Every picture is
+written twice, as .png and as .svg.
 """
 
 from __future__ import annotations
@@ -13,15 +16,21 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorcfr import GameError, compile_game, solve
 from tensorcfr.errors import SweepError
 from tensorcfr.games import make_game
-from tensorcfr.plots import kuhn_stages, strategy_chart, sweep_curves
-from tensorcfr.sweep import read_algorithm, read_sweep, sweep
+from tensorcfr.plots import infoset_chart, kuhn_stages, strategy_chart, sweep_curves
+from tensorcfr.plots.style import save_picture
+from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
+
+from .large_games import TUTORIAL
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -39,6 +48,13 @@ class Comparison:
     seeds: int = 1
     """Seeds of the algorithms that draw at random."""
     x: tuple[Any, ...] = ("nodes", "seconds")
+    beside: str | None = None
+    """Another sweep, with a budget of its own, whose curves are in the same picture."""
+    marks: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Points of the first panel, by marker."""
+    caption: str = ""
+    runs: int = 1
+    """How often a short sweep is run; the fastest solve of each algorithm is drawn."""
 
 
 COMPARISONS = {
@@ -57,6 +73,7 @@ COMPARISONS = {
         full={"iters": 100_000},
         quick={"iters": 10_000},
         x=("seconds", "iterations"),
+        runs=40,
     ),
     "kuhn_cards": Comparison(
         "Kuhn poker with 10 cards, by external sampling",
@@ -67,20 +84,32 @@ COMPARISONS = {
         seeds=3,
     ),
     "bluff_1_1": Comparison(
-        "Bluff(1,1): CFR, CFR+ and chance sampling",
+        "Bluff, one die each: CFR, CFR+ and chance sampling",
         ("bluff(dice=(1, 1))",),
         ("cfr", "cfr+", "chance_sampling"),
         full={"nodes": 4_000_000_000},
         quick={"nodes": 200_000_000},
         seeds=3,
     ),
-    "bluff_2_2_nodes": Comparison(
-        "Bluff(2,2): CFR, CFR+ and chance sampling",
+    "bluff_2_2_chance": Comparison(
+        "Bluff, two dice each: chance sampling",
         ("bluff(dice=(2, 2))",),
-        ("cfr", "cfr+", "chance_sampling"),
+        ("chance_sampling",),
+        full={"nodes": 12_000_000_000},
+        quick={"nodes": 20_000_000},
+        x=("nodes",),
+    ),
+    "bluff_2_2_nodes": Comparison(
+        "Bluff, two dice each: CFR, CFR+ and chance sampling",
+        ("bluff(dice=(2, 2))",),
+        ("cfr", "cfr+"),
         full={"time_limit": 120.0},
         quick={"time_limit": 5.0},
-        seeds=3,
+        x=("nodes",),
+        beside="bluff_2_2_chance",
+        marks={mark: (nodes, reached) for nodes, reached, mark in TUTORIAL.values()},
+        caption="Marks: in the charts of a tutorial, CFR x, chance sampling +, its nodes counted "
+        "in ours.",
     ),
     "leduc_sampling": Comparison(
         "Leduc poker: public chance sampling beside chance and external sampling",
@@ -103,54 +132,66 @@ COMPARISONS = {
 """The figures by name."""
 
 
-def _kuhn_chart(path: Path, iterations: int) -> None:
-    kuhn_stages(solve(compile_game("kuhn"), "cfr+", iters=iterations), path=path)
-
-
-def _leduc_chart(path: Path, iterations: int) -> None:
-    strategy_chart(solve(compile_game("leduc"), "cfr+", iters=iterations), path=path)
-
-
-def _bluff_chart(path: Path, iterations: int) -> None:
-    game = compile_game("bluff(dice=(1, 1))")
-    strategy_chart(solve(game, "cfr+", iters=iterations), path=path)
-
-
-CHARTS: dict[str, tuple[Callable[[Path, int], None], int, int]] = {
-    "kuhn_strategy": (_kuhn_chart, 100_000, 1000),
-    "leduc_strategy": (_leduc_chart, 100_000, 1000),
-    "bluff_strategy": (_bluff_chart, 10_000, 500),
+CHARTS: dict[str, tuple[str, Callable[..., Figure], int, int]] = {
+    "kuhn_strategy": ("kuhn", kuhn_stages, 100_000, 1000),
+    "leduc_strategy": ("leduc", strategy_chart, 100_000, 1000),
+    "bluff_strategy": ("bluff(dice=(1, 1))", strategy_chart, 10_000, 500),
+    "goofspiel_strategy": ("goofspiel(cards=4, prizes='random')", infoset_chart, 10_000, 500),
 }
-"""Strategies: what draws them, iterations at full scale and quick."""
+"""Strategies: game, what draws them, iterations of CFR+ at full scale and quick."""
 
 
-def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> None:
-    """One sweep and its picture, as far as this version can."""
+def measure(name: str, folder: Path, *, quick: bool, processes: int) -> list[Row]:
+    """One sweep, as far as this version can; no rows where it cannot."""
     figure = COMPARISONS[name]
     games = [game for game in figure.games if _known(name, game, make_game)]
     algorithms = [spec for spec in figure.algorithms if _known(name, spec, read_algorithm)]
     if not games or not algorithms:
-        print(f"{name}: skipped")
-        return
+        return []
     table = folder / f"{name}.csv"
+    budget = figure.quick if quick else figure.full
+    if figure.runs > 1 and not table.exists():
+        _write_fastest(table, games, algorithms, budget, 2 if quick else figure.runs)
     try:
-        rows = sweep(
-            table,
-            games,
-            algorithms,
-            seeds=range(figure.seeds),
-            processes=processes,
-            **(figure.quick if quick else figure.full),
+        return sweep(
+            table, games, algorithms, seeds=range(figure.seeds), processes=processes, **budget
         )
     except SweepError as error:
         print(f"{name}: {error}")
         rows = read_sweep(table)
+        if not rows:
+            table.unlink()
+        return rows
+
+
+def _write_fastest(
+    table: Path, games: list[str], algorithms: list[str], budget: dict[str, Any], runs: int
+) -> None:
+    """The table of the sweep among several that was fastest: other programs only make it slower."""
+    trials = [table.with_suffix(f".{run}.csv") for run in range(runs)]
+    seconds = {}
+    for trial in trials:
+        ends = curves(sweep(trial, games, algorithms, **budget)).values()
+        seconds[trial] = sum(seeds[0][-1].seconds for seeds in ends)
+    min(trials, key=lambda trial: seconds[trial]).rename(table)
+    for trial in trials:
+        trial.unlink(missing_ok=True)
+
+
+def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> None:
+    """One sweep and its picture."""
+    figure = COMPARISONS[name]
+    rows = measure(name, folder, quick=quick, processes=processes)
+    if rows and figure.beside:
+        rows += measure(figure.beside, folder, quick=quick, processes=processes)
     if not rows:
-        table.unlink()
         print(f"{name}: skipped")
         return
-    sweep_curves(rows, x=figure.x, title=figure.title, path=folder / f"{name}.png")
-    print(f"{name}: wrote {folder / name}.csv and .png")
+    drawn = sweep_curves(rows, x=figure.x, title=figure.title, note=figure.caption)
+    for marker, (x, y) in figure.marks.items():
+        drawn.axes[0].plot(x, y, marker, color="black", ms=7, mew=1.5)
+    save_picture(drawn, folder / f"{name}.png")
+    print(f"{name}: wrote {folder / name}.csv, .png and .svg")
 
 
 def _known(name: str, spec: str, read: Callable[[str], object]) -> bool:
@@ -175,19 +216,27 @@ def main() -> None:
     parser.add_argument(
         "--processes", type=int, default=1, help="solves at a time; more than 1 disturbs seconds"
     )
+    parser.add_argument(
+        "--again", action="store_true", help="measure again what has an axis of seconds"
+    )
     options = parser.parse_args()
+    if options.again:
+        options.names = [name for name, one in COMPARISONS.items() if "seconds" in one.x]
     for name in options.names:
         if name not in known:
             parser.error(f"there is no figure {name!r}; there are: {', '.join(known)}")
     folder = options.out or ROOT / ("build/figures" if options.quick else "docs/figures")
     folder.mkdir(parents=True, exist_ok=True)
     for name in options.names or known:
+        if options.again:
+            (folder / f"{name}.csv").unlink(missing_ok=True)
         if name in COMPARISONS:
             draw_comparison(name, folder, quick=options.quick, processes=options.processes)
         else:
-            draw, full, quick = CHARTS[name]
-            draw(folder / f"{name}.png", quick if options.quick else full)
-            print(f"{name}: wrote {folder / name}.png")
+            game, draw, full, quick = CHARTS[name]
+            solution = solve(compile_game(game), "cfr+", iters=quick if options.quick else full)
+            save_picture(draw(solution), folder / f"{name}.png")
+            print(f"{name}: wrote {folder / name}.png and .svg")
         sys.stdout.flush()
 
 

@@ -26,6 +26,17 @@ from typing import Any
 
 from tensorcfr import compile_game
 from tensorcfr._util.machine import machine, versions
+from tensorcfr.plots.style import (
+    COLOURS,
+    caption,
+    darker,
+    draw_line,
+    line_style,
+    log_axes,
+    metric,
+    new_figure,
+    save_picture,
+)
 from tensorcfr.solvers.make import make_solver
 from tensorcfr.solvers.request import SolveRequest
 
@@ -192,7 +203,8 @@ def write_page() -> None:
         "the game: 1 for a won bluff, chips for poker); evaluations come on top.  The value is "
         "that of the average strategies, and within nash_conv of the game's.  "
         f"{said['machine']}; {said['versions']}; {said['date']}.\n\n"
-        "![Exploitability against nodes touched](figures/large_games.png)"
+        "![Exploitability of four large games against nodes touched, and against "
+        "seconds of iterating](figures/large_games.png)"
     )
     PAGE.write_text(page_with(PAGE.read_text(), "large_games", {"results": text}))
 
@@ -206,35 +218,35 @@ def _options(options: str) -> str:
 
 def draw(curves: dict[str, list[dict[str, str]]]) -> None:
     """Exploitability against nodes touched, and against seconds."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), sharey=True, layout="constrained")
-    styles = ("-", "--", ":", "-.")
-    for axis, (key, label) in zip(
-        axes, (("nodes_touched", "nodes touched"), ("seconds", "seconds of iterating")), strict=True
-    ):
-        for k, (name, rows) in enumerate(curves.items()):
-            x = [float(row[key]) for row in rows]
-            y = [float(row["exploitability"]) for row in rows]
-            axis.plot(x, y, styles[k], color=f"C{k}", label=TITLES[name])
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        axis.set_xlabel(label)
-        axis.grid(alpha=0.25)
-    crosses = [
-        axes[0].plot(nodes, reached, f"k{mark}", label=f"Bluff(2,2) in a tutorial, {what}")[0]
-        for what, (nodes, reached, mark) in TUTORIAL.items()
-    ]
-    axes[0].legend(handles=crosses, frameon=False, fontsize=8, loc="lower left")
-    axes[0].set_ylabel("exploitability (nash_conv / 2)")
-    axes[1].legend(frameon=False)
+    figure = new_figure(12.0, 4.4)
+    ends = {}
+    panels = figure.subplots(1, 2, sharey=True)
+    efforts = (("nodes_touched", "nodes touched"), ("seconds", "seconds of iterating"))
+    for ax, (key, label) in zip(panels, efforts, strict=True):
+        log_axes(ax)
+        ax.set_xlabel(label)
+        ends[ax] = [
+            draw_line(
+                ax,
+                TITLES[name].replace(", ", ",\n"),
+                [float(row[key]) for row in rows],
+                [float(row["exploitability"]) for row in rows],
+                line_style(number),
+            )
+            for number, (name, rows) in enumerate(curves.items())
+        ]
+    for nodes, reached, mark in TUTORIAL.values():
+        panels[0].plot(nodes, reached, mark, color=darker(COLOURS[0]), ms=7, mew=1.5)
+    panels[0].set_ylabel(metric({2}))
     rows = next(iter(curves.values()))
-    figure.suptitle(f"Large games, solved exactly ({rows[-1]['machine']})", fontsize=11)
-    figure.savefig(FIGURES / "large_games.png", dpi=150, metadata={"Software": None})
-    plt.close(figure)
+    caption(
+        figure,
+        "nash_conv of the average strategies by an exact best response.  Marks: Bluff(2,2) in the "
+        "charts of a tutorial, "
+        + ", ".join(f"{what} {mark}" for what, (_, _, mark) in TUTORIAL.items())
+        + f", its nodes counted in ours.  {rows[-1]['machine']}.",
+    )
+    save_picture(figure, FIGURES / "large_games.png", ends)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,7 +23,19 @@ from tensorcfr import Policy, Solver, compile_game, evaluate, solve
 from tensorcfr._util.machine import machine, versions
 from tensorcfr.algorithms import CFR, EXTERNAL_SAMPLING
 from tensorcfr.analysis import regrets
-from tensorcfr.plots.style import COLOURS, line_style
+from tensorcfr.plots.style import (
+    COLOURS,
+    LABEL_SIZE,
+    TITLE_SIZE,
+    darker,
+    draw_line,
+    line_style,
+    line_styles,
+    log_axes,
+    metric,
+    new_figure,
+    save_picture,
+)
 from tensorcfr.sweep import read_algorithm
 
 from ._pages import page_with
@@ -37,17 +48,10 @@ SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
 SLOPE_ALGORITHMS = ("cfr(alternating=False)", "cfr", "cfr+", "dcfr", "pcfr+", "hedge")
 
 
-def _picture(path: Path, draw: Callable[[Sequence[Axes]], None], columns: int = 1) -> Path:
+def _panels(columns: int = 1) -> tuple[Figure, list[Axes]]:
     """A picture of some panels side by side."""
-    figure = Figure(figsize=(4.6 * columns + 1.0, 3.8), layout="constrained")
-    axes = figure.subplots(1, columns, squeeze=False)[0]
-    draw(axes)
-    for suffix in (".png", ".svg"):
-        figure.savefig(path.with_suffix(suffix), dpi=150, metadata=_NO_DATE.get(suffix))
-    return path
-
-
-_NO_DATE: dict[str, dict[str, Any]] = {".svg": {"Date": None}}
+    figure = new_figure(5.6 * columns, 3.8)
+    return figure, list(figure.subplots(1, columns, squeeze=False)[0])
 
 
 def _marks(last: int, per_ten: int = 8) -> list[int]:
@@ -73,21 +77,28 @@ def cycle(folder: Path, quick: bool) -> str:
     corners = np.array([(0.0, 0.0), (1.0, 0.0), (0.5, np.sqrt(0.75))])
     names = list(game.infoset_actions[0])
 
-    def draw(axes: Sequence[Axes]) -> None:
-        for panel, points, title in (
-            (axes[0], last, "the strategy of each iteration"),
-            (axes[1], average, "the average so far"),
-        ):
-            panel.plot(*np.vstack([corners, corners[:1]]).T, color="0.6", linewidth=1)
-            panel.plot(*(np.array(points) @ corners).T, color=COLOURS[0], linewidth=0.6)
-            panel.plot(*(exact @ corners), "o", color=COLOURS[1], label="equilibrium")
-            for corner, name, shift in zip(corners, names, (-0.06, -0.06, 0.03), strict=True):
-                panel.text(corner[0], corner[1] + shift, name, ha="center")
-            panel.set(title=title, xlim=(-0.1, 1.1), ylim=(-0.12, 1.0), aspect="equal")
-            panel.axis("off")
-        axes[1].legend(loc="upper right", frameon=False)
-
-    _picture(folder / "theory_cycle.png", draw, 2)
+    figure, axes = _panels(2)
+    for panel, points, title in (
+        (axes[0], last, "The strategy of each iteration"),
+        (axes[1], average, "The average so far"),
+    ):
+        panel.plot(*np.vstack([corners, corners[:1]]).T, color="0.6", linewidth=1)
+        panel.plot(*(np.array(points) @ corners).T, color=COLOURS[0], linewidth=0.6)
+        panel.plot(*(exact @ corners), "o", color=COLOURS[1])
+        panel.annotate(
+            "equilibrium",
+            exact @ corners,
+            (14, 12),
+            textcoords="offset points",
+            color=darker(COLOURS[1]),
+            fontsize=LABEL_SIZE,
+        )
+        for corner, name, shift in zip(corners, names, (-0.06, -0.06, 0.03), strict=True):
+            panel.text(corner[0], corner[1] + shift, name, ha="center", fontsize=LABEL_SIZE)
+        panel.set_title(title, loc="left", fontsize=TITLE_SIZE)
+        panel.set(xlim=(-0.1, 1.1), ylim=(-0.12, 1.0), aspect="equal")
+        panel.axis("off")
+    save_picture(figure, folder / "theory_cycle.png")
     rows = []
     for mark in (100, 1_000, iterations):
         own = [np.abs(points[mark - 1] - exact).max() for points in (last, average)]
@@ -117,15 +128,18 @@ def dominated(folder: Path, quick: bool) -> str:
             for name, (infoset, action) in wrong.items():
                 found.setdefault((algorithm, name), []).append(policy[infoset][action])
 
-    def draw(axes: Sequence[Axes]) -> None:
-        for panel, algorithm in zip(axes, ("cfr", "cfr+"), strict=True):
-            for number, name in enumerate(wrong):
-                panel.loglog(marks, found[algorithm, name], label=name, **line_style(number))
-            panel.set(title=algorithm, xlabel="iterations")
-            panel.legend(frameon=False)
-        axes[0].set_ylabel("probability in the average strategy")
-
-    _picture(folder / "theory_dominated.png", draw, 2)
+    figure, axes = _panels(2)
+    ends = {}
+    for panel, algorithm in zip(axes, ("cfr", "cfr+"), strict=True):
+        log_axes(panel)
+        ends[panel] = [
+            draw_line(panel, name, marks, found[algorithm, name], line_style(number))
+            for number, name in enumerate(wrong)
+        ]
+        panel.set_title(f"Kuhn poker, {algorithm}", loc="left", fontsize=TITLE_SIZE)
+        panel.set_xlabel("iterations")
+    axes[0].set_ylabel("probability in the average strategy")
+    save_picture(figure, folder / "theory_dominated.png", ends)
     rows = [
         [f"`{algorithm}`", name, *(f"{found[algorithm, name][marks.index(m)]:.2g}" for m in shown)]
         for algorithm in ("cfr", "cfr+")
@@ -153,21 +167,21 @@ def bounds(folder: Path, quick: bool) -> str:
     positive = [sum(point.immediate) for point in points]
     allowed = [sum(point.average_bound) for point in points]
 
-    def draw(axes: Sequence[Axes]) -> None:
-        curves = (
-            ("bound: |I| Delta sqrt(|A| T) / T", allowed),
-            ("sum of positive infoset regrets / T", positive),
-            ("sum of overall regrets / T", overall),
-        )
-        for number, (name, values) in enumerate(curves):
-            axes[0].loglog(marks, values, label=name, **line_style(number))
-        axes[0].loglog(marks, gaps, "o", ms=4, mfc="none", color="black", label="nash_conv")
-        axes[0].set(
-            title="Leduc, CFR with simultaneous updates", xlabel="iterations T", ylabel="antes"
-        )
-        axes[0].legend(frameon=False, fontsize=8)
-
-    _picture(folder / "theory_regrets.png", draw)
+    figure, (panel,) = _panels()
+    log_axes(panel)
+    named = {
+        "bound:\n|I| \N{GREEK CAPITAL LETTER DELTA} \N{SQUARE ROOT}(|A| T) / T": allowed,
+        "sum of positive\ninfoset regrets / T": positive,
+        "sum of overall\nregrets / T;\ncircles: nash_conv": overall,
+    }
+    ends = [
+        draw_line(panel, name, marks, values, line_style(number))
+        for number, (name, values) in enumerate(named.items())
+    ]
+    panel.plot(marks, gaps, "o", ms=4, mfc="none", color="black")
+    panel.set_title("Leduc poker, CFR, simultaneous updates", loc="left", fontsize=TITLE_SIZE)
+    panel.set(xlabel="iterations T", ylabel="chips")
+    save_picture(figure, folder / "theory_regrets.png", {panel: ends})
     shown = [k for k, mark in enumerate(marks) if k % (len(marks) // 4) == 0]
     rows = [
         [
@@ -217,23 +231,20 @@ def slopes(folder: Path, quick: bool) -> str:
                 shown[spec] = values
         rows.append(row)
 
-    def draw(axes: Sequence[Axes]) -> None:
-        for number, (name, values) in enumerate(shown.items()):
-            axes[0].loglog(marks, values, label=name, **line_style(number))
-        start = max(v[0] for v in shown.values())
-        axes[0].loglog(marks, start * (np.array(marks) / marks[0]) ** -0.5, color="0.6", lw=1)
-        axes[0].text(
-            marks[-1],
-            start * (marks[-1] / marks[0]) ** -0.5 * 0.35,
-            "slope -1/2",
-            ha="right",
-            color="0.4",
-            fontsize=8,
-        )
-        axes[0].set(title="Leduc", xlabel="iterations", ylabel="exploitability (antes)")
-        axes[0].legend(frameon=False, fontsize=8)
-
-    _picture(folder / "theory_slopes.png", draw)
+    figure, (panel,) = _panels()
+    log_axes(panel)
+    styles = line_styles(shown)
+    ends = [
+        draw_line(panel, name.replace("(", "\n("), marks, values, styles[name])
+        for name, values in shown.items()
+    ]
+    start = 1.6 * max(values[0] for values in shown.values())
+    guide = start * (np.array(marks) / marks[0]) ** -0.5
+    panel.plot(marks, guide, color="0.6", linewidth=1)
+    ends.append(("slope -1/2", "#999999", marks[-1], float(guide[-1])))
+    panel.set_title("Leduc poker", loc="left", fontsize=TITLE_SIZE)
+    panel.set(xlabel="iterations", ylabel=metric({2}))
+    save_picture(figure, folder / "theory_slopes.png", {panel: ends})
     return table(["algorithm", *(f"`{name}`" for name in SLOPE_GAMES)], rows) + (
         f"\n\nSlope of a line through log exploitability against log iterations, from {marks[0]:,} "
         f"to {marks[-1]:,} iterations.  A guarantee of 1/√T is a slope of -0.5, one of 1/T a slope "

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import numba
@@ -39,9 +40,12 @@ from tensorcfr.evaluation.metrics import evaluate_probabilities
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.model.expansion import count_deals
 from tensorcfr.plots import sweep_curves
+from tensorcfr.plots.style import save_picture
+from tensorcfr.plots.titles import game_title
 from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
 
 from ._pages import page_with
+from .figures import COMPARISONS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "tutorial-curves.md"
@@ -506,7 +510,11 @@ NODES = {
 
 def figure_table(name: str) -> str:
     """Exploitabilities of one of the figures of scripts/figures.py, at numbers of nodes touched."""
-    rows = read_sweep(FIGURES / f"{name}.csv")
+    figure = COMPARISONS[name]
+    axes = " and against ".join({"nodes": "nodes touched"}.get(x, x) for x in figure.x)
+    rows = [
+        row for one in (name, figure.beside) if one for row in read_sweep(FIGURES / f"{one}.csv")
+    ]
     body = []
     for algorithm in dict.fromkeys(row.algorithm for row in rows):
         own = [row for row in rows if row.algorithm == algorithm]
@@ -530,12 +538,13 @@ def figure_table(name: str) -> str:
         body.append([f"`{algorithm}`", *cells, f"{end:.2g} ({reach:.2g} nodes, {seconds:.0f} s)"])
     header = ["", *(f"{nodes:.2g}" for nodes in NODES[name]), "in the end"]
     drawn = len({row.seed for row in rows} - {None})
+    seeds_said = f"the median of {drawn} seeds" if drawn > 1 else "one seed"
     return (
         f"{table(header, body)}\n\n"
         f"`{rows[0].game}`: exploitability, nash_conv / 2, at the last checkpoint up to so many "
-        f"nodes touched; of what is sampled the median of {drawn} seeds.  "
-        f"{rows[-1].machine}; {rows[-1].date}.\n\n"
-        f"![{rows[0].game}: exploitability against nodes touched](figures/{name}.png)"
+        f"nodes touched; of what is sampled {seeds_said}.  "
+        f"{'; '.join(dict.fromkeys(f'{row.machine}, {row.date}' for row in rows))}.\n\n"
+        f"![{game_title(rows[0].game)}: exploitability against {axes}](figures/{name}.png)"
     )
 
 
@@ -543,21 +552,43 @@ def figure_table(name: str) -> str:
 
 
 def billion(iterations: int) -> str:
-    """Chance-sampled iterations of Kuhn poker: seconds and exploitability."""
-    solver = SampledSolver(compile_game("kuhn"), "chance_sampling")
-    solver.step(1_000)
-    started = time.process_time()
-    solver.step(iterations)
-    seconds = time.process_time() - started
-    found = solver.evaluate()
+    """So many sampled iterations of Kuhn poker: nodes, processor time and exploitability."""
+    body = []
+    for name in ("chance_sampling", "external_sampling"):
+        progress(f"{iterations:,} iterations of {name}")
+        solver = SampledSolver(compile_game("kuhn"), name)
+        solver.step(1_000)  # Compiles.
+        started = time.process_time()
+        solver.step(iterations - 1_000)
+        seconds = time.process_time() - started
+        found = solver.evaluate()
+        body.append(
+            [
+                f"`{name}`",
+                f"{solver.nodes_touched:.2e}",
+                f"{seconds:.0f} s",
+                f"{found.exploitability:.2g}",
+                f"{found.values[0]:+.6f}",
+            ]
+        )
+    header = ["", "nodes touched", "processor time", "exploitability", "value of player 0"]
     return (
-        f"{iterations:,} chance-sampled iterations of Kuhn poker: {seconds:.1f} s of CPU time, "
-        f"exploitability {found.exploitability:.2g}, value of player 0 {found.values[0]:+.6f} "
-        f"({machine()}; {versions()})."
+        f"{table(header, body)}\n\n{iterations:,} iterations of Kuhn poker, one seed.  "
+        f"{machine()}; {versions()}; {date.today()}."
     )
 
 
 # ------------------------------------------------------------------------------------------- all
+
+
+def draw(folder: Path) -> None:
+    """The pictures of what has been swept."""
+    path = folder / "tutorial_kuhn.csv"
+    drawn = [row for row in read_sweep(path) if row.algorithm in DRAWN]
+    save_picture(sweep_curves(drawn, x=("iterations",)), path.with_suffix(".png"))
+    path = folder / "tutorial_pruned.csv"
+    pruned = sweep_curves(path, x=("nodes", "decision_nodes"))
+    save_picture(pruned, path.with_suffix(".png"))
 
 
 def measure(scale: Scale, folder: Path) -> dict[str, str]:
@@ -568,11 +599,8 @@ def measure(scale: Scale, folder: Path) -> dict[str, str]:
     path, iters = folder / "tutorial_kuhn.csv", scale.iterations
     rows = sweep(path, ["kuhn"], SWEPT + SAMPLED, seeds=range(scale.seeds), iters=iters)
     parts["plus"] = plus_tables(scale, rows)
-    drawn = [row for row in rows if row.algorithm in DRAWN]
-    sweep_curves(drawn, x=("iterations",), path=path.with_suffix(".png"))
-    path = folder / "tutorial_pruned.csv"
-    pruned = sweep(path, ["kuhn"], PRUNED, iters=iters)
-    sweep_curves(pruned, x=("nodes", "decision_nodes"), path=path.with_suffix(".png"))
+    sweep(folder / "tutorial_pruned.csv", ["kuhn"], PRUNED, iters=iters)
+    draw(folder)
     progress("loops over histories")
     parts["loops"] = loops_table(scale)
     progress("nodes")

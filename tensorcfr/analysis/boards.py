@@ -86,7 +86,7 @@ def solve_boards(
         target: Exploitability at which a solve ends, in per cent of the pot.
         precision: As for :func:`tensorcfr.solve`.
         threads: As for :func:`tensorcfr.solve`.
-        equity: Whether to work out equities, which takes some seconds for a flop.
+        equity: Whether to work out equities, which takes a second or less for a flop.
         table: A ``.csv`` file that gets a row as soon as a board is solved.  Boards that are in it
             already are not solved again.
         memory_limit: Bytes that a solve may take; by default the free memory.

@@ -6,6 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
+from .._util.jit import inlined, kernel
+from ..compilers.card_rules import same_hands
 from ..rules import CardGame
 
 
@@ -14,7 +16,8 @@ def equities(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The equity of every hand of both players against the other player's range.
 
-    All ways to deal the rest of the board are counted, so a flop takes some seconds.
+    All ways to deal the rest of the board are counted, each in a time that is proportional to the
+    hands.
 
     Args:
         rules: The game of cards.
@@ -26,28 +29,39 @@ def equities(
         For each player float64 (hands,), from 0 to 1, where a tie counts half; NaN for hands that
         meet no hand of the other player.
     """
+    deck = np.arange(len(rules.cards))
+    has = [(hands[:, None] == deck[:, None]).any(axis=2).T for hands in rules.hands]
+    cards = [_two_cards(hands, len(deck) + own) for own, hands in enumerate(rules.hands)]
+    twice = float(rules.hands[0].shape[1] == 2)
+    same = [
+        twice * np.append(weights[1 - own], 0.0)[at] for own, at in enumerate(same_hands(rules))
+    ]
+    strength = [np.zeros(len(own), dtype=np.int64) for own in weights]
     won = [np.zeros(len(own)) for own in weights]
     met = [np.zeros(len(own)) for own in weights]
-    free = np.setdiff1d(np.arange(len(rules.cards)), board)
-    for rest in combinations(free.tolist(), dealt):
+    sums = np.empty(len(deck) + 2)
+    for rest in combinations(np.setdiff1d(deck, board).tolist(), dealt):
         whole = (*board, *rest)
-        live = [np.flatnonzero(~np.isin(hands, whole).any(axis=1)) for hands in rules.hands]
-        strength = [
-            np.asarray(rules.strength(whole, hands[own]))
-            for own, hands in zip(live, rules.hands, strict=True)
-        ]
+        order = []
+        for player, hands in enumerate(rules.hands):
+            live = np.flatnonzero(~has[player][list(whole)].any(axis=0))
+            strength[player][live] = found = np.asarray(rules.strength(whole, hands[live]))
+            order.append(live[np.argsort(found, kind="stable")])
         for player in range(2):
-            own, other = live[player], live[1 - player]
-            below, equal, every = _met(
-                rules.hands[player][own],
+            other = 1 - player
+            _compare(
+                order[player],
                 strength[player],
-                rules.hands[1 - player][other],
-                strength[1 - player],
-                weights[1 - player][other],
-                len(rules.cards),
+                cards[player],
+                same[player],
+                order[other],
+                strength[other],
+                cards[other],
+                weights[other],
+                sums,
+                won[player],
+                met[player],
             )
-            won[player][own] += below + equal / 2.0
-            met[player][own] += every
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = (
             np.where(all_met > 1e-12 * max(all_met.max(initial=0.0), 1e-300), own / all_met, np.nan)
@@ -56,39 +70,71 @@ def equities(
     return first, second
 
 
-def _met(
-    own: np.ndarray,
+def _two_cards(hands: np.ndarray, beyond: int) -> np.ndarray:
+    """Hands with a second card, which is one beyond the deck where they have one card."""
+    if hands.shape[1] == 2:
+        return hands
+    return np.concatenate([hands, np.full_like(hands, beyond)], axis=1)
+
+
+@inlined
+def _without(sums: np.ndarray, total: float, cards: np.ndarray, hand: int) -> float:
+    """The sum of all without those of a hand's cards."""
+    return total - sums[cards[hand, 0]] - sums[cards[hand, 1]]
+
+
+@kernel
+def _compare(
+    order: np.ndarray,
     strength: np.ndarray,
+    cards: np.ndarray,
+    same: np.ndarray,
     others: np.ndarray,
     other_strength: np.ndarray,
+    other_cards: np.ndarray,
     weight: np.ndarray,
-    deck: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each own hand, the weights of the hands without a common card that are weaker, as strong,
-    and all; float64 (own hands,).  Sums by card take out those with a common card."""
-    order = np.argsort(other_strength, kind="stable")
-    level = other_strength[order]
-    weight, others = weight[order], others[order]
-    sums = np.zeros((len(order) + 1, deck + 1))
-    rows = np.arange(1, len(order) + 1)
-    for column in others.T:
-        sums[rows, column] += weight
-    sums[1:, deck] = weight
-    np.cumsum(sums, axis=0, out=sums)
-    ends = (
-        np.searchsorted(level, strength, side="left"),
-        np.searchsorted(level, strength, side="right"),
-        np.full(len(own), len(order)),
-    )
-    below, up_to, every = (
-        sums[end, deck] - sum(sums[end, column] for column in own.T) for end in ends
-    )
-    if own.shape[1] == 2:
-        # A hand with both cards was taken out twice; it is as strong as the own hand.
-        keys = np.sort(others, axis=1) @ [deck, 1]
-        wanted = np.sort(own, axis=1) @ [deck, 1]
-        by_key = np.argsort(keys)
-        at = np.minimum(np.searchsorted(keys, wanted, sorter=by_key), max(len(keys) - 1, 0))
-        same = np.where(keys[by_key[at]] == wanted, weight[by_key[at]], 0.0) if len(keys) else 0.0
-        up_to, every = up_to + same, every + same
-    return below, up_to - below, every
+    sums: np.ndarray,
+    won: np.ndarray,
+    met: np.ndarray,
+) -> None:
+    """Add what hands meet and win on a board.
+
+    Args:
+        order: int64: the hands that are possible, weakest first.
+        strength: int64 (hands,).
+        cards: int64 (hands, 2).
+        same: float64 (hands,): the weight of the other player's hand with the same two cards, which
+            the sums by card take off twice.
+        others: int64: the hands of the other player that are possible, weakest first.
+        other_strength: int64 (other hands,).
+        other_cards: int64 (other hands, 2).
+        weight: float64 (other hands,).
+        sums: float64 (cards + 2,): scratch.
+        won: float64 (hands,): the weights of the weaker hands, and half of those of equal strength,
+            without a common card; modified in place.
+        met: float64 (hands,): those of all; likewise.
+    """
+    sums[:] = 0.0
+    total, begin, place = 0.0, 0, 0
+    while begin < len(order):
+        level, end = strength[order[begin]], begin
+        while end < len(order) and strength[order[end]] == level:
+            end += 1
+        # The weaker hands first, then those of equal strength: a hand gets half of the sums of
+        # both times.
+        for tied in range(2):
+            while place < len(others) and other_strength[others[place]] < level + tied:
+                hand = others[place]
+                total += weight[hand]
+                for card in other_cards[hand]:
+                    sums[card] += weight[hand]
+                place += 1
+            for own in order[begin:end]:
+                won[own] += 0.5 * (_without(sums, total, cards, own) + tied * same[own])
+        begin = end
+    for hand in others[place:]:
+        total += weight[hand]
+        for card in other_cards[hand]:
+            sums[card] += weight[hand]
+    for own in order:
+        met[own] += _without(sums, total, cards, own) + same[own]

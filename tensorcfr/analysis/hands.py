@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,7 +71,7 @@ class HandTable:
     def equity(self) -> np.ndarray:
         """float64 (hands,): the share of the pot that each hand wins against what is left of the
         other player's range if nobody bets any more; NaN where no hand of the other player gets
-        here.  On a flop this takes some seconds."""
+        here."""
         return self.find_equity()
 
     @property
@@ -248,6 +248,7 @@ class SolvedSpot:
         if not isinstance(state, ChunkedState):
             raise ValueError("the solution has no state to read averages from")
         self.game: CompiledCardGame = game
+        self._labels = set(map(str, game.rules.cards))
         self._values = ChunkValues(game, state.averages, chunk_locks(game, solution.locks))
 
     @checked()
@@ -314,13 +315,17 @@ class SolvedSpot:
         steps = line.split()
         if ANY_CARD not in steps:
             raise ValueError(f"line must have {ANY_CARD} for any card, not {brief(line)}")
+        node, boards = self.game.find_all(steps)
+        is_any = [step == ANY_CARD for step in steps if step == ANY_CARD or step in self._labels]
         tables, cards, weights = [], [], []
-        for dealt in self._dealt(steps):
-            rest = iter(dealt)
+        for board in boards.tolist():
+            dealt = self.game.board_cards(node, board)[-len(is_any) :]
+            labels = [str(self.game.rules.cards[card]) for card in dealt]
+            cards.append(tuple(compress(labels, is_any)))
+            rest = iter(cards[-1])
             here = " ".join(next(rest) if step == ANY_CARD else step for step in steps)
-            table = self.table(here)
+            table = self._table(here, node, board)
             tables.append(table)
-            cards.append(dealt)
             weights.append(float(table.weight @ table.met))
         first = tables[0]
         total = max(sum(weights), 1e-300)
@@ -371,17 +376,6 @@ class SolvedSpot:
                 raise TypeError(f"{self.game.name} has no pot")
             return chips * 100.0 / rules.pot
         return chips * (1000.0 / big_blind if unit == "mbb" else 1.0)
-
-    def _dealt(self, steps: list[str]) -> Iterator[tuple[str, ...]]:
-        """The cards that can stand in the places of ``*``."""
-        rules = self.game.rules
-        named = {step for step in steps if step in rules.cards}
-        labels = [
-            str(label)
-            for card, label in enumerate(rules.cards)
-            if card not in rules.board and label not in named
-        ]
-        return itertools.permutations(labels, steps.count(ANY_CARD))
 
     def _left(self, node: int, board: int, player: int) -> np.ndarray:
         """How much of each hand a player has left, float64 (hands,)."""

@@ -157,9 +157,7 @@ def solve(
             help="When to evaluate: 'geometric', every 'N' iterations, or at 'A,B,C'.",
         ),
     ] = "geometric",
-    memory_limit: Annotated[
-        float | None, typer.Option(help="GiB that may be taken; by default the free memory.")
-    ] = None,
+    memory_limit: arguments.MemoryLimit = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw exploitability against iterations (.png, .svg ...).")
     ] = None,

@@ -19,6 +19,9 @@ from ..model.policy import suggest_label
 from ..sweep import read_algorithm as named_algorithm
 
 MOST_SEEDS = 1_000_000
+MemoryLimit = Annotated[
+    float | None, typer.Option(help="GiB that may be taken; by default the free memory.")
+]
 Cluster = Annotated[
     str | None,
     typer.Option(

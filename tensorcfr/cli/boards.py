@@ -12,7 +12,7 @@ from ..analysis import solve_boards
 from ..formats import read_spot
 from . import arguments
 from .console import end, errors_in_one_line, plain_console, progress_bar
-from .holdem import ALGORITHM, DEFAULT_TARGET, PRECISION
+from .holdem import ALGORITHM, DEFAULT_TARGET, PRECISION, Algorithm, Precision, Threads
 from .report import print_line
 
 
@@ -33,20 +33,16 @@ def boards(
         ),
     ] = None,
     line: Annotated[str, typer.Option(help="Where to look, 'check'; by default the start.")] = "",
-    algorithm: Annotated[str, typer.Option(help="See: tensorcfr algorithms.")] = ALGORITHM,
+    algorithm: Algorithm = ALGORITHM,
     target: Annotated[
         float, typer.Option(help="Exploitability where a solve ends, in per cent of the pot.")
     ] = DEFAULT_TARGET,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the same bits.")] = 1,
-    precision: Annotated[
-        str, typer.Option(help="'float32', 'float64', or 'int16' for half the memory.")
-    ] = PRECISION,
+    threads: Threads = 1,
+    precision: Precision = PRECISION,
     equity: Annotated[
-        bool, typer.Option(help="Work out equities: some seconds for each flop.")
+        bool, typer.Option(help="Work out equities, a second or less for each flop.")
     ] = True,
-    memory_limit: Annotated[
-        float | None, typer.Option(help="GiB that may be taken; by default the free memory.")
-    ] = None,
+    memory_limit: arguments.MemoryLimit = None,
 ) -> None:
     """Solve a spot of hold'em on many boards, and say what is done on each.
 

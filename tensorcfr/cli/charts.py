@@ -31,7 +31,8 @@ def chart(
         str | None,
         typer.Option(
             help="The public node: the infoset label without the hand, 'rr' in Leduc; 'start' for "
-            "the first.  By default Kuhn's four decisions, elsewhere the first node."
+            "the first.  By default Kuhn's four decisions, in games without hands all infosets, "
+            "elsewhere the first node."
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the public nodes.")] = False,
@@ -43,7 +44,8 @@ def chart(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
 ) -> None:
-    """Draw a strategy: hands by actions at a public node, or Kuhn's four decisions."""
+    """Draw a strategy: hands by actions at a public node, infosets by actions in games without
+    hands, or Kuhn's four decisions."""
     with errors_in_one_line():
         if output is None and not listed:
             raise ValueError("where to? --output picture.png (or --list, for the public nodes)")
@@ -81,9 +83,18 @@ def _check_node(game: CompiledGame, node: str | None) -> None:
 
 
 def _draw(solution: Solution, node: str | None, path: Path) -> None:
-    from ..plots import is_kuhn, kuhn_stages, public_nodes, strategy_chart
+    from ..plots import (
+        has_hands,
+        infoset_chart,
+        is_kuhn,
+        kuhn_stages,
+        public_nodes,
+        strategy_chart,
+    )
 
     if node is None and is_kuhn(solution.game):
         kuhn_stages(solution, path=path)
+    elif node is None and not has_hands(solution.game):
+        infoset_chart(solution, path=path)
     else:
         strategy_chart(solution, node or next(iter(public_nodes(solution.game))), path=path)

@@ -29,6 +29,11 @@ ALGORITHM, PRECISION = "dcfr", "float32"
 DEFAULT_TARGET = 0.5
 """Per cent of the pot at which a solve stops if nothing says when."""
 
+Algorithm = Annotated[str, typer.Option(help="See: tensorcfr algorithms.")]
+Precision = Annotated[
+    str, typer.Option(help="'float32', 'float64', or 'int16' for half the memory.")
+]
+Threads = Annotated[int, typer.Option(min=1, help="Threads; the same bits.")]
 Sizes = typer.Option(
     metavar="SIZES",
     help="'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a'; "
@@ -82,7 +87,7 @@ def holdem(
     size: Annotated[
         bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
     ] = False,
-    algorithm: Annotated[str, typer.Option(help="See: tensorcfr algorithms.")] = ALGORITHM,
+    algorithm: Algorithm = ALGORITHM,
     target: Annotated[
         float | None,
         typer.Option(
@@ -92,13 +97,9 @@ def holdem(
     ] = None,
     iters: Annotated[int | None, typer.Option(help="Stop after so many iterations.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the same bits.")] = 1,
-    precision: Annotated[
-        str, typer.Option(help="'float32', 'float64', or 'int16' for half the memory.")
-    ] = PRECISION,
-    memory_limit: Annotated[
-        float | None, typer.Option(help="GiB that may be taken; by default the free memory.")
-    ] = None,
+    threads: Threads = 1,
+    precision: Precision = PRECISION,
+    memory_limit: arguments.MemoryLimit = None,
     line: Annotated[
         list[str] | None,
         typer.Option(

@@ -92,9 +92,7 @@ def evaluate(
         typer.Option("--output", "-o", help="Where to (csv, json, parquet, npz)."),
     ] = None,
     worst: Annotated[int, typer.Option(min=0, help="Infosets to print at which most is lost.")] = 0,
-    memory_limit: Annotated[
-        float | None, typer.Option(help="GiB that may be taken; by default the free memory.")
-    ] = None,
+    memory_limit: arguments.MemoryLimit = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..payoff.cards import LANES
 from ..rules import CardGame, Deal, Decision
+from .card_rules import same_hands
 from .card_symmetry import count_alike, moved_hands, permutations_of
 from .size import Size
 
@@ -118,8 +119,7 @@ def card_size(rules: CardGame, name: str, *, symmetric: bool = True) -> CardSize
     by_card = [np.bincount(one.ravel(), minlength=len(rules.cards)) for one in rules.hands]
     pairs -= float(by_card[0] @ by_card[1])
     if width == 2:
-        first, second = (np.sort(one, axis=1) @ [len(rules.cards), 1] for one in rules.hands)
-        pairs += float(len(np.intersect1d(first, second)))
+        pairs += float((same_hands(rules)[0] < hands[1]).sum())
     histories = 1.0 + hands[0]
     infosets = sequences = decisions = terminals = 0.0
     public = numbers = ends = compiled = 0
@@ -161,6 +161,7 @@ def card_size(rules: CardGame, name: str, *, symmetric: bool = True) -> CardSize
         public_nodes=public,
         passes=0,
         relative_error=0.0,
+        infosets_interval=(infosets, infosets),
         numbers=numbers,
         ends=ends,
         bytes_of_arrays=compiled,

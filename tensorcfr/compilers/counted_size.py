@@ -51,6 +51,7 @@ def size_of_public_states(rules: PublicTreeGame, name: str, own: Budget) -> Size
         public_nodes=count.nodes if rules.n_players == 2 else None,
         passes=0,
         relative_error=0.0,
+        infosets_interval=(count.infosets, count.infosets),
     )
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,9 @@ PASSES = (100, 400)
 """Passes of the estimator, at least and at most."""
 PRECISE = 0.01
 """Relative standard error at which the estimator ends."""
+NEW = 0.1
+"""Share of the nodes of a stratum whose infoset was not met before, up to which the number of
+infosets is told with an upper end of its own."""
 LOOK_EVERY = 8
 """States between two looks at the memory that an estimate has taken."""
 
@@ -158,16 +162,17 @@ def estimate(
     begun = time.perf_counter()
     limit = None if allowed is None else taken() + allowed
     found: list[np.ndarray] = []
-    labels = _Labels()
+    labels: list[Weighted] = []
     ended = True
     while len(found) < PASSES[1]:
         rng = Random(f"{seed} {len(found)}")
         totals, own, ended = _pass(rules, rng, begun + 5 * seconds, limit)
         found.append(totals)
-        labels.add(own)
+        labels.append(own)
         if not ended:
             break
-        if len(found) >= PASSES[0]:
+        # More passes say more about infosets, which no compile asks for.
+        if len(found) >= PASSES[0] and (allowed is not None or isinstance(rules, PublicTree)):
             each = np.array(found)[:, 0]
             if each.std(ddof=1) / math.sqrt(len(each)) <= PRECISE * each.mean():
                 break
@@ -179,9 +184,14 @@ def estimate(
     if ended and len(found) > 1:
         error = float(table[:, 0].std(ddof=1) / math.sqrt(len(found)) / mean[0])
     nodes, terminals, decisions, actions, infosets, public_nodes = mean.tolist()
+    between = (infosets, infosets)
     if isinstance(rules, Histories):
-        infosets = labels.infosets(decisions)
+        infosets, *rest = _infosets(labels)
+        between = rest[0], rest[1] if ended else math.inf
         actions = actions * infosets / decisions if decisions else 0.0
+    elif len(found) > 1:
+        width = 1.96 * float(table[:, 4].std(ddof=1)) / math.sqrt(len(found))
+        between = max(0.0, infosets - width), infosets + width
     return Size(
         name=name,
         n_players=rules.n_players,
@@ -193,11 +203,14 @@ def estimate(
         public_nodes=int(public_nodes) if rules.is_public else None,
         passes=len(found),
         relative_error=error,
+        infosets_interval=between,
     )
 
 
-Weighted = dict[tuple[int, tuple[int, int]], float]
-"""Weights of the decision nodes of a pass, by depth and infoset."""
+Stratum = tuple[int, int, int]
+"""Depth, player, number of actions."""
+Weighted = dict[Stratum, tuple[int, float]]
+"""Of a pass, the infoset (a hash of its label) and the weight of each stratum of decisions."""
 
 
 def _pass(
@@ -217,8 +230,7 @@ def _pass(
             totals[:5] += weight * np.array(met.totals)
             totals[5] += weight
             if met.label is not None:
-                key = depth, met.label
-                weighted[key] = weighted.get(key, 0.0) + weight
+                weighted[depth, met.label[0], met.n_children] = met.label[1], weight
             for index in range(met.n_children):
                 if limit is not None and index % LOOK_EVERY == 0 and taken() > limit:
                     raise _TooMuchError
@@ -233,37 +245,49 @@ def _pass(
     raise GameError(f"a history has more than {DEEPEST:,} steps, does the game end?")
 
 
-class _Labels:
-    """How often labels come again in other passes, from which the number of infosets follows.
+class _Infosets(NamedTuple):
+    """How many infosets there are, from the labels that passes have met."""
 
-    Two decision nodes of one player and depth, drawn independently with equal probability, have one
-    infoset with a probability of one divided by the number of infosets, if all are of equal size;
-    and with a larger one otherwise.
+    number: float
+    low: float
+    """Lower end of the 95 % interval."""
+    high: float
+    """Upper end."""
+
+
+def _infosets(passes: list[Weighted]) -> _Infosets:
+    """The number of infosets.
+
+    A pass meets one node of each stratum.  Of the infosets of a stratum some were met once, some
+    twice, and the number of those that were not met is estimated from these (A. Chao,
+    "Nonparametric estimation of the number of classes in a population", Scandinavian Journal of
+    Statistics 11, 1984; bias-corrected).  It is a lower bound where infosets differ in size, so the
+    upper end is the number of nodes unless nearly all that is met has been met before.
     """
-
-    def __init__(self) -> None:
-        self.passes = 0
-        self.sums: Weighted = {}
-        self.squares: Weighted = {}
-
-    def add(self, weighted: Weighted) -> None:
-        """Add a pass."""
-        self.passes += 1
-        for key, weight in weighted.items():
-            self.sums[key] = self.sums.get(key, 0.0) + weight
-            self.squares[key] = self.squares.get(key, 0.0) + weight * weight
-
-    def infosets(self, decisions: float) -> float:
-        """The estimate; as many as decision nodes where no label came again."""
-        if self.passes < 2:
-            return decisions
-        strata: dict[tuple[int, int], list[float]] = {}
-        for (depth, label), total in self.sums.items():
-            nodes_pairs = strata.setdefault((depth, label[0]), [0.0, 0.0])
-            nodes_pairs[0] += total / self.passes
-            again = total * total - self.squares[depth, label]
-            nodes_pairs[1] += again / (self.passes * (self.passes - 1))
-        found = 0.0
-        for nodes, pairs in strata.values():
-            found += min(nodes, nodes * nodes / pairs) if pairs > 0 else nodes
-        return found
+    nodes: dict[Stratum, float] = {}
+    times: dict[Stratum, Counter[int]] = {}
+    for weighted in passes:
+        for stratum, (label, weight) in weighted.items():
+            nodes[stratum] = nodes.get(stratum, 0.0) + weight / len(passes)
+            times.setdefault(stratum, Counter())[label] += 1
+    total = [0.0, 0.0, 0.0]
+    for stratum, counts in times.items():
+        drawn, seen, often = counts.total(), len(counts), Counter(counts.values())
+        most = max(nodes[stratum], float(seen))
+        once, twice = often[1], often[2]
+        part = (drawn - 1) / drawn
+        found = seen + part * once * (once - 1) / (2 * (twice + 1))
+        variance = (
+            part * once * (once - 1) / (2 * (twice + 1))
+            + part**2 * once * (2 * once - 1) ** 2 / (4 * (twice + 1) ** 2)
+            + part**2 * once**2 * twice * (once - 1) ** 2 / (4 * (twice + 1) ** 4)
+        )
+        width = 1.96 * math.sqrt(variance)
+        is_known = once <= NEW * drawn
+        total[0] += min(found, most)
+        total[1] += min(max(float(seen), found - width), most)
+        total[2] += min(found + width, most) if is_known else most
+    # Infosets with nodes in several strata were counted in each of them.
+    labels = {(stratum[1], label) for stratum, counts in times.items() for label in counts}
+    share = len(labels) / max(1, sum(map(len, times.values())))
+    return _Infosets(share * total[0], share * total[1], total[2])

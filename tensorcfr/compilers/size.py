@@ -40,8 +40,8 @@ class Size:
     decisions: float
     """Decision nodes."""
     infosets: float
-    """Infosets of all players.  Where histories are sampled, this is a rough number, within a
-    factor of about two: it supposes that the infosets of a player and depth have equal sizes."""
+    """Infosets of all players.  Where histories are sampled, it is rather too small than too large:
+    ``infosets_interval`` says how well it is known."""
     sequences: float
     """Sequences of all players, the empty ones included."""
     public_nodes: int | None
@@ -51,6 +51,9 @@ class Size:
     relative_error: float
     """Standard error of ``histories``, divided by it; 0 where all is counted, infinite where one
     pass did not end in the time given."""
+    infosets_interval: tuple[float, float]
+    """95 % interval of ``infosets``.  Where histories are sampled its upper end is the number of
+    decision nodes, unless most of the infosets that passes meet have been met before."""
 
     @property
     def is_exact(self) -> bool:
@@ -124,6 +127,7 @@ class Size:
                 "terminals",
                 "decisions",
                 "infosets",
+                "infosets_interval",
                 "sequences",
                 "public_nodes",
                 "bytes_compiling",
@@ -148,9 +152,12 @@ class Size:
             lines.append(f"  {number(self.histories)} histories (95 %: {low} to {high})")
         if self.public_nodes is not None:
             lines.append(f"  {self.public_nodes:,} nodes in the public tree")
-        rough = "" if self.is_exact else f" (roughly; at most {three_digits(self.decisions)})"
+        between = ""
+        if not self.is_exact:
+            low, high = map(three_digits, self.infosets_interval)
+            between = f" (95 %: {low} to {high})"
         lines.append(
-            f"  {number(self.infosets)} infosets{rough}, {number(self.sequences)} sequences"
+            f"  {number(self.infosets)} infosets{between}, {number(self.sequences)} sequences"
         )
         low_bytes, high_bytes = (format_bytes(int(b)) for b in self.bytes_compiled)
         lines += [

@@ -403,7 +403,9 @@ FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {
 
 def _column(columns: list[str], name: str, source: str) -> int:
     if name not in columns:
-        raise ValueError(f"{source}: there is no column {name!r}; {suggest(name, columns)}")
+        # A table with an open quotation mark has one long name.
+        named = [column if str(column).isidentifier() else brief(column) for column in columns]
+        raise ValueError(f"{source}: there is no column {name!r}; {suggest(name, named)}")
     return columns.index(name)
 
 

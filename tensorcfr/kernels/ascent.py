@@ -20,7 +20,7 @@ from .local_rule import (
     scratch_of_whole,
 )
 from .locks import first_lock, free_share, of_lock, share_out
-from .tiles import TILE, scatter
+from .tiles import LONGEST, RUN, TILE, run_length, scatter
 
 ROUNDING = 2.0**-48
 """An instantaneous regret smaller than this, relative to the counterfactual values that it comes
@@ -65,7 +65,7 @@ def ascend(
             sequences that lead to them, in the end to the entries.
         forecast: float (sequences,): for rules with a forecast, comes in as ``g``, and becomes the
             values when the player already plays the next strategies further down.
-        tile: float (TILE_ROWS, TILE), in the floats of ``value``: modified.
+        tile: float (TILE_ROWS, LONGEST), in the floats of ``value``: modified.
         first_hand: First of the hands to work on.
         last_hand: The one after the last.
         locks: Locked infosets, or None.
@@ -74,6 +74,7 @@ def ascend(
     # Taken apart once: a view costs an atomic count, and there are as many tiles as lanes / TILE.
     v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
     own = scratch_of_whole(rule, v, OWN_ROWS, OWN_LANES, form.bucket_actions)
+    parent = form.infoset_parent
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
@@ -91,16 +92,19 @@ def ascend(
             end = last_lane
             if locks is not None and lock < locks.bucket[b + 1]:
                 end = min(end, locks.lane[lock])
-            for begin in range(run, end, TILE):
-                length = min(TILE, end - begin)
+            begin, alike = run, 0
+            while begin < end:
                 at = form.bucket_sequence[b] + begin
-                parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
-                _ascend_tile(
+                infoset = form.bucket_infoset[b] + begin
+                alike = run_length(parent, infoset, min(LONGEST, end - begin), alike)
+                length = alike if alike >= RUN else min(TILE, end - begin)
+                begin += length
+                # What takes few arrays is apart, where the others are not counted for each tile.
+                if not _few_actions(
                     actions,
                     lanes,
                     at,
                     length,
-                    parent,
                     rule,
                     parameters,
                     played_floor,
@@ -110,21 +114,39 @@ def ascend(
                     strategy,
                     memory,
                     value,
-                    forecast,
                     v,
-                    scale,
-                    total,
-                    expected,
-                    constant,
-                    own,
-                )
+                ):
+                    _ascend_tile(
+                        actions,
+                        lanes,
+                        at,
+                        length,
+                        rule,
+                        parameters,
+                        played_floor,
+                        floor,
+                        rounding,
+                        regret,
+                        strategy,
+                        memory,
+                        value,
+                        forecast,
+                        v,
+                        scale,
+                        total,
+                        expected,
+                        constant,
+                        own,
+                    )
+                    if has_forecast(rule):
+                        scatter(expected, parent, infoset, length, alike >= RUN, forecast)
+                scatter(v, parent, infoset, length, alike >= RUN, value)
             if locks is not None and end < last_lane:
                 at = form.bucket_sequence[b] + end
-                parent = form.infoset_parent[form.bucket_infoset[b] + end :]
                 _ascend_locked(
                     lanes,
                     at,
-                    parent,
+                    parent[form.bucket_infoset[b] + end :],
                     rule,
                     parameters,
                     played_floor,
@@ -161,12 +183,104 @@ def _pass_up(
 
 
 @chosen
+def _few_actions(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray | None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+) -> Any:
+    """What :func:`_ascend_tile` does, where there is a shorter way; whether there is."""
+    return _few_of_regrets if is_none(strategy) else _none_of_strategies
+
+
+@inlined
+def _few_of_regrets(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: None,
+    memory: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+) -> bool:
+    """Where regret matching makes the strategies of two or three actions from the regrets."""
+    if actions == 2:
+        _value_two(
+            rule,
+            parameters,
+            played_floor,
+            floor,
+            rounding,
+            memory,
+            value,
+            regret,
+            at,
+            lanes,
+            length,
+            v,
+        )
+    elif actions == 3:
+        _value_three(
+            rule,
+            parameters,
+            played_floor,
+            floor,
+            rounding,
+            memory,
+            value,
+            regret,
+            at,
+            lanes,
+            length,
+            v,
+        )
+    return actions <= 3
+
+
+@inlined
+def _none_of_strategies(
+    actions: int,
+    lanes: int,
+    at: int,
+    length: int,
+    rule: LocalRule,
+    parameters: tuple[float, ...],
+    played_floor: float,
+    floor: float,
+    rounding: float,
+    regret: np.ndarray,
+    strategy: np.ndarray,
+    memory: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+) -> bool:
+    """Where strategies are kept there is none."""
+    return False
+
+
+@chosen
 def _ascend_tile(
     actions: int,
     lanes: int,
     at: int,
     length: int,
-    parent: np.ndarray,
     rule: LocalRule,
     parameters: tuple[float, ...],
     played_floor: float,
@@ -184,11 +298,11 @@ def _ascend_tile(
     constant: np.ndarray,
     own: np.ndarray,
 ) -> Any:
-    """What :func:`ascend` does at ``length`` lanes of a bucket that are not locked.
+    """The values ``v`` of ``length`` infosets of a bucket that are not locked, for rules with a
+    forecast also the ``expected`` ones, and the new regrets and strategies.
 
-    Action ``a`` of the first of them is sequence ``at + a * lanes``; ``parent`` has the last
-    sequence before each of their infosets.  The last six are scratch, float (TILE,) each; for
-    whole rules ``own`` is what :func:`scratch_of_whole` makes.
+    Action ``a`` of the first of them is sequence ``at + a * lanes``.  The last six are scratch,
+    float (LONGEST,) each; for whole rules ``own`` is what :func:`scratch_of_whole` makes.
     """
     if is_none(strategy):
         return _tile_of_regrets
@@ -201,7 +315,6 @@ def _tile_of_regrets(
     lanes: int,
     at: int,
     length: int,
-    parent: np.ndarray,
     rule: LocalRule,
     parameters: tuple[float, ...],
     played_floor: float,
@@ -220,59 +333,20 @@ def _tile_of_regrets(
     own: np.ndarray,
 ) -> None:
     """Where regret matching makes the strategies from the regrets."""
-    if actions == 2:
-        _value_two(
-            rule,
-            parameters,
-            played_floor,
-            floor,
-            rounding,
-            memory,
-            at,
-            at + lanes,
-            length,
-            value[at:],
-            value[at + lanes :],
-            regret[at:],
-            regret[at + lanes :],
-            v,
-        )
-        scatter(v, parent, length, value)
-        return
-    if actions == 3:
-        _value_three(
-            rule,
-            parameters,
-            played_floor,
-            floor,
-            rounding,
-            memory,
-            at,
-            at + lanes,
-            at + 2 * lanes,
-            length,
-            value[at:],
-            value[at + lanes :],
-            value[at + 2 * lanes :],
-            regret[at:],
-            regret[at + lanes :],
-            regret[at + 2 * lanes :],
-            v,
-        )
-        scatter(v, parent, length, value)
-        return
     zero = like(rounding, 0.0)
-    match(regret[at:], actions, lanes, length, played_floor, total, constant)
+    match(regret, at, actions, lanes, length, played_floor, total, constant)
     # The value of each infoset, and the size of the numbers that it is made of.
     v[:length] = zero
     scale[:length] = zero
     # Loops with few arrays each take less time than one with many.
     for a in range(actions):
-        w, q = regret[at + a * lanes :], value[at + a * lanes :]
-        for lane in range(length):
-            v[lane] += (max(w[lane], zero) * total[lane] + constant[lane]) * q[lane]
-        for lane in range(length):
-            scale[lane] = max(scale[lane], abs(q[lane]))
+        s = np.uint64(at + a * lanes)
+        for lane in range(np.uint64(length)):
+            v[lane] += (max(regret[s + lane], zero) * total[lane] + constant[lane]) * value[
+                s + lane
+            ]
+        for lane in range(np.uint64(length)):
+            scale[lane] = max(scale[lane], abs(value[s + lane]))
     for a in range(actions):
         first = at + a * lanes
         q, cumulative = value[first:], regret[first:]
@@ -281,13 +355,13 @@ def _tile_of_regrets(
             new, _ = apply(rule, cumulative[lane], instant, memory, first + lane, parameters)
             cumulative[lane] = new
     if passes_new(rule):
-        match(regret[at:], actions, lanes, length, floor, total, constant)
+        match(regret, at, actions, lanes, length, floor, total, constant)
         v[:length] = zero
         for a in range(actions):
-            w, q = regret[at + a * lanes :], value[at + a * lanes :]
-            for lane in range(length):
-                v[lane] += (max(w[lane], zero) * total[lane] + constant[lane]) * q[lane]
-    scatter(v, parent, length, value)
+            s = np.uint64(at + a * lanes)
+            for lane in range(np.uint64(length)):
+                played = max(regret[s + lane], zero) * total[lane] + constant[lane]
+                v[lane] += played * value[s + lane]
 
 
 @inlined
@@ -319,7 +393,6 @@ def _tile_of_whole_rule(
     lanes: int,
     at: int,
     length: int,
-    parent: np.ndarray,
     rule: LocalRule,
     parameters: tuple[float, ...],
     played_floor: float,
@@ -356,8 +429,6 @@ def _tile_of_whole_rule(
         scale,
         own,
     )
-    for lane in range(length):
-        value[parent[lane]] += v[lane]
 
 
 @inlined
@@ -366,7 +437,6 @@ def _tile_of_strategies(
     lanes: int,
     at: int,
     length: int,
-    parent: np.ndarray,
     rule: LocalRule,
     parameters: tuple[float, ...],
     played_floor: float,
@@ -430,11 +500,6 @@ def _tile_of_strategies(
                 v[lane] += kept[lane] * q[lane]
     if has_forecast(rule):
         _mean(strategy[at:], forecast[at:], actions, lanes, length, expected)
-        for lane in range(length):
-            forecast[parent[lane]] += expected[lane]
-    # One by one: the views in scatter take most of the time of a small game.
-    for lane in range(length):
-        value[parent[lane]] += v[lane]
 
 
 @inlined
@@ -519,13 +584,11 @@ def _value_two(
     next_floor: float,
     rounding: float,
     memory: np.ndarray,
-    first0: int,
-    first1: int,
+    value: np.ndarray,
+    regret: np.ndarray,
+    at: int,
+    lanes: int,
     length: int,
-    q0: np.ndarray,
-    q1: np.ndarray,
-    regret0: np.ndarray,
-    regret1: np.ndarray,
     v: np.ndarray,
 ) -> None:
     """What :func:`ascend` does at infosets of two actions whose strategies are made from their
@@ -533,19 +596,20 @@ def _value_two(
     zero, nothing, uniform = like(v[0], 0.0), nothing_of(v[0]), like(v[0], 1.0 / 2.0)
     rest, lowest = like(v[0], 1.0 - floor), like(v[0], floor / 2.0)
     next_rest, next_lowest = like(v[0], 1.0 - next_floor), like(v[0], next_floor / 2.0)
-    for lane in range(length):
-        before0, before1 = regret0[lane], regret1[lane]
+    at0, at1 = np.uint64(at), np.uint64(at + lanes)
+    for lane in range(np.uint64(length)):
+        before0, before1 = regret[at0 + lane], regret[at1 + lane]
         own0, own1 = max(before0, zero), max(before1, zero)
         total = own0 + own1
         factor = factor_of(total, nothing, zero, rest)
         constant = constant_of(total, nothing, lowest, uniform)
-        value0, value1 = q0[lane], q1[lane]
+        value0, value1 = value[at0 + lane], value[at1 + lane]
         mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
         least = rounding * max(abs(value0), abs(value1))
         instant0, instant1 = _exact(value0 - mean, least, zero), _exact(value1 - mean, least, zero)
-        new0, _ = apply(rule, before0, instant0, memory, first0 + lane, parameters)
-        new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
-        regret0[lane], regret1[lane] = new0, new1
+        new0, _ = apply(rule, before0, instant0, memory, at0 + lane, parameters)
+        new1, _ = apply(rule, before1, instant1, memory, at1 + lane, parameters)
+        regret[at0 + lane], regret[at1 + lane] = new0, new1
         if passes_new(rule):
             own0, own1 = max(new0, zero), max(new1, zero)
             total = own0 + own1
@@ -563,40 +627,36 @@ def _value_three(
     next_floor: float,
     rounding: float,
     memory: np.ndarray,
-    first0: int,
-    first1: int,
-    first2: int,
+    value: np.ndarray,
+    regret: np.ndarray,
+    at: int,
+    lanes: int,
     length: int,
-    q0: np.ndarray,
-    q1: np.ndarray,
-    q2: np.ndarray,
-    regret0: np.ndarray,
-    regret1: np.ndarray,
-    regret2: np.ndarray,
     v: np.ndarray,
 ) -> None:
     """The same at infosets of three actions."""
     zero, nothing, uniform = like(v[0], 0.0), nothing_of(v[0]), like(v[0], 1.0 / 3.0)
     rest, lowest = like(v[0], 1.0 - floor), like(v[0], floor / 3.0)
     next_rest, next_lowest = like(v[0], 1.0 - next_floor), like(v[0], next_floor / 3.0)
-    for lane in range(length):
-        before0, before1 = regret0[lane], regret1[lane]
-        before2 = regret2[lane]
+    at0, at1, at2 = np.uint64(at), np.uint64(at + lanes), np.uint64(at + 2 * lanes)
+    for lane in range(np.uint64(length)):
+        before0, before1 = regret[at0 + lane], regret[at1 + lane]
+        before2 = regret[at2 + lane]
         own0, own1, own2 = max(before0, zero), max(before1, zero), max(before2, zero)
         total = own0 + own1 + own2
         factor = factor_of(total, nothing, zero, rest)
         constant = constant_of(total, nothing, lowest, uniform)
-        value0, value1 = q0[lane], q1[lane]
-        value2 = q2[lane]
+        value0, value1 = value[at0 + lane], value[at1 + lane]
+        value2 = value[at2 + lane]
         mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
         mean += (own2 * factor + constant) * value2
         least = rounding * max(abs(value0), abs(value1), abs(value2))
         instant0, instant1 = _exact(value0 - mean, least, zero), _exact(value1 - mean, least, zero)
         instant2 = _exact(value2 - mean, least, zero)
-        new0, _ = apply(rule, before0, instant0, memory, first0 + lane, parameters)
-        new1, _ = apply(rule, before1, instant1, memory, first1 + lane, parameters)
-        new2, _ = apply(rule, before2, instant2, memory, first2 + lane, parameters)
-        regret0[lane], regret1[lane], regret2[lane] = new0, new1, new2
+        new0, _ = apply(rule, before0, instant0, memory, at0 + lane, parameters)
+        new1, _ = apply(rule, before1, instant1, memory, at1 + lane, parameters)
+        new2, _ = apply(rule, before2, instant2, memory, at2 + lane, parameters)
+        regret[at0 + lane], regret[at1 + lane], regret[at2 + lane] = new0, new1, new2
         if passes_new(rule):
             own0, own1, own2 = max(new0, zero), max(new1, zero), max(new2, zero)
             total = own0 + own1 + own2

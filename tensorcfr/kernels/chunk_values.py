@@ -21,7 +21,7 @@ from .chunks import (
     shape_form,
     strategies,
 )
-from .tiles import TILE, TILE_ROWS
+from .tiles import LONGEST, TILE_ROWS
 
 STRATEGY, REACH, VALUE = range(3)
 """Rows of the arrays that kernels fill: the strategies, own reaches, counterfactual values."""
@@ -45,14 +45,14 @@ def _play(
     form: SequenceForm, weight: np.ndarray, found: np.ndarray, locks: LockedLanes | None
 ) -> None:
     """The strategies that some weights make."""
-    strategies(form, weight, 0.0, found, np.empty((TILE_ROWS, TILE)), locks)
+    strategies(form, weight, 0.0, found, np.empty((TILE_ROWS, LONGEST)), locks)
 
 
 @called
 def _reach(form: SequenceForm, player: int, found: np.ndarray) -> None:
     """A player's reaches from those of the first sequences on."""
     # With a share of 0 no average is added to, so any array will do.
-    tile = np.empty((TILE_ROWS, TILE))
+    tile = np.empty((TILE_ROWS, LONGEST))
     descend(form, player, found[STRATEGY], 0.0, found[REACH], found[VALUE], 0.0, tile, None)
 
 

@@ -22,7 +22,7 @@ from . import ascent, descent, packing
 from .evaluation import maximise
 from .local_rule import LocalRule, has_forecast, parameters_of
 from .meeting import count_up, wait_for
-from .tiles import TILE, TILE_ROWS
+from .tiles import LONGEST, TILE_ROWS
 
 DOWN = 0
 """Stage of a pass: the way down the trunk."""
@@ -390,7 +390,7 @@ def run_pass(
         scratch: Modified.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
-    tile = np.empty((TILE_ROWS, TILE), trunk.reach.dtype)
+    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
     trunk_regret, trunk_average = kept.regret.trunk, kept.cumulative.trunk
     parameters = parameters_of(rule, row[1:], tile)
     form, end = game.trunk, game.trunk.player_sequences[2]
@@ -660,7 +660,7 @@ def judge(
         best: float64 (players,): modified in place.
         locks: Locked infosets, which best responses play as they are locked; or None.
     """
-    tile = np.empty((TILE_ROWS, TILE), trunk.reach.dtype)
+    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
     form, table = game.trunk, lock_table(locks)
     if stage in (DOWN, ALL):
         locked = locks_of(locks, 0, form, table)
@@ -743,7 +743,7 @@ def strategies_of_parts(
         found: float: the numbers of these parts; modified in place.
         locks: Locked infosets, or None.
     """
-    tile, table = np.empty((TILE_ROWS, TILE)), lock_table(locks)
+    tile, table = np.empty((TILE_ROWS, LONGEST)), lock_table(locks)
     scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
     before = 0
     if first == 0:

@@ -12,7 +12,7 @@ from numba.extending import overload
 from .._util.jit import inlined
 from ..model.arrays import LockedLanes, SequenceForm
 from .locks import of_lock, share_out
-from .tiles import TILE
+from .tiles import LONGEST, RUN, TILE, gather, run_length
 
 LEAST_TOTAL = 1e-37
 """Regrets of an infoset that sum to less are no regrets in single precision, where numbers below
@@ -77,6 +77,7 @@ def constant_of(total: float, nothing: float, least: float, uniform: float) -> f
 @inlined
 def match(
     weight: np.ndarray,
+    at: int,
     actions: int,
     lanes: int,
     length: int,
@@ -87,7 +88,8 @@ def match(
     """Regret matching: the strategies are ``max(weight, 0) * factor + constant``.
 
     Args:
-        weight: Regrets, or other weights; action ``a`` of lane ``l`` at ``a * lanes + l``.
+        weight: Regrets, or other weights; action ``a`` of lane ``l`` at ``at + a * lanes + l``.
+        at: Where those of the first action begin.
         actions: Actions of every infoset.
         lanes: Distance between consecutive actions.
         length: Infosets.
@@ -101,13 +103,13 @@ def match(
     factor[:length] = zero
     # Two actions at a time, which spares every other sum.
     for a in range(0, actions - 1, 2):
-        w0, w1 = weight[a * lanes :], weight[(a + 1) * lanes :]
-        for lane in range(length):
-            factor[lane] += max(w0[lane], zero) + max(w1[lane], zero)
+        first, second = np.uint64(at + a * lanes), np.uint64(at + (a + 1) * lanes)
+        for lane in range(np.uint64(length)):
+            factor[lane] += max(weight[first + lane], zero) + max(weight[second + lane], zero)
     if actions % 2:
-        w = weight[(actions - 1) * lanes :]
-        for lane in range(length):
-            factor[lane] += max(w[lane], zero)
+        first = np.uint64(at + (actions - 1) * lanes)
+        for lane in range(np.uint64(length)):
+            factor[lane] += max(weight[first + lane], zero)
     for lane in range(length):
         total = factor[lane]
         constant[lane] = constant_of(total, nothing, least, uniform)
@@ -137,11 +139,12 @@ def descend(
         reach: float (sequences,): modified in place; the reaches of the entries are there.
         average: float (sequences,): modified in place, the entries apart.
         share: Weight of the reaches in the average; with 0 it stays as it is.
-        tile: float (TILE_ROWS, TILE), in the floats of ``weight``: modified.
+        tile: float (TILE_ROWS, LONGEST), in the floats of ``weight``: modified.
         locks: Locked infosets, or None.
     """
     factor, constant, above = tile[0], tile[1], tile[2]
     zero, part = like(tile[0, 0], 0.0), like(tile[0, 0], share)
+    parent = form.infoset_parent
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         run = 0
@@ -152,37 +155,30 @@ def descend(
             end = lanes
             if locks is not None and lock < locks.bucket[b + 1]:
                 end = locks.lane[lock]
-            for begin in range(run, end, TILE):
-                length = min(TILE, end - begin)
+            begin, alike = run, 0
+            while begin < end:
                 at = form.bucket_sequence[b] + begin
-                parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
-                for lane in range(length):
-                    above[lane] = reach[parent[lane]]
+                infoset = form.bucket_infoset[b] + begin
+                alike = run_length(parent, infoset, min(LONGEST, end - begin), alike)
+                length = alike if alike >= RUN else min(TILE, end - begin)
+                gather(reach, parent, infoset, length, alike >= RUN, above)
+                begin += length
                 if actions == 2:
-                    _reach_two(
-                        weight[at:],
-                        weight[at + lanes :],
-                        above,
-                        floor,
-                        share,
-                        length,
-                        reach[at:],
-                        reach[at + lanes :],
-                        average[at:],
-                        average[at + lanes :],
-                    )
+                    _reach_two(weight, reach, average, at, lanes, length, above, floor, share)
                     continue
-                match(weight[at:], actions, lanes, length, floor, factor, constant)
+                if actions == 3:
+                    _reach_three(weight, reach, average, at, lanes, length, above, floor, share)
+                    continue
+                match(weight, at, actions, lanes, length, floor, factor, constant)
                 for lane in range(length):
                     factor[lane] *= above[lane]
                     constant[lane] *= above[lane]
                 for a in range(actions):
-                    w, x = weight[at + a * lanes :], reach[at + a * lanes :]
-                    for lane in range(length):
-                        x[lane] = max(w[lane], zero) * factor[lane] + constant[lane]
-                    average_x = average[at + a * lanes :]
-                    for lane in range(length):
-                        average_x[lane] += part * x[lane]
+                    first = np.uint64(at + a * lanes)
+                    for lane in range(np.uint64(length)):
+                        own = max(weight[first + lane], zero) * factor[lane] + constant[lane]
+                        reach[first + lane] = own
+                        average[first + lane] += part * own
             if locks is not None and end < lanes:
                 at = form.bucket_sequence[b] + end
                 before = reach[form.infoset_parent[form.bucket_infoset[b] + end]]
@@ -215,35 +211,62 @@ def locked_strategy(
 
 @inlined
 def _reach_two(
-    w0: np.ndarray,
-    w1: np.ndarray,
+    weight: np.ndarray,
+    reach: np.ndarray,
+    average: np.ndarray,
+    at: int,
+    lanes: int,
+    length: int,
     above: np.ndarray,
     floor: float,
     share: float,
-    length: int,
-    x0: np.ndarray,
-    x1: np.ndarray,
-    average0: np.ndarray,
-    average1: np.ndarray,
 ) -> None:
     """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
     which halves the time of the many infosets that have few actions."""
     zero, uniform = like(above[0], 0.0), like(above[0], 0.5)
-    nothing = nothing_of(above[0])
-    rest, least, part = (
-        like(above[0], 1.0 - floor),
-        like(above[0], floor / 2.0),
-        like(above[0], share),
-    )
-    for lane in range(length):
-        own0, own1 = max(w0[lane], zero), max(w1[lane], zero)
+    nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
+    least, part = like(above[0], floor / 2.0), like(above[0], share)
+    at0, at1 = np.uint64(at), np.uint64(at + lanes)
+    for lane in range(np.uint64(length)):
+        own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
         total = own0 + own1
         factor = factor_of(total, nothing, zero, rest) * above[lane]
         constant = constant_of(total, nothing, least, uniform) * above[lane]
         own0, own1 = own0 * factor + constant, own1 * factor + constant
-        x0[lane], x1[lane] = own0, own1
-        average0[lane] += part * own0
-        average1[lane] += part * own1
+        reach[at0 + lane], reach[at1 + lane] = own0, own1
+        average[at0 + lane] += part * own0
+        average[at1 + lane] += part * own1
+
+
+@inlined
+def _reach_three(
+    weight: np.ndarray,
+    reach: np.ndarray,
+    average: np.ndarray,
+    at: int,
+    lanes: int,
+    length: int,
+    above: np.ndarray,
+    floor: float,
+    share: float,
+) -> None:
+    """The same at infosets of three actions."""
+    zero, uniform = like(above[0], 0.0), like(above[0], 1.0 / 3.0)
+    nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
+    least, part = like(above[0], floor / 3.0), like(above[0], share)
+    at0, at1, at2 = np.uint64(at), np.uint64(at + lanes), np.uint64(at + 2 * lanes)
+    for lane in range(np.uint64(length)):
+        own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
+        own2 = max(weight[at2 + lane], zero)
+        total = own0 + own1 + own2
+        factor = factor_of(total, nothing, zero, rest) * above[lane]
+        constant = constant_of(total, nothing, least, uniform) * above[lane]
+        own0, own1 = own0 * factor + constant, own1 * factor + constant
+        own2 = own2 * factor + constant
+        reach[at0 + lane], reach[at1 + lane], reach[at2 + lane] = own0, own1, own2
+        average[at0 + lane] += part * own0
+        average[at1 + lane] += part * own1
+        average[at2 + lane] += part * own2
 
 
 @inlined
@@ -262,7 +285,7 @@ def strategies(
         weight: float (sequences,): what they are made from.
         floor: Share of every strategy that is uniform.
         found: float (sequences,): modified in place; 1 for the entries.
-        tile: float (TILE_ROWS, TILE): modified.
+        tile: float (TILE_ROWS, LONGEST): modified.
         locks: Locked infosets, or None.
     """
     factor, constant = tile[0], tile[1]
@@ -272,7 +295,7 @@ def strategies(
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
             at = form.bucket_sequence[b] + begin
-            match(weight[at:], actions, lanes, length, floor, factor, constant)
+            match(weight, at, actions, lanes, length, floor, factor, constant)
             for a in range(actions):
                 w, sigma = weight[at + a * lanes :], found[at + a * lanes :]
                 for lane in range(length):

@@ -17,7 +17,7 @@ from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch
 from .ascent import ascend
 from .descent import forward
 from .local_rule import LocalRule, has_forecast, parameters_of
-from .tiles import TILE, TILE_ROWS
+from .tiles import LONGEST, TILE_ROWS
 
 
 class State(NamedTuple):
@@ -100,7 +100,7 @@ def iterate(
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
     hands = form.hand_rank.shape[1] - 1
-    tile = np.empty((TILE_ROWS, TILE), state.value.dtype)
+    tile = np.empty((TILE_ROWS, LONGEST), state.value.dtype)
     scratch = payoff_scratch(form)
     regret, strategy, memory = state.regret, state.strategy, state.memory
     reach, average = state.reach, state.cumulative
@@ -243,7 +243,7 @@ def update(
         state: Modified in place.
         locks: Locked infosets, or None.
     """
-    tile = np.empty((TILE_ROWS, TILE), state.value.dtype)
+    tile = np.empty((TILE_ROWS, LONGEST), state.value.dtype)
     parameters = parameters_of(rule, row[1:], tile)
     _update_hands(
         form,

@@ -312,7 +312,7 @@ def apply(
     regret: float,
     instant: float,
     memory: np.ndarray,
-    sequence: int,
+    sequence: int | np.uint64,
     parameters: tuple[float, ...],
 ) -> tuple[float, float]:
     """The rule's step for one sequence, from inside a kernel.

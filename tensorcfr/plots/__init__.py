@@ -1,13 +1,13 @@
 """Pictures of solves and strategies; the extra ``tensorcfr[plot]``.
 
-:func:`convergence` draws single solves, :func:`sweep_curves` a sweep, :func:`kuhn_stages` and
-:func:`strategy_chart` strategies, :func:`draw` the tree of a small game, :func:`hand_grid` and
-:func:`runout_grid` spots of hold'em.  All return the figure and show nothing;
-:class:`LiveProgress` shows a solve in a notebook as it runs.
+:func:`convergence` draws single solves, :func:`sweep_curves` a sweep, :func:`kuhn_stages`,
+:func:`strategy_chart` and :func:`infoset_chart` strategies, :func:`draw` the tree of a small
+game, :func:`hand_grid` and :func:`runout_grid` spots of hold'em.  All return the figure and show
+nothing; :class:`LiveProgress` shows a solve in a notebook as it runs.
 """
 
 from ..analysis.public_nodes import find_node, public_nodes
-from .charts import is_kuhn, kuhn_stages, strategy_chart
+from .charts import has_hands, infoset_chart, is_kuhn, kuhn_stages, strategy_chart
 from .convergence import convergence
 from .hands import draw_line, hand_grid, runout_grid
 from .live import LiveProgress
@@ -23,6 +23,8 @@ __all__ = [
     "draw_line",
     "find_node",
     "hand_grid",
+    "has_hands",
+    "infoset_chart",
     "is_kuhn",
     "kuhn_stages",
     "public_nodes",

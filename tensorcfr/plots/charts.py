@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..analysis.public_nodes import START, PublicNode, find_node, public_nodes
+from .._util.arguments import brief
+from ..analysis.policy_values import values
+from ..analysis.public_nodes import START, find_node, public_nodes
 from ..kernels.evaluation import realization_plan
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..solvers.solution import Solution
-from .style import caption, check_format, figure_of, light_grid, new_figure
+from .style import TITLE_SIZE, caption, check_format, figure_of, light_grid, new_figure
+from .titles import game_title
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 NEVER = 5e-4
 """Own reach below which the player's own strategy counts as avoiding an infoset."""
+
+MOST_ROWS = 24
+"""Infosets that :func:`infoset_chart` draws, by default."""
 
 FEW_CARDS = 6
 """Largest number of cards for which "<.01" fits below a bar."""
@@ -215,8 +221,97 @@ def strategy_chart(
     policy = solution.policy if isinstance(solution, Solution) else solution
     found = find_node(policy.game, node)
     table = np.array([policy.probabilities[policy.game.sequences(i)] for i in found.infosets])
-    reach = _own_reach(policy)[list(found.infosets)]
-    return _heat_map(solution, found, table, reach, path, ax)
+    drawn = _Table(
+        title=f"{game_title(policy.game.name)}, player {found.player} at {found.name!r}",
+        rows_are="hand" if any(found.hands) else "",
+        rows=tuple(hand or found.name for hand in found.hands),
+        actions=found.actions,
+        probability=table,
+        reach=_own_reach(policy)[list(found.infosets)],
+        reach_is="own reach",
+    )
+    return _heat_map(solution, drawn, path, ax)
+
+
+def infoset_chart(
+    solution: Solution | Policy,
+    *,
+    player: int | None = None,
+    most: int = MOST_ROWS,
+    path: str | Path | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw infosets by actions, as a heat map with numbers: for games without private hands.
+
+    The number to the right of each infoset is the probability with which it is reached.  Cells of
+    actions that an infoset does not have are blank.
+
+    Args:
+        solution: A solution or a policy.
+        player: Whose infosets; by default those of all players.
+        most: Infosets to draw, at most: those that are reached most often, in the game's order.
+            Infosets that are reached less often than once in 2,000 plays are left out.
+        path: File to write the picture to; its ending says the format.
+        ax: Axes of a figure of yours to draw in; without caption.
+
+    Returns:
+        The figure, not shown.
+
+    Raises:
+        ValueError: There is no such player, ``most`` is below 1, or the ending of ``path`` is no
+            picture format.
+        MissingExtraError: Matplotlib is not installed; names the extra.
+    """
+    if path is not None:
+        check_format(path)
+    policy = solution.policy if isinstance(solution, Solution) else solution
+    game = policy.game
+    if player is not None and not 0 <= player < game.n_players:
+        raise ValueError(f"player must be from 0 to {game.n_players - 1}, not {brief(player)}")
+    if most < 1:
+        raise ValueError(f"most must be at least 1, not {brief(most)}")
+    reach = values(game, policy).reach
+    own = np.arange(game.n_infosets)
+    if player is not None:
+        own = own[game.infoset_player == player]
+    # Where all are avoided, there is nothing else to show.
+    own_reached = own[reach[own] >= NEVER] if (reach[own] >= NEVER).any() else own
+    shown = np.sort(own_reached[np.argsort(-reach[own_reached], kind="stable")[:most]])
+    shown = shown[np.argsort(game.infoset_player[shown], kind="stable")]
+    actions = tuple(dict.fromkeys(a for infoset in shown for a in game.infoset_actions[infoset]))
+    table = np.full((len(shown), len(actions)), np.nan)
+    for row, infoset in enumerate(shown.tolist()):
+        columns = [actions.index(action) for action in game.infoset_actions[infoset]]
+        table[row, columns] = policy.probabilities[game.sequences(infoset)]
+    labels = tuple(f"{game.infoset_labels[i]}  (player {game.infoset_player[i]})" for i in shown)
+    title = game_title(game.name)
+    if len(shown) < len(own):
+        title += f": {len(shown)} of {len(own):,} infosets, those reached most often"
+    drawn = _Table(title, "infoset", labels, actions, table, reach[shown], "reach")
+    return _heat_map(solution, drawn, path, ax)
+
+
+def has_hands(game: CompiledGame) -> bool:
+    """Whether infosets differ in a private hand: :func:`strategy_chart` has rows then."""
+    if game.public is not None:
+        return True
+    return any(len(node.infosets) > 1 for node in public_nodes(game).values())
+
+
+class _Table(NamedTuple):
+    """A strategy to draw: rows by actions."""
+
+    title: str
+    rows_are: str
+    """Label of the axis of the rows."""
+    rows: tuple[str, ...]
+    actions: tuple[str, ...]
+    probability: np.ndarray
+    """float64 (rows, actions); NaN where a row has no such action."""
+    reach: np.ndarray
+    """float64 (rows,)."""
+    reach_is: str
+    """Label of the axis of reaches."""
 
 
 def _own_reach(policy: Policy) -> np.ndarray:
@@ -228,58 +323,54 @@ def _own_reach(policy: Policy) -> np.ndarray:
 
 
 def _heat_map(
-    solution: Solution | Policy,
-    node: PublicNode,
-    table: np.ndarray,
-    reach: np.ndarray,
-    path: str | Path | None,
-    given: Axes | None,
+    solution: Solution | Policy, drawn: _Table, path: str | Path | None, given: Axes | None
 ) -> Figure:
-    """Draw a table of hands (rows) by actions (columns); darker cells are more probable."""
-    hands, actions = table.shape
-    longest = max(map(len, node.actions))
-    cell = max(0.62, 0.085 * longest)
+    """Draw a table of rows by actions; darker cells are more probable."""
+    table = drawn.probability
+    rows, actions = table.shape
+    cell = max(0.62, 0.085 * max(map(len, drawn.actions)))
+    names = 0.075 * max(map(len, drawn.rows))
     if given is None:
-        figure = new_figure(max(4.2, 2.2 + cell * actions), 1.75 + 0.29 * hands)
+        width = max(5.0, 1.9 + names + cell * actions, 0.085 * len(drawn.title))
+        figure = new_figure(width, 1.75 + 0.29 * rows)
         ax = figure.add_subplot()
     else:
         ax, figure = given, figure_of(given)
-    avoided = reach < NEVER
+    avoided = drawn.reach < NEVER
     shown = np.ma.masked_array(table, np.repeat(avoided[:, None], actions, axis=1))
     from matplotlib import colormaps
 
     colours = colormaps["Blues"].with_extremes(bad="#ececec")
     ax.imshow(shown, cmap=colours, vmin=0.0, vmax=1.15, aspect="auto")
-    for row in range(hands):
-        for column in range(actions):
-            dark = table[row, column] > 0.6 and not avoided[row]
-            colour = "white" if dark else "#9a9a9a" if avoided[row] else "#222222"
-            text = _percent(table[row, column]).replace("<.01", "")
-            ax.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
-    ax.set_xticks(range(actions), node.actions)
-    ax.set_yticks(range(hands), [hand or node.name for hand in node.hands])
+    for row, column in np.argwhere(~np.isnan(table)).tolist():
+        dark = table[row, column] > 0.6 and not avoided[row]
+        colour = "white" if dark else "#9a9a9a" if avoided[row] else "#222222"
+        text = _percent(table[row, column]).replace("<.01", "")
+        ax.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
+    for row, column in np.argwhere(np.isnan(table)).tolist():
+        ax.fill_between([column - 0.5, column + 0.5], row - 0.5, row + 0.5, color="white", lw=0)
+    ax.set_xticks(range(actions), drawn.actions)
+    ax.set_yticks(range(rows), drawn.rows)
     ax.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
-    ax.set_ylabel("hand" if any(node.hands) else "", labelpad=8, color="#555555")
+    ax.set_ylabel(drawn.rows_are, labelpad=8, color="#555555")
     ax.spines[:].set_visible(False)
     ax.set_xticks(np.arange(actions - 1) + 0.5, minor=True)
-    ax.set_yticks(np.arange(hands - 1) + 0.5, minor=True)
+    ax.set_yticks(np.arange(rows - 1) + 0.5, minor=True)
     ax.grid(which="minor", color="white", linewidth=1.5)
     ax.tick_params(which="minor", length=0)
     right = ax.secondary_yaxis("right")
-    right.set_yticks(range(hands), [_percent(own) for own in reach])
+    right.set_yticks(range(rows), [_percent(own) for own in drawn.reach])
     right.tick_params(length=0, labelsize=8, labelcolor="#555555")
     right.spines[:].set_visible(False)
-    right.set_ylabel("own reach", fontsize=8, color="#555555")
-    title = f"{solution.game.name}, player {node.player} at {node.name!r}"
-    if given is None:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
-    else:
-        ax.set_title(title, fontsize=10)
+    right.set_ylabel(drawn.reach_is, fontsize=8, color="#555555")
     note = "Cells: probability of each action, blank below .005."
     if avoided.any():
-        note += " Grey: the player's own strategy never comes here."
+        note += f" Grey: never comes here ({drawn.reach_is} 0)."
     if given is None:
+        figure.suptitle(drawn.title, x=0.01, ha="left", fontsize=TITLE_SIZE)
         caption(figure, f"{note} {_caption(solution)}")
+    else:
+        ax.set_title(drawn.title, fontsize=TITLE_SIZE)
     if path is not None:
         figure.savefig(path)
     return figure
@@ -288,9 +379,9 @@ def _heat_map(
 def _caption(solution: Solution | Policy) -> str:
     """Origin and exploitability of a strategy."""
     if isinstance(solution, Policy):
-        return f"{solution.game.name}."
+        return f"{game_title(solution.game.name)}."
     return (
-        f"{solution.game.name}: average strategy of {solution.algorithm} after "
+        f"{game_title(solution.game.name)}: average strategy of {solution.algorithm} after "
         f"{solution.iterations:,} iterations; exploitability {solution.exploitability:.2g} "
         f"(nash_conv / {solution.game.n_players} players, in units of utility)."
     )

@@ -11,16 +11,18 @@ from ..algorithms.records import describe
 from ..errors import suggest
 from ..solvers.solution import Solution
 from .style import (
+    TITLE_SIZE,
     X_AXES,
     Effort,
     check_format,
     fix_scales,
     light_grid,
-    line_style,
+    line_styles,
     metric,
     name_lines,
     new_figure,
 )
+from .titles import game_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +74,12 @@ def convergence(
 
     attribute, x_label = X_AXES[x]
     ends, without = [], []
-    for index, (solution, name) in enumerate(zip(solutions, _names(solutions), strict=True)):
+    names = _names(solutions)
+    # Two solutions by one algorithm are two lines.
+    styles = line_styles(
+        f"{name} {index}" if name in names[:index] else name for index, name in enumerate(names)
+    )
+    for solution, name, style in zip(solutions, names, styles.values(), strict=True):
         points = [
             (getattr(point, attribute), point.exploitability)
             for point in solution.trace
@@ -81,7 +88,6 @@ def convergence(
         if not points:
             without.append(name)
             continue
-        style = line_style(index)
         # A line of one point would be invisible.
         marker = "o" if len(points) == 1 else None
         ax.plot(*zip(*points, strict=True), **style, marker=marker)
@@ -121,10 +127,11 @@ def _name(algorithm: Record) -> str:
 
 def _dress(ax: Axes, solutions: Sequence[Solution], x_label: str, without: Sequence[str]) -> None:
     """Add title, grid and axis labels with definition and unit."""
-    title = ", ".join(dict.fromkeys(solution.game.name for solution in solutions))
+    titles = dict.fromkeys(game_title(solution.game.name) for solution in solutions)
+    title = "; ".join(titles)
     if without:
         title += f"\n(not drawn, nothing above 0 for the log scales: {'; '.join(without)})"
-    ax.set_title(title, loc="left", fontsize=11)
+    ax.set_title(title, loc="left", fontsize=TITLE_SIZE)
     ax.set_xlabel(x_label)
     ax.set_ylabel(metric({solution.game.n_players for solution in solutions}))
     light_grid(ax)

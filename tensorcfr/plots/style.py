@@ -6,7 +6,7 @@ Functions import matplotlib when called, without pyplot: no window opens, no glo
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,10 +38,13 @@ DASHES: Sequence[Any] = (
     (0, (1.2, 1.2)),
     (0, (6, 1.5, 1.2, 1.5)),
     (0, (3, 1)),
-    (0, (1.2, 3)),
+    (0, (2, 2)),
     (0, (8, 1.5, 1.2, 1.5, 1.2, 1.5)),
 )
 """Line styles, so that a print in grey can be read; as many as colours."""
+
+TITLE_SIZE = 11.0
+"""Font size of the title of a panel, in points."""
 
 LABEL_SIZE = 9.0
 """Font size of the names at the line ends, in points."""
@@ -61,6 +64,32 @@ CAPTION_COLUMNS = 17.5
 
 End = tuple[str, str, float, float]
 """End of a line: name, colour, x and y."""
+
+ORDER = (
+    *("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "sapcfr+"),
+    *("idcfr+", "icfr", "icfr+", "apcfr+", "spcfr+", "pcfr+gradient", "hs-dcfr"),
+    *("hs-pcfr+", "mmd", "chance_sampling", "external_sampling", "public_chance_sampling"),
+    *("outcome_sampling", "hedge", "whole_traversal", "cfr-d", "dream", "lcfr", "sd-cfr"),
+    "deep-cfr",
+)
+"""Algorithms by the number of their :func:`line_style`, which is theirs in all pictures."""
+
+
+def line_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The style of every line of a picture.
+
+    An algorithm as published has its own.  Others (with options, or of one's own) take the styles
+    that are left, in a colour that no other line of the picture has while there is one.
+    """
+    chosen = {name: ORDER.index(name) if name in ORDER else -1 for name in names}
+    free = [k for k in range(len(COLOURS) * len(DASHES)) if k not in chosen.values()]
+    for name, index in chosen.items():
+        if index < 0 and free:
+            colours = {k % len(COLOURS) for k in chosen.values() if k >= 0}
+            index = next((k for k in free if k % len(COLOURS) not in colours), free[0])
+            free.remove(index)
+            chosen[name] = index
+    return {name: line_style(max(index, 0)) for name, index in chosen.items()}
 
 
 def line_style(index: int) -> dict[str, Any]:
@@ -175,10 +204,57 @@ def _label(ax: Axes, end: End) -> Annotation:
     )
 
 
+def draw_line(
+    ax: Axes,
+    name: str,
+    x: Sequence[float],
+    y: Sequence[float],
+    style: Mapping[str, Any],
+    *,
+    band: tuple[Sequence[float], Sequence[float]] | None = None,
+) -> End:
+    """Draw a line with a dot at its end, and a band around it; returns its end for its name."""
+    colour = str(style["color"])
+    ax.plot(x, y, **style)
+    ax.plot(x[-1:], y[-1:], "o", color=colour, markersize=4, clip_on=False)
+    if band is not None:
+        ax.fill_between(x, *band, color=colour, alpha=0.2, linewidth=0)
+    return name, colour, x[-1], y[-1]
+
+
+def log_axes(ax: Axes) -> None:
+    """A light grid and two log scales."""
+    light_grid(ax)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+
+
 def fix_scales(ax: Axes, right: float) -> None:
     """Fix the limits, so that names keep their heights; no margin on the right."""
     ax.set_xlim(ax.get_xlim()[0], right)
     ax.set_ylim(ax.get_ylim())
+
+
+def save_picture(
+    figure: Figure, path: Path, ends: Mapping[Axes, Sequence[End]] | None = None
+) -> None:
+    """Write a picture of the documentation as ``.png``, and beside it as ``.svg`` for print.
+
+    The same picture gives the same bytes.
+
+    Args:
+        figure: The picture.
+        path: The file of the bitmap.
+        ends: Lines whose names are still to be written, as for :func:`name_lines`.
+    """
+    import matplotlib as mpl
+
+    for ax in ends or {}:
+        fix_scales(ax, ax.dataLim.x1)
+    name_lines(ends or {})
+    figure.savefig(path, metadata={"Software": None})
+    with mpl.rc_context({"svg.hashsalt": path.stem}):
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
 
 
 def _height_in_axes(ax: Axes, y: float) -> float:

@@ -13,19 +13,22 @@ from ..solvers.solution import Status
 from ..sweep import Row, curves, read_sweep
 from .style import (
     LABEL_SIZE,
+    TITLE_SIZE,
     X_AXES,
     Effort,
     End,
     caption,
     check_format,
     darker,
+    draw_line,
     fix_scales,
-    light_grid,
-    line_style,
+    line_styles,
+    log_axes,
     metric,
     name_lines,
     new_figure,
 )
+from .titles import game_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,6 +61,7 @@ def sweep_curves(
     *,
     x: Sequence[Effort] = ("nodes", "seconds"),
     title: str | None = None,
+    note: str = "",
     path: str | Path | None = None,
 ) -> Figure:
     """Draw exploitability against effort on log scales: a row per game, a column per effort.
@@ -69,7 +73,9 @@ def sweep_curves(
     Args:
         sweep: A table of :func:`tensorcfr.sweep.sweep`, or its rows.
         x: The efforts: iterations, nodes touched, decision nodes among them, seconds.
-        title: Title of the picture; each row of panels has the name of its game in any case.
+        title: Title of the picture; without it, or with several games, each row of
+            panels has the title of its game.
+        note: A sentence of the caption, before those on budget, machine and versions.
         path: File for the picture; its suffix gives the format.
 
     Returns:
@@ -98,7 +104,7 @@ def sweep_curves(
             )
     by_line = curves(rows)
     games = list(dict.fromkeys(game for game, _ in by_line))
-    styles = {name: line_style(i) for i, name in enumerate(dict.fromkeys(a for _, a in by_line))}
+    styles = line_styles(dict.fromkeys(algorithm for _, algorithm in by_line))
     figure = new_figure(PANEL_SIZE[0] * len(x), PANEL_SIZE[1] * len(games) + 0.7)
     panels = figure.subplots(len(games), len(x), squeeze=False)
     ends: dict[Axes, list[End]] = {}
@@ -110,10 +116,12 @@ def sweep_curves(
         players = {row.players for seeds in lines.values() for own in seeds for row in own}
         exact = any(seeds[0][-1].status == EXACT for seeds in lines.values())
         line[0].set_ylabel(metric(players))
-        line[0].set_title(game, loc="left", fontsize=11, pad=TITLE_PAD if exact else None)
+        pad = TITLE_PAD if exact else None
+        if title is None or len(games) > 1:
+            line[0].set_title(game_title(game), loc="left", fontsize=TITLE_SIZE, pad=pad)
     if title:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12)
-    caption(figure, _caption(rows, by_line))
+        figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE + 1)
+    caption(figure, _caption(rows, by_line, note))
     name_lines(ends)
     if path is not None:
         figure.savefig(path)
@@ -127,9 +135,7 @@ def _draw(
     ends: list[End] = []
     right = 0.0
     attribute = X_AXES[effort][0]
-    light_grid(ax)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    log_axes(ax)
     for name, seeds in lines.items():
         style = styles[name]
         colour = str(style["color"])
@@ -140,11 +146,8 @@ def _draw(
         curve = _curve(seeds, attribute)
         if not curve.x:
             continue
-        ax.plot(curve.x, curve.median, **style)  # type: ignore[arg-type]
-        ax.plot(curve.x[-1:], curve.median[-1:], "o", color=colour, markersize=4, clip_on=False)
-        if len(seeds) > 1:
-            ax.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
-        ends.append((_wrapped(name), colour, curve.x[-1], curve.median[-1]))
+        band = (curve.low, curve.high) if len(seeds) > 1 else None
+        ends.append(draw_line(ax, _wrapped(name), curve.x, curve.median, style, band=band))
         right = max(right, curve.x[-1])
     if right:
         fix_scales(ax, right)
@@ -203,7 +206,9 @@ def _mark_exact(ax: Axes, name: str, colour: str, seconds: float) -> float:
     return seconds
 
 
-def _caption(rows: Sequence[Row], by_line: dict[tuple[str, str], list[list[Row]]]) -> str:
+def _caption(
+    rows: Sequence[Row], by_line: dict[tuple[str, str], list[list[Row]]], note: str
+) -> str:
     """Definitions, budget, machine, versions and dates of the drawn rows."""
 
     def all_of(attribute: str) -> str:
@@ -217,6 +222,8 @@ def _caption(rows: Sequence[Row], by_line: dict[tuple[str, str], list[list[Row]]
         said.append(
             f"Line: median of {' or '.join(map(str, counts))} seeds; band: smallest to largest."
         )
+    if note:
+        said.append(note)
     budget = re.sub(r"\d{5,}", lambda number: f"{int(number[0]):,}", all_of("budget"))
     said.append(f"Each run to {budget}.")
     said.append(f"{all_of('machine')}; {all_of('versions')}; {all_of('date')}.")

@@ -6,14 +6,24 @@ from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Any
 
+from ..model.card_game import CompiledCardGame
+from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution
-from .nodes import Nodes, SolutionValues, describe, nodes_of
+from .nodes import InfosetNodes, Nodes, PublicNodes, describe
+from .spots import SpotNodes
 
 NAMES = ("A", "B")
 MOST_ITERATIONS = 10_000_000
+
+
+def nodes_of(game: CompiledGame) -> Nodes:
+    """The nodes of a game: the lines of a spot, its public tree, or its infosets."""
+    if isinstance(game, CompiledCardGame):
+        return SpotNodes(game)
+    return InfosetNodes(game) if game.public is None else PublicNodes(game)
 
 
 class BusyError(RuntimeError):
@@ -52,7 +62,7 @@ class Desk:
             )
         self.game = first.game
         self.nodes: Nodes = nodes_of(self.game)
-        self.solutions = [SolutionValues(one) for one in (first, second) if one is not None]
+        self.solutions = [self.nodes.values_of(one) for one in (first, second) if one is not None]
         self.running: Running | None = None
         self.version = 0
         self._lock = Lock()
@@ -142,7 +152,7 @@ class Desk:
             with self._lock:
                 # What has not been solved at all is no solution to compare with.
                 place = 1 if first.iterations or first.algorithm.is_exact else 0
-                self.solutions[place:] = [SolutionValues(solution)]
+                self.solutions[place:] = [self.nodes.values_of(solution)]
                 self.version += 1
         except Exception as error:
             running.error = str(error) or type(error).__name__

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import islice
 from threading import Lock, Thread
@@ -16,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from .._util.memory import free_memory
-from ..analysis.policy_values import Values, values
+from ..analysis.policy_values import values
 from ..analysis.public_nodes import PublicPlaces
 from ..evaluation import evaluate
 from ..evaluation.metrics import meaning_of_exploitability
 from ..model.arrays import TERMINAL
+from ..model.card_game import CompiledCardGame
 from ..model.game import CompiledGame
 from ..solvers.solution import Solution
 
@@ -40,37 +42,42 @@ BYTES_OF_VALUES = 100
 
 
 class SolutionValues:
-    """The values of a solution, computed once, for large games in the background.
+    """What is looked up about a solution, made once, for large games in the background.
 
     Args:
         solution: The solution.
+        work: Makes it.
+        size: Numbers that this takes; of many, it is made in the background.
+        bytes_needed: Bytes that it takes.
     """
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(
+        self, solution: Solution, work: Callable[[Solution], Any], size: int, bytes_needed: int
+    ) -> None:
         self.solution = solution
         self.error: str | None = None
-        self._values: Values | None = None
+        self._work, self._size, self._bytes = work, size, bytes_needed
+        self._found: Any = None
         self._lock = Lock()
         self._thread: Thread | None = None
 
-    def get(self) -> Values | None:
-        """The values; None as long as they are not there."""
+    def get(self) -> Any:
+        """What was made; None as long as it is not there."""
         with self._lock:
-            if self._values is not None or self.error is not None:
-                return self._values
-            sequences = self.solution.game.n_sequences
-            if sequences <= AT_ONCE:
-                self._compute()
-            elif BYTES_OF_VALUES * sequences > free_memory():
+            if self._found is not None or self.error is not None:
+                return self._found
+            if self._size <= AT_ONCE:
+                self._make()
+            elif self._bytes > free_memory():
                 self.error = "there is not enough memory for expected values"
             elif self._thread is None:
-                self._thread = Thread(target=self._compute, daemon=True)
+                self._thread = Thread(target=self._make, daemon=True)
                 self._thread.start()
-            return self._values
+            return self._found
 
-    def _compute(self) -> None:
+    def _make(self) -> None:
         try:
-            self._values = values(self.solution.game, self.solution.policy)
+            self._found = self._work(self.solution)
         except Exception as error:
             self.error = f"expected values could not be computed: {error}"
 
@@ -94,6 +101,20 @@ class Nodes(ABC):
     @abstractmethod
     def count(self) -> int:
         """Nodes; they are numbered from :attr:`root`."""
+
+    def first(self, most: int) -> Iterable[int]:
+        """The numbers of so many nodes, those nearest to the root."""
+        return range(self.root, min(self.root + most, self.count))
+
+    def values_of(self, solution: Solution) -> SolutionValues:
+        """The values of a solution, for :meth:`node`."""
+        sequences = self.game.n_sequences
+        return SolutionValues(
+            solution,
+            lambda own: values(self.game, own.policy),
+            sequences,
+            BYTES_OF_VALUES * sequences,
+        )
 
     @abstractmethod
     def node(self, number: int, of: SolutionValues) -> dict[str, Any]:
@@ -153,11 +174,6 @@ class Nodes(ABC):
         row["loss"] = own * float(best.max() - chosen @ best)
         row["reach"], row["own"], row["others"] = own * others, own, others
         return row
-
-
-def nodes_of(game: CompiledGame) -> Nodes:
-    """The nodes of a game: its public tree, or its infosets."""
-    return InfosetNodes(game) if game.public is None else PublicNodes(game)
 
 
 class PublicNodes(Nodes):
@@ -221,14 +237,14 @@ class PublicNodes(Nodes):
             mixed = np.array([row["p"] for row in rows]) * np.array(
                 [row["reach"] for row in rows]
             ).reshape(-1, 1)
-            weights = [_part(float(w), total) for w in mixed.sum(axis=0)]
+            weights = [part(float(w), total) for w in mixed.sum(axis=0)]
             if total > 0 and all(row.get("ev") is not None or not row["reach"] for row in rows):
                 said["value"] = sum(row["reach"] * (row["ev"] or 0.0) for row in rows) / total
         elif kind == "terminal":
             said["utility"] = self._utilities(number, joint, total)
         children = range(int(tree.first_child[number]), int(tree.first_child[number + 1]))
         if kind == "chance":
-            weights = [_part(float(self._joint(child, own).sum()), total) for child in children]
+            weights = [part(float(self._joint(child, own).sum()), total) for child in children]
         said["children"] = [
             {
                 "id": child,
@@ -281,7 +297,7 @@ class PublicNodes(Nodes):
         return [
             {
                 "hand": names[hand],
-                "p": _part(float(by_hand[hand]), total),
+                "p": part(float(by_hand[hand]), total),
                 "dealt": float(dealt[hand]),
             }
             for hand in self.places.order[player].tolist()
@@ -293,7 +309,7 @@ class PublicNodes(Nodes):
         payoff = int(tree.payoff[number])
         matrix = tree.coefficient[payoff] * tree.matrix_table[int(tree.matrix[payoff])]
         paid = np.where(joint > 0, matrix, 0.0) * self.game.unit
-        return [_part(float((joint * own).sum()), total) for own in paid]
+        return [part(float((joint * own).sum()), total) for own in paid]
 
 
 class InfosetNodes(Nodes):
@@ -399,14 +415,18 @@ def describe(solution: Solution) -> dict[str, Any]:
     Args:
         solution: The solution.
     """
-    free = evaluate(solution.game, solution.policy) if solution.locks else solution.evaluation
+    # Of a large spot the strategies are not laid out.
+    is_spot = isinstance(solution.game, CompiledCardGame)
+    looks_free = bool(solution.locks) and not is_spot
+    free = evaluate(solution.game, solution.policy) if looks_free else solution.evaluation
+    gains = [None] * len(free.gains) if solution.locks and is_spot else list(free.gains)
     return {
         "algorithm": str(solution.algorithm),
         "status": solution.status.value,
         "iterations": solution.iterations,
         "seconds": solution.seconds,
         "values": list(solution.value),
-        "gains": list(free.gains),
+        "gains": gains,
         "exploitability": solution.exploitability,
         "meaning": meaning_of_exploitability(solution.game),
         "trace": [[point.iteration, point.exploitability] for point in solution.trace],
@@ -423,6 +443,11 @@ def plain(said: Any) -> Any:
     return None if isinstance(said, float) and not math.isfinite(said) else said
 
 
-def _part(of: float, total: float) -> float | None:
+def number_or_none(value: float) -> float | None:
+    """A number; None where there is none."""
+    return value if math.isfinite(value) else None
+
+
+def part(of: float, total: float) -> float | None:
     """A share; None where nothing is to be shared."""
     return of / total if total > 0 else None

@@ -69,10 +69,8 @@ def save_html(
         ValueError: The solutions are of different games.
     """
     desk = Desk(solution, other)
-    root, end = desk.nodes.root, desk.nodes.root + most
-    numbers = range(root, min(end, desk.nodes.count))
     nodes = [
-        {number: _rounded(desk.node(number, index)) for number in numbers}
+        {number: _rounded(desk.node(number, index)) for number in desk.nodes.first(most)}
         for index in range(len(desk.solutions))
     ]
     text = build_page({"mode": "file", "about": desk.about(), "nodes": nodes})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,10 @@ def test_histories_are_estimated(name: str) -> None:
     # Subtrees of one stratum are of one size here, so that every pass counts exactly.
     assert size.histories == pytest.approx(game.n_histories, rel=1e-12)
     assert size.decisions == pytest.approx(game.n_decision_nodes, rel=1e-12)
-    assert game.n_infosets / 2 < size.infosets < 2 * game.n_infosets
+    assert 0.6 * game.n_infosets < size.infosets < 1.4 * game.n_infosets
+    low, high = size.infosets_interval
+    assert low <= game.n_infosets <= high
+    assert low <= size.infosets <= high <= game.n_decision_nodes
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -68,6 +72,8 @@ def test_the_estimate_is_unbiased_and_says_its_error(seed: int) -> None:
     assert abs(size.histories - game.n_histories) <= slack
     low, high = size.interval
     assert low <= size.histories <= high
+    low, high = size.infosets_interval
+    assert low <= game.n_infosets <= high + slack
 
 
 def test_the_same_seed_gives_the_same_estimate() -> None:
@@ -163,7 +169,8 @@ def test_progress_while_histories_are_walked(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_texts() -> None:
     assert "936 infosets, 2,186 sequences" in str(game_size("leduc"))
-    assert "roughly" in str(game_size("goofspiel(cards=3)", seconds=0.1))
+    said = str(game_size("goofspiel(cards=3)", seconds=0.1))
+    assert re.search(r"about \d+ infosets \(95 %: \d+ to \d+\), about", said)
     said = game_size("kuhn").to_dict()
     assert (said["infosets"], said["is_exact"]) == (12, True)
 

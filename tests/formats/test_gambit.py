@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.random_games import games
+from support.spoilt_text import mutated
 from tensorcfr import CompiledGame, GameError, Policy, compile_game, evaluate, solve
 from tensorcfr.errors import FormatError, ImperfectRecallError
 from tensorcfr.formats.efg import efg_lines, exact, parse_efg, read_efg, save_efg
@@ -204,28 +205,6 @@ def test_absent_mindedness_and_imperfect_recall_are_refused_by_name() -> None:
     )
     with pytest.raises(ImperfectRecallError, match=r"forgets .* before infoset 'Y'"):
         compile_game(parse_efg(forgets))
-
-
-def mutated(text: str, rng: Random) -> str:
-    """A text with a few pieces removed, repeated, or replaced."""
-    pieces = re.findall(r'"[^"]*"|\S+|\s+', text)
-    for _ in range(rng.randint(1, 3)):
-        at = rng.randrange(len(pieces))
-        change = rng.randrange(4)
-        if change == 0:
-            del pieces[at]
-        elif change == 1:
-            pieces.insert(at, pieces[rng.randrange(len(pieces))])
-        elif change == 2:
-            pieces[at] = rng.choice(
-                ['"', "{", "}", ",", "-1", "1/0", "é", "\\", "\0", "9e9", "t", ""]
-            )
-        else:
-            cut = rng.randrange(len(pieces[at]) + 1)
-            pieces[at] = pieces[at][:cut] + pieces[at][cut + 1 :]
-        if not pieces:
-            return ""
-    return "".join(pieces)
 
 
 def refusal(parse: Callable[[str, str], Any], text: str) -> FormatError | None:

@@ -122,7 +122,7 @@ class TestSweepCurves:
             "nash_conv: sum over players",
         ):
             assert text in said
-        assert figure.axes[0].get_title(loc="left") == "kuhn"
+        assert figure.axes[0].get_title(loc="left") == "Kuhn poker"
         assert figure.axes[2].get_title(loc="left") == "matching_pennies"
 
     def test_names_are_where_they_can_be_read(self, rows: list[Row]) -> None:
@@ -322,7 +322,7 @@ class TestStrategyChart:
         ax = figure.axes[0]
         assert [t.get_text() for t in ax.get_yticklabels()] == ["Js", "Jh", "Qs", "Qh", "Ks", "Kh"]
         assert [t.get_text() for t in ax.get_xticklabels()] == ["fold", "call"]
-        assert "leduc, player 0 at 'rr'" in texts(figure)
+        assert "Leduc poker, player 0 at 'rr'" in texts(figure)
 
     def test_what_the_player_s_own_strategy_avoids_is_grey(self) -> None:
         given = {label: {"pass": 1.0, "bet": 0.0} for label in KUHN.infoset_labels}
@@ -401,7 +401,7 @@ class TestAxesOfOnesOwn:
         left, right = figure.subplots(1, 2)
         drawn = strategy_chart(solve(LEDUC, iters=1), "rr", ax=left)
         assert drawn is figure
-        assert left.get_title() == "leduc, player 0 at 'rr'"
+        assert left.get_title() == "Leduc poker, player 0 at 'rr'"
         assert not right.texts
         assert figure.get_supxlabel() == ""
 

@@ -62,7 +62,7 @@ def test_the_lines_are_the_traces(solutions: list[Solution], x: Any, attribute: 
 
 def test_title_and_axes_say_game_metric_and_unit(solutions: list[Solution]) -> None:
     ax = axes(convergence(solutions))
-    assert ax.get_title(loc="left") == "kuhn"
+    assert ax.get_title(loc="left") == "Kuhn poker"
     assert ax.get_ylabel() == "exploitability = nash_conv / 2 players\n(units of utility)"
     assert ax.get_xlabel().startswith("iterations")
     assert ax.get_legend() is None
@@ -107,7 +107,7 @@ def test_lines_differ_in_colour_and_in_grey(solutions: list[Solution]) -> None:
 def test_several_games(solutions: list[Solution]) -> None:
     other = solve(compile_game("kuhn(players=3)"), "cfr", iters=5)
     figure = convergence([solutions[0], other])
-    assert axes(figure).get_title(loc="left") == "kuhn, kuhn(players=3)"
+    assert axes(figure).get_title(loc="left") == "Kuhn poker; Kuhn poker, three players"
     assert [name.get_text() for name in names(figure)] == ["kuhn, cfr", "kuhn(players=3), cfr"]
     assert axes(figure).get_ylabel().startswith("exploitability = nash_conv / players")
 

@@ -11,6 +11,8 @@ import pytest
 from support.paths import ROOT
 from tensorcfr.sweep import read_sweep
 
+KINDS = ("csv", "png", "svg")
+
 
 def figures(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "scripts.figures", *map(str, words)]
@@ -22,7 +24,8 @@ def test_a_figure(tmp_path: Path) -> None:
     done = figures("--quick", "--out", tmp_path, "kuhn_time", "leduc_strategy")
     assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in tmp_path.iterdir()} == {
-        *("kuhn_time.csv", "kuhn_time.png", "leduc_strategy.png")
+        *("kuhn_time.csv", "kuhn_time.png", "kuhn_time.svg"),
+        *("leduc_strategy.png", "leduc_strategy.svg"),
     }
     assert {row.algorithm for row in read_sweep(tmp_path / "kuhn_time.csv")} == {"cfr", "cfr+"}
 
@@ -34,7 +37,8 @@ def test_networks_beside_tables(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in tmp_path.iterdir()} == {
-        *("runs.csv", "summary.json", "tables.md", "leduc.png", "memory.png")
+        *("runs.csv", "summary.json", "tables.md"),
+        *("leduc.png", "leduc.svg", "memory.png", "memory.svg"),
     }
     labels = {line.split(",")[1] for line in (tmp_path / "runs.csv").read_text().splitlines()}
     assert {"deep-cfr", "sd-cfr", "dream", "network", "cfr+"} < labels
@@ -94,14 +98,15 @@ def tutorial(*words: str | Path) -> subprocess.CompletedProcess[str]:
 def test_the_experiments_on_tutorials_in_short(tmp_path: Path) -> None:
     done = tutorial("--quick", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
-    names = {f"tutorial_{name}.{kind}" for name in ("kuhn", "pruned") for kind in ("csv", "png")}
+    names = {f"tutorial_{name}.{kind}" for name in ("kuhn", "pruned") for kind in KINDS}
     assert {path.name for path in tmp_path.iterdir()} == names
     page = (ROOT / "docs" / "tutorial-curves.md").read_text()
     for name in ("played", "dealt", "plus", "loops", "nodes", "said"):
         assert f"\n{name}\n\n" in f"\n{done.stdout}"
         assert page.count(f"<!-- {name}: written by scripts/tutorial_curves.py -->") == 1
-    billion = tutorial("billion", "--quick")
-    assert billion.stdout.startswith("1,000,000 chance-sampled iterations of Kuhn poker: ")
+    billion = tutorial("billion", "--quick").stdout
+    assert "1,000,000 iterations of Kuhn poker, one seed." in billion
+    assert all(f"| `{name}` | " in billion for name in ("chance_sampling", "external_sampling"))
 
 
 @pytest.mark.full
@@ -159,7 +164,7 @@ def test_pages_of_the_tutorials_in_seconds(name: str) -> None:
 
 @pytest.mark.full
 def test_the_pictures_of_the_spot_of_the_tutorial(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.holdem_figures", str(tmp_path)]
+    command = [sys.executable, "-m", "scripts.holdem_figures", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in tmp_path.iterdir()} == {"holdem_turn.png", "holdem_rivers.png"}
@@ -170,6 +175,6 @@ def test_abstractions_are_measured(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "scripts.abstraction", "--quick", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    names = {"abstraction_holdem.png", "abstraction_holdem.csv"}
+    names = {f"abstraction_holdem.{kind}" for kind in KINDS}
     assert {path.name for path in tmp_path.iterdir()} == names
     assert "| J.Q.K, then nothing | 108 | 0.873, " in done.stdout

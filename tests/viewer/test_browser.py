@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tensorcfr import Decision, Payoff, PublicTreeGame, Solution, compile_game, solve
+from tensorcfr.analysis import SolvedSpot
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.desk import Desk
 
@@ -257,6 +258,29 @@ def test_keys_and_shapes(page: Any) -> None:
         page.keyboard.press("Escape")
         page.go_back()
         page.wait_for_selector("#node[data-id='0']")
+
+
+@pytest.mark.full
+def test_a_spot_shows_what_its_chunks_say(page: Any) -> None:
+    game = compile_game(
+        "holdem",
+        **{"board": "Td9d6hQd", "ranges": ("AA,KK", "QJs,88"), "pot": 100, "stacks": 150},
+        **{"bets": {"turn": "a", "river": "50%"}, "raises": "a"},
+    )
+    solution = solve(game, "dcfr", iters=20)
+    with served(solution) as server:
+        open_page(page, server.url)
+        click_to(page, "check", "check", "7s")
+        table = SolvedSpot(solution).table("check check 7s")
+        for row, hand in enumerate(table.hands):
+            if table.weight[row] <= 0:
+                continue
+            cells = page.query_selector_all(f"tr[data-infoset='{hand} check check 7s'] td.action")
+            shown = [float(cell.get_attribute("data-p")) for cell in cells]
+            assert shown == pytest.approx(table.strategy[row].tolist(), abs=1e-12)
+            if np.isfinite(table.values[row]).all():
+                shown = [float(cell.get_attribute("data-q")) for cell in cells]
+                assert shown == pytest.approx(table.values[row].tolist(), abs=1e-9)
 
 
 def test_two_cards_of_a_full_deck_are_13_by_13(page: Any) -> None:

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.card_games import LeducOfCards, RandomCards
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import CompiledGame, Policy, Solution, compile_game, solve
 from tensorcfr.analysis import values
 from tensorcfr.model.arrays import CHANCE
 from tensorcfr.viewer import nodes as module
 from tensorcfr.viewer import save_html
-from tensorcfr.viewer.desk import BusyError, Desk
-from tensorcfr.viewer.nodes import InfosetNodes, PublicNodes, SolutionValues, plain
+from tensorcfr.viewer.desk import BusyError, Desk, nodes_of
+from tensorcfr.viewer.nodes import InfosetNodes, PublicNodes, plain
 from tensorcfr.viewer.page import build_page
+from tensorcfr.viewer.spots import SpotNodes
 
 SOURCES: dict[str, Any] = {
     "kuhn": "kuhn",
@@ -107,6 +109,71 @@ def test_public_nodes(name: str) -> None:
     np.testing.assert_allclose(utility, solution.value, atol=1e-12)
 
 
+SPOTS: dict[str, Any] = {
+    "leduc": LeducOfCards(),
+    "random": RandomCards(2),
+    "turn": {
+        **{"board": "Td9d6hQd", "ranges": ("AA,KK", "QJs,88"), "pot": 100, "stacks": 150},
+        **{"bets": {"turn": "a", "river": "50%"}, "raises": "a"},
+    },
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SPOTS)
+def test_a_spot_is_shown_as_its_flat_game_is(name: str) -> None:
+    """Chunk by chunk, against the values of the game laid out."""
+    source = SPOTS[name]
+    options = {"source": "holdem", **source} if isinstance(source, dict) else {"source": source}
+    solution = solve(compile_game(options.pop("source"), **options), "cfr", iters=7)
+    desk = Desk(solution)
+    assert isinstance(desk.nodes, SpotNodes)
+    flat = PublicNodes(solution.game)
+    other = flat.values_of(solution)
+    by_path = {}
+    left = [flat.root]
+    while left:
+        node = flat.node(left.pop(), other)
+        by_path[tuple(step["label"] for step in node["path"])] = node
+        left += [child["id"] for child in node["children"]]
+    found = walk(desk)
+    assert len(found) == len(by_path) == desk.nodes.count
+    assert [node["id"] for node in found] != []
+    assert sorted(desk.nodes.first(10_000)) == sorted(node["id"] for node in found)
+    met = 0
+    for node in found:
+        twin = by_path[tuple(step["label"] for step in node["path"])]
+        assert (node["kind"], node["player"]) == (twin["kind"], twin["player"])
+        assert node["reach"] == pytest.approx(twin["reach"], abs=1e-12)
+        for mine, theirs in zip(node["ranges"], twin["ranges"], strict=True):
+            expected = {row["hand"]: row["p"] or 0.0 for row in theirs if row["dealt"] > 0}
+            if node["reach"] > 1e-12:
+                assert {row["hand"]: row["p"] for row in mine} == pytest.approx(expected, abs=1e-9)
+        steps = {child["label"]: child for child in twin["children"] if child["p"] is not None}
+        for child in node["children"]:
+            if child["p"] is not None and node["reach"] > 1e-12:
+                assert child["p"] == pytest.approx(steps[child["label"]]["p"], abs=1e-9)
+        rows = {row["hand"]: row for row in twin["hands"]}
+        for row in node["hands"]:
+            met += 1
+            same = rows[row["hand"]]
+            assert row["p"] == pytest.approx(same["p"], abs=1e-12)
+            assert row["reach"] == pytest.approx(same["reach"], abs=1e-12)
+            if row["ev"] is not None:
+                for key in ("q", "regret", "ev", "own", "others"):
+                    assert row[key] == pytest.approx(same[key], abs=1e-9)
+    assert met > 50
+    line = max((node["name"] for node in found if node["hands"]), key=len)
+    (hit,) = desk.nodes.search(line)
+    assert desk.node(hit["node"], 0)["name"] == line
+    hand = next(node for node in found if node["name"] == line)["hands"][0]
+    assert desk.nodes.search(hand["infoset"])[0]["node"] == hit["node"]
+    assert desk.nodes.search("nothing of the kind") == []
+    for number in (-1, 10**9):
+        with pytest.raises(ValueError, match="has no public node"):
+            desk.node(number, 0)
+
+
 @pytest.mark.parametrize(
     "source", ["goofspiel(cards=3)", "kuhn(players=3)", random_game(3)], ids=str
 )
@@ -165,7 +232,7 @@ def test_search_in_large_games_takes_the_whole_label(monkeypatch: pytest.MonkeyP
 def test_values_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "AT_ONCE", 0)
     solution = solved("kuhn")
-    of = SolutionValues(solution)
+    of = nodes_of(solution.game).values_of(solution)
     assert of.get() is None or of.get() is not None  # Begins; may be done at once.
     assert of._thread is not None
     of._thread.join()

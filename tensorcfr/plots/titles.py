@@ -1,0 +1,75 @@
+"""Titles of games in words: ``"Bluff, two dice each"`` in place of ``"bluff(dice=(2, 2))"``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._util.specs import parse_spec
+
+GAMES = {
+    "biased_rock_paper_scissors": "Rock-paper-scissors with uneven stakes",
+    "bluff": "Bluff",
+    "goofspiel": "Goofspiel",
+    "kuhn": "Kuhn poker",
+    "leduc": "Leduc poker",
+    "liars_dice": "Liar's dice",
+    "matching_pennies": "Matching pennies",
+    "nl_leduc": "No-limit Leduc",
+    "one_card_poker": "One-card poker",
+    "rock_paper_scissors": "Rock-paper-scissors",
+}
+"""Built-in games.  Others keep their names."""
+
+FEW = ("no", "one", "two", "three", "four", "five", "six")
+
+
+def _count(number: Any, one: str, many: str) -> str:
+    word = FEW[number] if isinstance(number, int) and 0 <= number < len(FEW) else f"{number}"
+    return f"{word} {one if number == 1 else many}"
+
+
+def _dice(dice: Any) -> str:
+    if not isinstance(dice, tuple):
+        return f"{_count(dice, 'die', 'dice')} each"
+    if len(set(dice)) == 1:
+        return f"{_count(dice[0], 'die', 'dice')} each"
+    return f"{', '.join(map(str, dice[:-1]))} and {dice[-1]} dice"
+
+
+SETTINGS: dict[str, Callable[[Any], str]] = {
+    "cards": lambda value: f"{value} cards",
+    "dice": _dice,
+    "faces": lambda value: f"{value} faces",
+    "players": lambda value: _count(value, "player", "players"),
+    "prizes": lambda value: f"{value} prizes",
+    "ranks": lambda value: f"{value} ranks",
+    "stack": lambda value: f"{value} chips",
+}
+"""What some settings are in words.  Others are written as name and value."""
+
+
+def game_title(spec: str) -> str:
+    """The title of a game, from its name and settings.
+
+    >>> game_title("bluff(dice=(2, 2))")
+    'Bluff, two dice each'
+    >>> game_title("my_game")
+    'my_game'
+
+    Args:
+        spec: As in ``CompiledGame.name`` or a table of a sweep.
+    """
+    try:
+        name, settings = parse_spec(spec)
+    except ValueError:
+        return spec
+    if name not in GAMES:
+        return spec
+    if name in ("bluff", "liars_dice"):
+        settings = {"dice": settings.pop("dice", 1)} | settings
+    said = (
+        SETTINGS[key](value) if key in SETTINGS else f"{key} {value}".replace("_", " ")
+        for key, value in settings.items()
+    )
+    return ", ".join([GAMES[name], *said])
