@@ -30,7 +30,7 @@ from ..model.policy import Policy
 from ..solvers import kinds
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver
-from ..solvers.chunked_solver import AveragePolicy, chunk_scratch, evaluation_of, trunk_scratch
+from ..solvers.chunked_solver import AveragePolicy, evaluation_of, trunk_scratch
 from ..solvers.kept import check_arrays
 from .one_chunk import ChunkSolver, bytes_of_one
 from .part import check_constant_sum
@@ -302,10 +302,9 @@ class DecomposedSolver(IterativeSolver):
         """
         form, (strategy, reach) = self._form, self._plan(weight)
         trunk = trunk_scratch(form, reach.dtype, forecast=False, averaged=False)
-        scratch = chunk_scratch(form, reach.dtype, forecast=False, packed=False)
         expected, best = np.zeros((form.n_chunks + 1, 2)), np.empty(2)
         numbers = Numbers(strategy, None, strategy)
-        whole = (0, 1, numbers, 0.0, trunk, scratch, expected, best, None)
+        whole = (0, 1, numbers, 0.0, trunk, self._chunks.scratch, expected, best, None)
         chunks.judge(form, chunks.DOWN, *whole)
         for c in range(form.n_chunks):
             judged = self._chunks.judge(c, weigh(c, reach), reach)

@@ -111,11 +111,6 @@ class Sizes(NamedTuple):
     trunk: int
     entries: int
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of a :class:`ChunkSolver`, but for its scratch of a chunk."""
-        return FLOATS.itemsize * (ARRAYS * self.numbers + 2 * self.trunk + self.entries)
-
 
 ARRAYS = 3
 """Arrays of a :class:`ChunkSolver` over the sequences of a chunk: regrets, averages, strategies."""
@@ -131,8 +126,10 @@ def sizes_of(game: ChunkedForm) -> Sizes:
 
 
 def bytes_of_one(game: ChunkedForm) -> int:
-    """Bytes of a :class:`ChunkSolver`."""
-    return sizes_of(game).nbytes + 2 * FLOATS.itemsize * game.most_sequences
+    """Bytes of a :class:`ChunkSolver`, and of the strategies of a chunk that it is asked for."""
+    size = sizes_of(game)
+    numbers = (ARRAYS + 1) * size.numbers + 2 * game.most_sequences
+    return FLOATS.itemsize * (numbers + 2 * size.trunk + size.entries)
 
 
 class _Passes(NamedTuple):
@@ -182,7 +179,7 @@ class ChunkSolver:
             entry_value=aligned(size.entries, FLOATS),
             entry_forecast=nothing,
         )
-        self._scratch = chunk_scratch(game, FLOATS, forecast=False, packed=False)
+        self.scratch = chunk_scratch(game, FLOATS, forecast=False, packed=False)
         shapes, first = np.unique(game.shape, return_index=True)
         self._first_of_shape = dict(zip(shapes.tolist(), first.tolist(), strict=True))
         self._made = lru_cache(SHAPES_KEPT)(partial(alone, game))
@@ -262,7 +259,7 @@ class ChunkSolver:
             self._placed(one, weight),
             0.0,
             self._trunk,
-            self._scratch,
+            self.scratch,
             expected,
             best,
             None,
@@ -321,7 +318,7 @@ class ChunkSolver:
             passes.turns,
             Kept(regret, average, strategy, self._memory),
             self._trunk,
-            self._scratch,
+            self.scratch,
             None,
             0,
             1,

@@ -29,6 +29,7 @@ from tensorcfr.analysis import walkthrough
 from tensorcfr.compilers import cut_game
 from tensorcfr.games import make_game
 from tensorcfr.model.cut_game import CutGame
+from tensorcfr.solvers.chunked_solver import bytes_kept
 from tensorcfr.subgames import DecomposedSolver, subgame_roots
 from tensorcfr.subgames.cfr_d import cut_game_of, decomposed_bytes
 from tensorcfr.subgames.places import find_nodes
@@ -206,8 +207,7 @@ def test_memory_is_told_before() -> None:
     tracemalloc.stop()
     needed = decomposed_bytes(game, record)
     assert 0.8 * needed < peak < 1.05 * needed
-    # A tenth of what the chunks take together.
-    assert needed < 2 * 8 * game.chunks.n_numbers / 10
+    assert needed < bytes_kept(game.chunks, CFR_PLUS)
 
 
 @FULL
