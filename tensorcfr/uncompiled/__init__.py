@@ -2,8 +2,8 @@
 
 A game too large for arrays over all its infosets is played by its rules.  Infosets enter a table
 when they are first visited (:mod:`~tensorcfr.uncompiled.infosets`), histories are made one step at
-a time (:mod:`~tensorcfr.uncompiled.histories`), and the traversals of Monte Carlo CFR walk over
-them in Python (:mod:`~tensorcfr.uncompiled.traversals`), draw for draw as the kernels do.
+a time (:mod:`~tensorcfr.uncompiled.histories`) and enter a tree that grows
+(:mod:`~tensorcfr.uncompiled.tree`), over which the kernels of compiled games traverse.
 """
 
 from .game import UncompiledGame

@@ -382,8 +382,10 @@ def test_a_reservoir_keeps_each_sample_equally_often() -> None:
         reservoir = Reservoir(
             np.empty(20, np.int32), np.empty(20), np.empty((20, 1)), np.zeros(1, np.int64)
         )
-        kept = Samples(reservoir, reservoir, reservoir, np.arange(60, dtype=np.int32), None)  # type: ignore[arg-type]
-        kept = kept._replace(generator=random.seeded(seed))
+        infosets = np.arange(60, dtype=np.int32)
+        kept = Samples(
+            reservoir, reservoir, reservoir, infosets, random.seeded(seed), np.empty(0), 0.0
+        )
         with np.errstate(over="ignore"):
             for number in range(60):
                 _place(reservoir, kept, number, 1.0)
