@@ -155,7 +155,8 @@ def _mirror(regret, instant, value, mean, strategy, alpha, eta, first):  # type:
         first: 1 in the first step, in which the logarithms may lack a constant; else 0.
     """
     rest = 1.0 / (1.0 + eta * alpha)
-    largest, total = instant[0], instant[1]
+    # One scratch row, not two: a locked infoset may have a single free action.
+    largest, total = mean, instant[0]
     # There is no condition around the loops: with one, the compiler counts references.
     for lane in range(len(mean) * int(first)):
         played = 0.0
@@ -177,13 +178,13 @@ def _mirror(regret, instant, value, mean, strategy, alpha, eta, first):  # type:
             strategy[a, lane] = share
             total[lane] += share
     for lane in range(len(mean)):
-        made = largest[lane] + logarithm(total[lane])
-        largest[lane] = made
-        mean[lane] = made / (rest * eta)
+        mean[lane] = largest[lane] + logarithm(total[lane])
     for a in range(len(regret)):
         for lane in range(len(mean)):
-            regret[a, lane] -= largest[lane]
+            regret[a, lane] -= mean[lane]
             strategy[a, lane] /= total[lane]
+    for lane in range(len(mean)):
+        mean[lane] /= rest * eta
 
 
 def _magnetic(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]

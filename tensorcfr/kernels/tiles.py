@@ -27,7 +27,7 @@ def consecutive(parent: np.ndarray, begin: int, count: int) -> bool:
     # In 32 bits, which are twice as many lanes at a time.
     at, first, apart = np.uint64(begin), np.uint32(parent[begin]), np.uint32(0)
     for lane in range(np.uint64(count)):
-        apart = np.uint32(apart | np.uint32(parent[at + lane] - np.uint32(first + lane)))
+        apart = np.uint32(apart | np.uint32(parent[at + lane] ^ np.uint32(first + lane)))
     return apart == 0
 
 

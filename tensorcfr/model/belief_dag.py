@@ -36,6 +36,9 @@ from .levels import levels
 BYTES_PER_PRESCRIPTION = 650
 """Bytes that a prescription takes, with its links, until it is in the arrays of a game: 620 were
 measured on kuhn(players=3, cards=6) and leduc(players=3, ranks=5, suits=1, raise_cap=1)."""
+BYTES_PER_HISTORY = 500
+"""Of a history at which a member acts, while public states are worked out, in addition to a bit for
+every infoset of the team."""
 
 
 class BeliefDag(NamedTuple):
@@ -96,15 +99,12 @@ def belief_dag(
             play, so that nobody can say which decision is next; names them.
         MemoryLimitError: It may not fit; said before it is built.
     """
-    views = _Views(game, tuple(members))
     limit = free_memory() if memory_limit is None else memory_limit
+    views = _Views(game, tuple(members), limit)
     top = [_PublicState(views, 0, classes) for classes in _split(views, views.first)]
     states = list(_in_order(top))
     most = sum(state.most_prescriptions for state in states)
-    if (needed := most * BYTES_PER_PRESCRIPTION) > limit:
-        team = "+".join(map(str, members))
-        what = f"the belief DAG of the team {team} in {game.name}, up to {most:,} prescriptions"
-        raise MemoryLimitError(what, needed, limit)
+    views.check_memory(f"up to {most:,} prescriptions", most * BYTES_PER_PRESCRIPTION)
     return _build(views, top, states)
 
 
@@ -126,11 +126,14 @@ class _Class:
 class _Views:
     """What a team sees of a game: the classes of its histories, and the order of its infosets."""
 
-    def __init__(self, game: CompiledGame, members: tuple[int, ...]) -> None:
-        self.game, self.members = game, members
+    def __init__(self, game: CompiledGame, members: tuple[int, ...], limit: int) -> None:
+        self.game, self.members, self.limit = game, members, limit
         tree = game.tree
-        last, above, action = self._trace()
         acts = np.isin(tree.player, members)
+        histories, infosets = int(acts.sum()), len(np.unique(tree.infoset[acts]))
+        each = BYTES_PER_HISTORY + infosets // 8
+        self.check_memory(f"{histories:,} histories", histories * each)
+        last, above, action = self._trace()
         self.n_actions = np.repeat(game.form.bucket_actions, game.form.bucket_lanes)
         reach = self._reaches(np.flatnonzero(acts), above)
         self.leaves, leaf = np.unique(last[:, tree.terminal], axis=1, return_inverse=True)
@@ -159,6 +162,17 @@ class _Views:
                 self.classes[at[int(above[node])]].leaves[action[node]].add(one)
         self.time = self._times()
 
+    def check_memory(self, what: str, needed: int) -> None:
+        """Make sure that the team's beliefs fit.
+
+        Raises:
+            MemoryLimitError: They may not.
+        """
+        if needed > self.limit:
+            team = "+".join(map(str, self.members))
+            named = f"the belief DAG of the team {team} in {self.game.name}, {what},"
+            raise MemoryLimitError(named, needed, self.limit)
+
     def _trace(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For every history, the members' last sequences, int64 (members, nodes); the last history
         above it at which a member acted, or -1; and the action there."""
@@ -170,8 +184,8 @@ class _Views:
             if level.start == 0:
                 continue
             parent = tree.parent[level]
-            for array_ in (last, above, action):
-                array_[..., level] = array_[..., parent]
+            for inherited in (last, above, action):
+                inherited[..., level] = inherited[..., parent]
             taken = np.arange(level.start, level.stop) - tree.first_child[parent]
             for index, member in enumerate(self.members):
                 moved = tree.player[parent] == member
@@ -344,6 +358,9 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
         state.follow(-1, [(1 << len(state.classes)) - 1])
     first = 0
     for state in states:
+        # Few games have more prescriptions than counted before: where members learn secrets before
+        # they act.
+        views.check_memory(f"{first:,} prescriptions and more", first * BYTES_PER_PRESCRIPTION)
         begin = len(depth)
         for bits in state.beliefs:
             own = [(infoset, bits & at) for infoset, at in state.acting.items() if bits & at]

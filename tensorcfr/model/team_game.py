@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -128,8 +129,8 @@ class TeamGame(InfosetNumbers):
             name = "+".join(map(str, team))
             for belief, infoset in enumerate(place.tolist()):
                 labels = [self.game.infoset_labels[own] for own in dag.infosets_of(belief)]
-                alone = len(team) == 1
-                found[infoset] = labels[0] if alone else f"{name} #{belief}: {', '.join(labels)}"
+                text = ", ".join(labels) or "nobody acts"
+                found[infoset] = text if len(team) == 1 else f"{name} #{belief}: {text}"
             for number, infoset in enumerate(leaf):
                 found[infoset] = f"{name} leaf {number}"
         return found
@@ -155,16 +156,9 @@ class TeamGame(InfosetNumbers):
         """The labels of all prescriptions for some infosets."""
         if len(infosets) == 1:
             return list(self.game.infoset_actions[infosets[0]])
-        found = [""]
-        for infoset in infosets:
-            label = self.game.infoset_labels[infoset]
-            actions = self.game.infoset_actions[infoset]
-            found = [
-                f"{before}, {label} {action}" if before else f"{label} {action}"
-                for before in found
-                for action in actions
-            ]
-        return found
+        label, actions = self.game.infoset_labels, self.game.infoset_actions
+        choices = [[f"{label[own]} {action}" for action in actions[own]] for own in infosets]
+        return [", ".join(chosen) or "wait" for chosen in product(*choices)]
 
     @cached_property
     def infoset_index(self) -> Mapping[str, int]:
@@ -206,8 +200,8 @@ def team_game(
     In a game with a constant sum the equilibrium of the two sides is the team-maxmin equilibrium
     with correlation (TMECor).
 
-    The number of prescriptions grows exponentially with what members know of each other's secrets:
-    with the hands that they may hold, say, and not with the histories.
+    The number of prescriptions grows exponentially with the secrets of members, the hands that each
+    may hold as far as the others know, and not with the histories.
 
     >>> from tensorcfr import compile_game, solve, team_game
     >>> teams = team_game(compile_game("kuhn(players=3, cards=4)"), ((0, 1), (2,)))
@@ -281,8 +275,8 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
         counts = np.diff(dag.prescriptions)
         place = np.full(int(dag.prescriptions[-1]) + 1, empty[-1])
         belief = np.empty(dag.n_beliefs, dtype=np.int64)
-        levels_ = int(dag.depth.max(initial=-1)) + 1
-        for depth in range(levels_):
+        n_levels = int(dag.depth.max(initial=-1)) + 1
+        for depth in range(n_levels):
             here = np.flatnonzero(dag.depth == depth)
             for actions in np.unique(counts[here]).tolist():
                 lanes = here[counts[here] == actions]
@@ -293,7 +287,7 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
                 place[dag.prescriptions[lanes] + row] = sequence + row * len(lanes) + column
                 infoset += len(lanes)
                 sequence += len(lanes) * actions
-        buckets.append((levels_, 1, dag.n_leaves, infoset, sequence))
+        buckets.append((n_levels, 1, dag.n_leaves, infoset, sequence))
         leaf = np.arange(dag.n_leaves)
         sources += [place[dag.belief_links[0]], place[dag.leaf_links[0]]]
         targets += [belief[dag.belief_links[1]], infoset + dag.leaf_links[1]]

@@ -174,7 +174,7 @@ class ChunkedSolver(IterativeSolver):
             _copy_state(game, record, self.kept(state), self._state)
         self.precision = str(dtype)
         floats = floats_of(dtype)
-        self._lent: list[ref[_AveragePolicy]] = []
+        self._lent: list[ref[AveragePolicy]] = []
         forecast, averaged = record.rule.forecast, record.against == "average"
         self._trunk = trunk_scratch(game.chunks, floats, forecast=forecast, averaged=averaged)
         self._scratch: SimpleQueue[ChunkScratch] = SimpleQueue()
@@ -327,7 +327,7 @@ class ChunkedSolver(IterativeSolver):
         cls, game: CompiledGame, algorithm: Any, state: ChunkedState, locks: Locks | None = None
     ) -> Policy:
         assert isinstance(game, CutGame)
-        return _AveragePolicy(game, state.averages, chunk_locks(game, locks))
+        return AveragePolicy(game, state.averages, chunk_locks(game, locks))
 
     @classmethod
     def whole_regrets(  # noqa: D102
@@ -401,12 +401,12 @@ class ChunkedSolver(IterativeSolver):
 
     def average_policy(self) -> Policy:
         """The average strategy, which is worked out where it is looked at."""
-        policy = _AveragePolicy(self.game, self.state.averages, self._locks)
+        policy = AveragePolicy(self.game, self.state.averages, self._locks)
         self._lent.append(ref(policy))
         return policy
 
 
-class _AveragePolicy(Policy):
+class AveragePolicy(Policy):
     """An average strategy.  One infoset is worked out with its chunk; all of them, over the flat
     game, when they are first asked for.
 
@@ -439,18 +439,21 @@ class _AveragePolicy(Policy):
 
     def _part(self, chunk: int) -> np.ndarray:
         """The strategies in a chunk, or in the trunk (-1)."""
-        assert isinstance(self.game, CutGame)
         if chunk not in self._parts:
-            form, part = self.game.chunks, chunk + 1
-            begin = int(form.first[chunk]) if chunk >= 0 else 0
-            found = np.zeros(int(form.first[chunk + 1]) - begin)
-            kernels.strategies_of_parts(
-                form, part, part + 1, self._cumulative, 0.0, found, self._locks
-            )
+            found = self._read(chunk)
             if sum(map(len, self._parts.values())) > READ_NUMBERS:
                 self._parts.clear()
             self._parts[chunk] = found
         return self._parts[chunk]
+
+    def _read(self, chunk: int) -> np.ndarray:
+        """The same in a new array."""
+        assert isinstance(self.game, CutGame)
+        form, part = self.game.chunks, chunk + 1
+        begin = int(form.first[chunk]) if chunk >= 0 else 0
+        found = np.zeros(int(form.first[chunk + 1]) - begin)
+        kernels.strategies_of_parts(form, part, part + 1, self._cumulative, 0.0, found, self._locks)
+        return found
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]

@@ -30,7 +30,7 @@ from ..model.policy import Policy
 from ..solvers import kinds
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver
-from ..solvers.chunked_solver import chunk_scratch, evaluation_of, trunk_scratch
+from ..solvers.chunked_solver import AveragePolicy, chunk_scratch, evaluation_of, trunk_scratch
 from ..solvers.kept import check_arrays
 from .one_chunk import ChunkSolver, bytes_of_one
 from .part import check_constant_sum
@@ -256,6 +256,14 @@ class DecomposedSolver(IterativeSolver):
     def average_probabilities(self) -> np.ndarray:  # noqa: D102
         return self._probabilities(self._state.cumulative, self._resolved)
 
+    def average_part(self, chunk: int) -> np.ndarray:
+        """The average strategy in a chunk, or in the trunk (-1), float64 (numbers of that part,);
+        the chunk is resolved."""
+        strategy, reach = self._plan(self._state.cumulative)
+        if chunk < 0:
+            return strategy
+        return self._chunks.strategies(chunk, self._resolved(chunk, reach)).copy()
+
     def average_policy(self) -> Policy:
         """The average strategy; the subgames are resolved when it is first looked at."""
         return self.policy_of(self.game, self.algorithm, self._state)
@@ -324,8 +332,9 @@ class DecomposedSolver(IterativeSolver):
         return strategy, reach
 
 
-class _ResolvedPolicy(Policy):
-    """An average strategy whose subgames are resolved when it is first looked at.
+class _ResolvedPolicy(AveragePolicy):
+    """An average strategy whose subgames are resolved when they are first looked at: of a game in
+    chunks the one that an infoset is in, otherwise all of them.
 
     Args:
         solver: A solver that nobody steps.
@@ -333,15 +342,22 @@ class _ResolvedPolicy(Policy):
 
     def __init__(self, solver: DecomposedSolver) -> None:
         self.game = solver.game
-        self._solver: DecomposedSolver | None = solver
+        self._solver = solver
+        self._parts = {}
+
+    def __getitem__(self, label: str) -> dict[str, float]:
+        if isinstance(self.game, CutGame):
+            return super().__getitem__(label)
+        return Policy.__getitem__(self, label)
+
+    def _read(self, chunk: int) -> np.ndarray:
+        return self._solver.average_part(chunk)
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
         """float64 (sequences,)."""
-        assert self._solver is not None
         found = self._solver.average_probabilities()
         found.flags.writeable = False
-        self._solver = None
         return found
 
 

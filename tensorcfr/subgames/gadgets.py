@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,14 @@ import numpy as np
 from ..compilers import compile_game
 from ..model.game import CompiledGame
 from ..rules import Chance, Decision, Game, Terminal
-from .part import ENTRY, Part, compile_part
-from .places import PublicNodes
+from .part import ENTRY, Part
+
+MakePart = Callable[..., Part]
+"""Makes the subgame, as rules, from the weights of the deals and the entries."""
 
 
 def resolve_gadget(
-    nodes: PublicNodes, weights: np.ndarray, opponent: int, alternative: np.ndarray
+    part: MakePart, weights: np.ndarray, opponent: int, alternative: np.ndarray
 ) -> CompiledGame:
     """The gadget of CFR-D: with every hand the opponent follows or takes the alternative value.
 
@@ -22,17 +25,17 @@ def resolve_gadget(
     decomposition", AAAI 2014.
 
     Args:
-        nodes: Public nodes.
+        part: Makes the subgame.
         weights: float64 (nodes, hands of player 0, hands of player 1): weights of the deals without
             the opponent's own actions.
         opponent: The player who need not play.
         alternative: float64 (nodes, hands): the alternative values, in the unit of the game.
     """
-    return compile_part(nodes, weights, {opponent: alternative})
+    return compile_game(part(weights, {opponent: alternative}))
 
 
 def maxmargin_gadget(
-    nodes: PublicNodes, weights: np.ndarray, opponent: int, alternative: np.ndarray
+    part: MakePart, weights: np.ndarray, opponent: int, alternative: np.ndarray
 ) -> CompiledGame:
     """The maxmargin gadget: the opponent chooses the hand with which to play, and pays for it.
 
@@ -43,7 +46,7 @@ def maxmargin_gadget(
     Source: M. Moravčík, M. Schmid, K. Ha, M. Hladík, S. Gaukrodger, "Refining subgames in large
     imperfect information games", AAAI 2016.
     """
-    return compile_game(ChosenHand(Part(nodes, weights), weights, opponent, alternative))
+    return compile_game(ChosenHand(part(weights), weights, opponent, alternative))
 
 
 class Held(NamedTuple):

@@ -241,11 +241,20 @@ def compile_part(
     Raises:
         ValueError: All weights are 0.
     """
+    check_weights(nodes, weights)
+    return compile_game(Part(nodes, weights, entries))
+
+
+def check_weights(nodes: PublicNodes, weights: np.ndarray) -> None:
+    """Check that some deal is left.
+
+    Raises:
+        ValueError: All weights are 0.
+    """
     if not weights.sum() > 0:
         raise ValueError(
             f"the ranges leave no deal at {', '.join(nodes.names)} of {nodes.game.name}"
         )
-    return compile_game(Part(nodes, weights, entries))
 
 
 def check_constant_sum(game: CompiledGame) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import OneOf, checked
+from .._util.arguments import EXACT, OneOf, Whole, brief, checked
 from ..algorithms import Record, find_algorithm
+from ..compilers import compile_game
 from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from ..model.policy import Policy
@@ -18,8 +20,9 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from .beliefs import Belief
 from .blueprints import Blueprint, best_values, find_blueprint, others_weights
+from .depth import LimitedPart
 from .gadgets import maxmargin_gadget, resolve_gadget
-from .part import check_constant_sum, compile_part, put_back
+from .part import Part, check_constant_sum, check_weights, put_back
 from .places import PLAYERS, At, PublicNodes, find_nodes
 
 GADGETS: dict[str, Callable[..., CompiledGame] | None] = {
@@ -112,6 +115,8 @@ def resolve(
     player: Annotated[int | None, OneOf(PLAYERS)] = None,
     algorithm: Named = "cfr+",
     iters: Iterations | None = None,
+    depth_limit: Annotated[int | None, Whole(1, EXACT)] = None,
+    continuations: Sequence[Any] | None = None,
 ) -> Resolution:
     """Solve a subgame again, from the ranges of a blueprint.
 
@@ -152,18 +157,29 @@ def resolve(
         player: Whose strategies; by default those of both players.
         algorithm: A name or a record; ``"lp"`` for the linear program.
         iters: Iterations on each subgame; by default 1,000, and none for the linear program.
+        depth_limit: Public steps below each node after which the subgame ends.  The opponent then
+            chooses, with every hand, one of the ``continuations`` for the rest of the game, in
+            which the player goes on by the blueprint (Brown, Sandholm and Amos, 2018).  The
+            resolved strategies are safe if some continuation is a best response wherever it is
+            needed.
+        continuations: Strategies that the opponent may choose among: policies of the game, or
+            solutions, of which the opponent's part counts.  By default the blueprint alone, which
+            takes for granted that the opponent goes on as it says.
 
     Raises:
-        ValueError: There is no such public node, or the player never goes there; the blueprint is
-            of another game; the game is not zero-sum.
+        ValueError: There is no such public node, or the player never goes there; the blueprint or a
+            continuation is of another game; the game is not zero-sum; there are continuations and
+            no depth limit.
     """
     nodes, found = find_nodes(game, at), find_blueprint(game, blueprint)
     check_constant_sum(game)
+    limit = None if depth_limit is None else int(depth_limit)
+    later = _continuations(game, found, limit, continuations)
     record = find_algorithm(algorithm)
     if iters is None and not record.is_exact:
         iters = ITERATIONS
     tasks = [
-        _task(PublicNodes(game, (node,), nodes.places), own, found, method)
+        _task(PublicNodes(game, (node,), nodes.places), own, found, method, limit, later)
         for node in nodes.nodes
         for own in (PLAYERS if player is None else (player,))
     ]
@@ -202,7 +218,35 @@ class _Task(NamedTuple):
     game: CompiledGame
 
 
-def _task(nodes: PublicNodes, player: int, blueprint: Blueprint, method: str) -> _Task:
+def _continuations(
+    game: CompiledGame, blueprint: Blueprint, depth_limit: int | None, given: Any
+) -> list[Policy]:
+    """The continuation strategies, checked."""
+    if given is None:
+        return [blueprint.lifted]
+    if depth_limit is None:
+        raise ValueError("continuations are for subgames that end early: give depth_limit")
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
+        raise TypeError(f"continuations must be several policies, not {brief(given)}")
+    if not given:
+        raise ValueError("continuations names no policy")
+    found = []
+    for number, one in enumerate(given):
+        try:
+            found.append(find_blueprint(game, one).lifted)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"continuations[{number}]: {error}") from None
+    return found
+
+
+def _task(
+    nodes: PublicNodes,
+    player: int,
+    blueprint: Blueprint,
+    method: str,
+    depth_limit: int | None,
+    continuations: list[Policy],
+) -> _Task:
     """What to solve for a player's strategy below one public node."""
     opponent, gadget = 1 - player, GADGETS[method]
     weights = others_weights(nodes, blueprint.lifted, nodes.nodes[0], opponent)[None]
@@ -212,9 +256,21 @@ def _task(nodes: PublicNodes, player: int, blueprint: Blueprint, method: str) ->
             "blueprint: there is no range to resolve from"
         )
     alternative = blueprint.entry_values(nodes, opponent, gifts=method in GIVES)
+    part: Callable[..., Part] = partial(Part, nodes)
+    if depth_limit is not None:
+        part = partial(
+            LimitedPart,
+            nodes,
+            depth_limit=depth_limit,
+            opponent=opponent,
+            blueprint=blueprint.lifted,
+            continuations=continuations,
+        )
     if gadget is None:
         own = nodes.own_reach(blueprint.lifted, nodes.nodes[0])
-        game = compile_part(nodes, Belief(nodes, (own[0][None], own[1][None])).weights)
+        weights = Belief(nodes, (own[0][None], own[1][None])).weights
+        check_weights(nodes, weights)
+        game = compile_game(part(weights))
     else:
-        game = gadget(nodes, weights, opponent, alternative)
+        game = gadget(part, weights, opponent, alternative)
     return _Task(nodes, player, alternative[0], game)

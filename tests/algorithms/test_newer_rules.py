@@ -228,12 +228,18 @@ class Without(Perturbed):
         return node
 
 
-@pytest.mark.parametrize("name", ["icfr+", "apcfr+", "spcfr+"])
-def test_a_lock_at_0_takes_an_action_away(name: str, interpreted: None) -> None:
+@pytest.mark.parametrize(
+    ("name", "actions"), [("icfr+", 3), ("apcfr+", 3), ("spcfr+", 3), ("domwu", 3), ("domwu", 2)]
+)
+def test_a_lock_at_0_takes_an_action_away(name: str, actions: int, interpreted: None) -> None:
+    """Of two actions, too: then there is no choice left.
+
+    With a temperature it is another problem: the entropy counts where nobody comes any more.
+    """
     record = TWINS[name][0](alternating=True)
     inner = as_game(make_game("leduc(ranks=3, suits=1)"))
     game = compile_game(Perturbed(inner))
-    index = next(i for i, actions in enumerate(game.infoset_actions) if len(actions) == 3)
+    index = next(i for i, own in enumerate(game.infoset_actions) if len(own) == actions)
     label, last = game.infoset_labels[index], game.infoset_actions[index][-1]
     locked = Solver(game, record, locks={label: {last: 0.0}})
     fewer = Solver(compile_game(Without(inner, label)), record)

@@ -48,7 +48,7 @@ def test_cfr_equals_the_slow_one(name: str) -> None:
     tree: Tree = build_tree(as_game(rules))
     game, twin = team_game(compile_game(rules), teams), SlowTeamCFR(tree, teams)
     solver = TeamSolver(game, "cfr+")
-    for mark in (1, 2, 3, 10):
+    for mark in (1, 2, 3) if "leduc" in name else (1, 2, 3, 10):
         solver.step(mark - solver.iteration)
         while twin.t < mark:
             twin.step()
@@ -134,11 +134,11 @@ class TestRefusals:
             team_game(compile_game(Doors()), ((0, 2), (1,)))
 
     def test_too_many_prescriptions(self) -> None:
-        """Counted before any belief is made: 2^33 of them would not fit anywhere."""
+        """Counted before any belief is made."""
         game = compile_game("kuhn(players=3, cards=12)")
         with pytest.raises(
             MemoryLimitError,
-            match=r"belief DAG of the team 0\+1 in kuhn.*, up to 2,193,907,712 prescriptions needs",
+            match=r"the team 0\+1 in kuhn.*, up to 2,193,907,712 prescriptions, needs",
         ):
             team_game(game, ((0, 1), (2,)), memory_limit=1 << 30)
 
