@@ -238,6 +238,7 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "resolve", tensorcfr.resolve, resolved
     part = Policy.uniform(tensorcfr.subgame(kuhn, "bet"))
     yield "put_back", tensorcfr.put_back, {"policy": policy, "subgame_policy": part}
+    yield "team_game", tensorcfr.team_game, {"game": kuhn, "teams": ((0,), (1,))}
     coarse = abstraction.abstract(kuhn, infosets=lambda label: label.replace("Q", "J"))
     yield "abstract", abstraction.abstract, {"game": kuhn, "infosets": str.lower}
     buckets = abstraction.buckets_by_label(kuhn, str)

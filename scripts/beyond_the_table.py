@@ -59,14 +59,21 @@ RUNS = {
     "bluff_2_2": Run("Bluff(2,2)", "bluff(dice=(2, 2))", "external_sampling"),
 }
 SPEED = {
-    "kuhn_poker": 1000,
-    "leduc_poker": 200,
-    "leduc_poker(players=3)": 50,
-    "liars_dice": 100,
+    ("kuhn_poker", "external"): 1000,
+    ("kuhn_poker", "outcome"): 1000,
+    ("leduc_poker", "external"): 200,
+    ("leduc_poker", "outcome"): 500,
+    ("leduc_poker(players=3)", "external"): 50,
+    ("liars_dice", "external"): 50,
+    ("liars_dice", "outcome"): 500,
+    ("phantom_ttt", "outcome"): 50,
+    ("dark_hex(board_size=3,gameversion=adh)", "outcome"): 50,
 }
-"""Games of OpenSpiel, and iterations in a round."""
-ROUNDS, WARM_UP = 7, 20
-"""Rounds that are measured, and rounds before them in which tables fill."""
+"""Games of OpenSpiel, schemes, and iterations in a round."""
+ROUNDS = 7
+"""Rounds that are measured at first, and again when tensorcfr has met more histories."""
+BETWEEN = 25.0
+"""Seconds of processor time that tensorcfr runs alone between them."""
 TRIES, PLAYS = 300, 3000
 """Of the local best response at each point of a curve."""
 PROBES = 2000
@@ -92,37 +99,29 @@ def main() -> None:
 
 
 def measure_speed() -> None:
-    """External sampling on OpenSpiel's rules, by tensorcfr and by OpenSpiel, in turns."""
-    import pyspiel
-    from open_spiel.python.algorithms.external_sampling_mccfr import ExternalSamplingSolver
-
+    """Sampling on OpenSpiel's rules, by tensorcfr and by OpenSpiel, in turns."""
     rows = []
-    for name, iterations in SPEED.items():
-        game = pyspiel.load_game(name)
-        ours = RulesSolver(game, "external_sampling", seed=1)
-        cpp = pyspiel.ExternalSamplingMCCFRSolver(
-            game, avg_type=pyspiel.MCCFRAverageType.SIMPLE, seed=1
-        )
-        python = ExternalSamplingSolver(game)
-        tools: dict[str, Callable[[int], object]] = {
-            "tensorcfr": ours.step,
-            "openspiel_cpp": lambda n, cpp=cpp: [cpp.run_iteration() for _ in range(n)],
-            "openspiel_python": lambda n, python=python: [python.iteration() for _ in range(n)],
-        }
-        seconds: dict[str, list[float]] = {tool: [] for tool in tools}
-        for _ in range(WARM_UP + ROUNDS):
-            for tool, iterate in tools.items():
+    for (name, scheme), iterations in SPEED.items():
+        ours, tools = _tools(name, scheme)
+        for when in ("first", "later"):
+            if when == "later":
                 begun = time.process_time()
-                iterate(iterations)
-                seconds[tool].append((time.process_time() - begun) / iterations)
-        early = {tool: statistics.median(s[: WARM_UP // 4]) for tool, s in seconds.items()}
-        late = {tool: statistics.median(s[WARM_UP:]) for tool, s in seconds.items()}
-        each = ours.nodes_touched / ours.iteration
-        for when, found in (("first", early), ("later", late)):
+                while time.process_time() - begun < BETWEEN:
+                    ours.step(iterations)
+            before, nodes = ours.iteration, ours.nodes_touched
+            seconds: dict[str, list[float]] = {tool: [] for tool in tools}
+            for _ in range(ROUNDS):
+                for tool, iterate in tools.items():
+                    begun = time.process_time()
+                    iterate(iterations)
+                    seconds[tool].append((time.process_time() - begun) / iterations)
+            found = {tool: statistics.median(each) for tool, each in seconds.items()}
+            each = (ours.nodes_touched - nodes) / (ours.iteration - before)
             rows.append(
                 {
                     "game": name,
-                    "when": when,
+                    "scheme": scheme,
+                    "iterations_before": before,
                     "nodes_per_iteration": f"{each:.0f}",
                     **{f"{tool}_us": f"{1e6 * s:.2f}" for tool, s in found.items()},
                     "times_python": f"{found['openspiel_python'] / found['tensorcfr']:.2f}",
@@ -132,8 +131,31 @@ def measure_speed() -> None:
                     "date": date.today(),
                 }
             )
-            print(rows[-1], flush=True)
-    _write("speed", rows)
+            print(list(rows[-1].values())[:9], flush=True)
+            _write("speed", rows)
+
+
+def _tools(name: str, scheme: str) -> tuple[RulesSolver, dict[str, Callable[[int], object]]]:
+    """Our solver of a game of OpenSpiel; and functions that run iterations, by tool."""
+    import pyspiel
+    from open_spiel.python.algorithms.external_sampling_mccfr import ExternalSamplingSolver
+    from open_spiel.python.algorithms.outcome_sampling_mccfr import OutcomeSamplingSolver
+
+    game = pyspiel.load_game(name)
+    ours = RulesSolver(game, f"{scheme}_sampling", seed=1)
+    python: Any
+    if scheme == "external":
+        simple = pyspiel.MCCFRAverageType.SIMPLE
+        cpp = pyspiel.ExternalSamplingMCCFRSolver(game, avg_type=simple, seed=1)
+        python = ExternalSamplingSolver(game)
+    else:
+        cpp = pyspiel.OutcomeSamplingMCCFRSolver(game, epsilon=0.6, seed=1)
+        python = OutcomeSamplingSolver(game)
+    return ours, {
+        "tensorcfr": ours.step,
+        "openspiel_cpp": lambda n: [cpp.run_iteration() for _ in range(n)],
+        "openspiel_python": lambda n: [python.iteration() for _ in range(n)],
+    }
 
 
 # --------------------------------------------------------------------------------------- curves
@@ -231,17 +253,18 @@ def write_page() -> None:
 
 def _speed_table(rows: list[dict[str, str]]) -> str:
     lines = [
-        "| OpenSpiel's game | iterations | nodes each | tensorcfr | its Python | its C++ | "
-        "times Python | times C++ |",
-        "| --- | --- |" + " ---: |" * 6,
+        "| OpenSpiel's game | sampling | iterations before | nodes each | tensorcfr | its Python | "
+        "its C++ | times Python | times C++ |",
+        "| --- | --- |" + " ---: |" * 7,
     ]
     for row in rows:
         cells = [
             f"`{row['game']}`",
-            row["when"],
+            row["scheme"],
+            f"{int(row['iterations_before']):,}",
             row["nodes_per_iteration"],
             *(
-                f"{float(row[f'{tool}_us']):,.0f} µs"
+                f"{float(row[f'{tool}_us']):,.1f} µs"
                 for tool in ("tensorcfr", "openspiel_python", "openspiel_cpp")
             ),
             row["times_python"],

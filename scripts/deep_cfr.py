@@ -3,6 +3,9 @@ size.
 
 python -m scripts.deep_cfr --out build/deep            (nine minutes on sixteen cores)
 python -m scripts.deep_cfr --out build/deep --quick    (a minute on two)
+python -m scripts.deep_cfr --out build/deep --only sd-cfr --seeds 0 --seconds 2300 --processes 1
+
+Runs that the folder has from before stay, unless they are done anew.
 
 Writes ``runs.csv``, one line for every checkpoint of every run, ``summary.json``, ``tables.md``
 and the pictures ``leduc.png`` and ``memory.png``.
@@ -72,7 +75,7 @@ PUBLISHED_BY_NODES = {
 """The same by nodes touched (decision nodes and terminals): E. Steinberger, A. Lerer, N. Brown,
 'DREAM', arXiv:2006.10410, 2020, figure 2, read off the picture."""
 MILLI = 1000.0
-DREAM_OPTIONS = {"traversals": 600}
+DREAM_OPTIONS = {"traversals": 900}
 """A play touches fewer nodes than a traversal of external sampling, and its regrets vary more."""
 LARGE = "leduc(ranks=13)"
 """The game of the networks and tables of equal size."""
@@ -94,7 +97,7 @@ class Job:
     """Which record; see :func:`record_of`."""
     seed: int
     seconds: float
-    """Until when it may run, as ``time.time()`` says it."""
+    """How long it may run."""
     iterations: int
     quick: bool
     largest: float
@@ -237,8 +240,10 @@ def run(job: Job) -> list[Row]:
     if job.kind != "cfr+":
         options["seed"] = job.seed
 
+    begun = time.monotonic()
+
     def is_late(progress: Progress) -> bool:
-        return time.time() > job.seconds
+        return time.monotonic() > begun + job.seconds
 
     solution = solve(game, record, progress=is_late, memory_limit=1 << 34, **options)
     return [
@@ -370,6 +375,8 @@ def draw_memory(found: dict[tuple[str, str], Curve], path: Path) -> None:
     log_axes(axes)
     ends = []
     names = [(game, label) for game, label in found if game != "leduc"]
+    if not names:
+        return
     for number, key in enumerate(names):
         rows = list(found[key].values())
         name = f"{key[1]} ({rows[0][0].numbers:,} numbers)"
@@ -399,6 +406,18 @@ def tables(found: dict[tuple[str, str], Curve]) -> str:
     return "\n".join(text)
 
 
+def read(path: Path) -> list[Row]:
+    """The rows of a file that :func:`write` wrote; none if there is no file."""
+    if not path.exists():
+        return []
+    kinds = {"game": str, "label": str, "seconds": float, "exploitability": float}
+    with open(path, newline="") as file:
+        return [
+            Row(**{key: kinds.get(key, int)(text) for key, text in line.items()})
+            for line in csv.DictReader(file)
+        ]
+
+
 def write(rows: list[Row], folder: Path, said: dict[str, Any]) -> None:
     """All files; also from what there is so far."""
     rows = sorted(rows, key=lambda row: (row.game, row.label, row.seed, row.iteration))
@@ -418,7 +437,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--quick", action="store_true", help="few short runs, to try the script")
-    parser.add_argument("--seconds", type=float, default=470.0, help="for the networks")
+    parser.add_argument("--seconds", type=float, default=470.0, help="for each run")
+    parser.add_argument("--only", help="the runs of this name, such as sd-cfr")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--largest", type=float, default=16.0, help="what utilities are scaled to")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     given = parser.parse_args()
@@ -426,8 +447,15 @@ def main() -> None:
     begun = time.time()
     warm_up(given.quick)
     print(f"kernels and games compiled in {time.time() - begun:.0f} s", flush=True)
-    todo = jobs(quick=given.quick, seconds=begun + given.seconds, largest=given.largest)
-    rows: list[Row] = []
+    todo = [
+        job
+        for job in jobs(quick=given.quick, seconds=given.seconds, largest=given.largest)
+        if job.seed in given.seeds and given.only in (None, job.label)
+    ]
+    anew = {(job.game, job.label, job.seed) for job in todo}
+    rows = [
+        row for row in read(given.out / "runs.csv") if (row.game, row.label, row.seed) not in anew
+    ]
     with ProcessPoolExecutor(
         given.processes, mp_context=get_context("spawn"), max_tasks_per_child=1
     ) as pool:

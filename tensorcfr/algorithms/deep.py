@@ -81,16 +81,20 @@ OPTIONS: Mapping[str, Check] = {
     "average": OneOf(("network", "exact")),
     "strategy_updates": Whole(1, EXACT),
     "epsilon": Number(above=0, most=1),
+    "baselines": OneOf(("histories", "infosets")),
+    "baseline_step": Number(above=0, most=1),
     "baseline_updates": Whole(0, EXACT),
 }
 """What the options must be; ``features`` are checked by themselves."""
 KINDS: Mapping[str, type] = {
     "layers": tuple,
-    **dict.fromkeys(("power", "learning_rate", "clip", "largest", "epsilon"), float),
+    **dict.fromkeys(
+        ("power", "learning_rate", "clip", "largest", "epsilon", "baseline_step"), float
+    ),
 }
 """Options that are kept as something else than a check returns."""
 OF_NETWORK_AVERAGE = ("strategy_updates",)
-OF_OUTCOME = ("epsilon", "baseline_updates")
+OF_OUTCOME = ("epsilon", "baselines", "baseline_step", "baseline_updates")
 
 
 @dataclass(frozen=True)
@@ -160,9 +164,15 @@ class Deep(Record):
     """Updates of the network of the average strategy, whenever that is asked for."""
     epsilon: float = 0.5
     """Outcome sampling: probability with which the player who is updated takes any action."""
+    baselines: str = "histories"
+    """Outcome sampling: what has a baseline.  ``"histories"``: every step of every history, in a
+    table, so that baselines know all hands; ``"infosets"``: every action of an infoset, by a
+    network."""
+    baseline_step: float = 0.3
+    """Outcome sampling: how far a baseline of a history moves towards what was sampled."""
     baseline_updates: int = 750
-    """Outcome sampling: updates of the network of the baselines in an iteration; 0 for no
-    baselines."""
+    """Outcome sampling: updates of the network of the baselines in an iteration; 0 for no baselines
+    of either kind."""
 
     def __post_init__(self) -> None:
         for option, check in OPTIONS.items():
@@ -187,6 +197,16 @@ class Deep(Record):
     def has_baseline(self) -> bool:
         """Whether there are baselines."""
         return self.scheme == "outcome" and self.baseline_updates > 0
+
+    @property
+    def has_history_baseline(self) -> bool:
+        """Whether they are those of histories."""
+        return self.has_baseline and self.baselines == "histories"
+
+    @property
+    def has_baseline_network(self) -> bool:
+        """Whether a network predicts them."""
+        return self.has_baseline and not self.has_history_baseline
 
     @property
     def has_strategy_network(self) -> bool:
@@ -233,6 +253,8 @@ class Deep(Record):
         return {"name": self.name, **said}
 
     def restore(self, values: Mapping[str, Any]) -> Deep:  # noqa: D102
+        # Version 0.3 had no other baselines.
+        values = {"baselines": "infosets", "baseline_step": self.baseline_step, **values}
         changes = {key: values[key] for key in self.options}
         if isinstance(changes["features"], dict):
             changes["features"] = Features(None, str(changes["features"]["digest"]))
@@ -287,11 +309,11 @@ DREAM = Deep(
     "dream",
     "outcome",
     "exact",
-    formula="Single Deep CFR with outcome sampling, and baselines that a network predicts",
+    formula="Single Deep CFR with outcome sampling, and baselines that are learned",
     source="E. Steinberger, A. Lerer, N. Brown, 'DREAM: deep regret minimization with advantage "
     "baselines and model-free learning', arXiv:2006.10410, 2020",
 )
-"""DREAM.  Its baselines see the infoset of the player who acts; those of the paper see the infosets
-of all players."""
+"""DREAM.  Its baselines are kept in a table over the histories of the compiled game; those of the
+paper, which know all hands, too, are predicted by a network."""
 
 publish(DEEP_CFR, SD_CFR, DREAM)

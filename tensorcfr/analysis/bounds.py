@@ -13,12 +13,11 @@ from .._util.arguments import EXACT, Number, Whole, checked
 from ..kernels.random import seeded
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.infoset import Infoset
-from ..uncompiled.draws import Draws
+from ..uncompiled.draws import Draws, sample_action
 from ..uncompiled.game import UncompiledGame
 from ..uncompiled.histories import Histories, Node
 from ..uncompiled.infosets import InfosetTable
 from ..uncompiled.strategies import Strategy, strategy_of
-from ..uncompiled.traversals import sample_action
 
 EXPLORES = 0.1
 """Share of own actions that are drawn evenly while a response is learned, so that actions that

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -25,6 +26,7 @@ from ..solvers.choose import DEFAULT_ALGORITHM, PACKED_ALGORITHM, default_algori
 from ..solvers.driver import CHECKPOINT_SECONDS, Progress, run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
+from ..uncompiled import UncompiledGame
 from . import (
     arguments,
     boards,
@@ -158,6 +160,14 @@ def solve(
         ),
     ] = "geometric",
     memory_limit: arguments.MemoryLimit = None,
+    uncompiled: Annotated[
+        bool,
+        typer.Option(
+            "--uncompiled",
+            help="Sample straight from the rules, for games that are too large to compile: "
+            "--algorithm external_sampling or outcome_sampling.",
+        ),
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Draw exploitability against iterations (.png, .svg ...).")
     ] = None,
@@ -236,7 +246,13 @@ def solve(
         last_node = arguments.read_whole("--nodes", nodes)
         until_the_end.enter_context(log_to(log))
         with _progress_bar(start.iterations if start else 0, time_limit) as show:
-            compiled = _compile(game, start, given, limit, show.compiling, arguments.read_cut(cut))
+            where = arguments.read_cut(cut)
+            if uncompiled and (where is not None or locks):
+                raise ValueError("--cut and --lock are for compiled games, not for --uncompiled")
+            make: Callable[..., Any] = UncompiledGame
+            if not uncompiled:
+                make = partial(compile_game, memory_limit=limit, progress=show.compiling, cut=where)
+            compiled = _find_game(game, start, given, make, cut=where)
             request = SolveRequest(
                 game=compiled,
                 algorithm=record,
@@ -274,8 +290,7 @@ def solve(
         saved = _written(save, solution.save, failed)
         drawn = _written(plot, _plotter(solution), failed)
         if as_json:
-            listed = range(solution.game.n_infosets) if strategy else ()
-            infosets = machine.of_infosets(solution.policy, listed, None)
+            infosets = machine.of_policy(solution.policy) if strategy else []
             machine.print_json(machine.of_solution(solution) | {"infosets": infosets})
         else:
             console = plain_console()
@@ -346,15 +361,15 @@ def _warm_start(game: CompiledGame, path: Path | None) -> Solution | Policy | No
     return find_policy(game, path)
 
 
-def _compile(
+def _find_game(
     game: str | None,
     start: Solution | None,
     given: dict[str, Any],
-    limit: int | None,
-    progress: Callable[[CompileProgress], object],
+    make: Callable[..., CompiledGame],
+    *,
     cut: bool | int | None,
 ) -> CompiledGame:
-    """The named game, compiled; by default that of the saved solution."""
+    """The named game, compiled or by its rules; by default that of the saved solution."""
     if game is None:
         if start is None:
             raise ValueError("which game? 'tensorcfr games' lists them")
@@ -365,7 +380,7 @@ def _compile(
         return start.game
     if given and is_foreign(game):
         raise ValueError(f"--set is for built-in games, not for {game!r}")
-    return compile_game(game, memory_limit=limit, progress=progress, cut=cut, **given)
+    return make(game, **given)
 
 
 def _plotter(solution: Solution) -> Callable[[Path], object]:

@@ -38,27 +38,20 @@ def _finite(said: Any) -> Any:
 
 
 def of_game(game: CompiledGame) -> dict[str, Any]:
-    """Name and counts."""
-    return {
-        "name": game.name,
-        "n_players": game.n_players,
-        "zero_sum": game.zero_sum,
-        "n_histories": game.n_histories,
-        "n_infosets": game.n_infosets,
-        "n_sequences": game.n_sequences,
-        "nbytes": game.nbytes,
-        "digest": game.digest,
-    }
+    """Name and counts; those that nobody knows of a game that is not compiled are None."""
+    fields = ("name", "n_players", "zero_sum", "n_histories", "n_infosets", "n_sequences")
+    return {field: getattr(game, field, None) for field in (*fields, "nbytes", "digest")}
 
 
 def of_evaluation(game: CompiledGame, evaluation: Evaluation) -> dict[str, Any]:
     """Values, best responses and their distance."""
+    found = evaluation.exploitability
     return {
         "values": list(evaluation.values),
         "best_responses": list(evaluation.best_responses),
         "nash_conv": evaluation.nash_conv,
-        "exploitability": evaluation.exploitability,
-        "meaning": meaning_of_exploitability(game),
+        "exploitability": found,
+        "meaning": None if math.isnan(found) else meaning_of_exploitability(game),
     }
 
 
@@ -82,6 +75,19 @@ def of_solution(solution: Solution) -> dict[str, Any]:
         "locks": {label: dict(lock) for label, lock in (solution.locks or {}).items()},
         "trace": [asdict(point) for point in solution.trace],
     }
+
+
+def of_policy(policy: Policy) -> list[dict[str, Any]]:
+    """Strategies by infoset."""
+    return [
+        {
+            "infoset": label,
+            "player": player,
+            "actions": [{"action": a, "probability": p} for a, p in strategy.items()],
+        }
+        for player in range(policy.game.n_players)
+        for label, strategy in policy.first_of(player).items()
+    ]
 
 
 def of_infosets(

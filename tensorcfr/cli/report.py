@@ -6,10 +6,9 @@ Rich prints colours on terminals only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -46,13 +45,16 @@ ROUND_STEPS = (1, 2, 5)
 
 def print_solution(console: Console, solution: Solution, *, rows: int, strategy: bool) -> None:
     """Print the whole report: game, figures, trace, strategy."""
-    _print(console, _game_line(solution.game))
-    locked = f", {len(solution.locks):,} infosets locked" if solution.locks else ""
-    how = (str(solution.algorithm), "bold")
-    _print(console, Text.assemble(how, f"{locked}: {solution.status.value}"))
-    _print(console, "")
-    _print(console, _figures(solution))
-    _print_meaning(console, solution.game)
+    if solution.is_evaluated:
+        _print(console, _game_line(solution.game))
+        locked = f", {len(solution.locks):,} infosets locked" if solution.locks else ""
+        how = (str(solution.algorithm), "bold")
+        _print(console, Text.assemble(how, f"{locked}: {solution.status.value}"))
+        _print(console, "")
+        _print(console, _figures(solution))
+        _print_meaning(console, solution.game)
+    else:
+        _print(console, Text(solution.summary()))
     if solution.trace:
         _print(console, "")
         _print(console, _trace(solution.trace))
@@ -384,20 +386,24 @@ def _seconds(seconds: float) -> str:
 
 def _trace(trace: Sequence[TracePoint]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    headings = ["iteration", "nodes touched", "seconds", "exploitability", "nash_conv"]
-    has_last = any(point.last_exploitability is not None for point in trace)
-    for heading in [*headings, "last iterate"] if has_last else headings:
+    columns: dict[str, Callable[[TracePoint], str]] = {
+        "iteration": lambda point: f"{point.iteration:,}",
+        "nodes touched": lambda point: f"{point.nodes_touched:,}",
+        "seconds": lambda point: f"{point.seconds:.{decimals}f}",
+    }
+    if trace[-1].infosets_held is None:
+        columns["exploitability"] = lambda point: f"{point.exploitability:.4g}"
+        columns["nash_conv"] = lambda point: f"{point.nash_conv:.4g}"
+    else:
+        columns["infosets met"] = lambda point: f"{point.infosets_held:,}"
+        columns["MiB"] = lambda point: f"{(point.bytes_held or 0) / 2**20:,.1f}"
+    if any(point.last_exploitability is not None for point in trace):
+        columns["last iterate"] = lambda point: f"{point.last_exploitability:.4g}"
+    for heading in columns:
         table.add_column(heading, justify="right", no_wrap=True)
     decimals = max(0, 5 - len(f"{trace[-1].seconds:.0f}"))
     for point in _some(trace):
-        table.add_row(
-            f"{point.iteration:,}",
-            f"{point.nodes_touched:,}",
-            f"{point.seconds:.{decimals}f}",
-            f"{point.exploitability:.4g}",
-            f"{point.nash_conv:.4g}",
-            *([] if point.last_exploitability is None else [f"{point.last_exploitability:.4g}"]),
-        )
+        table.add_row(*(cell(point) for cell in columns.values()))
     return table
 
 
@@ -414,38 +420,35 @@ def _some(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
 
 
 def _print_strategy(console: Console, solution: Solution, player: int, rows: int) -> None:
-    """Print the strategy at some infosets of a player, in the order of the game."""
-    game = solution.game
-    first, end = game.form.player_infosets[player : player + 2].tolist()
-    shown = range(first, end if rows == 0 else min(end, first + rows))
+    """Print the strategy at the first infosets of a player."""
+    policy = solution.policy
+    shown = policy.first_of(player, rows or None)
     heading = f"player {player}, infoset"
-    labels = [game.infoset_labels[infoset] for infoset in shown]
-    label_width = min(LABEL_WIDTH, max(map(len, [heading, *labels])))
-    cells = [_cells(game, infoset, solution.policy.probabilities) for infoset in shown]
+    label_width = min(LABEL_WIDTH, max(map(len, [heading, *shown])))
+    cells = list(map(_cells, shown.values()))
     cell_width = max((len(cell) for row in cells for cell in row), default=0) + len(GAP)
     per_line = max(1, (console.width - label_width - len(GAP)) // cell_width)
 
     table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
     table.add_column(heading, overflow="fold", width=label_width)
     table.add_column("average strategy", overflow="fold")
-    for label, row in zip(labels, cells, strict=True):
+    for label, row in zip(shown, cells, strict=True):
         lines = [
             "".join(cell.ljust(cell_width) for cell in row[at : at + per_line]).rstrip()
             for at in range(0, len(row), per_line)
         ]
         table.add_row(Text(label), Text("\n".join(lines)))
     _print(console, table)
-    if (left_out := end - first - len(shown)) > 0:
+    if (left_out := policy.count_of(player) - len(shown)) > 0:
         _print(console, Text(f"... and {left_out:,} more infosets (--rows 0 prints all)", "dim"))
-    if any(len(row) < len(game.infoset_actions[i]) for i, row in zip(shown, cells, strict=True)):
+    if any(len(row) < len(own) for row, own in zip(cells, shown.values(), strict=True)):
         _print(console, Text(f"(actions left out: probability below {NEVER_PLAYED})", "dim"))
 
 
-def _cells(game: CompiledGame, infoset: int, probabilities: np.ndarray) -> list[str]:
+def _cells(strategy: Mapping[str, float]) -> list[str]:
     """``bet 0.222`` for each action; if there are many, only for played actions."""
-    actions = game.infoset_actions[infoset]
     return [
         f"{action} {probability:.3f}"
-        for action, probability in zip(actions, probabilities[game.sequences(infoset)], strict=True)
-        if len(actions) <= FEW_ACTIONS or probability >= NEVER_PLAYED
+        for action, probability in strategy.items()
+        if len(strategy) <= FEW_ACTIONS or probability >= NEVER_PLAYED
     ]

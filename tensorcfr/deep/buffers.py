@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.reservoir import Reservoir
+from ..solvers.kept import check_arrays
 
 BYTES_PER_SAMPLE = 12
 """Infoset and weight; the values come to that."""
@@ -99,23 +100,19 @@ def restored(
         raise ValueError(f"{prefix}_seen must count the samples of {reservoirs} reservoirs")
     count = int(np.minimum(seen, capacity).sum())
     expected: dict[str, tuple[tuple[int, ...], type]] = {
-        "infoset": ((count,), np.int32),
-        "weight": ((count,), np.float64),
-        "values": ((count, width), np.float64),
+        f"{prefix}_seen": ((reservoirs,), np.int64),
+        f"{prefix}_infoset": ((count,), np.int32),
+        f"{prefix}_weight": ((count,), np.float64),
+        f"{prefix}_values": ((count, width), np.float64),
     }
-    found = {f"{prefix}_seen": seen}
-    for name, (dims, dtype) in expected.items():
-        array = kept[f"{prefix}_{name}"]
-        if array.shape != dims or array.dtype != dtype:
-            raise ValueError(
-                f"{prefix}_{name} is {array.dtype} {array.shape}, not {np.dtype(dtype)} {dims}"
-            )
-        found[f"{prefix}_{name}"] = np.ascontiguousarray(array)
+    found = {name: np.ascontiguousarray(kept[name]) for name in expected}
+    # Values are nan where there is no action.
+    values = found[f"{prefix}_values"]
+    known = np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    check_arrays({**found, f"{prefix}_values": known}, expected, "such buffers")
     infoset, weight = found[f"{prefix}_infoset"], found[f"{prefix}_weight"]
     if count and not (infoset.min() >= 0 and infoset.max() < n_infosets):
         raise ValueError(f"{prefix}_infoset holds what is no infoset")
-    if not (np.isfinite(weight).all() and (weight > 0.0).all()):
-        raise ValueError(f"{prefix}_weight holds a weight that is not positive and finite")
-    if np.isinf(found[f"{prefix}_values"]).any():
-        raise ValueError(f"{prefix}_values holds a value that is not finite")
+    if not (weight > 0.0).all():
+        raise ValueError(f"{prefix}_weight holds a weight that is not positive")
     return found

@@ -21,7 +21,7 @@ from ..kernels.reservoir import Reservoir, Samples
 from ..kernels.sampling import SIMPLE
 from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
-from ..kernels.traversal import TraversalState
+from ..kernels.traversal import TraversalState, new_frames
 from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from ..model.locks import Locks
@@ -63,6 +63,9 @@ class DeepState(NamedTuple):
     """float32 (players, parameters): the advantage networks; zeros before the first fit."""
     baseline_parameters: np.ndarray
     """float32 (players, parameters): the baseline networks; (0, 0) without any."""
+    history_values: np.ndarray
+    """float64 (players, histories): the baselines of the step into each history; (0, 0) without
+    any."""
     networks: np.ndarray
     """float32 (iterations, players, parameters): the networks that each iteration's strategies come
     from; (0, players, parameters) unless they are kept."""
@@ -158,9 +161,10 @@ class DeepSolver(IterativeSolver):
         self.game, self.algorithm, self.iteration = game, record, iteration
         self.locks = Locks(game, {})
         self._layout = TableLayout(game, game.n_players, has_header=False)
-        public = game.histories is None
-        traversal = public_traversal if public else history_traversal
+        traversal = public_traversal if _has_public_walk(game, record) else history_traversal
         self._tree = traversal(game, self._layout)
+        self._history_values = np.zeros(_history_baselines(game, record))
+        self._frames = new_frames(self._tree.depth, self._tree.width, game.n_players)
         given = None if state is None else self.restore(game, record, self.kept(state))
         features = make_features(game, record.features) if given is None else given.features
         features.flags.writeable = False
@@ -196,9 +200,11 @@ class DeepSolver(IterativeSolver):
         return Samples(
             advantages=new_reservoir(record.buffer, width),
             strategies=new_reservoir(record.buffer * record.has_strategy_network, width),
-            baselines=new_reservoir(record.buffer * record.has_baseline, width),
+            baselines=new_reservoir(record.buffer * record.has_baseline_network, width),
             infoset=infoset,
             generator=self._training_generator,
+            history=self._history_values.reshape(-1),
+            step=record.baseline_step,
         )
 
     def _run(self, iterations: int) -> None:
@@ -244,7 +250,7 @@ class DeepSolver(IterativeSolver):
         own = self._infosets(player)
         self._set(self._regret, own, predicted / self._scale)
         self._set(self._strategy, own, probabilities(predicted, inputs, record.unplayed))
-        if record.has_baseline and filled(samples.baselines):
+        if filled(samples.baselines):
             self._baseline_parameters[player] = self._advantages.fit(
                 samples.baselines,
                 None,
@@ -269,7 +275,8 @@ class DeepSolver(IterativeSolver):
         players = np.array([player], np.uint64)
         before = (self._tree, rule, schedule, players, SIMPLE)
         generator = self._generator if generator is None else generator
-        after = (state, generator, self._samples[player])
+        self._frames.cursor[:] = 0
+        after = (state, generator, self._frames, self._samples[player])
         # The generators' sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(rule):
             if record.scheme == "external":
@@ -382,6 +389,7 @@ class DeepSolver(IterativeSolver):
             cumulative=self._cumulative.copy(),
             parameters=self._parameters.copy(),
             baseline_parameters=self._baseline_parameters.copy(),
+            history_values=self._history_values.copy(),
             networks=np.zeros((0, *self._parameters.shape), np.float32),
             features=self._features,
             touched=self._touched.copy(),
@@ -404,6 +412,7 @@ class DeepSolver(IterativeSolver):
         self._cumulative = state.cumulative.copy()
         self._parameters = state.parameters.copy()
         self._baseline_parameters = state.baseline_parameters.copy()
+        self._history_values[:] = state.history_values
         self._features = state.features
         self._touched = state.touched.copy()
         self._generator[:] = state.generator
@@ -413,6 +422,14 @@ class DeepSolver(IterativeSolver):
         for ours, theirs in zip(source, target, strict=True):
             for field in Samples._fields[: len(BUFFERS)]:
                 copy_into(getattr(theirs, field), getattr(ours, field))
+
+    @classmethod
+    def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
+        """All arrays; without baselines of histories where there are none, as in version 0.3."""
+        arrays: dict[str, np.ndarray] = state._asdict()
+        if not arrays["history_values"].size:
+            del arrays["history_values"]
+        return arrays
 
     @classmethod
     def restore(  # noqa: D102
@@ -432,7 +449,7 @@ class DeepSolver(IterativeSolver):
             raise ValueError(f"features are not those that {algorithm.name} names")
         inputs = make_inputs(game, features)
         size = make_learner(algorithm, inputs, 1.0).size
-        players, baselines = game.n_players, game.n_players * algorithm.has_baseline
+        players, baselines = game.n_players, game.n_players * algorithm.has_baseline_network
         networks = len(kept["networks"]) if algorithm.keep_networks else 0
         expected: dict[str, tuple[tuple[int, ...], type]] = {
             "regret": ((game.n_sequences,), np.float64),
@@ -446,9 +463,11 @@ class DeepSolver(IterativeSolver):
             "generator": ((4,), np.uint64),
             "training_generator": ((4,), np.uint64),
         }
+        if algorithm.has_history_baseline:
+            expected["history_values"] = _history_baselines(game, algorithm), np.float64
         check_arrays(kept, expected, f"{game.name} and {algorithm.name}")
         found = {name: np.ascontiguousarray(kept[name]) for name in expected}
-        has = (True, algorithm.has_strategy_network, algorithm.has_baseline)
+        has = (True, algorithm.has_strategy_network, algorithm.has_baseline_network)
         for prefix, is_used in zip(BUFFERS, has, strict=True):
             found |= restored(
                 kept,
@@ -457,7 +476,7 @@ class DeepSolver(IterativeSolver):
                 reservoirs=players,
                 shape=inputs.sequence.shape,
             )
-        return DeepState(**found)
+        return DeepState(**{"history_values": np.zeros((0, 0)), **found})
 
     @classmethod
     def last_probabilities(  # noqa: D102
@@ -507,16 +526,27 @@ def _joined(reservoirs: list[Reservoir], infosets: slice) -> Reservoir:
     return Reservoir(infoset, weight, values, np.array([len(infoset)], np.int64))
 
 
+def _has_public_walk(game: CompiledGame, record: Deep) -> bool:
+    """Whether traversals go through the public tree, with hands drawn first."""
+    return game.histories is None and not record.has_history_baseline
+
+
+def _history_baselines(game: CompiledGame, record: Deep) -> tuple[int, int]:
+    """The shape of the baselines of histories."""
+    return (game.n_players, game.n_histories) if record.has_history_baseline else (0, 0)
+
+
 def _first_state(game: CompiledGame, record: Deep, features: np.ndarray, size: int) -> DeepState:
     """The state before the first iteration, without random numbers."""
     players, n = game.n_players, game.n_sequences
-    baselines = players * record.has_baseline
+    baselines = players * record.has_baseline_network
     return DeepState(
         regret=np.zeros(n),
         strategy=np.array(Policy.uniform(game).probabilities),
         cumulative=np.zeros(n),
         parameters=np.zeros((players, size), np.float32),
         baseline_parameters=np.zeros((baselines, size if baselines else 0), np.float32),
+        history_values=np.zeros(_history_baselines(game, record)),
         networks=np.zeros((0, players, size), np.float32),
         features=features,
         touched=np.zeros(2, np.int64),
@@ -538,10 +568,11 @@ def bytes_needed(game: CompiledGame, record: Deep) -> int:
     """Bytes that a solver takes in addition to the compiled game when its buffers are full:
     buffers, a copy of them, table and tree of the traversals."""
     width = int(game.form.bucket_actions.max(initial=1))
-    kinds_of_buffers = 1 + record.has_strategy_network + record.has_baseline
+    kinds_of_buffers = 1 + record.has_strategy_network + record.has_baseline_network
     samples = game.n_players * record.buffer * kinds_of_buffers
     layout = TableLayout(game, game.n_players, has_header=False)
-    walked = bytes_of(layout, queue=False, public=game.histories is None)
+    walked = bytes_of(layout, queue=False, public=_has_public_walk(game, record))
+    walked += 2 * 8 * math.prod(_history_baselines(game, record))
     tables = game.n_players * 4 * layout.size
     dense = 5 * 8 * width * game.n_infosets
     return 2 * samples * (BYTES_PER_SAMPLE + 8 * width) + walked + tables + dense

@@ -44,6 +44,11 @@ class Samples(NamedTuple):
     generator: np.ndarray
     """uint64 (4,): the random numbers of the reservoirs, so that their draws leave those of the
     traversals alone."""
+    history: np.ndarray
+    """float64 (players * nodes,): baselines of the step into every history, for each player who is
+    updated; empty if baselines are those of infosets."""
+    step: float
+    """How far a baseline of a history moves towards what was sampled."""
 
 
 @inlined
@@ -87,6 +92,22 @@ def keep_strategy(
 
 
 @inlined
+def look_up_values(samples: Samples, table: np.ndarray, count: int, group: int, child: int) -> None:
+    """Write the baselines of a history's actions where the baselines of its infoset are.
+
+    Args:
+        samples: Has the baselines of histories; without any, nothing is written.
+        table: Modified in place.
+        count: Actions.
+        group: Index in the table of the infoset's first baseline.
+        child: Index of the baseline of the first action.
+    """
+    if samples.history.shape[0] > 0:
+        for a in range(count):
+            table[group + a] = samples.history[child + a]
+
+
+@inlined
 def keep_value(
     samples: Samples,
     table: np.ndarray,
@@ -94,9 +115,11 @@ def keep_value(
     count: int,
     group: int,
     action: int,
+    child: int,
     expected: float,
 ) -> float:
-    """Keep the value of the action that was played, for the network of baselines.
+    """Keep the value of the action that was played, for the network of baselines, or move the
+    baseline of the history.
 
     Args:
         samples: Where to keep it; modified.
@@ -105,6 +128,7 @@ def keep_value(
         count: Its actions.
         group: Index in the table of the infoset's first baseline.
         action: The action that was played.
+        child: As for :func:`look_up_values`.
         expected: The action's value by the baselines of the next decision, or the payoff.
 
     Returns:
@@ -113,6 +137,8 @@ def keep_value(
     at = _place(samples.baselines, samples, block, 1.0)
     if at >= 0:
         samples.baselines.values[at, action] = expected
+    if samples.history.shape[0] > 0:
+        samples.history[child + action] += samples.step * (expected - table[group + action])
     before = 0.0
     for a in range(count):
         before += table[block + count + a] * table[group + a]

@@ -20,6 +20,7 @@ import numpy as np
 
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
+from .random import remember
 from .reservoir import Samples, keep_advantages, keep_strategy
 from .sampling import (
     SIMPLE,
@@ -33,17 +34,33 @@ from .sampling import (
     update,
 )
 from .traversal import (
+    AT,
     CHANCE_NODE,
+    CLOCK,
+    DECISIONS,
+    DEPTH,
+    HISTORIES,
+    ITERATION,
     NO_BLOCK,
+    NOTED,
     ONE,
+    PAUSED,
+    REACH,
+    STOPS,
     TERMINAL_NODE,
+    TURN,
     ZERO,
+    Frames,
     TraversalState,
     TraversalTree,
     U,
     chance_arrays,
     deal_arrays,
+    frame_arrays,
     node_arrays,
+    note,
+    pause,
+    resume_arrays,
 )
 from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
 
@@ -57,10 +74,11 @@ def external_sampling(
     averaging: int,
     state: TraversalState,
     generator: np.ndarray,
+    frames: Frames,
     samples: Samples | None,
     tries: np.ndarray | None,
-) -> None:
-    """Run as many iterations as ``schedule`` has rows.
+) -> bool:
+    """Run as many iterations as ``schedule`` has rows, or as far as the tree goes.
 
     Args:
         tree: The game.
@@ -71,40 +89,56 @@ def external_sampling(
         averaging: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
+        frames: Where to begin; modified in place.  A frame is a decision of the player on the
+            current path: first child, block, number of actions, current action; the value so far,
+            own reach, and the values of the actions.
         samples: Where to keep regrets and strategies for networks; None to learn at once.
         tries: Which of the player's actions are tried, float64 (4,), for
             :func:`tensorcfr.kernels.sampling.draw_tried`; None for all.
+
+    Returns:
+        Whether all iterations are done; otherwise ``frames`` says why not.
     """
     node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
     joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
     deals, deal_threshold, dealt, hands = deal_arrays(tree)
     table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
-    width, n_players = U(tree.width), U(utility.shape[1])
-    # A frame for every decision of the player on the current path: first child, block, number of
-    # actions, current action; the value so far, own reach, and the values of the actions.
-    place = np.empty((tree.depth, 4), np.uint32)
-    value, own = np.empty(tree.depth), np.empty(tree.depth)
-    q = np.empty(tree.depth * tree.width)
+    place, value, own, q, reach = frame_arrays(frames)
+    cursor, scalar, before, log, groups = resume_arrays(frames)
+    width, n_players = U(frames.width), U(utility.shape[1])
     # Where the player's actions are drawn: the probability with which each is tried, 0 if it is
     # not; and that with which those draws lead to each decision.
-    tried, led = np.empty(tree.depth * tree.width), np.empty(tree.depth)
-    # The opponents' reaches, if the average needs them.
+    tried, led = np.empty_like(q), np.empty_like(own)
+    # The opponents' reaches are tracked if the average needs them.
     tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > U(2))
-    reach = np.ones((tree.depth + 1) * utility.shape[1])
     clock = state.clock[0]
-    histories, decisions = ZERO, ZERO
-    for t in range(schedule.shape[0]):
+    histories, decisions = U(state.touched[0]), U(state.touched[1])
+    noted, notes, resumes = cursor[NOTED], log.shape[0] > 0, cursor[PAUSED] != 0
+    for t in range(cursor[ITERATION], schedule.shape[0]):
         weight = schedule[t, 0]
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
-        clock += weight
-        for player in players:
-            at, depth, x, here, is_empty = ZERO, ZERO, 1.0, 1.0, False
-            deal = deal_hands(deals, deal_threshold, hands, held, generator)
-            histories += dealt
-            if tracked:
-                for k in range(n_players):
-                    reach[k] = 1.0
+        if not resumes:
+            if cursor[STOPS] != 0:
+                break
+            if notes:
+                noted, scalar[CLOCK] = np.int64(0), clock
+                cursor[HISTORIES], cursor[DECISIONS] = np.int64(histories), np.int64(decisions)
+                remember(generator, before)
+            clock += weight
+        for turn in range(cursor[TURN], len(players)):
+            player = players[turn]
+            if resumes:
+                resumes, cursor[PAUSED], deal = False, 0, ZERO
+                here, is_empty = 1.0, False
+                at, depth, x = U(cursor[AT]), U(cursor[DEPTH]), scalar[REACH]
+            else:
+                at, depth, x, here, is_empty = ZERO, ZERO, 1.0, 1.0, False
+                deal = deal_hands(deals, deal_threshold, hands, held, generator)
+                histories += dealt
+                if tracked:
+                    for k in range(n_players):
+                        reach[k] = 1.0
             while True:
                 # Down to a terminal.
                 while True:
@@ -126,13 +160,23 @@ def external_sampling(
                             generator,
                         )
                         continue
-                    decisions += ONE
                     block = find_block(node, hand_offset, held, at, actor)
                     first = U(node[at]["first_child"])
+                    count = U(node[at]["n_children"])
+                    waits = count == ZERO
+                    if notes and not waits and block != NO_BLOCK:
+                        end = note(log, noted, table, block, groups * count)
+                        waits, noted = end == noted, end
+                    if waits:
+                        pause(cursor, scalar, count == ZERO, turn, at, depth, x, noted)
+                        state.clock[0] = clock
+                        state.touched[0] = np.int64(histories - ONE)
+                        state.touched[1] = np.int64(decisions)
+                        return False
+                    decisions += ONE
                     if block == NO_BLOCK:
                         at = first
                         continue
-                    count = U(node[at]["n_children"])
                     strategy = block + count
                     if actor == player:
                         place[depth, 0] = first
@@ -224,9 +268,11 @@ def external_sampling(
                     depth = d
                 if depth == ZERO:
                     break
+        cursor[ITERATION], cursor[TURN] = t + 1, 0
     state.clock[0] = clock
-    state.touched[0] += np.int64(histories)
-    state.touched[1] += np.int64(decisions)
+    state.touched[0] = np.int64(histories)
+    state.touched[1] = np.int64(decisions)
+    return cursor[ITERATION] == schedule.shape[0]
 
 
 @inlined

@@ -21,8 +21,8 @@ import numpy as np
 
 from .._util.jit import inlined, kernel
 from .local_rule import LocalRule, parameters_of
-from .random import draw
-from .reservoir import Samples, keep_advantages, keep_strategy, keep_value
+from .random import draw, remember
+from .reservoir import Samples, keep_advantages, keep_strategy, keep_value, look_up_values
 from .sampling import (
     SIMPLE,
     add_to_average,
@@ -32,17 +32,33 @@ from .sampling import (
     update,
 )
 from .traversal import (
+    AT,
     CHANCE_NODE,
+    CLOCK,
+    DECISIONS,
+    DEPTH,
+    HISTORIES,
+    ITERATION,
     NO_BLOCK,
+    NOTED,
     ONE,
+    PAUSED,
+    REACH,
+    STOPS,
     TERMINAL_NODE,
+    TURN,
     ZERO,
+    Frames,
     TraversalState,
     TraversalTree,
     U,
     chance_arrays,
     deal_arrays,
+    frame_arrays,
     node_arrays,
+    note,
+    pause,
+    resume_arrays,
 )
 from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
 
@@ -58,9 +74,10 @@ def outcome_sampling(
     baseline: float,
     state: TraversalState,
     generator: np.ndarray,
+    frames: Frames,
     samples: Samples | None,
-) -> None:
-    """Run as many iterations as ``schedule`` has rows.
+) -> bool:
+    """Run as many iterations as ``schedule`` has rows, or as far as the tree goes.
 
     Args:
         tree: The game.
@@ -74,33 +91,50 @@ def outcome_sampling(
             0 for no baselines.  Otherwise blocks have room for the baselines of each player.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
+        frames: Where to begin; modified in place.  A frame is a decision on the current path:
+            player, block, number of actions, action, first child; the action's probability, and
+            that of the player's own choices before, exploration included.
         samples: Where to keep regrets, strategies and values for networks; None to learn at once.
+
+    Returns:
+        Whether all iterations are done; otherwise ``frames`` says why not.
     """
     node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
     joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
     deals, deal_threshold, dealt, hands = deal_arrays(tree)
     table = state.table
     held = np.zeros(utility.shape[1], np.uint64)
-    n_players = U(utility.shape[1])
+    place, xi, explored, instant, reach = frame_arrays(frames)
+    cursor, scalar, before, log, groups = resume_arrays(frames)
+    n_players, nodes = U(utility.shape[1]), U(node.shape[0])
     has_baseline = baseline > 0.0
-    place = np.empty((tree.depth, 4), np.uint32)
-    xi, explored = np.empty(tree.depth), np.empty(tree.depth)
-    instant = np.empty(tree.width)
-    reach = np.empty(utility.shape[1])
     clock = state.clock[0]
-    histories, decisions = ZERO, ZERO
-    for t in range(schedule.shape[0]):
+    histories, decisions = U(state.touched[0]), U(state.touched[1])
+    noted, notes, resumes = cursor[NOTED], log.shape[0] > 0, cursor[PAUSED] != 0
+    for t in range(cursor[ITERATION], schedule.shape[0]):
         weight = schedule[t, 0]
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
-        clock += weight
-        for player in players:
-            # Down: play the game, and add to the average.
-            at, depth = ZERO, ZERO
-            deal = deal_hands(deals, deal_threshold, hands, held, generator)
-            histories += dealt
-            q = 1.0  # probability of the player's own choices so far, exploration included
-            for k in range(n_players):
-                reach[k] = 1.0
+        if not resumes:
+            if cursor[STOPS] != 0:
+                break
+            if notes:
+                noted, scalar[CLOCK] = np.int64(0), clock
+                cursor[HISTORIES], cursor[DECISIONS] = np.int64(histories), np.int64(decisions)
+                remember(generator, before)
+            clock += weight
+        for turn in range(cursor[TURN], len(players)):
+            player = players[turn]
+            # Down: play the game, and add to the average.  q is the probability of the player's
+            # own choices so far, exploration included.
+            if resumes:
+                resumes, cursor[PAUSED], deal = False, 0, ZERO
+                at, depth, q = U(cursor[AT]), U(cursor[DEPTH]), scalar[REACH]
+            else:
+                at, depth, q = ZERO, ZERO, 1.0
+                deal = deal_hands(deals, deal_threshold, hands, held, generator)
+                histories += dealt
+                for k in range(n_players):
+                    reach[k] = 1.0
             while True:
                 histories += ONE
                 actor = U(node[at]["actor"])
@@ -120,13 +154,23 @@ def outcome_sampling(
                         generator,
                     )
                     continue
-                decisions += ONE
                 block = find_block(node, hand_offset, held, at, actor)
                 first = U(node[at]["first_child"])
+                count = U(node[at]["n_children"])
+                waits = count == ZERO
+                if notes and not waits and block != NO_BLOCK:
+                    end = note(log, noted, table, block, groups * count)
+                    waits, noted = end == noted, end
+                if waits:
+                    pause(cursor, scalar, count == ZERO, turn, at, depth, q, noted)
+                    state.clock[0] = clock
+                    state.touched[0] = np.int64(histories - ONE)
+                    state.touched[1] = np.int64(decisions)
+                    return False
+                decisions += ONE
                 if block == NO_BLOCK:
                     at = first
                     continue
-                count = U(node[at]["n_children"])
                 strategy = block + count
                 explored[depth] = q
                 if actor == player:
@@ -153,6 +197,7 @@ def outcome_sampling(
                 place[depth, 1] = block
                 place[depth, 2] = count
                 place[depth, 3] = action
+                place[depth, 4] = first
                 depth += ONE
                 at = first + action
             # Up: values, and regrets at the player's own infosets.
@@ -165,6 +210,9 @@ def outcome_sampling(
                 b = strategy + (U(2) + player) * count
                 seen = found
                 if has_baseline:
+                    child = player * nodes + U(place[depth, 4])
+                    if samples is not None:
+                        look_up_values(samples, table, count, b, child)
                     correction = (seen - table[b + action]) / xi[depth]
                     found = table[strategy + action] * correction
                     for a in range(count):
@@ -187,10 +235,14 @@ def outcome_sampling(
                     if samples is None:
                         table[b + action] += baseline * (seen - table[b + action])
                     else:
-                        expected = keep_value(samples, table, block, count, b, action, expected)
+                        expected = keep_value(
+                            samples, table, block, count, b, action, child, expected
+                        )
+        cursor[ITERATION], cursor[TURN] = t + 1, 0
     state.clock[0] = clock
-    state.touched[0] += np.int64(histories)
-    state.touched[1] += np.int64(decisions)
+    state.touched[0] = np.int64(histories)
+    state.touched[1] = np.int64(decisions)
+    return cursor[ITERATION] == schedule.shape[0]
 
 
 @inlined

@@ -10,6 +10,10 @@ regrets of the traversal under way, or the baselines of each player.  If the tab
 numbers precede the regrets: the last visit and the mark of a pending update (:data:`LAST_VISIT`,
 :data:`PENDING`).
 
+A history whose children are not in the tree yet is a decision without children.  A traversal that
+comes to one notes in its :class:`Frames` where it is, and returns.  It goes on when it is called
+again.  A compiled game has no such histories.
+
 There are two kinds of trees.  A tree of histories has every history of the game.  A public tree is
 traversed with hands that are drawn first: a history is a pair of hands and a public node.  The
 fields of :class:`TraversalTree` that only one kind has are None in the other.  None has a type of
@@ -18,7 +22,7 @@ its own, so numba compiles each kernel for each kind, without branches.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -145,6 +149,138 @@ def chance_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
 def deal_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
     """``deal, deal_threshold``, and uint64: the chance nodes of the deal, the hands of player 1."""
     return tree.deal, tree.deal_threshold, U(tree.dealt), U(tree.hands)
+
+
+ITERATION, TURN, AT, DEPTH, NOTED, PAUSED, STOPS, HISTORIES, DECISIONS = range(9)
+"""Numbers of :attr:`Frames.cursor`."""
+FOR_HISTORY, FOR_LOG = 1, 2
+"""What a traversal waits for."""
+REACH, CLOCK = range(2)
+"""Numbers of :attr:`Frames.scalar`."""
+
+
+class Frames(NamedTuple):
+    """The path that a traversal is on, and what undoes its iteration; modified in place."""
+
+    cursor: np.ndarray
+    """int64 (9,): ``ITERATION``, the rows of the schedule that are done; ``PAUSED``,
+    ``FOR_HISTORY`` or ``FOR_LOG`` if the traversal waits for a history to be entered, or for a
+    longer log, and then ``TURN``, which of the players it is for, ``AT``, its node, and ``DEPTH``,
+    the frames on its path; ``STOPS``, 1 if no further iteration is to begin;
+    ``NOTED``, numbers in ``log``; ``HISTORIES`` and ``DECISIONS`` visited before the iteration.
+    All are 0 for a new schedule."""
+    scalar: np.ndarray
+    """float64 (2,): ``REACH``, the probability that the traversal carries along; ``CLOCK``, the sum
+    of the averaging weights before the iteration."""
+    place: np.ndarray
+    """uint32 (frames, 5): numbers of each frame, as the scheme needs them."""
+    first: np.ndarray
+    """float64 (frames,): likewise."""
+    second: np.ndarray
+    """float64 (frames,): likewise."""
+    q: np.ndarray
+    """float64 (frames * most actions,): values of the actions of each frame."""
+    reach: np.ndarray
+    """float64 ((frames + 1) * players,): reaches of the players at each frame."""
+    width: int
+    """The most actions."""
+    generator: np.ndarray
+    """uint64 (4,): the generator before the iteration."""
+    log: np.ndarray
+    """float64: the blocks that the iteration came to, as they were: block, number of numbers, and
+    the numbers with their header; empty if nothing is to be noted."""
+    groups: int
+    """Groups of numbers in a block, for ``log``."""
+
+
+def new_frames(depth: int, width: int, n_players: int, *, log: int = 0, groups: int = 0) -> Frames:
+    """Frames for a traversal that begins.
+
+    Args:
+        depth: The most decisions and chance nodes on the way to a terminal.
+        width: The most children of a decision node.
+        n_players: Number of players.
+        log: Numbers that can be noted.
+        groups: Groups of numbers in a block.
+    """
+    return Frames(
+        cursor=np.zeros(9, np.int64),
+        scalar=np.zeros(2),
+        place=np.empty((depth, 5), np.uint32),
+        first=np.empty(depth),
+        second=np.empty(depth),
+        q=np.empty(depth * width),
+        reach=np.ones((depth + 1) * n_players),
+        width=width,
+        generator=np.empty(4, np.uint64),
+        log=np.empty(log),
+        groups=groups,
+    )
+
+
+@inlined
+def frame_arrays(frames: Frames):  # type: ignore[no-untyped-def]
+    """``place, first, second, q, reach`` of frames."""
+    return frames.place, frames.first, frames.second, frames.q, frames.reach
+
+
+@inlined
+def resume_arrays(frames: Frames):  # type: ignore[no-untyped-def]
+    """``cursor, scalar, generator, log`` of frames, and uint64: ``groups``."""
+    return frames.cursor, frames.scalar, frames.generator, frames.log, U(frames.groups)
+
+
+@inlined
+def pause(
+    cursor: np.ndarray,
+    scalar: np.ndarray,
+    missing: bool,
+    turn: int,
+    at: np.uint64,
+    depth: np.uint64,
+    reach: float,
+    noted: int,
+) -> None:
+    """Note where a traversal waits.
+
+    Args:
+        cursor: As in :class:`Frames`, like the next one; modified in place.
+        scalar: Likewise.
+        missing: Whether it waits for a history, and not for a longer log.
+        turn: Which of the players it is for.
+        at: Its node.
+        depth: The frames on its path.
+        reach: The probability that it carries along.
+        noted: Numbers in the log.
+    """
+    cursor[PAUSED] = FOR_HISTORY if missing else FOR_LOG
+    cursor[TURN], cursor[NOTED] = turn, noted
+    cursor[AT], cursor[DEPTH], scalar[REACH] = np.int64(at), np.int64(depth), reach
+
+
+@inlined
+def note(log: np.ndarray, at: int, table: np.ndarray, block: int, size: int) -> Any:
+    """Note a block with its header as it is.
+
+    Args:
+        log: As in :class:`Frames`; modified in place.
+        at: Where the log ends.
+        table: The table.
+        block: The block.
+        size: Its numbers without the header.
+
+    Returns:
+        Where the log ends now; ``at`` if there is no room.
+    """
+    end = at + HEADER + HEADER + np.int64(size)
+    if end > log.shape[0]:
+        return at
+    log[at] = block
+    log[at + 1] = HEADER + np.int64(size)
+    first = np.int64(block) - HEADER
+    for k in range(end - at - HEADER):
+        log[at + HEADER + k] = table[first + k]
+    return end
 
 
 class TraversalState(NamedTuple):

@@ -128,8 +128,23 @@ class Policy(Mapping[str, dict[str, float]]):
             raise ValueError(
                 f"{self.game.name} has players 0 to {self.game.n_players - 1}, not {player!r}"
             )
+        return self.first_of(player)
+
+    def first_of(self, player: int, most: int | None = None) -> dict[str, dict[str, float]]:
+        """The strategies at the first infosets of a player, in the order of the game.
+
+        Args:
+            player: The player.
+            most: How many infosets; None for all.
+        """
         first, end = self.game.form.player_infosets[player : player + 2].tolist()
-        return {label: self[label] for label in self.game.infoset_labels[first:end]}
+        last = end if most is None else min(end, first + most)
+        return {label: self[label] for label in self.game.infoset_labels[first:last]}
+
+    def count_of(self, player: int) -> int:
+        """How many infosets a player has."""
+        first, end = self.game.form.player_infosets[player : player + 2].tolist()
+        return int(end - first)
 
     def __getitem__(self, label: str) -> dict[str, float]:
         if not isinstance(label, str):

@@ -203,8 +203,13 @@ class SolveRequest:
         if self.is_automatic and self.start is None:
             raise ValueError(f"auto chooses for compiled games: compile_game makes one of {name}")
         refuse_uncompiled(self.record, name)
-        for given, what in ((self.target is not None, "target"), (self.keep_best, "keep_best")):
-            if given:
+        wanted = {
+            "target": self.target is not None,
+            "keep_best": self.keep_best,
+            "a curve": self.needs_curve,
+        }
+        for what, is_wanted in wanted.items():
+            if is_wanted:
                 raise ValueError(
                     f"{what} needs exploitabilities, and {name} is not compiled: compile_game "
                     "makes a game that can be evaluated"

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
+from .._util.jit import entry_point
 from .._util.memory import free_memory, no_garbage_collection, taken
 from ..algorithms import Record, Sampling, find_algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation
+from ..kernels.local_rule import rule_errors
 from ..kernels.random import Seed, seeded
+from ..kernels.sampling_external import external_sampling
+from ..kernels.sampling_outcome import outcome_sampling
+from ..kernels.traversal import (
+    CLOCK,
+    DECISIONS,
+    HEADER,
+    HISTORIES,
+    ITERATION,
+    NOTED,
+    PAUSED,
+    TraversalState,
+)
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
-from ..uncompiled import traversals
-from ..uncompiled.draws import Draws
 from ..uncompiled.game import UncompiledGame
 from ..uncompiled.histories import Histories
 from ..uncompiled.infosets import (
@@ -30,22 +42,14 @@ from ..uncompiled.infosets import (
     InfosetTable,
 )
 from ..uncompiled.policy import TablePolicy
-from ..uncompiled.traversals import Learning, Traversal
+from ..uncompiled.tree import GrowingTree
 from .arguments import Iterations, Named
 from .base import IterativeSolver
 from .kept import check_arrays
 from .sampled_solver import AVERAGING_CODES, check_seed
 
-TRAVERSALS: Mapping[str, Traversal] = {
-    "external": traversals.external,
-    "outcome": traversals.outcome,
-}
-"""The schemes that rules suffice for."""
 SHARE_OF_HISTORIES = 0.25
-"""Share of the memory limit that histories near the root may take, so that the rules are asked
-about them once."""
-BYTES_PER_HISTORY = 1200
-"""Of a history that is kept, with the state of its rules."""
+"""Share of the memory limit that is for histories."""
 NOISE = 4 << 20
 """Growth of the process in bytes that is not held against the table: buffers that come and go."""
 
@@ -94,10 +98,10 @@ class RulesState(NamedTuple):
 class RulesSolver(IterativeSolver):
     """A solver of a game by its rules; :func:`tensorcfr.solve` is this with stop rules.
 
-    Nothing is compiled: infosets enter a table when a play first reaches them.  Traversals run in
-    Python, draw for draw as those of :class:`tensorcfr.SampledSolver` on the compiled game: the
-    same seed visits the same histories.  A compiled game is a hundred times as fast; this is for
-    games that are too large for that.
+    Nothing is compiled: infosets enter a table, and histories a tree, when a traversal first
+    reaches them.  The kernels are those of :class:`tensorcfr.SampledSolver`, draw for draw: the
+    same seed visits the same histories.  Among histories that the tree has, they are as fast as
+    on the compiled game; each new one asks the rules.
 
     >>> solver = RulesSolver("kuhn", "external_sampling", seed=7)
     >>> solver.step(1000)
@@ -157,26 +161,17 @@ class RulesSolver(IterativeSolver):
         if state is None:
             table = _empty_table(record, played.n_players)
             generator = seeded(check_seed(0 if seed is None else seed))
-            clock, touched = 0.0, (0, 0)
+            clock, touched = np.zeros(1), np.zeros(2, np.int64)
         else:
             table = _filled_table(record, played.n_players, state)
-            generator, clock = state.generator, float(state.clock[0])
-            touched = int(state.touched[0]), int(state.touched[1])
-        room = int(self.memory_limit * SHARE_OF_HISTORIES) // BYTES_PER_HISTORY
-        table.limit = self.memory_limit
-        self._table = table
+            generator, clock = state.generator.copy(), state.clock.copy()
+            touched = state.touched.copy()
+        self._table, self._generator = table, generator
+        self._tally = TraversalState(table.numbers, clock, touched)
+        self._players = np.arange(played.n_players, dtype=np.uint64)
+        self._tree: GrowingTree | None = None
         with self._telling_limit():
-            histories = Histories(played, table, room)
-        self._learning = Learning(
-            histories=histories,
-            draws=Draws(generator),
-            rule=getattr(record.variant.rule.step, "py_func", record.variant.rule.step),
-            averaging=AVERAGING_CODES[record.averaging_among(played.n_players)],
-            epsilon=record.epsilon,
-            baseline=record.baseline,
-            clock=clock,
-            touched=touched,
-        )
+            self._kernel = self._compiled(self._roomy_tree())
 
     @classmethod
     def _checked(cls, game: CompiledGame, algorithm: str | Record) -> Any:
@@ -186,21 +181,85 @@ class RulesSolver(IterativeSolver):
 
     # ------------------------------------------------------------------------------ iterating
 
-    def _run(self, iterations: int) -> None:
+    def _compiled(self, tree: GrowingTree) -> Callable[..., bool]:
+        """The kernel, as machine code: it is called for every history that is new."""
         record = self.algorithm
-        schedule = record.variant.schedule(self.iteration + 1, iterations).tolist()
-        traverse = TRAVERSALS[record.scheme]
+        kernel = outcome_sampling if record.scheme == "outcome" else external_sampling
+        schedule = record.variant.schedule(1, 0)
+        with rule_errors(record.variant.rule):
+            return entry_point(kernel, *self._arguments(tree, schedule))
+
+    def _arguments(self, tree: GrowingTree, schedule: np.ndarray) -> tuple[Any, ...]:
+        record = self.algorithm
+        averaging = AVERAGING_CODES[record.averaging_among(self.game.n_players)]
+        begin = (tree.arrays, record.variant.rule, schedule, self._players, averaging)
+        end = (self._tally, self._generator, tree.frames, None)
+        if record.scheme == "outcome":
+            return (*begin, record.epsilon, record.baseline, *end)
+        return (*begin, *end, None)
+
+    def _run(self, iterations: int) -> None:
+        if not iterations:
+            return
         before = taken()
-        self._table.limit = self.memory_limit
+        # The generator's sums wrap around by design; numpy warns about that with the JIT off.
+        with no_garbage_collection(), self._telling_limit(), np.errstate(over="ignore"):
+            try:
+                tree = self._roomy_tree()
+                if self.bytes_held > self.memory_limit:
+                    raise InfosetsFullError
+                schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
+                self._traverse(tree, schedule)
+            finally:
+                self._grown += taken() - before
+
+    def _roomy_tree(self) -> GrowingTree:
+        """The tree, within the limit as it is now."""
+        share = SHARE_OF_HISTORIES * self.memory_limit
+        self._table.limit = self.memory_limit - share
+        if self._tree is None:
+            histories = Histories(cast(UncompiledGame, self.game), self._table)
+            self._tree = GrowingTree(histories, groups=self._table.groups)
+        self._tree.limit, self._tree.most = share, self.memory_limit
+        self._tree.forget()
+        return self._tree
+
+    def _traverse(self, tree: GrowingTree, schedule: np.ndarray) -> None:
+        """Run the iterations of a schedule; an error undoes the one under way."""
+        begun = self.iteration
+        tree.frames.cursor[:] = 0
+        frames, arguments = tree.frames, self._arguments(tree, schedule)
         try:
-            with no_garbage_collection(), self._telling_limit():
-                for weight, *parameters in schedule:
-                    if self.bytes_held > self.memory_limit:
-                        raise InfosetsFullError
-                    self._learning.iterate(traverse, weight, tuple(parameters))
-                    self.iteration += 1
+            while not self._kernel(*arguments):
+                if tree.frames.cursor[PAUSED]:
+                    tree.go_on()
+                else:
+                    tree.forget()
+                if tree.frames is not frames:  # The path has become longer.
+                    frames, arguments = tree.frames, self._arguments(tree, schedule)
+        except BaseException:
+            self._undo(tree)
+            raise
         finally:
-            self._grown += taken() - before
+            self.iteration = begun + int(tree.frames.cursor[ITERATION])
+
+    def _undo(self, tree: GrowingTree) -> None:
+        """Take back the iteration under way, and the tree, in which an entry may be half made."""
+        frames, tally = tree.frames, self._tally
+        self._tree = None
+        if not frames.cursor[PAUSED]:
+            return
+        places, at = [], 0
+        while at < frames.cursor[NOTED]:
+            places.append(at)
+            at += HEADER + int(frames.log[at + 1])
+        for at in reversed(places):
+            block, size = frames.log[at : at + HEADER].astype(np.int64)
+            numbers = frames.log[at + HEADER : at + HEADER + size]
+            tally.table[block - HEADER : block - HEADER + size] = numbers
+        tally.clock[0] = frames.scalar[CLOCK]
+        tally.touched[:] = frames.cursor[[HISTORIES, DECISIONS]]
+        self._generator[:] = frames.generator
 
     @contextmanager
     def _telling_limit(self) -> Iterator[None]:
@@ -218,7 +277,7 @@ class RulesSolver(IterativeSolver):
     def _restart_average(self) -> None:
         self._table.set_group(CUMULATIVE, np.zeros(self._table.n_sequences))
         self._table.set_last(np.zeros(len(self._table)))
-        self._learning.clock = 0.0
+        self._tally.clock[0] = 0.0
 
     @property
     def infosets_held(self) -> int:
@@ -227,17 +286,18 @@ class RulesSolver(IterativeSolver):
 
     @property
     def bytes_held(self) -> int:
-        """Bytes of the table; or those by which the process grew while the solver ran, which are
-        more where rules keep much."""
-        return max(self._table.bytes_held, self._grown - NOISE)
+        """Bytes of the table and the tree; or those by which the process grew while the solver
+        ran, which are more where rules keep much."""
+        tree = 0 if self._tree is None else self._tree.bytes_held
+        return max(self._table.bytes_held + tree, self._grown - NOISE)
 
     @property
     def nodes_touched(self) -> int:  # noqa: D102
-        return self._learning.touched[0]
+        return int(self._tally.touched[0])
 
     @property
     def decision_nodes_touched(self) -> int:  # noqa: D102
-        return self._learning.touched[1]
+        return int(self._tally.touched[1])
 
     @classmethod
     def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
@@ -249,7 +309,7 @@ class RulesSolver(IterativeSolver):
     @property
     def state(self) -> RulesState:
         """A copy of the table, as arrays."""
-        table, learning = self._table, self._learning
+        table, tally = self._table, self._tally
         players = range(self.game.n_players if self.algorithm.baseline > 0.0 else 0)
         baseline = [table.group(BASELINE + player) for player in players]
         return RulesState(
@@ -258,9 +318,9 @@ class RulesSolver(IterativeSolver):
             cumulative=table.group(CUMULATIVE),
             last=table.last(),
             baseline=np.array(baseline).reshape(len(baseline), table.n_sequences),
-            clock=np.array([learning.clock]),
-            touched=np.array(learning.touched, np.int64),
-            generator=learning.draws.state,
+            clock=tally.clock.copy(),
+            touched=tally.touched.copy(),
+            generator=self._generator.copy(),
             **table.described,
         )
 

@@ -21,7 +21,7 @@ from ..kernels.sampling_chance import chance_sampling
 from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
 from ..kernels.sampling_public import AllHandsTree, public_chance_sampling
-from ..kernels.traversal import TraversalState, TraversalTree
+from ..kernels.traversal import Frames, TraversalState, TraversalTree, new_frames
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE
 from ..model.game import CompiledGame
@@ -142,6 +142,7 @@ class SampledSolver(IterativeSolver):
             joined = record.scheme != "whole"
             self._tree = history_traversal(game, self._layout, deal=deal, joined=joined)
         self._players = np.arange(game.n_players, dtype=np.uint64)
+        self._frames = new_frames(self._tree.depth, self._tree.width, game.n_players)
         if state is None:
             self._tally = TraversalState(
                 np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64)
@@ -176,9 +177,11 @@ class SampledSolver(IterativeSolver):
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(record.variant.rule):
             if record.scheme in ("external", "robust", "average"):
-                external_sampling(*before, *after, None, record.own_draws)
+                external_sampling(*before, *after, self._begun(), None, record.own_draws)
             elif record.scheme == "outcome":
-                outcome_sampling(*before, record.epsilon, record.baseline, *after, None)
+                outcome_sampling(
+                    *before, record.epsilon, record.baseline, *after, self._begun(), None
+                )
             elif record.scheme == "public":
                 public_chance_sampling(*before, record.variant.alternating, record.prune, *after)
             else:
@@ -186,6 +189,11 @@ class SampledSolver(IterativeSolver):
                 alternating = record.variant.alternating
                 chance_sampling(*before, alternating, sampled, record.prune, *after)
         self.iteration += iterations
+
+    def _begun(self) -> Frames:
+        """Frames for a new schedule."""
+        self._frames.cursor[:] = 0
+        return self._frames
 
     def _restart_average(self) -> None:
         self._layout.forget_average(self._tally.table)

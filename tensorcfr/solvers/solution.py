@@ -285,13 +285,19 @@ class Solution:
 
         return read_solution(path, game, memory_limit, registered=registered)
 
+    @property
+    def is_evaluated(self) -> bool:
+        """Whether value and exploitability are known; of a game that is not compiled they are
+        not."""
+        return not isnan(self.exploitability)
+
     def summary(self) -> str:
         """A short text: game, algorithm, why it ended, value, exploitability."""
         settled = self.game.settled
         values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
-        if isnan(self.exploitability):
+        if not self.is_evaluated:
             return (
                 f"{self.game.name}, not compiled, by {self.algorithm}\n"
                 f"  {self.status.value} ({self.iterations:,} iterations, "
@@ -313,7 +319,7 @@ class Solution:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        if isnan(self.exploitability):
+        if not self.is_evaluated:
             return html.block(f"{self!r}", html.note(self.summary()))
         settled = self.game.settled
         rows = [
@@ -335,7 +341,7 @@ class Solution:
         )
 
     def __repr__(self) -> str:
-        if isnan(self.exploitability):
+        if not self.is_evaluated:
             return (
                 f"<Solution of {self.game.name}, not compiled, by {self.algorithm}: "
                 f"{self.iterations:,} iterations, {len(self.policy):,} infosets met>"

@@ -30,9 +30,8 @@ class DealtHands(Game):
         self._prior = np.asarray(rules.prior, dtype=np.float64)
         self._matrices: dict[Any, np.ndarray] = {}
         # A compiled game of two players is traversed on its public tree, with one draw for the
-        # deal, and public outcomes tried one after the other.
+        # deal.
         self.joined_draws = 2 if self.n_players == 2 else None
-        self.draws_in_order = self.n_players == 2
 
     @property
     def name(self) -> str:

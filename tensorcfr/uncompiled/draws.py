@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..kernels.random import fill
@@ -10,9 +12,6 @@ AHEAD = 4096
 """Numbers that one call of the kernel makes, at most."""
 FEWEST = 64
 """Numbers that the first call makes: a short solve needs few."""
-
-Mark = tuple[np.ndarray, int]
-"""A position: a state of the generator, and how many numbers were drawn since."""
 
 
 class Draws:
@@ -23,9 +22,9 @@ class Draws:
     """
 
     def __init__(self, state: np.ndarray) -> None:
-        self._base, self._ahead = state.copy(), state.copy()
+        self._state = state.copy()
         self._numbers: list[float] = []
-        self._pop, self._made, self._next = self._numbers.pop, 0, FEWEST
+        self._pop, self._next = self._numbers.pop, FEWEST
         fill(state.copy(), np.empty(0))  # Compiled now, and not within an iteration.
 
     def __call__(self) -> float:
@@ -37,32 +36,23 @@ class Draws:
             return self._pop()
 
     def _make(self) -> None:
-        self._base = self._ahead.copy()
         numbers = np.empty(self._next)
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"):
-            fill(self._ahead, numbers)
+            fill(self._state, numbers)
         self._numbers[:] = numbers[::-1].tolist()
-        self._made, self._next = len(numbers), min(4 * self._next, AHEAD)
+        self._next = min(4 * self._next, AHEAD)
 
-    def mark(self) -> Mark:
-        """The position, for :meth:`rewind`."""
-        return self._base, self._made - len(self._numbers)
 
-    def rewind(self, mark: Mark) -> None:
-        """Go back to a position."""
-        state, drawn = mark
-        self._base, self._ahead = state, state.copy()
-        self._made = 0
-        self._numbers.clear()
-        for _ in range(drawn):
-            self()
-
-    @property
-    def state(self) -> np.ndarray:
-        """uint64 (4,): the state from which the numbers go on."""
-        base, drawn = self.mark()
-        state = base.copy()
-        with np.errstate(over="ignore"):
-            fill(state, np.empty(drawn))
-        return state
+def sample_action(strategy: Sequence[float], number: float) -> int:
+    """The action that a number uniform in [0, 1) draws; never one of probability 0."""
+    if len(strategy) == 2:
+        return int(number >= strategy[0])
+    chosen = 0
+    for index, probability in enumerate(strategy):
+        if probability > 0.0:
+            chosen = index
+            number -= probability
+            if number < 0.0:
+                break
+    return chosen

@@ -1,8 +1,8 @@
 """Histories made one step at a time from the rules; each is checked when it is made.
 
-A traversal goes from node to node: ``node.children[k]``, or :meth:`Histories.step` where that is
-None.  Histories near the root are kept while there is room, so that the rules are asked about them
-once; the others are made again whenever a play reaches them.
+A play goes from node to node: ``node.children[k]``, or :meth:`Histories.step` where that is None.
+Histories near the root are kept while there is room, so that the rules are asked about them once;
+the others are made again whenever a play reaches them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL
 from ..rules import Chance, Decision, Game, Terminal
 from .game import UncompiledGame
-from .infosets import NO_SEQUENCE, Block, InfosetTable
+from .infosets import NO_SEQUENCE, InfosetTable
 
 MOST_JOINED = 10_000
 """Outcomes of the one draw for all chance nodes at the root, at most."""
@@ -32,7 +32,6 @@ class Node:
     __slots__ = (
         "actor",
         "alias",
-        "block",
         "children",
         "count",
         "depth",
@@ -40,10 +39,12 @@ class Node:
         "first",
         "index",
         "label",
+        "missing",
         "own",
         "parent",
         "passed",
         "row",
+        "slot",
         "state",
         "threshold",
         "utilities",
@@ -72,18 +73,19 @@ class Node:
     """Decisions: the label of the infoset."""
     row: int
     """Decisions: its row in the table."""
-    block: Block
-    """Decisions: the numbers of the infoset."""
     first: int
     """Decisions: the sequence of the first action."""
     passed: int
     """Chance: how many further chance nodes the draw passes."""
     threshold: Sequence[float] | None
     """Chance: probability with which a draw of an outcome's column stays with it; None where all
-    outcomes are equally likely.  In games whose outcomes are drawn in order: their
-    probabilities."""
+    outcomes are equally likely."""
     alias: Sequence[int]
     """Chance: the outcome to which a draw of the column goes otherwise."""
+    slot: int
+    """In a growing tree: where the first child is, or will be."""
+    missing: int
+    """In a growing tree: how many children it has not."""
 
 
 class Histories:
@@ -103,7 +105,6 @@ class Histories:
             raise GameError(f"{game.name}: n_players must be a positive integer")
         self._node: Callable[[Any], Any] = rules.node
         self._next = rules.next
-        self._in_order = getattr(rules, "draws_in_order", False)
         self._joins = getattr(rules, "joined_draws", None)
         self._ends: dict[tuple[float, ...], Node] = {}
         self._nones: dict[int, tuple[None, ...]] = {}
@@ -162,7 +163,7 @@ class Histories:
             ):
                 table.check_again(row, said, node.own, lambda: self.where(node))
             node.actor, node.label, node.row, node.edges = player, label, row, actions
-            node.block, node.first = table.blocks[row], table.first[row]
+            node.first = table.first[row]
             node.count = len(actions)
         elif kind is Chance:
             node.actor, node.passed = CHANCE, 0
@@ -253,22 +254,9 @@ class Histories:
     # -------------------------------------------------------------------------------- chance
 
     def draw(self, node: Node, number: float) -> int:
-        """The outcome of a chance node, from a number that is uniform in [0, 1).
-
-        As :func:`tensorcfr.kernels.alias.draw_by_alias`; in games whose outcomes are drawn in
-        order, as :func:`tensorcfr.kernels.tree_access.sample_step`.
-        """
+        """The outcome of a chance node, from a number that is uniform in [0, 1); as
+        :func:`tensorcfr.kernels.alias.draw_by_alias`."""
         threshold = node.threshold
-        if self._in_order and not node.passed:
-            assert threshold is not None
-            chosen = 0
-            for index, probability in enumerate(threshold):
-                if probability > 0.0:
-                    chosen = index
-                    number -= probability
-                    if number < 0.0:
-                        break
-            return chosen
         point = number * node.count
         column = int(point)
         if threshold is not None and point - column >= threshold[column]:
@@ -277,9 +265,7 @@ class Histories:
 
     def _set_outcomes(self, node: Node, edges: Sequence[Any], probabilities: list[float]) -> None:
         node.edges, node.count = edges, len(edges)
-        if self._in_order and not node.passed:
-            node.threshold = probabilities
-        elif probabilities.count(probabilities[0]) == len(probabilities):
+        if probabilities.count(probabilities[0]) == len(probabilities):
             node.threshold = None
         else:
             node.threshold, node.alias = alias_table(probabilities)
@@ -342,7 +328,3 @@ def alias_table(probabilities: Sequence[float]) -> tuple[list[float], list[int]]
         if probabilities[i] > 0.0:
             threshold[i] = 1.0
     return threshold, alias
-
-
-Draw = Callable[[], float]
-"""Gives the next number, uniform in [0, 1)."""

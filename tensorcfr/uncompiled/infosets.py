@@ -5,30 +5,34 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable, Hashable, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..compilers.histories import check_decision
 from ..errors import GameError, ImperfectRecallError
+from ..kernels.traversal import HEADER, LAST_VISIT
 from ..rules import Decision
 
 NO_SEQUENCE = -1
 """The own sequence of a player who has not acted yet."""
 REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
-"""The lists of a block: one number per action each; further baselines follow the first."""
-BYTES_PER_INFOSET = 400
+"""The groups of a block: one number per action each; further baselines follow the first."""
+BYTES_PER_INFOSET = 320
 """Of an infoset beside its label and its numbers: its rows here, and its places in the dictionary
 of labels and in that of an adapter."""
-BYTES_PER_LIST, BYTES_PER_NUMBER = 56, 32
-"""Of a list of Python, and of a float in it with the reference to it."""
+BYTES_PER_NUMBER = 10
+"""Of a number, with its share of the room ahead."""
 
-Block = list[Any]
-"""The numbers of an infoset: lists of regrets, probabilities of the current strategy, cumulative
-strategy, and the baselines of each player; and at the very end its last visit, a float.
 
-Lists are replaced and never changed, so that a copy of a block keeps its numbers."""
+def make_room(numbers: np.ndarray, size: int) -> None:
+    """Make an array at least so long, in place: zeros are added, a quarter more than were there.
+
+    Nothing may look into it at the time: it moves.
+    """
+    if size > len(numbers):
+        numbers.resize((max(size, len(numbers) * 5 // 4), *numbers.shape[1:]), refcheck=False)
 
 
 class InfosetsFullError(Exception):
@@ -38,12 +42,12 @@ class InfosetsFullError(Exception):
 class InfosetTable:
     """A table of infosets by label; a new one gets the next row.
 
-    Numbers are floats in lists of Python, which traversals read and replace in a fraction of the
-    time that arrays take; :meth:`group` makes arrays of them.
+    Its numbers are blocks with headers, as traversals have them; see
+    :mod:`tensorcfr.kernels.traversal`.
 
     Args:
-        groups: Lists of an infoset: 3, and one for each player with baselines; 0 to keep labels
-            alone.
+        groups: Groups of numbers of an infoset: 3, and one for each player with baselines; 0 to
+            keep labels alone.
         limit: Bytes that the table may take.
     """
 
@@ -51,8 +55,8 @@ class InfosetTable:
         self.groups, self.limit = groups, limit
         self.rows: dict[str, int] = {}
         """The row of each label."""
-        self.blocks: list[Block] = []
-        """The numbers, by row."""
+        self.numbers = np.zeros(64 if groups else 0)
+        """The blocks of all rows; grows in place."""
         self.player = array("b")
         """Who acts, by row."""
         self.first = array("q", [0])
@@ -67,8 +71,6 @@ class InfosetTable:
         self.names: list[tuple[str, ...]] = []
         """The labels of these."""
         self._kind_of: dict[tuple[str, ...], int] = {}
-        self._fresh: list[Block] = []
-        """The block of a new infoset, by kind."""
         self.bytes_held = 0
         """Bytes that the table takes, about."""
 
@@ -94,8 +96,8 @@ class InfosetTable:
         """
         names = tuple(map(str, actions))
         count = len(names)
-        numbers = self.groups * (BYTES_PER_LIST + BYTES_PER_NUMBER * count)
-        more = BYTES_PER_INFOSET + sys.getsizeof(label) + numbers
+        size = HEADER + self.groups * count if self.groups else 0
+        more = BYTES_PER_INFOSET + sys.getsizeof(label) + BYTES_PER_NUMBER * size
         if self.bytes_held + more > self.limit:
             raise InfosetsFullError
         self.bytes_held += more
@@ -105,17 +107,19 @@ class InfosetTable:
             kind = self._kind_of[names] = len(self.names)
             self.names.append(names)
             self.kinds.append(actions)
-            zeros = [0.0] * count
-            fresh: Block = [zeros] * self.groups + [0.0]
-            if self.groups:
-                fresh[STRATEGY] = [1.0 / count] * count
-            self._fresh.append(fresh)
+        if size:
+            strategy = self.block(row) + STRATEGY * count
+            make_room(self.numbers, self.block(row) - HEADER + size)
+            self.numbers[strategy : strategy + count] = 1.0 / count
         self.player.append(player)
         self.own.append(own)
         self.kind.append(kind)
         self.first.append(self.first[-1] + count)
-        self.blocks.append(self._fresh[kind].copy())
         return row
+
+    def block(self, row: int) -> int:
+        """Where the numbers of a row begin, after their header; of the next row, too."""
+        return HEADER * (row + 1) + self.groups * self.first[row]
 
     def check_again(
         self, row: int, said: Decision, own: Sequence[int], here: Callable[[], str]
@@ -167,24 +171,35 @@ class InfosetTable:
     # ------------------------------------------------------------------------------ as arrays
 
     def group(self, index: int) -> np.ndarray:
-        """One list of all infosets, float64 (sequences,)."""
-        lists = (block[index] for block in self.blocks)
-        return np.fromiter(chain.from_iterable(lists), np.float64, self.n_sequences)
+        """A copy of one group of all infosets, float64 (sequences,)."""
+        found: np.ndarray = self.numbers[self._places(index)]
+        return found
 
     def set_group(self, index: int, numbers: np.ndarray) -> None:
         """The reverse of :meth:`group`."""
-        given, first = numbers.tolist(), self.first
-        for row, block in enumerate(self.blocks):
-            block[index] = given[first[row] : first[row + 1]]
+        self.numbers[self._places(index)] = numbers
+
+    def _places(self, index: int) -> np.ndarray:
+        """int64 (sequences,): where the numbers of a group are."""
+        first = np.array(self.first, np.int64)
+        counts = np.diff(first)
+        block = HEADER * np.arange(1, len(first)) + self.groups * first[:-1]
+        return np.repeat(block + index * counts - first[:-1], counts) + np.arange(first[-1])
 
     def last(self) -> np.ndarray:
-        """The last visits, float64 (infosets,)."""
-        return np.array([block[-1] for block in self.blocks], np.float64)
+        """A copy of the last visits, float64 (infosets,)."""
+        found: np.ndarray = self.numbers[self._last_visits()]
+        return found
 
     def set_last(self, numbers: np.ndarray) -> None:
         """The reverse of :meth:`last`."""
-        for block, number in zip(self.blocks, numbers.tolist(), strict=True):
-            block[-1] = number
+        self.numbers[self._last_visits()] = numbers
+
+    def _last_visits(self) -> np.ndarray:
+        """int64 (infosets,): where the last visits are."""
+        first = np.array(self.first[:-1], np.int64)
+        header = HEADER - int(LAST_VISIT)
+        return header + HEADER * np.arange(len(first)) + self.groups * first
 
     @property
     def described(self) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,16 @@ class TablePolicy(Mapping[str, dict[str, float]]):
 
     def __len__(self) -> int:
         return self._size
+
+    def first_of(self, player: int, most: int | None = None) -> dict[str, dict[str, float]]:
+        """As :meth:`tensorcfr.model.policy.Policy.first_of`, of the infosets that were met."""
+        players = self._table.player
+        own = (label for row, label in enumerate(self) if players[row] == player)
+        return {label: self[label] for label in islice(own, most)}
+
+    def count_of(self, player: int) -> int:
+        """How many infosets of a player were met."""
+        return int(np.count_nonzero(np.array(self._table.player[: self._size]) == player))
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Infoset label to action to probability."""

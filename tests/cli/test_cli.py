@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -458,6 +460,32 @@ class TestArguments:
         )
         with pytest.raises(ValueError, match="not ','"):
             read(",")
+
+
+@pytest.mark.full
+def test_rules_are_sampled_and_printed(tmp_path: Path) -> None:
+    saved = tmp_path / "rules.npz"
+    common = ("solve", "kuhn", "--uncompiled", "--algorithm", "external_sampling", "--seed", "7")
+    first = invoke(*common, "--iters", "1000", "--save", str(saved))
+    assert first.exit_code == 0, first.stderr
+    assert "12 infosets met; value and exploitability are not known" in " ".join(
+        first.stdout.split()
+    )
+    assert re.search(r"^Q +pass 0\.\d+ +bet 0\.\d+$", first.stdout, re.MULTILINE)
+    again = invoke("solve", "--resume", str(saved), "--iters", "1", "--json")
+    said = json.loads(again.stdout)
+    assert said["iterations"] == 1001
+    assert said["exploitability"] is None
+    assert {row["infoset"] for row in said["infosets"]} == set(compile_game("kuhn").infoset_labels)
+    for wrong, words in (
+        (("--cut", "auto"), "compiled games"),
+        (("--lock", "K:bet=1"), "compiled games"),
+        (("--plot", str(tmp_path / "x.png")), "needs exploitabilities"),
+        (("--algorithm", "cfr+"), "takes a compiled game"),
+    ):
+        refused = invoke(*common, *wrong)
+        assert refused.exit_code != 0
+        assert words in refused.stderr
 
 
 @pytest.mark.full

@@ -188,13 +188,16 @@ def prepared(
     for player in range(game.n_players * record.has_baseline):
         values = np.random.default_rng([seed, player]).uniform(-2, 2, game.n_sequences)
         solver._layout.set_group(solver._table, BASELINE + player, values)
+    shape = solver._history_values.shape
+    solver._history_values[:] = np.random.default_rng(seed).uniform(-2, 2, shape)
     return solver
 
 
 RECORDS = {
     "external": (DEEP_CFR(**TABLE), external),
     "outcome": (DREAM(baseline_updates=0, **TABLE), outcome(0.5)),
-    "baselines": (DREAM(epsilon=0.3, **TABLE), outcome(0.3)),
+    "baselines": (DREAM(epsilon=0.3, baselines="infosets", **TABLE), outcome(0.3)),
+    "baselines of histories": (DREAM(epsilon=0.3, **TABLE), outcome(0.3)),
 }
 WEIGHT = 3.0
 
@@ -231,9 +234,13 @@ def test_samples_are_unbiased(case: str, name: str) -> None:
             found = solver._samples[player]
             for reservoir in found[:3]:
                 reservoir.seen[0] = 0
-            script = (np.array([*sample.draws, np.nan]), np.zeros(1, np.int64))
+            by_histories = record.has_history_baseline and chooser is HandsChooser
+            draws = sample.of_histories if by_histories else sample.draws
+            script = (np.array([*draws, np.nan]), np.zeros(1, np.int64))
+            before = solver._history_values.copy()
             solver._sample(np.array([[WEIGHT]]), player, script)
-            assert script[1][0] == len(sample.draws)
+            assert script[1][0] == len(draws)
+            solver._history_values[:] = before
             for at in range(filled(found.advantages)):
                 infoset = int(found.advantages.infoset[at])
                 weight = sample.probability * found.advantages.weight[at]
@@ -268,7 +275,7 @@ def test_baselines_are_fitted_to_the_next_ones() -> None:
     decision say that its strategy is worth."""
     game, tree = small("kuhn")
     strategy = {label: [0.25, 0.75] for label in tree.infosets}
-    solver = prepared(game, DREAM(**TABLE), strategy, seed=4)
+    solver = prepared(game, DREAM(baselines="infosets", **TABLE), strategy, seed=4)
     baselines = solver._layout.group(solver._table, BASELINE)
     traversal = outcome(0.5)
     found = 0
@@ -288,6 +295,29 @@ def test_baselines_are_fitted_to_the_next_ones() -> None:
         last = reservoir.values[0]
         assert abs(float(last[~np.isnan(last)][0])) in (1.0, 2.0)
     assert found > 10
+
+
+def test_baselines_of_histories_move_to_the_next_ones() -> None:
+    """The same of the baselines of histories, which move all the way here; the others stay."""
+    game = compile_game("kuhn", symmetry=False)
+    solver = prepared(game, DREAM(baseline_step=1.0, **TABLE), {}, seed=4)
+    solver._strategy[:] = [0.25 if at % 2 else 0.75 for at in range(game.n_sequences)]
+    tree, moved = game.tree, 0
+    for player in (0, 1) * 20:
+        before = solver._history_values.copy()
+        solver._sample(np.array([[1.0]]), player)
+        after = solver._history_values
+        assert np.array_equal(after[1 - player], before[1 - player])
+        for child in np.flatnonzero(after[player] != before[player]).tolist():
+            steps = range(int(tree.first_child[child]), int(tree.first_child[child + 1]))
+            if steps:
+                at = game.sequences(int(tree.infoset[child]))
+                expected = solver._strategy[at] @ before[player][steps]
+            else:
+                expected = tree.utility[list(tree.terminal).index(child), player]
+            assert after[player, child] == pytest.approx(expected, abs=1e-12)
+            moved += 1
+    assert moved > 40
 
 
 # ---------------------------------------------------------------------------------------- buffers

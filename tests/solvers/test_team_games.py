@@ -86,6 +86,15 @@ class TestExactValues:
         strategy = {label: solution.policy[label] for label in game.infoset_labels}
         assert evaluate(game, strategy).exploitability == pytest.approx(0.0, abs=1e-9)
 
+    @pytest.mark.slow
+    def test_of_leduc(self) -> None:
+        """Zhang, Farina and Sandholm, table of results, 3L151: -0.019 (one raise, five ranks, one
+        suit, adversary last)."""
+        game = compile_game("leduc(players=3, ranks=5, suits=1, raise_cap=1)")
+        exact = solve(team_game(game, ((0, 1), (2,))), "lp")
+        assert exact.value[0] == pytest.approx(-0.019, abs=5e-4)
+        assert exact.exploitability <= 1e-12
+
     @pytest.mark.full
     def test_of_two_teams_by_two_programs(self) -> None:
         """Four players: the linear program and iterations agree, and the plans are worth it."""

@@ -1,0 +1,105 @@
+"""The tree that grows: what it forgets, and what its traversals need when they wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.random_games import random_game
+from tensorcfr import Decision, Game, MemoryLimitError, SampledSolver, Terminal, compile_game
+from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING
+from tensorcfr.solvers import RulesSolver, rules_solver
+from tensorcfr.uncompiled.tree import GrowingTree
+
+ROOMY = 10**8
+SHARE = 50_000
+
+
+def same_state(one: RulesSolver, other: RulesSolver) -> None:
+    for name, array in one.state._asdict().items():
+        assert np.array_equal(array, getattr(other.state, name)), name
+
+
+@pytest.mark.parametrize(
+    ("game", "record"),
+    [
+        ("leduc", EXTERNAL_SAMPLING(averaging="stochastic")),
+        pytest.param("leduc", OUTCOME_SAMPLING(baseline=0.5), marks=pytest.mark.full),
+        pytest.param("goofspiel(cards=4)", EXTERNAL_SAMPLING, marks=pytest.mark.full),
+        pytest.param(
+            random_game(3, n_players=3, max_histories=200), OUTCOME_SAMPLING, marks=pytest.mark.full
+        ),
+    ],
+)
+def test_what_is_forgotten_changes_nothing(
+    game: Any, record: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = RulesSolver(game, record, seed=4, memory_limit=ROOMY)
+    whole.step(200)
+    monkeypatch.setattr(rules_solver, "SHARE_OF_HISTORIES", SHARE / ROOMY)
+    forgot, most = [], 0
+    forget = GrowingTree.forget
+
+    def noting(tree: GrowingTree) -> None:
+        before = tree.bytes_held
+        forget(tree)
+        forgot.append(tree.bytes_held < before)
+
+    monkeypatch.setattr(GrowingTree, "forget", noting)
+    small = RulesSolver(game, record, seed=4, memory_limit=ROOMY)
+    for _ in range(20):
+        small.step(10)
+        assert small._tree is not None
+        most = max(most, small._tree.bytes_held)
+    assert sum(forgot) > 10
+    # An iteration that is under way may go beyond.
+    assert most < 4 * SHARE
+    same_state(whole, small)
+
+
+class Ladder(Game):
+    """A player climbs forty steps, or gets off; in the middle there are nine ways to get off."""
+
+    n_players = 1
+
+    def node(self, state: Any) -> Any:
+        if len(state) == 40 or state[-1:] not in ((), (0,)):
+            return Terminal((float(len(state) * 7 % 11 - 5),))
+        return Decision(0, str(len(state)), tuple(range(10 if len(state) == 20 else 2)))
+
+
+def test_traversals_wait_for_a_longer_log_a_longer_path_and_more_actions() -> None:
+    solver = RulesSolver(Ladder(), "external_sampling", seed=1)
+    tree = solver._tree
+    assert tree is not None
+    assert (len(tree.frames.log), len(tree.frames.place), tree.frames.width) == (1024, 16, 4)
+    solver.step(30)
+    assert len(tree.frames.place) >= 40
+    assert tree.frames.width == 10
+    theirs = SampledSolver(compile_game(Ladder()), "external_sampling", seed=1)
+    theirs.step(30)
+    mine, other = solver.average_policy(), theirs.average_policy()
+    for label in other:
+        assert mine[label] == pytest.approx(other[label], abs=1e-12)
+    dice = RulesSolver("liars_dice(faces=5)", "external_sampling", seed=1)
+    dice.step(30)
+    assert dice._tree is not None
+    assert len(dice._tree.frames.log) > 1024
+
+
+@pytest.mark.full
+def test_an_iteration_that_does_not_fit_is_undone() -> None:
+    game = "liars_dice(faces=4)"
+    solver = RulesSolver(game, "external_sampling", seed=1, memory_limit=150_000)
+    with pytest.raises(MemoryLimitError):
+        solver.step(100)
+    assert 0 < solver.iteration < 100
+    through = RulesSolver(game, "external_sampling", seed=1)
+    through.step(solver.iteration)
+    for name in ("clock", "touched", "generator"):
+        assert np.array_equal(getattr(solver.state, name), getattr(through.state, name))
+    # The infosets that the iteration had entered stay.
+    mine, theirs = solver.average_policy(), through.average_policy()
+    assert [mine[label] for label in theirs] == list(theirs.values())
