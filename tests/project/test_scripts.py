@@ -167,8 +167,7 @@ def test_the_pictures_of_the_spot_of_the_tutorial(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "scripts.holdem_figures", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    names = {f"holdem_{name}.{kind}" for name in ("turn", "rivers") for kind in KINDS[1:]}
-    assert {path.name for path in tmp_path.iterdir()} == names
+    assert {path.name for path in tmp_path.iterdir()} == {"holdem_turn.png", "holdem_rivers.png"}
 
 
 @pytest.mark.full
