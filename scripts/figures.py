@@ -54,7 +54,7 @@ class Comparison:
     """Points of the first panel, by marker."""
     caption: str = ""
     runs: int = 1
-    """How often a short sweep is run; the fastest solve of each algorithm is drawn."""
+    """How often a short sweep is run; the fastest time is drawn."""
 
 
 COMPARISONS = {
@@ -227,7 +227,8 @@ def main() -> None:
             parser.error(f"there is no figure {name!r}; there are: {', '.join(known)}")
     folder = options.out or ROOT / ("build/figures" if options.quick else "docs/figures")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in options.names or known:
+    besides = {one.beside for one in COMPARISONS.values()}
+    for name in options.names or [name for name in known if name not in besides]:
         if options.again:
             (folder / f"{name}.csv").unlink(missing_ok=True)
         if name in COMPARISONS:

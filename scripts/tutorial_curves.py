@@ -3,8 +3,9 @@
 python -m scripts.tutorial_curves            measure (minutes), draw, write the page's tables
 python -m scripts.tutorial_curves --quick    the same in seconds, into build/tutorial
 python -m scripts.tutorial_curves figures    the tables of what scripts/figures.py ran
-python -m scripts.tutorial_curves billion    10^9 chance-sampled iterations of Kuhn poker, timed
-                                             (three minutes; with --quick, a million)
+python -m scripts.tutorial_curves billion    10^9 iterations of Kuhn poker by chance sampling and by
+                                             external sampling, timed (seven minutes; with --quick,
+                                             a million)
 
 The tables of docs/tutorial-curves.md stand between comments with their names, and are written anew;
 the rest of the page is written by hand.

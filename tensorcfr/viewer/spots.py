@@ -55,15 +55,12 @@ class SpotNodes(Nodes):
     def search(self, text: str) -> list[dict[str, Any]]:
         """A line, or a hand and a line: ``"check bet66"``, ``"AhKh check bet66"``."""
         words = text.split()
-        for hand, line in ((None, words), (words[:1], words[1:])):
-            if hand == []:
-                continue
-            try:
-                node, board = self.spot.find(line)
-            except ValueError:
-                continue
-            return [{"infoset": " ".join(words) or START, "node": self._number(node, board)}]
-        return []
+        has_hand = bool(words) and any(words[0] in own for own in self.spot.hands)
+        try:
+            node, board = self.spot.find(words[1:] if has_hand else words)
+        except ValueError:
+            return []
+        return [{"infoset": " ".join(words) or START, "node": self._number(node, board)}]
 
     def node(self, number: int, of: SolutionValues) -> dict[str, Any]:  # noqa: D102
         with self._lock:  # What was read of the chunks is kept.

@@ -268,10 +268,10 @@ def test_a_spot_shows_what_its_chunks_say(page: Any) -> None:
         **{"bets": {"turn": "a", "river": "50%"}, "raises": "a"},
     )
     solution = solve(game, "dcfr", iters=20)
+    table = SolvedSpot(solution).table("check check 7s")  # Compiles, before the page waits.
     with served(solution) as server:
         open_page(page, server.url)
         click_to(page, "check", "check", "7s")
-        table = SolvedSpot(solution).table("check check 7s")
         for row, hand in enumerate(table.hands):
             if table.weight[row] <= 0:
                 continue
