@@ -47,7 +47,7 @@ def test_infosets_by_actions() -> None:
     game = compile_game("goofspiel(cards=3)")
     assert not has_hands(game)
     assert has_hands(compile_game("kuhn"))
-    policy = solve(game, iters=20).policy
+    policy = solve(game, "cfr+", iters=20).policy
     figure = infoset_chart(policy, player=1, most=5)
     ax, right = figure.axes[0], figure.axes[0].child_axes[0]
     labels = [text.get_text() for text in ax.get_yticklabels()]
