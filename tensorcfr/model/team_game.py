@@ -208,7 +208,7 @@ def team_game(
     >>> print(teams.summary())
     kuhn(players=3, cards=4), teams 0+1 v 2
       team 0+1: 315 beliefs, 1,408 prescriptions, 132 leaves, 5,511 links
-      team 2: 16 beliefs, 32 prescriptions, 33 leaves, 65 links
+      team 2: 16 beliefs, 32 prescriptions, 32 leaves, 48 links
     >>> round(24 * solve(teams, "lp").value[0], 9)
     -1.0
 
