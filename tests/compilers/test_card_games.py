@@ -10,6 +10,7 @@ import pytest
 from support.card_games import LeducOfCards, RandomCards, pay
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, rounding
 from support.reference import ReferenceCFR
+from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.compilers import card_game, card_payoffs
@@ -56,7 +57,9 @@ SLOW = pytest.mark.slow
 """Every rule has its kernels compiled for games of cards."""
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape", tiered(SHAPES, ["one card, no board", "two cards, turn", "twelve cards"])
+)
 @pytest.mark.parametrize("variant", ["cfr+", pytest.param("cfr simultaneous", marks=SLOW)])
 def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
     """Averages, last iterates, values, best responses, and what there is of the game.
@@ -164,7 +167,7 @@ def test_the_kernel_equals_the_definition(shape: str, precision: type) -> None:
 
 def test_threads_give_the_same_bits() -> None:
     game = with_decisions("two cards, flop", range(60))[0]
-    one, three = ChunkedSolver(game, "dcfr"), ChunkedSolver(game, "dcfr", threads=3)
+    one, three = ChunkedSolver(game, "cfr+"), ChunkedSolver(game, "cfr+", threads=3)
     one.step(7)
     three.step(7)
     for name, array in one.state._asdict().items():

@@ -420,7 +420,7 @@ def test_who_takes_16_bits(tmp_path: Path) -> None:
     assert warm.exploitability < solve(chunked, CFR, iters=1).exploitability
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
+@pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=FULL), "int16"])
 def test_state_in_files(precision: str, tmp_path: Path) -> None:
     """The same bits; a solve goes on from them, and writes files to go on from."""
     place, at = tmp_path / "state", tmp_path / "at.npz"
