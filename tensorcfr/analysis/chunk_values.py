@@ -6,14 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.recent import Recent
 from ..kernels.chunk_values import REACH, STRATEGY, VALUE, trunk_values, values_in_chunk
 from ..kernels.chunks import Numbers
 from ..model.chunks import ChunkLocks
 from ..model.cut_game import CutGame
-
-KEPT_NUMBERS = 1 << 22
-"""Numbers of the chunks that were looked at which are kept, 24 bytes each; somewhat more for a
-moment."""
 
 
 class Actions(NamedTuple):
@@ -43,7 +40,7 @@ class ChunkValues:
         self._game, self._weight, self._locks = game.chunks, weight, locks
         self._trunk = np.zeros((3, self._game.trunk.n_sequences))
         trunk_values(self._game, weight, np.zeros(len(self._game.entry)), self._trunk, locks)
-        self._chunks: dict[int, np.ndarray] = {}
+        self._chunks = Recent()
 
     def at(self, chunk: int, numbers: np.ndarray) -> Actions:
         """What there is at some numbers of a solver's arrays, all of them in one chunk, or in the
@@ -51,16 +48,12 @@ class ChunkValues:
         if chunk < 0:
             found = self._trunk[:, numbers]
         else:
-            found = self._chunk(chunk)[:, numbers - self._game.first[chunk]]
+            found = self._chunks.get(chunk, self._read)[:, numbers - self._game.first[chunk]]
         return Actions(found[STRATEGY], found[REACH], found[VALUE])
 
-    def _chunk(self, chunk: int) -> np.ndarray:
+    def _read(self, chunk: int) -> np.ndarray:
         """The arrays of a chunk, float64 (3, numbers of the chunk)."""
-        if chunk not in self._chunks:
-            begin, end = self._game.first[chunk : chunk + 2].tolist()
-            found = np.zeros((3, end - begin))
-            values_in_chunk(self._game, chunk, self._weight, self._trunk, found, self._locks)
-            if sum(own.shape[1] for own in self._chunks.values()) > KEPT_NUMBERS:
-                self._chunks.clear()
-            self._chunks[chunk] = found
-        return self._chunks[chunk]
+        begin, end = self._game.first[chunk : chunk + 2].tolist()
+        found = np.zeros((3, end - begin))
+        values_in_chunk(self._game, chunk, self._weight, self._trunk, found, self._locks)
+        return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..model.arrays import PublicTree, SequenceForm
 from ..model.cut_game import Found, Place
-from ..model.labels import PublicGame
+from ..model.labels import PublicGame, follow
 from .chunks import CutTree, Graph
 from .form_of_public_tree import possible_hands
 from .symmetry import Quotient
@@ -152,8 +152,7 @@ class InfosetFinder:
         if way is None or tables.player[way[0][-1]] != player:
             return None
         states, taken = way
-        first, end = tables.first_child[states[-1] : states[-1] + 2].tolist()
-        actions = tuple(self._public.edges[at] for at in self._edge[first:end].tolist())
+        actions, _ = self._children(states[-1])
         masks, mask = self._possible[1], self._possible[0][player, tables.weight[states[-1]]]
         held = masks[mask, : len(self._hand[player])]
         steps = self._steps(states, taken)
@@ -171,18 +170,13 @@ class InfosetFinder:
         each step; None if there is none."""
         if (named := self._named.get(label)) is not None:
             return way_to(self._public.tree, named)
-        tables, states, taken = self._graph.tables, [self._graph.root], []
-        before, *steps = label.split(" ")
-        if before:
-            return None
-        for step in steps:
-            begin, end = tables.first_child[states[-1] : states[-1] + 2].tolist()
-            labels = [self._public.edges[at] for at in self._edge[begin:end].tolist()]
-            if step not in labels:
-                return None
-            taken.append(labels.index(step))
-            states.append(int(self._graph.child[begin + taken[-1]]))
-        return states, taken
+        return follow(label, self._graph.root, self._children)
+
+    def _children(self, state: int) -> tuple[tuple[str, ...], list[int]]:
+        """The labels of a state's steps, and the states that they lead to."""
+        begin, end = self._graph.tables.first_child[state : state + 2].tolist()
+        labels = tuple(self._public.edges[at] for at in self._edge[begin:end].tolist())
+        return labels, self._graph.child[begin:end].tolist()
 
 
 def way_to(tree: PublicTree, node: int) -> tuple[list[int], list[int]]:

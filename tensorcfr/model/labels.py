@@ -5,7 +5,7 @@ Such a game has one label per hand and public node; large games have too many to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, overload
@@ -140,16 +140,14 @@ class InfosetPlaces:
         """The decision node with a public label, or None."""
         if label in self.named:
             return self.named[label]
-        tree, edges = self.game.tree, self.game.edges
-        node, steps = 0, label.split(" ")
-        if steps[0]:
-            return None
-        for step in steps[1:]:
-            children = range(int(tree.first_child[node]), int(tree.first_child[node + 1]))
-            node = next((c for c in children if edges[tree.edge[c]] == step), 0)
-            if not node:
-                return None
-        return node if tree.player[node] >= 0 else None
+        tree = self.game.tree
+
+        def children(node: int) -> tuple[tuple[str, ...], range]:
+            below = range(int(tree.first_child[node]), int(tree.first_child[node + 1]))
+            return self.game.actions(node), below
+
+        way = follow(label, 0, children)
+        return way[0][-1] if way is not None and tree.player[way[0][-1]] >= 0 else None
 
     def find(self, label: str) -> int | None:
         """The infoset with a label, or None."""
@@ -165,6 +163,34 @@ class InfosetPlaces:
                 if mask[index + 1] > mask[index]:
                     return int(self.infosets(np.array([node]), np.array([index]))[0])
         return None
+
+
+def follow(
+    label: str, root: int, children: Callable[[int], tuple[Sequence[str], Sequence[int]]]
+) -> tuple[list[int], list[int]] | None:
+    """The way to the node of a public label that has every step after a space.
+
+    Args:
+        label: The label.
+        root: The node to begin at.
+        children: From a node, the labels of the steps, and the nodes that they lead to.
+
+    Returns:
+        The nodes from the root on, and the number of the child at each step; None if there is no
+        such way.
+    """
+    before, *steps = label.split(" ")
+    if before:
+        return None
+    nodes: list[int] = [root]
+    taken: list[int] = []
+    for step in steps:
+        labels, below = children(nodes[-1])
+        if step not in labels:
+            return None
+        taken.append(labels.index(step))
+        nodes.append(int(below[taken[-1]]))
+    return nodes, taken
 
 
 class InfosetLabels(Sequence[str]):

@@ -18,6 +18,7 @@ import numpy as np
 
 from .._util.arguments import brief
 from .._util.memory import free_memory
+from .._util.recent import Recent
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError, format_bytes
 from ..evaluation.metrics import Evaluation
@@ -41,11 +42,6 @@ from .kept import check_arrays
 PARTS_PER_THREAD = 16
 """Parts that the chunks are shared out to: many, so that a thread that is held up hands work over;
 each costs a call within a kernel, some microseconds."""
-
-
-READ_NUMBERS = 1 << 22
-"""Numbers that a policy keeps of the chunks that were looked at, 32 MiB; somewhat more for a
-moment."""
 
 
 class ChunkedState(NamedTuple):
@@ -417,7 +413,7 @@ class AveragePolicy(Policy):
         self.game = game
         self._cumulative = cumulative
         self._locks = locks
-        self._parts: dict[int, np.ndarray] = {}
+        self._parts = Recent()
 
     def __getitem__(self, label: str) -> dict[str, float]:
         assert isinstance(self.game, CutGame)
@@ -434,20 +430,11 @@ class AveragePolicy(Policy):
             return {place.actions[0]: 1.0}
         begin = self.game.chunks.first[place.chunk] if place.chunk >= 0 else 0
         at = place.numbers(found.hand)
-        row = self._part(place.chunk)[at.start - begin : at.stop - begin : at.step]
+        row = self._parts.get(place.chunk, self._read)[at.start - begin : at.stop - begin : at.step]
         return dict(zip(place.actions, row.tolist(), strict=True))
 
-    def _part(self, chunk: int) -> np.ndarray:
-        """The strategies in a chunk, or in the trunk (-1)."""
-        if chunk not in self._parts:
-            found = self._read(chunk)
-            if sum(map(len, self._parts.values())) > READ_NUMBERS:
-                self._parts.clear()
-            self._parts[chunk] = found
-        return self._parts[chunk]
-
     def _read(self, chunk: int) -> np.ndarray:
-        """The same in a new array."""
+        """The strategies in a chunk, or in the trunk (-1), in a new array."""
         assert isinstance(self.game, CutGame)
         form, part = self.game.chunks, chunk + 1
         begin = int(form.first[chunk]) if chunk >= 0 else 0

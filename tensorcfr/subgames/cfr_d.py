@@ -14,6 +14,7 @@ import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
 from .._util.memory import free_memory
+from .._util.recent import Recent
 from ..algorithms import Decomposition
 from ..compilers.cut_game import cut_compiled
 from ..errors import MemoryLimitError
@@ -342,7 +343,7 @@ class _ResolvedPolicy(AveragePolicy):
     def __init__(self, solver: DecomposedSolver) -> None:
         self.game = solver.game
         self._solver = solver
-        self._parts = {}
+        self._parts = Recent()
 
     def __getitem__(self, label: str) -> dict[str, float]:
         if isinstance(self.game, CutGame):
