@@ -324,7 +324,13 @@ class _Walk:
 
 def check_decision(node: Decision, n_players: int, here: Callable[[], str]) -> None:
     """Check the first history of an infoset: label, player, actions."""
-    player, label, actions = node
+    check_infoset(node, n_players, here)
+    check_actions(node, here)
+
+
+def check_infoset(node: Decision, n_players: int, here: Callable[[], str]) -> None:
+    """Check the label and the player of an infoset."""
+    player, label, _ = node
     if not isinstance(label, str):
         raise GameError(f"infoset label {label!r} is not a string, at {here()}")
     if not isinstance(player, (int, np.integer)) or not 0 <= player < n_players:
@@ -332,6 +338,11 @@ def check_decision(node: Decision, n_players: int, here: Callable[[], str]) -> N
             f"infoset {label!r} belongs to player {player!r}, but the players are 0 to "
             f"{n_players - 1}, at {here()}"
         )
+
+
+def check_actions(node: Decision, here: Callable[[], str]) -> None:
+    """Check the actions of an infoset."""
+    _, label, actions = node
     if isinstance(actions, str) or not hasattr(actions, "__len__"):
         raise GameError(
             f"the actions of infoset {label!r} must be a sequence, not {actions!r}, at {here()}"

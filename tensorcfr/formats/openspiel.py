@@ -81,7 +81,7 @@ class OpenSpielGame(Game):
         self._labels: set[str] = set()
         # Equal lists of legal actions with equal names, each kept once: most of the memory that an
         # infoset would take.
-        self._shared: dict[tuple[str, ...], list[tuple[list[int], tuple[Action, ...]]]] = {}
+        self._shared: dict[tuple[Any, ...], tuple[list[int], tuple[Action, ...]]] = {}
         self._terminals: dict[tuple[float, ...], Terminal] = {}
 
     def __copy__(self) -> OpenSpielGame:
@@ -137,21 +137,15 @@ class OpenSpielGame(Game):
         while label in self._labels:
             label += f" (player {player})"
         self._labels.add(label)
-        legal, actions = self._share(legal, _name(state, player, legal))
+        names = [state.action_to_string(player, number) for number in legal]
+        key = (*legal, *names)
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = self._shared[key] = legal, _label(names, legal)
+        legal, actions = shared
         decision = Decision(player, label, actions)
         self._decisions[player][text] = legal, decision
         return decision
-
-    def _share(
-        self, legal: list[int], actions: tuple[Action, ...]
-    ) -> tuple[list[int], tuple[Action, ...]]:
-        """Legal actions and their names, or the equal ones that were met before."""
-        alike = self._shared.setdefault(actions, [])
-        for known in alike:
-            if known[0] == legal:
-                return known
-        alike.append((legal, actions))
-        return legal, actions
 
 
 def _load(pyspiel: Any, text: str) -> Any:
@@ -182,9 +176,13 @@ def _refuse_unwalkable(pyspiel: Any, kind: Any, text: str) -> None:
 
 
 def _name(state: Any, player: int, numbers: Sequence[int]) -> tuple[Action, ...]:
-    """The labels of a node's actions or outcomes, all different."""
-    labels = [state.action_to_string(player, number) for number in numbers]
-    if len(set(labels)) < len(labels):
+    """A node's actions or outcomes."""
+    return _label([state.action_to_string(player, number) for number in numbers], numbers)
+
+
+def _label(names: Sequence[str], numbers: Sequence[int]) -> tuple[Action, ...]:
+    """Actions or outcomes with OpenSpiel's names and numbers; their labels are all different."""
+    if len(set(names)) < len(names):
         # All of them: one that stayed as it is could be what another one becomes.
-        labels = [f"{label} {number}" for label, number in zip(labels, numbers, strict=True)]
-    return tuple(map(Action, labels, numbers))
+        names = [f"{name} {number}" for name, number in zip(names, numbers, strict=True)]
+    return tuple(map(Action, names, numbers))

@@ -231,10 +231,7 @@ class RulesSolver(IterativeSolver):
         frames, arguments = tree.frames, self._arguments(tree, schedule)
         try:
             while not self._kernel(*arguments):
-                if tree.frames.cursor[PAUSED]:
-                    tree.go_on()
-                else:
-                    tree.forget()
+                tree.go_on()
                 if tree.frames is not frames:  # The path has become longer.
                     frames, arguments = tree.frames, self._arguments(tree, schedule)
         except BaseException:

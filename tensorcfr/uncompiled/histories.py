@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any
 
 from .._util.limits import CHANCE_TOLERANCE
-from ..compilers.histories import check_chance, check_decision, name_history
+from ..compilers.histories import check_actions, check_chance, check_infoset, name_history
 from ..compilers.too_large import DEEPEST, check_depth
 from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL
@@ -40,7 +40,6 @@ class Node:
         "index",
         "label",
         "missing",
-        "own",
         "parent",
         "passed",
         "row",
@@ -61,8 +60,6 @@ class Node:
     """Terminals: what each player gets."""
     state: Any
     """The state of the rules; None once all children are kept."""
-    own: tuple[int, ...]
-    """Each player's last sequence, or ``NO_SEQUENCE``."""
     edges: Sequence[Any]
     """The actions, or the outcomes."""
     count: int
@@ -107,7 +104,6 @@ class Histories:
         self._next = rules.next
         self._joins = getattr(rules, "joined_draws", None)
         self._ends: dict[tuple[float, ...], Node] = {}
-        self._nones: dict[int, tuple[None, ...]] = {}
         self.root = self._joined(self._make(rules.root(), None, 0))
 
     # --------------------------------------------------------------------------------- nodes
@@ -120,49 +116,53 @@ class Histories:
             ImperfectRecallError: The player who acts there forgets an own action.
             InfosetsFullError: There is no room for its infoset.
         """
-        child = self._make(self._next(node.state, node.edges[index]), node, index)
-        if self.room > 0 and type(node.children) is list:
+        child = self.follow(node, index)
+        keeps = self.room > 0 and type(node.children) is list
+        if child.actor != TERMINAL:
+            child.children = [None] * child.count if keeps else (None,) * child.count
+        if keeps:
             self.room -= 1
-            if child.actor != TERMINAL:
-                child.children = list(child.children)
-            node.children[index] = child
+            node.children[index] = child  # type: ignore[index]
             if None not in node.children:
                 node.state = None
         return child
+
+    def follow(self, node: Node, index: int) -> Node:
+        """As :meth:`step`; the history is not kept, and has no ``children``."""
+        return self._make(self._next(node.state, node.edges[index]), node, index)
 
     def _make(self, state: Any, parent: Node | None, index: int) -> Node:
         """The node of a state."""
         said = self._node(state)
         kind = type(said)
+        if kind is Terminal and (end := self._known_end(said[0])) is not None:
+            return end
         node = Node()
-        node.parent, node.index = parent, index
+        node.parent = parent
+        node.index = index
         if kind is Terminal:
             return self._end(said[0], node)
-        if parent is None:
-            node.depth = 0
-            node.own = (NO_SEQUENCE,) * self.n_players
-        else:
-            node.depth = parent.depth + 1
-            if node.depth > DEEPEST:
-                check_depth(node.depth, lambda: self.where(node))
-            own, acted = parent.own, parent.actor
-            if acted >= 0:
-                own = (*own[:acted], parent.first + index, *own[acted + 1 :])
-            node.own = own
         node.state = state
+        depth = node.depth = 0 if parent is None else parent.depth + 1
+        if depth > DEEPEST:
+            check_depth(depth, lambda: self.where(node))
         if kind is Decision:
             table = self.table
             player, label, actions = said
+            own = _own(node, player)
             row = table.rows.get(label) if type(label) is str else None
             if row is None:
-                row = self._enter(said, node)
+                row = self._enter(said, node, own)
             elif (
                 table.player[row] != player
-                or table.own[row] != node.own[player]
+                or table.own[row] != own
                 or table.kinds[table.kind[row]] is not actions
             ):
-                table.check_again(row, said, node.own, lambda: self.where(node))
-            node.actor, node.label, node.row, node.edges = player, label, row, actions
+                table.check_again(row, said, own, lambda: self.where(node))
+            node.actor = player
+            node.label = label
+            node.row = row
+            node.edges = actions
             node.first = table.first[row]
             node.count = len(actions)
         elif kind is Chance:
@@ -173,34 +173,36 @@ class Histories:
                 f"node() must return a Decision, a Chance or a Terminal, not {said!r}, "
                 f"at {self.where(node)}"
             )
-        node.children = self._nones.get(node.count) or self._nones.setdefault(
-            node.count, (None,) * node.count
-        )
         return node
 
-    def _enter(self, said: Decision, node: Node) -> int:
+    def _enter(self, said: Decision, node: Node, own: int) -> int:
         """The row of a new infoset."""
 
         def here() -> str:
             return self.where(node)
 
-        check_decision(said, self.n_players, here)
         player, label, actions = said
+        check_infoset(said, self.n_players, here)
+        if self.table.kind_of(actions) is None:
+            check_actions(said, here)
         assert label is not None
-        return self.table.enter(player, label, actions, node.own[player])
+        return self.table.enter(player, label, actions, own)
+
+    def _known_end(self, given: Any) -> Node | None:
+        """The terminal that pays this, if it was met: one for all histories, while there are
+        few."""
+        try:
+            return self._ends.get(given)
+        except TypeError:
+            return None  # A list, say.
 
     def _end(self, given: Any, node: Node) -> Node:
-        """The terminal that pays this: one for all histories, while there are few."""
-        try:
-            known = self._ends.get(given)
-        except TypeError:
-            known = None  # A list, say.
-        if known is None:
-            known = Node()
-            known.actor, known.utilities = TERMINAL, self._utilities(given, node)
-            if len(self._ends) < MOST_ENDS:
-                self._ends[known.utilities] = known
-        return known
+        """The terminal that pays this, at a history."""
+        end = Node()
+        end.actor, end.utilities = TERMINAL, self._utilities(given, node)
+        if len(self._ends) < MOST_ENDS:
+            self._ends[end.utilities] = end
+        return end
 
     def _utilities(self, given: Any, node: Node) -> tuple[float, ...]:
         """What a terminal pays, checked."""
@@ -278,7 +280,7 @@ class Histories:
         """
         if root.actor == TERMINAL:
             return root
-        root.children = list(root.children)
+        root.children = [None] * root.count
         if root.actor != CHANCE:
             return root
         ends: list[tuple[float, tuple[Any, ...], Node]] = [(1.0, (), root)]
@@ -301,10 +303,20 @@ class Histories:
         for index, (_, _, end) in enumerate(ends):
             if end.actor != TERMINAL:
                 end.parent, end.index = root, index
-                end.children = list(end.children)
+                end.children = [None] * end.count
         root.state = None
         self.room -= len(ends)
         return root
+
+
+def _own(node: Node, player: int) -> int:
+    """A player's last sequence before a history, or ``NO_SEQUENCE``."""
+    above = node.parent
+    while above is not None:
+        if above.actor == player:
+            return above.first + node.index
+        node, above = above, above.parent
+    return NO_SEQUENCE
 
 
 def alias_table(probabilities: Sequence[float]) -> tuple[list[float], list[int]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.limits import INDEX_LIMIT
 from ..compilers.histories import check_decision
 from ..errors import GameError, ImperfectRecallError
 from ..kernels.traversal import HEADER, LAST_VISIT
@@ -71,6 +72,8 @@ class InfosetTable:
         self.names: list[tuple[str, ...]] = []
         """The labels of these."""
         self._kind_of: dict[tuple[str, ...], int] = {}
+        self._kind_by_id: dict[int, int] = {}
+        """The number of each of ``kinds``, by the object's id: rules often give the same object."""
         self.bytes_held = 0
         """Bytes that the table takes, about."""
 
@@ -94,42 +97,54 @@ class InfosetTable:
         Raises:
             InfosetsFullError: The table is full.
         """
-        names = tuple(map(str, actions))
-        count = len(names)
+        count = len(actions)
         size = HEADER + self.groups * count if self.groups else 0
         more = BYTES_PER_INFOSET + sys.getsizeof(label) + BYTES_PER_NUMBER * size
         if self.bytes_held + more > self.limit:
             raise InfosetsFullError
         self.bytes_held += more
         row = self.rows[label] = len(self.player)
-        kind = self._kind_of.get(names)
-        if kind is None:
-            kind = self._kind_of[names] = len(self.names)
-            self.names.append(names)
-            self.kinds.append(actions)
         if size:
-            strategy = self.block(row) + STRATEGY * count
-            make_room(self.numbers, self.block(row) - HEADER + size)
+            block = self.block(row)
+            if block - HEADER + size > len(self.numbers):
+                if block > INDEX_LIMIT:
+                    raise InfosetsFullError  # Indices have 32 bits.
+                make_room(self.numbers, block - HEADER + size)
+            strategy = block + STRATEGY * count
             self.numbers[strategy : strategy + count] = 1.0 / count
         self.player.append(player)
         self.own.append(own)
-        self.kind.append(kind)
+        kind = self.kind_of(actions)
+        self.kind.append(self._meet(actions) if kind is None else kind)
         self.first.append(self.first[-1] + count)
         return row
+
+    def kind_of(self, actions: Sequence[Hashable]) -> int | None:
+        """The number of a tuple of actions; None if this very object was not met, or not last."""
+        kind = self._kind_by_id.get(id(actions))
+        return None if kind is None or self.kinds[kind] is not actions else kind
+
+    def _meet(self, actions: Sequence[Hashable]) -> int:
+        """The number of a tuple of actions."""
+        names = tuple(map(str, actions))
+        kind = self._kind_of.setdefault(names, len(self.names))
+        if kind == len(self.names):
+            self.names.append(names)
+            self.kinds.append(actions)
+            self._kind_by_id[id(actions)] = kind
+        return kind
 
     def block(self, row: int) -> int:
         """Where the numbers of a row begin, after their header; of the next row, too."""
         return HEADER * (row + 1) + self.groups * self.first[row]
 
-    def check_again(
-        self, row: int, said: Decision, own: Sequence[int], here: Callable[[], str]
-    ) -> None:
+    def check_again(self, row: int, said: Decision, own: int, here: Callable[[], str]) -> None:
         """Check another history of an infoset against its row.
 
         Args:
             row: The row.
             said: What the rules say at the history.
-            own: Every player's last sequence there.
+            own: The acting player's last sequence there.
             here: Names the history in errors.
 
         Raises:
@@ -149,9 +164,11 @@ class InfosetTable:
                     f"histories of infoset {label!r} disagree on its actions: "
                     f"{list(self.names[kind])}, and {list(names)} at {here()}"
                 )
+            del self._kind_by_id[id(self.kinds[kind])]
             self.kinds[kind] = actions
-        if own[player] != self.own[row]:
-            before = [self._name_sequence(sequence) for sequence in (self.own[row], own[player])]
+            self._kind_by_id[id(actions)] = kind
+        if own != self.own[row]:
+            before = [self._name_sequence(sequence) for sequence in (self.own[row], own)]
             raise ImperfectRecallError(
                 f"player {player} forgets an own action before infoset {label!r} (imperfect "
                 f"recall): the player reaches it {before[0]}, but {before[1]} at {here()}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from itertools import repeat
 from struct import Struct
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from ..kernels.traversal import (
     AT,
     CHANCE_NODE,
     FOR_HISTORY,
+    FOR_LOG,
     HISTORY_NODE,
     NO_BLOCK,
     PAUSED,
@@ -35,6 +35,10 @@ from .infosets import InfosetsFullError, make_room
 
 RECORD = Struct("=6I")
 """The fields of :data:`~tensorcfr.kernels.traversal.HISTORY_NODE`."""
+SLOT = Struct("=I")
+"""An element of the list of parents."""
+AT_CHANCE, AT_TERMINAL, WITHOUT_BLOCK = map(int, (CHANCE_NODE, TERMINAL_NODE, NO_BLOCK))
+"""Values of its fields, as Python's numbers."""
 BYTES_PER_SLOT = 40
 """Of a history, entered or not: its node and its place in the list of parents."""
 BYTES_PER_OUTCOME = 20
@@ -99,6 +103,8 @@ class GrowingTree:
         self.frames: Frames = new_frames(16, 4, histories.n_players, log=1024, groups=groups)
         """The path of the traversal under way."""
         self._histories, self._chance, self._outcomes, self._rows = Sizes(1, 0, 0, 0)
+        self._deepest = len(self.frames.place) - 1
+        """The deepest history that the frames have room for, and one more."""
         self._parents = array("I", [0])
         """The parent of each history."""
         self._open: dict[int, Node] = {}
@@ -108,7 +114,7 @@ class GrowingTree:
         """The sizes from which on histories are forgotten again."""
         self._border: list[int] = []
         """The histories that were kept when they were missing, and have been entered since."""
-        self._records = self._look()
+        self._look()
         root = histories.root
         self._put(0, root)
         if root.actor == CHANCE and root.passed:
@@ -128,30 +134,36 @@ class GrowingTree:
         )
 
     def go_on(self) -> None:
-        """Make it possible that a traversal goes on, which waits: enter its history, or make room.
+        """Make it possible that a traversal goes on: enter the history for which it waits, make
+        room for its log, or forget histories if it stopped for want of room.
 
         Raises:
             GameError: The rules break their contract; names the history.
             ImperfectRecallError: The player who acts there forgets an own action.
             InfosetsFullError: There is no room for the infoset, or for more histories.
         """
-        frames = self.frames
-        if frames.cursor[PAUSED] == FOR_HISTORY:
-            self._enter(int(frames.cursor[AT]))
+        cursor, log = self.frames.cursor, self.frames.log
+        waits = cursor.item(PAUSED)
+        if waits == FOR_HISTORY:
+            self._enter(cursor.item(AT))
+        elif waits == FOR_LOG:
+            make_room(log, 2 * len(log))
         else:
-            make_room(frames.log, 2 * len(frames.log))
+            self.forget()
 
     def _enter(self, slot: int) -> None:
+        """Ask the rules about a missing history, and put it into its place."""
         parent_slot = self._parents[slot]
         parent = self._open[parent_slot]
-        child = self.histories.step(parent, slot - parent.slot)
+        child = self.histories.follow(parent, slot - parent.slot)
         held = self.bytes_held
-        if self._kept is None and held > SHARE_OF_KEPT * self.limit:
-            self._kept = Sizes(self._histories, self._chance, self._outcomes, self._rows)
-        if held > self.limit:
-            self.frames.cursor[STOPS] = 1
-            if held > self.most:
-                raise InfosetsFullError
+        if held > SHARE_OF_KEPT * self.limit:
+            if self._kept is None:
+                self._kept = Sizes(self._histories, self._chance, self._outcomes, self._rows)
+            if held > self.limit:
+                self.frames.cursor[STOPS] = 1
+                if held > self.most:
+                    raise InfosetsFullError
         kept = 0 if self._kept is None else self._kept.histories
         if slot < kept:
             self._border.append(slot)
@@ -183,35 +195,40 @@ class GrowingTree:
 
     def _put(self, slot: int, node: Node) -> None:
         """Write a history where it belongs, and make places for its children."""
-        actor = node.actor
+        actor, at = node.actor, RECORD.size * slot
         if actor == TERMINAL:
-            self._record(slot, int(TERMINAL_NODE), 0, 0, 0, self._payoff(node.utilities), 0)
+            payoff = self._payoff(node.utilities)
+            RECORD.pack_into(self._nodes, at, AT_TERMINAL, 0, 0, 0, payoff, 0)
             return
         count, first = node.count, self._histories
-        if first + count > INDEX_LIMIT or len(self.histories.table.numbers) > INDEX_LIMIT:
-            raise InfosetsFullError  # Indices have 32 bits.
-        self._make_frames(node)
-        if first + count > len(self.arrays.node):
-            del self._records
-            make_room(self.arrays.node, first + count)
-            self._records = self._look()
-        self._parents.extend(repeat(slot, count))
-        self._histories = first + count
-        node.slot, node.missing = first, count
+        after = self._histories = first + count
+        if after > self._room:
+            self._make_places(after)
+        if node.depth >= self._deepest or (count > self.frames.width and actor != CHANCE):
+            self._make_frames(node)
+        self._parents.frombytes(SLOT.pack(slot) * count)
+        node.slot = first
+        node.missing = count
         self._open[slot] = node
         if actor == CHANCE:
             chance = self._draw(node, first)
-            self._record(slot, int(CHANCE_NODE), first, count, 0, 0, chance)
+            RECORD.pack_into(self._nodes, at, AT_CHANCE, first, count, 0, 0, chance)
         else:
-            block = int(NO_BLOCK) if count == 1 else self.histories.table.block(node.row)
-            self._record(slot, actor, first, count, block, 0, 0)
+            block = WITHOUT_BLOCK if count == 1 else self.histories.table.block(node.row)
+            RECORD.pack_into(self._nodes, at, actor, first, count, block, 0, 0)
 
-    def _look(self) -> memoryview:
-        """The bytes of the nodes; to be given up before they move."""
-        return self.arrays.node.view(np.uint8).data
+    def _make_places(self, histories: int) -> None:
+        """Make the array of nodes at least so long."""
+        if histories > INDEX_LIMIT:
+            raise InfosetsFullError  # Indices have 32 bits.
+        self._nodes = memoryview(b"")
+        make_room(self.arrays.node, histories)
+        self._look()
 
-    def _record(self, slot: int, *fields: int) -> None:
-        RECORD.pack_into(self._records, RECORD.size * slot, *fields)
+    def _look(self) -> None:
+        """Look at the bytes of the nodes, which must not move from now on."""
+        self._nodes = self.arrays.node.view(np.uint8).data
+        self._room = len(self.arrays.node)
 
     def _payoff(self, utilities: tuple[float, ...]) -> int:
         """The row of a terminal's utilities."""
@@ -253,8 +270,6 @@ class GrowingTree:
         """Make frames for the path to a history, and for its actions."""
         frames = self.frames
         depth, width = len(frames.place), frames.width
-        if node.depth + 1 < depth and (node.actor == CHANCE or node.count <= width):
-            return
         more = new_frames(
             max(depth, 2 * node.depth), max(width, node.count), self.histories.n_players
         )
@@ -268,3 +283,4 @@ class GrowingTree:
             log=frames.log,
             groups=frames.groups,
         )
+        self._deepest = len(more.place) - 1
