@@ -181,8 +181,8 @@ class Sampling(Record):
 
     @property
     def samples_rules(self) -> bool:  # type: ignore[override]
-        """Whether a play at a time is enough: external and outcome sampling."""
-        return self.scheme in ("external", "outcome")
+        """Whether traversals follow plays, and so need no more of a game than its rules."""
+        return self.scheme in ONE_BRANCH
 
     @property
     def own_draws(self) -> np.ndarray | None:

@@ -41,6 +41,7 @@ from .traversal import (
     DEPTH,
     HISTORIES,
     ITERATION,
+    LED,
     NO_BLOCK,
     NOTED,
     ONE,
@@ -107,9 +108,7 @@ def external_sampling(
     place, value, own, q, reach = frame_arrays(frames)
     cursor, scalar, before, log, groups = resume_arrays(frames)
     width, n_players = U(frames.width), U(utility.shape[1])
-    # Where the player's actions are drawn: the probability with which each is tried, 0 if it is
-    # not; and that with which those draws lead to each decision.
-    tried, led = np.empty_like(q), np.empty_like(own)
+    tried, led = frames.tried, frames.led
     # The opponents' reaches are tracked if the average needs them.
     tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > U(2))
     clock = state.clock[0]
@@ -130,7 +129,7 @@ def external_sampling(
             player = players[turn]
             if resumes:
                 resumes, cursor[PAUSED], deal = False, 0, ZERO
-                here, is_empty = 1.0, False
+                here, is_empty = scalar[LED], False
                 at, depth, x = U(cursor[AT]), U(cursor[DEPTH]), scalar[REACH]
             else:
                 at, depth, x, here, is_empty = ZERO, ZERO, 1.0, 1.0, False
@@ -168,6 +167,7 @@ def external_sampling(
                         end = note(log, noted, table, block, groups * count)
                         waits, noted = end == noted, end
                     if waits:
+                        scalar[LED] = here
                         pause(cursor, scalar, count == ZERO, turn, at, depth, x, noted)
                         state.clock[0] = clock
                         state.touched[0] = np.int64(histories - ONE)

@@ -155,7 +155,7 @@ ITERATION, TURN, AT, DEPTH, NOTED, PAUSED, STOPS, HISTORIES, DECISIONS = range(9
 """Numbers of :attr:`Frames.cursor`."""
 FOR_HISTORY, FOR_LOG = 1, 2
 """What a traversal waits for."""
-REACH, CLOCK = range(2)
+REACH, CLOCK, LED = range(3)
 """Numbers of :attr:`Frames.scalar`."""
 
 
@@ -170,8 +170,8 @@ class Frames(NamedTuple):
     ``NOTED``, numbers in ``log``; ``HISTORIES`` and ``DECISIONS`` visited before the iteration.
     All are 0 for a new schedule."""
     scalar: np.ndarray
-    """float64 (2,): ``REACH``, the probability that the traversal carries along; ``CLOCK``, the sum
-    of the averaging weights before the iteration."""
+    """float64 (3,): ``REACH``, the probability that the traversal carries along; ``CLOCK``, the sum
+    of the averaging weights before the iteration; ``LED``, as in ``led``, where it waits."""
     place: np.ndarray
     """uint32 (frames, 5): numbers of each frame, as the scheme needs them."""
     first: np.ndarray
@@ -192,8 +192,23 @@ class Frames(NamedTuple):
     groups: int
     """Groups of numbers in a block, for ``log``."""
 
+    # Where own actions are drawn.
+    tried: np.ndarray | None = None
+    """float64 (frames * most actions,): the probability with which each action of a frame is tried,
+    0 if it is not."""
+    led: np.ndarray | None = None
+    """float64 (frames,): the probability with which the draws of own actions led to each frame."""
 
-def new_frames(depth: int, width: int, n_players: int, *, log: int = 0, groups: int = 0) -> Frames:
+
+def new_frames(
+    depth: int,
+    width: int,
+    n_players: int,
+    *,
+    log: int = 0,
+    groups: int = 0,
+    tries: bool = False,
+) -> Frames:
     """Frames for a traversal that begins.
 
     Args:
@@ -202,10 +217,11 @@ def new_frames(depth: int, width: int, n_players: int, *, log: int = 0, groups: 
         n_players: Number of players.
         log: Numbers that can be noted.
         groups: Groups of numbers in a block.
+        tries: Whether the traversal draws which own actions it tries.
     """
     return Frames(
         cursor=np.zeros(9, np.int64),
-        scalar=np.zeros(2),
+        scalar=np.zeros(3),
         place=np.empty((depth, 5), np.uint32),
         first=np.empty(depth),
         second=np.empty(depth),
@@ -215,6 +231,8 @@ def new_frames(depth: int, width: int, n_players: int, *, log: int = 0, groups: 
         generator=np.empty(4, np.uint64),
         log=np.empty(log),
         groups=groups,
+        tried=np.empty(depth * width) if tries else None,
+        led=np.empty(depth) if tries else None,
     )
 
 

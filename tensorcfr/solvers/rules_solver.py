@@ -11,7 +11,7 @@ import numpy as np
 from .._util.arguments import Kind, Limit, checked
 from .._util.jit import entry_point
 from .._util.memory import free_memory, no_garbage_collection, taken
-from ..algorithms import Record, Sampling, find_algorithm
+from ..algorithms import ALGORITHMS, Record, Sampling, find_algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation
 from ..kernels.local_rule import rule_errors
@@ -113,8 +113,8 @@ class RulesSolver(IterativeSolver):
     Args:
         game: What :func:`tensorcfr.compile_game` takes: a name, a game of your own, a file, a game
             of OpenSpiel.
-        algorithm: ``"external_sampling"`` or ``"outcome_sampling"``, or a record of them; see
-            :class:`tensorcfr.algorithms.Sampling`.
+        algorithm: A name or a record of a scheme that follows plays: external, robust, average
+            strategy or outcome sampling; see :class:`tensorcfr.algorithms.Sampling`.
         state: The state to continue from, after ``iteration`` iterations; copied.
         iteration: Iterations that led to ``state``.
         seed: A whole number from 0; or several, ``(seed, 0), (seed, 1), ...`` for independent
@@ -196,7 +196,7 @@ class RulesSolver(IterativeSolver):
         end = (self._tally, self._generator, tree.frames, None)
         if record.scheme == "outcome":
             return (*begin, record.epsilon, record.baseline, *end)
-        return (*begin, *end, None)
+        return (*begin, *end, record.own_draws)
 
     def _run(self, iterations: int) -> None:
         if not iterations:
@@ -219,7 +219,8 @@ class RulesSolver(IterativeSolver):
         self._table.limit = self.memory_limit - share
         if self._tree is None:
             histories = Histories(cast(UncompiledGame, self.game), self._table)
-            self._tree = GrowingTree(histories, groups=self._table.groups)
+            tries = self.algorithm.own_draws is not None
+            self._tree = GrowingTree(histories, groups=self._table.groups, tries=tries)
         self._tree.limit, self._tree.most = share, self.memory_limit
         self._tree.forget()
         return self._tree
@@ -228,12 +229,8 @@ class RulesSolver(IterativeSolver):
         """Run the iterations of a schedule; an error undoes the one under way."""
         begun = self.iteration
         tree.frames.cursor[:] = 0
-        frames, arguments = tree.frames, self._arguments(tree, schedule)
         try:
-            while not self._kernel(*arguments):
-                tree.go_on()
-                if tree.frames is not frames:  # The path has become longer.
-                    frames, arguments = tree.frames, self._arguments(tree, schedule)
+            tree.run(self._kernel, lambda: self._arguments(tree, schedule))
         except BaseException:
             self._undo(tree)
             raise
@@ -408,9 +405,10 @@ def refuse_uncompiled(record: Record, name: str) -> None:
         ValueError: It needs one; says what to do.
     """
     if not record.samples_rules:
+        able = ", ".join(known for known, other in ALGORITHMS.items() if other.samples_rules)
         raise ValueError(
             f"{record.name} takes a compiled game: compile_game makes one of {name}; straight from "
-            "the rules external_sampling and outcome_sampling learn"
+            f"the rules learn {able}"
         )
 
 

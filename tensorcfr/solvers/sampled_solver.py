@@ -142,7 +142,12 @@ class SampledSolver(IterativeSolver):
             joined = record.scheme != "whole"
             self._tree = history_traversal(game, self._layout, deal=deal, joined=joined)
         self._players = np.arange(game.n_players, dtype=np.uint64)
-        self._frames = new_frames(self._tree.depth, self._tree.width, game.n_players)
+        self._frames = new_frames(
+            self._tree.depth,
+            self._tree.width,
+            game.n_players,
+            tries=record.own_draws is not None,
+        )
         if state is None:
             self._tally = TraversalState(
                 np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64)

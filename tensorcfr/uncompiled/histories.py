@@ -152,7 +152,7 @@ class Histories:
             own = _own(node, player)
             row = table.rows.get(label) if type(label) is str else None
             if row is None:
-                row = self._enter(said, node, own)
+                row = self._enter(said, node)
             elif (
                 table.player[row] != player
                 or table.own[row] != own
@@ -175,7 +175,7 @@ class Histories:
             )
         return node
 
-    def _enter(self, said: Decision, node: Node, own: int) -> int:
+    def _enter(self, said: Decision, node: Node) -> int:
         """The row of a new infoset."""
 
         def here() -> str:
@@ -186,7 +186,7 @@ class Histories:
         if self.table.kind_of(actions) is None:
             check_actions(said, here)
         assert label is not None
-        return self.table.enter(player, label, actions, own)
+        return self.table.enter(player, label, actions, _own(node, player))
 
     def _known_end(self, given: Any) -> Node | None:
         """The terminal that pays this, if it was met: one for all histories, while there are

@@ -8,9 +8,9 @@ the kernels are those of compiled games.  They return where they meet a history 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,6 +74,7 @@ class GrowingTree:
     Args:
         histories: Makes histories from the rules.
         groups: Groups of numbers of an infoset.
+        tries: Whether traversals draw which own actions they try.
     """
 
     limit: float = np.inf
@@ -81,7 +82,7 @@ class GrowingTree:
     most: float = np.inf
     """Bytes beyond which an iteration is given up."""
 
-    def __init__(self, histories: Histories, *, groups: int) -> None:
+    def __init__(self, histories: Histories, *, groups: int, tries: bool = False) -> None:
         self.histories = histories
         self.arrays = TraversalTree(
             node=np.zeros(64, HISTORY_NODE),
@@ -100,7 +101,9 @@ class GrowingTree:
             threshold=np.zeros(64),
         )
         """The tree; its arrays grow in place."""
-        self.frames: Frames = new_frames(16, 4, histories.n_players, log=1024, groups=groups)
+        self.frames: Frames = new_frames(
+            16, 4, histories.n_players, log=1024, groups=groups, tries=tries
+        )
         """The path of the traversal under way."""
         self._histories, self._chance, self._outcomes, self._rows = Sizes(1, 0, 0, 0)
         self._deepest = len(self.frames.place) - 1
@@ -132,6 +135,28 @@ class GrowingTree:
             + 8 * self.histories.n_players * self._rows
             + BYTES_PER_OPEN * len(self._open)
         )
+
+    def run(
+        self,
+        kernel: Callable[..., bool],
+        arguments: Callable[[], tuple[Any, ...]],
+    ) -> None:
+        """Call a kernel until all of its iterations are done, and enter what it waits for.
+
+        Args:
+            kernel: The kernel, as machine code.
+            arguments: What it takes; asked again whenever the frames are others.
+
+        Raises:
+            GameError: As :meth:`go_on`, like the others.
+            ImperfectRecallError: Likewise.
+            InfosetsFullError: Likewise.
+        """
+        frames, given = self.frames, arguments()
+        while not kernel(*given):
+            self.go_on()
+            if self.frames is not frames:  # The path has become longer, or wider.
+                frames, given = self.frames, arguments()
 
     def go_on(self) -> None:
         """Make it possible that a traversal goes on: enter the history for which it waits, make
@@ -271,10 +296,18 @@ class GrowingTree:
         frames = self.frames
         depth, width = len(frames.place), frames.width
         more = new_frames(
-            max(depth, 2 * node.depth), max(width, node.count), self.histories.n_players
+            max(depth, 2 * node.depth),
+            max(width, node.count),
+            self.histories.n_players,
+            tries=frames.tried is not None,
         )
-        more.place[:depth], more.first[:depth], more.second[:depth] = frames[2:5]
-        more.q.reshape(-1, more.width)[:depth, :width] = frames.q.reshape(-1, width)
+        for name in ("place", "first", "second", "led"):
+            if (numbers := getattr(frames, name)) is not None:
+                getattr(more, name)[:depth] = numbers
+        for name in ("q", "tried"):
+            if (numbers := getattr(frames, name)) is not None:
+                rows = getattr(more, name).reshape(-1, more.width)
+                rows[:depth, :width] = numbers.reshape(-1, width)
         more.reach[: len(frames.reach)] = frames.reach
         self.frames = more._replace(
             cursor=frames.cursor,

@@ -9,7 +9,7 @@ import pytest
 
 from support.random_games import random_game
 from tensorcfr import Decision, Game, MemoryLimitError, SampledSolver, Terminal, compile_game
-from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING
+from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING, ROBUST_SAMPLING
 from tensorcfr.solvers import RulesSolver, rules_solver
 from tensorcfr.uncompiled.tree import GrowingTree
 
@@ -27,6 +27,7 @@ def same_state(one: RulesSolver, other: RulesSolver) -> None:
     [
         ("leduc", EXTERNAL_SAMPLING(averaging="stochastic")),
         pytest.param("leduc", OUTCOME_SAMPLING(baseline=0.5), marks=pytest.mark.full),
+        pytest.param("leduc", ROBUST_SAMPLING(tries=2), marks=pytest.mark.full),
         pytest.param("goofspiel(cards=4)", EXTERNAL_SAMPLING, marks=pytest.mark.full),
         pytest.param(
             random_game(3, n_players=3, max_histories=200), OUTCOME_SAMPLING, marks=pytest.mark.full

@@ -21,7 +21,13 @@ from support.paths import ROOT
 from support.random_games import random_game, random_public_tree_game
 from support.tiers import tiered
 from tensorcfr import SampledSolver, compile_game, solve
-from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING, Sampling
+from tensorcfr.algorithms import (
+    AVERAGE_STRATEGY_SAMPLING,
+    EXTERNAL_SAMPLING,
+    OUTCOME_SAMPLING,
+    ROBUST_SAMPLING,
+    Sampling,
+)
 from tensorcfr.games import make_game
 from tensorcfr.kernels.alias import make_alias_tables
 from tensorcfr.solvers import RulesSolver
@@ -33,6 +39,12 @@ RECORDS: dict[str, Sampling] = {
     "external": EXTERNAL_SAMPLING,
     "external, stochastic": EXTERNAL_SAMPLING(averaging="stochastic"),
     "external, optimistic, cfr+": EXTERNAL_SAMPLING(averaging="optimistic", variant="cfr+"),
+    "robust": ROBUST_SAMPLING,
+    "robust, stochastic": ROBUST_SAMPLING(averaging="stochastic", tries=2),
+    "average": AVERAGE_STRATEGY_SAMPLING(epsilon=0.2, threshold=1.5, bonus=0.1),
+    "average, optimistic, cfr+": AVERAGE_STRATEGY_SAMPLING(
+        averaging="optimistic", threshold=0.5, bonus=0.5, variant="cfr+"
+    ),
     "outcome": OUTCOME_SAMPLING,
     "outcome, stochastic, linear": OUTCOME_SAMPLING(averaging="stochastic", variant="lcfr"),
     "outcome, optimistic": OUTCOME_SAMPLING(averaging="optimistic", epsilon=0.3),
