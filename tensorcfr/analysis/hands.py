@@ -13,10 +13,10 @@ import numpy as np
 
 from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
 from ..compilers.card_rules import Weighted, weight_met
+from ..evaluation.metrics import Evaluation
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..model.card_game import ANY_CARD, DECISION, CompiledCardGame
-from ..solvers.chunked_solver import ChunkedState
 from ..solvers.solution import Solution
 from .chunk_values import ChunkValues
 from .equity import equities
@@ -231,24 +231,26 @@ class SolvedSpot:
     thread; the numbers of each line are worked out with its chunk.
 
     Args:
-        solution: A solution of a :class:`~tensorcfr.CardGame`, with its state.
+        solution: A solution of a :class:`~tensorcfr.CardGame`.
 
     Raises:
         TypeError: The solution is of another kind of game.
-        ValueError: The solution has no state.
     """
 
     def __init__(self, solution: Solution) -> None:
         if not isinstance(solution, Solution):
             raise TypeError(f"solution must be a Solution, not {brief(solution)}")
-        game, state = solution.game, solution.state
+        game = solution.game
         if not isinstance(game, CompiledCardGame):
             raise TypeError(f"{game.name} is no game of cards")
-        if not isinstance(state, ChunkedState):
-            raise ValueError("the solution has no state to read averages from")
         self.game: CompiledCardGame = game
         self._labels = set(map(str, game.rules.cards))
         self._values = ChunkValues.of(solution)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Value and best-response value of each player, by that pass."""
+        return self._values.evaluation
 
     @checked()
     def table(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> HandTable:
@@ -437,11 +439,11 @@ def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = ""
     """Every hand at a public line of a solved game of cards; see :class:`SolvedSpot` for several.
 
     Args:
-        solution: A solution of a :class:`~tensorcfr.CardGame`, with its state.
+        solution: A solution of a :class:`~tensorcfr.CardGame`.
         line: The actions and dealt cards so far, each after a blank: ``"check bet120 call 7s"``.
 
     Raises:
         TypeError: The solution is of another kind of game.
-        ValueError: There is no such line, nobody acts there, or the solution has no state.
+        ValueError: There is no such line, or nobody acts there.
     """
     return SolvedSpot(solution).table(line)

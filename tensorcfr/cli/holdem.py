@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .._util.signals import put_off
+from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
 from ..analysis import SolvedSpot
 from ..analysis.hands import UNITS
 from ..compilers import Size, compile_game, game_size
@@ -27,6 +31,14 @@ ALGORITHM, PRECISION = "dcfr", "float32"
 """What solves if nothing else is said."""
 DEFAULT_TARGET = 0.5
 """Per cent of the pot at which a solve stops if nothing says when."""
+
+BUCKETS: dict[str, Callable[..., Any]] = {
+    "strength": buckets_by_strength,
+    "width": partial(buckets_by_strength, spacing="width"),
+    "board": partial(buckets_by_strength, by_board=True),
+    "future": buckets_by_future,
+}
+"""What hands can be put into buckets by."""
 
 Algorithm = Annotated[str, typer.Option(help="See: tensorcfr algorithms.")]
 Precision = Annotated[
@@ -52,6 +64,17 @@ def holdem(
             "hands or any card, and solve the rest; repeatable.",
         ),
     ] = None,
+    buckets: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Solve with so many buckets of each player's hands in place of the hands, and "
+            "evaluate the strategies among all hands.",
+        ),
+    ] = None,
+    buckets_by: Annotated[
+        str, typer.Option(help=f"What hands of a bucket share: {', '.join(BUCKETS)}.")
+    ] = "strength",
     size: Annotated[
         bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
     ] = False,
@@ -108,10 +131,14 @@ def holdem(
             raise ValueError("--size solves nothing: there is nothing to save, export or show")
         if unit not in UNITS:
             raise ValueError(f"--unit {unit}: {suggest(unit, UNITS)}")
+        if buckets_by not in BUCKETS:
+            raise ValueError(f"--buckets-by {buckets_by}: {suggest(buckets_by, BUCKETS)}")
+        if buckets is not None and (save or locks):
+            raise ValueError(f"--buckets: {'--save' if save else '--lock'} takes a solve of hands")
         console = plain_console()
         limit = arguments.read_memory_limit(memory_limit)
         if spot is not None and spot.suffix == ".npz":
-            asked = (target, iters, time_limit, save, save_spot_as, memory_limit)
+            asked = (target, iters, time_limit, save, save_spot_as, memory_limit, buckets)
             chosen = (algorithm, threads, precision) != (ALGORITHM, 1, PRECISION)
             if given or size or chosen or locks or any(one is not None for one in asked):
                 raise ValueError(f"{spot} is a solution: it takes --line and what shows lines")
@@ -128,8 +155,11 @@ def holdem(
             game = compile_game("holdem", memory_limit=limit, **options)
             if target is None and iters is None and time_limit is None:
                 target = DEFAULT_TARGET
+            solved = game
+            if buckets is not None:
+                solved = abstract_hands(game, BUCKETS[buckets_by](game, buckets))
             request = SolveRequest(
-                game=game,
+                game=solved,
                 algorithm=arguments.read_algorithm(algorithm, simultaneous=False),
                 iters=iters,
                 target=None if target is None else target / 100.0 * rules.pot,
@@ -150,7 +180,12 @@ def holdem(
                 solution = run(request, solving)
             if save:
                 solution.save(save)
+            if buckets is not None:
+                print_line(console, _buckets_line(solution, rules))
+                solution = replace(solution, game=game, policy=lift(solution), state=None)
         shown = SolvedSpot(solution)
+        if buckets is not None:
+            solution = replace(solution, evaluation=shown.evaluation)
         holdem_report.print_spot(console, shown, solution, unit, big_blind)
         last: Any = None
         for text in line or [""]:
@@ -166,6 +201,16 @@ def holdem(
             from ..plots import draw_line
 
             draw_line(last, path=picture)
+
+
+def _buckets_line(solution: Solution, rules: Holdem) -> str:
+    """What the solve of buckets says of itself."""
+    exploitability = solution.exploitability
+    return (
+        f"{solution.game.name}, {solution.game.n_infosets:,} infosets: among buckets the "
+        f"exploitability is {exploitability:.4g} chips, {100 * exploitability / rules.pot:.3g} % "
+        "of the pot; from here on all hands are told apart"
+    )
 
 
 def _size_line(rules: Holdem, size: Size) -> str:
