@@ -6,7 +6,8 @@ python -m scripts.beyond_the_table phantom_ttt   phantom tic-tac-toe: more than 
 python -m scripts.beyond_the_table bluff_2_2     Bluff(2,2) by its rules
 
 Each writes docs/figures/beyond_<name>.csv.  The games run until the time is over or the table is
-full; ``--minutes`` and ``--mib`` say when that is.  Seconds are processor time of this process.
+full; ``--minutes`` and ``--mib`` say when that is.  ``speed --game kuhn_poker`` measures the rows of
+one game again.  Seconds are processor time of this process.
 
 python -m scripts.beyond_the_table page          the tables of docs/beyond-the-table.md
 """
@@ -86,11 +87,12 @@ def main() -> None:
     parser.add_argument("name", choices=["speed", *RUNS, "page"])
     parser.add_argument("--minutes", type=float, default=2.0, help="of sampling")
     parser.add_argument("--mib", type=int, default=512, help="memory limit")
+    parser.add_argument("--game", help="speed: the only game to measure; other rows stay")
     arguments = parser.parse_args()
     if arguments.name == "page":
         write_page()
     elif arguments.name == "speed":
-        measure_speed()
+        measure_speed(arguments.game)
     else:
         measure_curve(arguments.name, 60 * arguments.minutes, arguments.mib * MIB)
 
@@ -98,10 +100,14 @@ def main() -> None:
 # ---------------------------------------------------------------------------------------- speed
 
 
-def measure_speed() -> None:
+def measure_speed(only: str | None) -> None:
     """Sampling on OpenSpiel's rules, by tensorcfr and by OpenSpiel, in turns."""
-    rows = []
+    rows: list[dict[str, Any]] = []
+    before_now = _read("speed") if only else []
     for (name, scheme), iterations in SPEED.items():
+        if only not in (None, name):
+            rows += [row for row in before_now if (row["game"], row["scheme"]) == (name, scheme)]
+            continue
         ours, tools = _tools(name, scheme)
         for when in ("first", "later"):
             if when == "later":
@@ -132,7 +138,7 @@ def measure_speed() -> None:
                 }
             )
             print(list(rows[-1].values())[:9], flush=True)
-            _write("speed", rows)
+    _write("speed", rows)
 
 
 def _tools(name: str, scheme: str) -> tuple[RulesSolver, dict[str, Callable[[int], object]]]:
