@@ -6,8 +6,8 @@ python -m scripts.beyond_the_table phantom_ttt   phantom tic-tac-toe: more than 
 python -m scripts.beyond_the_table bluff_2_2     Bluff(2,2) by its rules
 
 Each writes docs/figures/beyond_<name>.csv.  The games run until the time is over or the table is
-full; ``--minutes`` and ``--mib`` say when that is.  ``speed --game kuhn_poker`` measures the rows of
-one game again.  Seconds are processor time of this process.
+full; ``--minutes`` and ``--mib`` say when that is.  ``speed --game kuhn_poker`` measures the rows
+of one game again.  Seconds are processor time of this process.
 
 python -m scripts.beyond_the_table page          the tables of docs/beyond-the-table.md
 """

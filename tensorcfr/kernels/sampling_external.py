@@ -62,6 +62,7 @@ from .traversal import (
     note,
     pause,
     resume_arrays,
+    try_arrays,
 )
 from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
 
@@ -108,7 +109,7 @@ def external_sampling(
     place, value, own, q, reach = frame_arrays(frames)
     cursor, scalar, before, log, groups = resume_arrays(frames)
     width, n_players = U(frames.width), U(utility.shape[1])
-    tried, led = frames.tried, frames.led
+    tried, led = try_arrays(frames)
     # The opponents' reaches are tracked if the average needs them.
     tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > U(2))
     clock = state.clock[0]

@@ -243,6 +243,12 @@ def frame_arrays(frames: Frames):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def try_arrays(frames: Frames):  # type: ignore[no-untyped-def]
+    """``tried, led`` of frames."""
+    return frames.tried, frames.led
+
+
+@inlined
 def resume_arrays(frames: Frames):  # type: ignore[no-untyped-def]
     """``cursor, scalar, generator, log`` of frames, and uint64: ``groups``."""
     return frames.cursor, frames.scalar, frames.generator, frames.log, U(frames.groups)

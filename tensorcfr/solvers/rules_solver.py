@@ -219,8 +219,12 @@ class RulesSolver(IterativeSolver):
         self._table.limit = self.memory_limit - share
         if self._tree is None:
             histories = Histories(cast(UncompiledGame, self.game), self._table)
-            tries = self.algorithm.own_draws is not None
-            self._tree = GrowingTree(histories, groups=self._table.groups, tries=tries)
+            self._tree = GrowingTree(
+                histories,
+                groups=self._table.groups,
+                tries=self.algorithm.own_draws is not None,
+                returns=self.algorithm.scheme != "outcome",
+            )
         self._tree.limit, self._tree.most = share, self.memory_limit
         self._tree.forget()
         return self._tree

@@ -59,7 +59,7 @@ class Node:
     utilities: tuple[float, ...]
     """Terminals: what each player gets."""
     state: Any
-    """The state of the rules; None once all children are kept."""
+    """The state of the rules; None once all children are kept, and where it was given up."""
     edges: Sequence[Any]
     """The actions, or the outcomes."""
     count: int
@@ -102,6 +102,7 @@ class Histories:
             raise GameError(f"{game.name}: n_players must be a positive integer")
         self._node: Callable[[Any], Any] = rules.node
         self._next = rules.next
+        self._advance: Callable[[Any, Any], Any] | None = getattr(rules, "advance", None)
         self._joins = getattr(rules, "joined_draws", None)
         self._ends: dict[tuple[float, ...], Node] = {}
         self.root = self._joined(self._make(rules.root(), None, 0))
@@ -127,9 +128,33 @@ class Histories:
                 node.state = None
         return child
 
-    def follow(self, node: Node, index: int) -> Node:
-        """As :meth:`step`; the history is not kept, and has no ``children``."""
-        return self._make(self._next(node.state, node.edges[index]), node, index)
+    def follow(self, node: Node, index: int, *, leaves: bool = False) -> Node:
+        """As :meth:`step`; the history is not kept, and has no ``children``.
+
+        If ``leaves``, ``node`` may give up its state; a node that has none gets it again.
+        """
+        state, edge = node.state, node.edges[index]
+        if state is None:
+            state = node.state = self._state_of(node)
+        elif leaves and self._advance is not None:
+            node.state = None
+            return self._make(self._advance(state, edge), node, index)
+        return self._make(self._next(state, edge), node, index)
+
+    def _state_of(self, node: Node) -> Any:
+        """The state of the rules at a history that gave it up, from the last one that has it."""
+        edges: list[Any] = []
+        while node.state is None and node.parent is not None:
+            edges.extend(_steps_into(node))
+            node = node.parent
+        if node.state is None:
+            state = self.game.rules.root()
+        else:
+            state = self._next(node.state, edges.pop())
+        assert self._advance is not None
+        for edge in reversed(edges):
+            state = self._advance(state, edge)
+        return state
 
     def _make(self, state: Any, parent: Node | None, index: int) -> Node:
         """The node of a state."""
@@ -246,11 +271,9 @@ class Histories:
     def where(self, node: Node) -> str:
         """The name of a history in error messages."""
         labels: list[object] = []
-        while (above := node.parent) is not None:
-            edge = above.edges[node.index]
-            # The joined draw at the beginning has several outcomes in one.
-            labels.extend(reversed(edge) if above.actor == CHANCE and above.passed else [edge])
-            node = above
+        while node.parent is not None:
+            labels.extend(_steps_into(node))
+            node = node.parent
         return name_history(labels[::-1])
 
     # -------------------------------------------------------------------------------- chance
@@ -307,6 +330,15 @@ class Histories:
         root.state = None
         self.room -= len(ends)
         return root
+
+
+def _steps_into(node: Node) -> Sequence[Any]:
+    """The actions or outcomes between a history and its parent, the last one first."""
+    above = node.parent
+    assert above is not None
+    edge = above.edges[node.index]
+    # The joined draw at the beginning has several outcomes in one.
+    return edge[::-1] if above.actor == CHANCE and above.passed else (edge,)
 
 
 def _own(node: Node, player: int) -> int:

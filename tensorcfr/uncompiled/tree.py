@@ -43,8 +43,10 @@ BYTES_PER_SLOT = 40
 """Of a history, entered or not: its node and its place in the list of parents."""
 BYTES_PER_OUTCOME = 20
 """Of an outcome of chance besides."""
-BYTES_PER_OPEN = 2000
-"""Of a history some of whose children are missing: the state of its rules above all."""
+BYTES_PER_OPEN = 300
+"""Of a history some of whose children are missing."""
+BYTES_PER_STATE = 1700
+"""Of the state of its rules, where it has one."""
 SHARE_OF_KEPT = 0.75
 """Share of its limit up to which a tree keeps histories for good."""
 MOST_PAYOFFS = 10_000
@@ -75,6 +77,8 @@ class GrowingTree:
         histories: Makes histories from the rules.
         groups: Groups of numbers of an infoset.
         tries: Whether traversals draw which own actions they try.
+        returns: Whether a traversal comes to a history several times.  If not, one of OpenSpiel
+            keeps its state only from its second traversal on.
     """
 
     limit: float = np.inf
@@ -82,8 +86,10 @@ class GrowingTree:
     most: float = np.inf
     """Bytes beyond which an iteration is given up."""
 
-    def __init__(self, histories: Histories, *, groups: int, tries: bool = False) -> None:
-        self.histories = histories
+    def __init__(
+        self, histories: Histories, *, groups: int, tries: bool = False, returns: bool = True
+    ) -> None:
+        self.histories, self.returns = histories, returns
         self.arrays = TraversalTree(
             node=np.zeros(64, HISTORY_NODE),
             utility=np.zeros((16, histories.n_players)),
@@ -112,6 +118,8 @@ class GrowingTree:
         """The parent of each history."""
         self._open: dict[int, Node] = {}
         """The histories some of whose children are missing."""
+        self._states = 0
+        """How many of them have a state."""
         self._payoffs: dict[tuple[float, ...], int] = {}
         self._kept: Sizes | None = None
         """The sizes from which on histories are forgotten again."""
@@ -134,6 +142,7 @@ class GrowingTree:
             + BYTES_PER_OUTCOME * self._outcomes
             + 8 * self.histories.n_players * self._rows
             + BYTES_PER_OPEN * len(self._open)
+            + BYTES_PER_STATE * self._states
         )
 
     def run(
@@ -180,22 +189,29 @@ class GrowingTree:
         """Ask the rules about a missing history, and put it into its place."""
         parent_slot = self._parents[slot]
         parent = self._open[parent_slot]
-        child = self.histories.follow(parent, slot - parent.slot)
+        kept = 0 if self._kept is None else self._kept.histories
+        missing = parent.missing
+        first = not self.returns and missing == parent.count
+        leaves = parent_slot >= kept and (first or missing == 1)
+        self._states -= parent.state is not None
+        child = self.histories.follow(parent, slot - parent.slot, leaves=leaves)
+        self._states += parent.state is not None
         held = self.bytes_held
         if held > SHARE_OF_KEPT * self.limit:
             if self._kept is None:
                 self._kept = Sizes(self._histories, self._chance, self._outcomes, self._rows)
+                kept = self._histories
             if held > self.limit:
                 self.frames.cursor[STOPS] = 1
                 if held > self.most:
                     raise InfosetsFullError
-        kept = 0 if self._kept is None else self._kept.histories
         if slot < kept:
             self._border.append(slot)
         if parent_slot >= kept:
-            parent.missing -= 1
-            if not parent.missing:
+            parent.missing = missing - 1
+            if missing == 1:
                 del self._open[parent_slot]
+                self._states -= parent.state is not None
                 parent.state = None
         self._put(slot, child)
 
@@ -214,6 +230,7 @@ class GrowingTree:
             for slot, open_node in self._open.items()
             if slot < kept and slot not in border
         }
+        self._states = sum(node.state is not None for node in self._open.values())
         del self._parents[kept:]
         self._border.clear()
         self._histories, self._chance, self._outcomes, self._rows = self._kept
@@ -235,6 +252,7 @@ class GrowingTree:
         node.slot = first
         node.missing = count
         self._open[slot] = node
+        self._states += node.state is not None
         if actor == CHANCE:
             chance = self._draw(node, first)
             RECORD.pack_into(self._nodes, at, AT_CHANCE, first, count, 0, 0, chance)

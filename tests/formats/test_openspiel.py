@@ -247,6 +247,8 @@ def test_next_leaves_the_state_as_it_was() -> None:
     child = game.next(state, Action("Deal:1", 1))
     assert (str(state), state.history()) == before
     assert child.history() == [1]
+    assert game.advance(state, Action("Deal:1", 1)) is state
+    assert str(state) == str(child)
 
 
 def test_player_codes_are_openspiels() -> None:

@@ -10,6 +10,7 @@ import pytest
 from support.random_games import random_game
 from tensorcfr import Decision, Game, MemoryLimitError, SampledSolver, Terminal, compile_game
 from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING, ROBUST_SAMPLING
+from tensorcfr.formats.openspiel import OpenSpielGame
 from tensorcfr.solvers import RulesSolver, rules_solver
 from tensorcfr.uncompiled.tree import GrowingTree
 
@@ -58,6 +59,27 @@ def test_what_is_forgotten_changes_nothing(
     # An iteration that is under way may go beyond.
     assert most < 4 * SHARE
     same_state(whole, small)
+
+
+@pytest.mark.openspiel
+@pytest.mark.parametrize("limit", [ROOMY, 600_000])
+def test_states_that_are_given_up_come_back(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspiel")
+    found = []
+    for gives_up in (True, False):
+        if not gives_up:
+            monkeypatch.delattr(OpenSpielGame, "advance")
+        solver = RulesSolver(
+            "openspiel:leduc_poker", "outcome_sampling", seed=2, memory_limit=limit
+        )
+        solver.step(400)
+        tree = solver._tree
+        assert tree is not None
+        histories = tree._open.values()
+        assert tree._states == sum(node.state is not None for node in histories)
+        assert (tree._states < len(histories)) == gives_up
+        found.append(solver)
+    same_state(*found)
 
 
 class Ladder(Game):
