@@ -67,8 +67,8 @@ SPEED = {
     ("leduc_poker(players=3)", "external"): 50,
     ("liars_dice", "external"): 50,
     ("liars_dice", "outcome"): 500,
-    ("phantom_ttt", "outcome"): 50,
-    ("dark_hex(board_size=3,gameversion=adh)", "outcome"): 50,
+    ("phantom_ttt", "outcome"): 500,
+    ("dark_hex(board_size=3,gameversion=adh)", "outcome"): 500,
 }
 """Games of OpenSpiel, schemes, and iterations in a round."""
 ROUNDS = 7

@@ -165,7 +165,8 @@ def solve(
         typer.Option(
             "--uncompiled",
             help="Sample straight from the rules, for games that are too large to compile: "
-            "--algorithm external_sampling or outcome_sampling.",
+            "--algorithm external_sampling, robust_sampling, average_strategy_sampling or "
+            "outcome_sampling.",
         ),
     ] = False,
     plot: Annotated[
