@@ -102,6 +102,7 @@ class Histories:
             raise GameError(f"{game.name}: n_players must be a positive integer")
         self._node: Callable[[Any], Any] = rules.node
         self._next = rules.next
+        # Of rules whose states are large: to do a step without a copy.
         self._advance: Callable[[Any, Any], Any] | None = getattr(rules, "advance", None)
         self._joins = getattr(rules, "joined_draws", None)
         self._ends: dict[tuple[float, ...], Node] = {}
@@ -134,14 +135,15 @@ class Histories:
         If ``leaves``, ``node`` may give up its state; a node that has none gets it again.
         """
         state, edge = node.state, node.edges[index]
-        if state is None:
-            state = node.state = self._state_of(node)
-        elif leaves and self._advance is not None:
-            node.state = None
-            return self._make(self._advance(state, edge), node, index)
+        if self._advance is not None:
+            if state is None:
+                state = node.state = self._state_of(node, self._advance)
+            elif leaves:
+                node.state = None
+                return self._make(self._advance(state, edge), node, index)
         return self._make(self._next(state, edge), node, index)
 
-    def _state_of(self, node: Node) -> Any:
+    def _state_of(self, node: Node, advance: Callable[[Any, Any], Any]) -> Any:
         """The state of the rules at a history that gave it up, from the last one that has it."""
         edges: list[Any] = []
         while node.state is None and node.parent is not None:
@@ -151,9 +153,8 @@ class Histories:
             state = self.game.rules.root()
         else:
             state = self._next(node.state, edges.pop())
-        assert self._advance is not None
         for edge in reversed(edges):
-            state = self._advance(state, edge)
+            state = advance(state, edge)
         return state
 
     def _make(self, state: Any, parent: Node | None, index: int) -> Node:

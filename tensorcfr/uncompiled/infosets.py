@@ -102,16 +102,16 @@ class InfosetTable:
         more = BYTES_PER_INFOSET + sys.getsizeof(label) + BYTES_PER_NUMBER * size
         if self.bytes_held + more > self.limit:
             raise InfosetsFullError
-        self.bytes_held += more
-        row = self.rows[label] = len(self.player)
+        row = len(self.player)
         if size:
             block = self.block(row)
-            if block - HEADER + size > len(self.numbers):
-                if block > INDEX_LIMIT:
-                    raise InfosetsFullError  # Indices have 32 bits.
-                make_room(self.numbers, block - HEADER + size)
+            if block > INDEX_LIMIT:
+                raise InfosetsFullError  # Indices have 32 bits.
+            make_room(self.numbers, block - HEADER + size)
             strategy = block + STRATEGY * count
             self.numbers[strategy : strategy + count] = 1.0 / count
+        self.bytes_held += more
+        self.rows[label] = row
         self.player.append(player)
         self.own.append(own)
         kind = self.kind_of(actions)
@@ -120,19 +120,24 @@ class InfosetTable:
         return row
 
     def kind_of(self, actions: Sequence[Hashable]) -> int | None:
-        """The number of a tuple of actions; None if this very object was not met, or not last."""
-        kind = self._kind_by_id.get(id(actions))
-        return None if kind is None or self.kinds[kind] is not actions else kind
+        """The number of a tuple of actions, if it is one of ``kinds``, the very same object."""
+        return self._kind_by_id.get(id(actions))
 
     def _meet(self, actions: Sequence[Hashable]) -> int:
-        """The number of a tuple of actions."""
+        """The number of actions that are no such object."""
         names = tuple(map(str, actions))
         kind = self._kind_of.setdefault(names, len(self.names))
         if kind == len(self.names):
             self.names.append(names)
-            self.kinds.append(actions)
-            self._kind_by_id[id(actions)] = kind
+            self.kinds.append(())
+            self._give(kind, actions)
         return kind
+
+    def _give(self, kind: int, actions: Sequence[Hashable]) -> None:
+        """Keep the actions of a kind as the rules gave them last."""
+        self._kind_by_id.pop(id(self.kinds[kind]), None)
+        self.kinds[kind] = actions
+        self._kind_by_id[id(actions)] = kind
 
     def block(self, row: int) -> int:
         """Where the numbers of a row begin, after their header; of the next row, too."""
@@ -164,9 +169,7 @@ class InfosetTable:
                     f"histories of infoset {label!r} disagree on its actions: "
                     f"{list(self.names[kind])}, and {list(names)} at {here()}"
                 )
-            del self._kind_by_id[id(self.kinds[kind])]
-            self.kinds[kind] = actions
-            self._kind_by_id[id(actions)] = kind
+            self._give(kind, actions)
         if own != self.own[row]:
             before = [self._name_sequence(sequence) for sequence in (self.own[row], own)]
             raise ImperfectRecallError(

@@ -35,10 +35,10 @@ from .infosets import InfosetsFullError, make_room
 
 RECORD = Struct("=6I")
 """The fields of :data:`~tensorcfr.kernels.traversal.HISTORY_NODE`."""
-SLOT = Struct("=I")
-"""An element of the list of parents."""
 AT_CHANCE, AT_TERMINAL, WITHOUT_BLOCK = map(int, (CHANCE_NODE, TERMINAL_NODE, NO_BLOCK))
 """Values of its fields, as Python's numbers."""
+SLOT = Struct("=I")
+"""An element of the list of parents."""
 BYTES_PER_SLOT = 40
 """Of a history, entered or not: its node and its place in the list of parents."""
 BYTES_PER_OUTCOME = 20
@@ -77,8 +77,8 @@ class GrowingTree:
         histories: Makes histories from the rules.
         groups: Groups of numbers of an infoset.
         tries: Whether traversals draw which own actions they try.
-        returns: Whether a traversal comes to a history several times.  If not, one of OpenSpiel
-            keeps its state only from its second traversal on.
+        returns: Whether a traversal may come to a history several times.  If not, and the rules can
+            ``advance`` a state (those of OpenSpiel), a history has one from its second visit on.
     """
 
     limit: float = np.inf

@@ -282,6 +282,23 @@ def test_a_game_without_an_end_is_refused() -> None:
         solve(Endless(), "outcome_sampling", iters=1)
 
 
+class Bare(Game):
+    """Its states may be None."""
+
+    def root(self) -> None:
+        return None
+
+    def next(self, state: Any, action: str) -> str:
+        return action
+
+    def node(self, state: str | None) -> Any:
+        return Decision(0, "i", ("l", "r")) if state is None else Terminal((1.0, -1.0))
+
+
+def test_states_may_be_none() -> None:
+    assert solve(Bare(), "outcome_sampling", iters=20, seed=1).nodes_touched == 80
+
+
 class Lottery(Game):
     n_players = 1
 
