@@ -191,7 +191,7 @@ def curve(game: CompiledGame, inputs: Inputs, kind: int, seed: int, *, shared: b
             known = regret[inputs.sequence]
             if shared:
                 known = np.bincount(cell[is_action], weights=known[is_action])[cell]
-            played = probabilities(known, inputs, "best")
+            played = probabilities(known, inputs.is_action, "best")
             sigma[inputs.sequence[own][is_action[own]]] = played[own][is_action[own]]
         if nodes >= MARKS[len(found)]:
             average = np.empty(game.n_sequences)

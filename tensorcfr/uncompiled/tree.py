@@ -8,10 +8,10 @@ the kernels are those of compiled games.  They return where they meet a history 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -126,6 +126,31 @@ class GrowingTree:
             + 8 * self.histories.n_players * self._rows
             + BYTES_PER_OPEN * len(self._open)
         )
+
+    def run(
+        self,
+        kernel: Callable[..., bool],
+        arguments: Callable[[], tuple[Any, ...]],
+    ) -> None:
+        """Call a kernel until all of its iterations are done, and enter what it waits for.
+
+        Args:
+            kernel: The kernel, as machine code.
+            arguments: What it takes; asked again whenever the frames are others.
+
+        Raises:
+            GameError: As :meth:`go_on`, like the others.
+            ImperfectRecallError: Likewise.
+            InfosetsFullError: Likewise.
+        """
+        frames, given = self.frames, arguments()
+        while not kernel(*given):
+            if self.frames.cursor[PAUSED]:
+                self.go_on()
+            else:
+                self.forget()
+            if self.frames is not frames:  # The path has become longer, or wider.
+                frames, given = self.frames, arguments()
 
     def go_on(self) -> None:
         """Make it possible that a traversal goes on, which waits: enter its history, or make room.
