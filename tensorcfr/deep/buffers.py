@@ -48,6 +48,11 @@ def filled(reservoir: Reservoir) -> int:
     return int(min(reservoir.seen[0], len(reservoir.infoset)))
 
 
+def reservoirs_of(samples: Samples) -> tuple[Reservoir, Reservoir, Reservoir]:
+    """The reservoirs of a player, in the order of :data:`BUFFERS`."""
+    return samples.advantages, samples.strategies, samples.baselines
+
+
 def copy_into(target: Reservoir, source: Reservoir) -> None:
     """Make a reservoir of the same capacity hold what another one does."""
     count = filled(source)
@@ -133,17 +138,19 @@ def bytes_of_buffers(record: Deep, n_players: int, width: int) -> int:
 def keep_buffers(samples: list[Samples], width: int) -> dict[str, np.ndarray]:
     """A copy of what all buffers of all players hold, as arrays by name."""
     found: dict[str, np.ndarray] = {}
-    for prefix, field in zip(BUFFERS, Samples._fields, strict=False):
-        kept = keep([getattr(own, field) for own in samples], width)
+    by_kind = zip(*map(reservoirs_of, samples), strict=True)
+    for prefix, reservoirs in zip(BUFFERS, by_kind, strict=True):
+        kept = keep(list(reservoirs), width)
         found |= {f"{prefix}_{name}": array for name, array in kept._asdict().items()}
     return found
 
 
 def put_buffers(state: Any, samples: list[Samples]) -> None:
     """The reverse of :func:`keep_buffers`, from a state that has the arrays."""
-    for prefix, field in zip(BUFFERS, Samples._fields, strict=False):
+    by_kind = zip(*map(reservoirs_of, samples), strict=True)
+    for prefix, reservoirs in zip(BUFFERS, by_kind, strict=True):
         kept = Kept(*(getattr(state, f"{prefix}_{name}") for name in Kept._fields))
-        put(kept, [getattr(own, field) for own in samples])
+        put(kept, list(reservoirs))
 
 
 def restored_buffers(

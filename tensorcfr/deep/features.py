@@ -84,16 +84,15 @@ class RuleFeatures:
     """
 
     def __init__(self, game: UncompiledGame, kind: str | Features = "auto") -> None:
-        rules = game.rules
-        is_theirs = isinstance(rules, OpenSpielGame)
-        has_tensors = is_theirs and rules.game.get_type().provides_information_state_tensor
+        theirs = game.rules.game if isinstance(game.rules, OpenSpielGame) else None
+        has_tensors = theirs and theirs.get_type().provides_information_state_tensor
         if isinstance(kind, Features) or kind in ("public", "labels"):
             said = "of your own" if isinstance(kind, Features) else repr(kind)
             raise ValueError(
                 f"features {said} are made for all infosets of a compiled game, and {game.name} is "
                 "not compiled: 'tensors' and 'hashed' need rules only"
             )
-        if kind == "tensors" and not is_theirs:
+        if kind == "tensors" and theirs is None:
             raise ValueError(_NOT_THEIRS.format(game.name))
         if kind == "tensors" and not has_tensors:
             raise ValueError(_NO_TENSORS.format(game.name))
@@ -104,11 +103,11 @@ class RuleFeatures:
         """Features of an infoset."""
         self.n_outputs = MOST_OUTPUTS
         """Outputs of a network for the game."""
-        self._numbered = is_theirs
-        if self.needs_state:
-            self.width = int(rules.game.information_state_tensor_size())
-        if is_theirs:
-            self.n_outputs = int(rules.game.num_distinct_actions())
+        self._numbered = theirs is not None
+        if theirs is not None:
+            self.n_outputs = int(theirs.num_distinct_actions())
+            if self.needs_state:
+                self.width = int(theirs.information_state_tensor_size())
 
     def of(self, player: int, label: str, state: Any = None) -> np.ndarray:
         """The features of an infoset, float32 (width,).

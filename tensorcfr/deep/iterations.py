@@ -13,7 +13,7 @@ from ..errors import TrainingError
 from ..kernels.reservoir import Reservoir, Samples
 from ..model.game import CompiledGame
 from ..solvers.base import IterativeSolver
-from .buffers import BUFFERS, copy_into, filled, new_reservoir
+from .buffers import copy_into, filled, new_reservoir, reservoirs_of
 from .inputs import Inputs
 from .learners import Learner, make_learner
 
@@ -150,8 +150,8 @@ class DeepIterations(IterativeSolver):
 
     def _copy_buffers(self, source: list[Samples], target: list[Samples]) -> None:
         for ours, theirs in zip(source, target, strict=True):
-            for field in Samples._fields[: len(BUFFERS)]:
-                copy_into(getattr(theirs, field), getattr(ours, field))
+            for held, copy in zip(reservoirs_of(ours), reservoirs_of(theirs), strict=True):
+                copy_into(copy, held)
 
     @classmethod
     def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:

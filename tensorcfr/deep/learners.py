@@ -172,12 +172,12 @@ class NetworkLearner(Learner):
         legal = np.zeros(self.inputs.n_outputs, bool)
         legal[place.output] = True
         # Zeros are parameters before the first fit.
-        known = fitted.any(axis=1)
+        known = np.any(fitted, axis=1).reshape(-1, 1)
         # A power of two: each number of networks is compiled by itself.
         several = np.zeros((1 << max(len(fitted) - 1, 0).bit_length(), self.size), np.float32)
         several[: len(fitted)] = fitted
         found = self._network.predict_each(several, place.features, legal)[: len(fitted)]
-        return np.where(known[:, None], found[:, place.output], 0.0)
+        return np.where(known, found[:, place.output], 0.0)
 
     def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:  # noqa: D102
         return parameters

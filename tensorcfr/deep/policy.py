@@ -137,12 +137,12 @@ class NetworkPolicy(TablePolicy):
         known = self._remembered.get(node.label)
         if known is not None:
             return known
-        before, above, step = None, node.parent, node.index
-        while self._is_mixture and above is not None:
-            if above.actor == node.actor:
-                before = self._plays_below(above)[:, step]
+        before, here = None, node
+        while self._is_mixture and here.parent is not None:
+            here, step = here.parent, here.index
+            if here.actor == node.actor:
+                before = self._plays_below(here)[:, step]
                 break
-            above, step = above.parent, above.index
         place = self._place(node.label, node.actor, node.edges, node.state)
         return self._remember(node.label, self._play_at(place, node.actor, before))
 

@@ -14,7 +14,7 @@ from ..algorithms import Deep, Record, find_algorithm
 from ..evaluation.metrics import Evaluation
 from ..kernels.local_rule import rule_errors
 from ..kernels.random import Seed, seeded
-from ..kernels.reservoir import Reservoir, Samples
+from ..kernels.reservoir import Reservoir
 from ..kernels.sampling import SIMPLE
 from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
@@ -38,13 +38,13 @@ from ..uncompiled.game import UncompiledGame
 from ..uncompiled.infosets import BASELINE, STRATEGY, InfosetsFullError, InfosetTable
 from ..uncompiled.tree import GrowingTree
 from .buffers import (
-    BUFFERS,
     BYTES_PER_SAMPLE,
     bytes_of_buffers,
     filled,
     keep_buffers,
     no_samples,
     put_buffers,
+    reservoirs_of,
     restored_buffers,
 )
 from .features import RuleFeatures
@@ -198,6 +198,7 @@ class DeepRulesSolver(DeepIterations):
         record, players = self.algorithm, played.n_players
         self._source = RuleFeatures(played, record.features)
         self._networks: list[list[np.ndarray]] = []
+        self._scale = 0.0
         self._made: tuple[int, Policy] | None = None
         self._generator, self._training_generator = np.zeros((2, 4), np.uint64)
         self._touched = np.zeros(2, np.int64)
@@ -319,7 +320,11 @@ class DeepRulesSolver(DeepIterations):
         if self._samples[0].advantages.values.shape[1] < width:
             self._samples, self._samples_before = (
                 [
-                    Samples(*(_wider(one, width) for one in own[: len(BUFFERS)]), *own[3:])
+                    own._replace(
+                        advantages=_wider(own.advantages, width),
+                        strategies=_wider(own.strategies, width),
+                        baselines=_wider(own.baselines, width),
+                    )
                     for own in samples
                 ]
                 for samples in (self._samples, self._samples_before)
@@ -583,7 +588,7 @@ class DeepRulesSolver(DeepIterations):
     @property
     def bytes_held(self) -> int:
         """Bytes of infosets, features, histories, networks, and what buffers hold."""
-        samples = sum(filled(one) for own in self._samples for one in own[: len(BUFFERS)])
+        samples = sum(filled(one) for own in self._samples for one in reservoirs_of(own))
         width = self._samples[0].advantages.values.shape[1]
         tree = 0 if self._tree is None else self._tree.bytes_held
         return (
@@ -634,7 +639,7 @@ def _kind_of_fits(record: Deep) -> type:
 
 def _stacked(fits: list[np.ndarray], kind: type) -> np.ndarray:
     """(fits, most numbers): fits as rows, with zeros behind the shorter ones."""
-    found = np.zeros((len(fits), max(map(len, fits), default=0)), kind)
+    found: np.ndarray = np.zeros((len(fits), max(map(len, fits), default=0)), kind)
     for row, fit in zip(found, fits, strict=True):
         row[: len(fit)] = fit
     return found
