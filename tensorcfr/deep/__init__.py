@@ -6,7 +6,16 @@ on a compiled game, over all of its infosets; on rules, over those that were met
 
 from .features import make_features
 from .mixture import Mixture
-from .rules_solver import DeepRulesSolver
+from .policy import NetworkPolicy
+from .rules_solver import DeepRulesSolver, RulesDeepState
 from .solver import DeepSolver, DeepState
 
-__all__ = ["DeepRulesSolver", "DeepSolver", "DeepState", "Mixture", "make_features"]
+__all__ = [
+    "DeepRulesSolver",
+    "DeepSolver",
+    "DeepState",
+    "Mixture",
+    "NetworkPolicy",
+    "RulesDeepState",
+    "make_features",
+]

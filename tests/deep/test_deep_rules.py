@@ -411,6 +411,24 @@ def test_infosets_that_were_never_met(game: str, record: Deep) -> None:
 
 
 @pytest.mark.full
+def test_infosets_that_are_new_ask_the_networks() -> None:
+    """One at a time when they enter: what one batch says of all of them."""
+    pytest.importorskip("equinox")
+    record = DREAM(baselines="infosets", baseline_updates=20, **NETWORK)
+    solver = DeepRulesSolver("leduc", record, seed=2)
+    solver.step(2)
+    state, first = solver.state, solver._table.first
+    last = solver.last_policy_of(solver.game, record, state)
+    for row, label in enumerate(last):
+        found = state.strategy[first[row] : first[row + 1]]
+        np.testing.assert_allclose(found, list(last[label].values()), rtol=0, atol=1e-4)
+    for player, parameters in enumerate(solver._baseline_parameters):
+        predicted = solver._advantages.predict(solver._samples[0].baselines, None, parameters)
+        predicted = predicted[solver._inputs.is_action] / solver._scale
+        np.testing.assert_allclose(state.baseline[player], predicted, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.full
 def test_bounds_of_a_policy_on_rules() -> None:
     """Few infosets of Leduc were met; plays come to others."""
     pytest.importorskip("equinox")
