@@ -4,7 +4,8 @@ python -m scripts.beyond_the_table speed         beside OpenSpiel's samplers, in
 python -m scripts.beyond_the_table dark_hex      dark hex 3 x 3: more than 1e10 histories
 python -m scripts.beyond_the_table phantom_ttt   phantom tic-tac-toe: more than 1e10 histories
 python -m scripts.beyond_the_table bluff_2_2     Bluff(2,2) by its rules
-python -m scripts.beyond_the_table dream_dark_hex    dark hex 3 x 3 by networks, on one thread
+python -m scripts.beyond_the_table dice          OpenSpiel's liar's dice with two dice each
+python -m scripts.beyond_the_table deep_dice     the same by networks
 
 Each writes docs/figures/beyond_<name>.csv.  The games run until the time is over or the table is
 full; ``--minutes`` and ``--mib`` say when that is.  Seconds are processor time of this process.
@@ -27,7 +28,7 @@ from typing import Any, cast
 
 from tensorcfr._util.machine import machine, versions
 from tensorcfr._util.memory import taken
-from tensorcfr.algorithms import DREAM, Deep, find_algorithm
+from tensorcfr.algorithms import DEEP_CFR, Deep, find_algorithm
 from tensorcfr.analysis import LocalBestResponse, local_best_response
 from tensorcfr.errors import MemoryLimitError
 from tensorcfr.rules import Chance, Decision
@@ -56,22 +57,26 @@ class Run:
     """How much later it is evaluated each time."""
 
 
-DARK_HEX = "openspiel:dark_hex(board_size=3,gameversion=adh)"
+DICE = "openspiel:liars_dice(numdice=2)"
 RUNS = {
-    "dark_hex": Run("abrupt dark hex 3 x 3", DARK_HEX, "outcome_sampling"),
+    "dark_hex": Run(
+        "abrupt dark hex 3 x 3",
+        "openspiel:dark_hex(board_size=3,gameversion=adh)",
+        "outcome_sampling",
+    ),
     "phantom_ttt": Run("phantom tic-tac-toe", "openspiel:phantom_ttt", "outcome_sampling"),
     "bluff_2_2": Run("Bluff(2,2)", "bluff(dice=(2, 2))", "external_sampling"),
-    "dream_dark_hex": Run(
-        "abrupt dark hex 3 x 3, by networks",
-        DARK_HEX,
-        DREAM(
-            traversals=500,
-            buffer=200_000,
+    "dice": Run("OpenSpiel's liar's dice, two dice each", DICE, "external_sampling"),
+    "deep_dice": Run(
+        "OpenSpiel's liar's dice, two dice each, by networks",
+        DICE,
+        DEEP_CFR(
+            traversals=30,
+            buffer=500_000,
             layers=(64, 64),
             updates=200,
             batch=512,
-            baselines="infosets",
-            baseline_updates=100,
+            strategy_updates=500,
         ),
         first=30.0,
         factor=2.5,
