@@ -61,7 +61,7 @@ class NetworkPolicy(TablePolicy):
         self.game, self._table, self._size = game, met.table, len(met.table)
         self._met, self._make = met, made
         self._is_mixture, self._unplayed = is_mixture, unplayed
-        self._remembered: dict[str, np.ndarray] = {}
+        self._remembered: dict[int | str, np.ndarray] = {}
         self._numbers = 0
 
     @cached_property
@@ -118,16 +118,16 @@ class NetworkPolicy(TablePolicy):
     def _plays(self, row: int) -> np.ndarray:
         """float64 (fits, actions): how much each fit plays each action of a row, with its own
         reach."""
-        label_of, table = self._labels, self._table
-        known = self._remembered.get(label_of[row])
+        known = self._remembered.get(row)
         if known is not None:
             return known
+        table = self._table
         own, before = table.own[row], None
         if self._is_mixture and own != NO_SEQUENCE:
             parent = int(np.searchsorted(self._first, own, "right")) - 1
             before = self._plays(parent)[:, own - table.first[parent]]
         found = self._play_at(self._met.at(row), table.player[row], before)
-        return self._remember(label_of[row], found)
+        return self._remember(row, found)
 
     def _plays_below(self, node: Node) -> np.ndarray:
         """The same at a history."""
@@ -155,17 +155,13 @@ class NetworkPolicy(TablePolicy):
         found: np.ndarray = before[:, None] * probabilities(predicted, is_action, self._unplayed)
         return found
 
-    def _remember(self, label: str, found: np.ndarray) -> np.ndarray:
+    def _remember(self, key: int | str, found: np.ndarray) -> np.ndarray:
         if self._numbers + found.size > MOST_REMEMBERED:
             self._remembered.clear()
             self._numbers = 0
         self._numbers += found.size
-        self._remembered[label] = found
+        self._remembered[key] = found
         return found
-
-    @cached_property
-    def _labels(self) -> list[str]:
-        return list(self)
 
     @cached_property
     def _first(self) -> np.ndarray:

@@ -204,7 +204,10 @@ class DeepRulesSolver(DeepIterations):
         self._touched = np.zeros(2, np.int64)
         self._tree: GrowingTree | None = None
         self._turns = np.zeros(1, np.uint64)
-        given = _first_state(record, players, self._source) if state is None else state
+        if state is None:
+            given = _first_state(record, players, self._source)
+        else:
+            given = self.restore(self.game, record, state._asdict())
         self._build(given._asdict(), len(given.player))
         self._inputs = self._met.inputs
         self._make_learners(1.0)

@@ -302,10 +302,10 @@ def test_what_cannot_be_had() -> None:
     state = DeepRulesSolver("kuhn", table).state
     narrow = state._replace(features=state.features[:, :100])
     with pytest.raises(ValueError, match=r"features is float32 \(\d+, 100\); .* \(\d+, 512\)"):
-        DeepRulesSolver.restore(UncompiledGame("kuhn"), table, narrow._asdict())  # type: ignore[arg-type]
+        DeepRulesSolver("kuhn", table, state=narrow)
     outputs = state._replace(output=state.output + 64)
     with pytest.raises(ValueError, match="output holds what no action has"):
-        DeepRulesSolver.restore(UncompiledGame("kuhn"), table, outputs._asdict())  # type: ignore[arg-type]
+        DeepRulesSolver("kuhn", table, state=outputs)
 
 
 @pytest.mark.openspiel
