@@ -315,7 +315,7 @@ def _curve_table(run: Run, rows: list[dict[str, str]]) -> str:
         cells = [
             f"{float(row['seconds']):.0f}",
             f"{int(row['iteration']):,}",
-            f"{float(row['iterations_per_second']):,.0f}",
+            f"{(pace := float(row['iterations_per_second'])):,.{0 if pace >= 10 else 1}f}",
             f"{int(row['infosets_held']):,}",
             row["mib_held"],
             row["mib_process"],

@@ -496,7 +496,7 @@ def test_bad_options() -> None:
     assert "deep-cfr: buffer must be" in error(buffer=0)
     assert "deep-cfr: layers" in error(layers=(64, 0))
     assert "deep-cfr: learning_rate" in error(learning_rate=float("nan"))
-    assert "features must be one of auto, tensors, public, labels, or an array" in error(
+    assert "features must be one of auto, tensors, public, labels, hashed, or an array" in error(
         features="suits"
     )
     assert "features are numbers (infosets, width), not (3,)" in error(features=np.ones(3))
