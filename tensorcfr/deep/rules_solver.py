@@ -73,7 +73,7 @@ class RulesDeepState(NamedTuple):
     networks: np.ndarray
     """(iterations, players, numbers): the fits that each iteration's strategies come from; (0,
     players, 0) unless they are kept."""
-    scale: np.ndarray
+    factor: np.ndarray
     """float64 (1,): factor of utilities before training; 0 before the first traversals."""
     features: np.ndarray
     """float32 (infosets, width)."""
@@ -399,7 +399,7 @@ class DeepRulesSolver(DeepIterations):
             parameters=_stacked(before.parameters, kind),
             baseline_parameters=_stacked(before.baseline_parameters, kind),
             networks=networks.reshape(len(self._networks), self.game.n_players, networks.shape[-1]),
-            scale=np.array([self._scale]),
+            factor=np.array([self._scale]),
             features=self._met.features[:held].copy(),
             output=self._met.output[:held].copy(),
             touched=before.touched,
@@ -450,7 +450,7 @@ class DeepRulesSolver(DeepIterations):
         self._parameters = list(state.parameters.copy())
         self._baseline_parameters = list(state.baseline_parameters.copy())
         self._networks = [list(each) for each in state.networks.copy()]
-        self._scale = self._advantages.scale = float(state.scale[0])
+        self._scale = self._advantages.scale = float(state.factor[0])
         self._touched[:] = state.touched
         self._generator[:] = state.generator
         self._training_generator[:] = state.training_generator
@@ -486,7 +486,7 @@ class DeepRulesSolver(DeepIterations):
             "parameters": ((players, sizes[0]), kind),
             "baseline_parameters": ((baselines, sizes[1]), kind),
             "networks": ((networks, players, sizes[2]), kind),
-            "scale": ((1,), np.float64),
+            "factor": ((1,), np.float64),
             "features": ((infosets, source.width), np.float32),
             "output": ((infosets, width), np.int32),
             "touched": ((2,), np.int64),
@@ -712,7 +712,7 @@ def _first_state(record: Deep, n_players: int, source: RuleFeatures) -> RulesDee
         parameters=np.empty((0, 0)),
         baseline_parameters=np.empty((0, 0)),
         networks=np.zeros((0, n_players, 0), _kind_of_fits(record)),
-        scale=np.zeros(1),
+        factor=np.zeros(1),
         features=np.empty((0, source.width), np.float32),
         output=np.empty((0, 1), np.int32),
         touched=np.zeros(2, np.int64),

@@ -66,7 +66,7 @@ def met_labels(solver: DeepRulesSolver, infosets: np.ndarray) -> list[str]:
             for name in RECORDS
             if name.startswith("deep-cfr") or game != "kuhn, 3 players"
         ],
-        [("kuhn", "dream"), ("kuhn", "sd-cfr")],
+        [("kuhn", "sd-cfr"), ("kuhn", "deep-cfr, small buffer")],
     ),
 )
 def test_rules_are_learned_as_the_compiled_game_is(game: str, name: str) -> None:
@@ -151,7 +151,10 @@ def bits(state: Any) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("game", "record"),
     [
-        pytest.param("kuhn", DREAM(traversals=3, baselines="infosets", **TABLE)),
+        pytest.param("kuhn", DEEP_CFR(traversals=3, **TABLE)),
+        pytest.param(
+            "kuhn", DREAM(traversals=3, baselines="infosets", **TABLE), marks=pytest.mark.full
+        ),
         *(
             pytest.param(game, record, marks=(pytest.mark.full, pytest.mark.openspiel))
             for game in ("openspiel:kuhn_poker", "leduc")
