@@ -4,6 +4,8 @@ python -m scripts.beyond_the_table speed         beside OpenSpiel's samplers, in
 python -m scripts.beyond_the_table dark_hex      dark hex 3 x 3: more than 1e10 histories
 python -m scripts.beyond_the_table phantom_ttt   phantom tic-tac-toe: more than 1e10 histories
 python -m scripts.beyond_the_table bluff_2_2     Bluff(2,2) by its rules
+python -m scripts.beyond_the_table dice          OpenSpiel's liar's dice with two dice each
+python -m scripts.beyond_the_table deep_dice     the same by networks
 
 Each writes docs/figures/beyond_<name>.csv.  The games run until the time is over or the table is
 full; ``--minutes`` and ``--mib`` say when that is.  ``speed --game kuhn_poker`` measures the rows
@@ -23,14 +25,16 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from tensorcfr._util.machine import machine, versions
 from tensorcfr._util.memory import taken
+from tensorcfr.algorithms import DEEP_CFR, Deep, find_algorithm
 from tensorcfr.analysis import LocalBestResponse, local_best_response
 from tensorcfr.errors import MemoryLimitError
 from tensorcfr.rules import Chance, Decision
 from tensorcfr.solvers import RulesSolver
+from tensorcfr.solvers.kinds import solver_class
 from tensorcfr.uncompiled import UncompiledGame
 
 from ._pages import page_with
@@ -47,9 +51,14 @@ class Run:
 
     title: str
     game: str
-    algorithm: str
+    algorithm: str | Deep
+    first: float = 5.0
+    """Seconds after which it is evaluated first."""
+    factor: float = 1.7
+    """How much later it is evaluated each time."""
 
 
+DICE = "openspiel:liars_dice(numdice=2)"
 RUNS = {
     "dark_hex": Run(
         "abrupt dark hex 3 x 3",
@@ -58,6 +67,21 @@ RUNS = {
     ),
     "phantom_ttt": Run("phantom tic-tac-toe", "openspiel:phantom_ttt", "outcome_sampling"),
     "bluff_2_2": Run("Bluff(2,2)", "bluff(dice=(2, 2))", "external_sampling"),
+    "dice": Run("OpenSpiel's liar's dice, two dice each", DICE, "external_sampling"),
+    "deep_dice": Run(
+        "OpenSpiel's liar's dice, two dice each, by networks",
+        DICE,
+        DEEP_CFR(
+            traversals=30,
+            buffer=500_000,
+            layers=(64, 64),
+            updates=200,
+            batch=512,
+            strategy_updates=500,
+        ),
+        first=30.0,
+        factor=2.5,
+    ),
 }
 SPEED = {
     ("kuhn_poker", "external"): 1000,
@@ -173,10 +197,13 @@ def measure_curve(name: str, seconds: float, limit: int) -> None:
     before = taken()
     game = UncompiledGame(run.game)
     histories = estimate_histories(game)
-    solver = RulesSolver(game, run.algorithm, seed=1, memory_limit=limit)
+    record = find_algorithm(run.algorithm)
+    solver: Any = solver_class(record, cast(Any, game))(  # type: ignore[misc]
+        cast(Any, game), record, seed=1, memory_limit=limit
+    )
     print(f"{run.title}: about {histories:.2g} histories", flush=True)
     rows: list[dict[str, Any]] = []
-    spent, mark, ended = 0.0, 5.0, ""
+    spent, mark, ended = 0.0, run.first, ""
     while not ended and spent < seconds:
         begun, iteration = time.process_time(), solver.iteration
         while time.process_time() - begun < mark - spent:
@@ -194,13 +221,13 @@ def measure_curve(name: str, seconds: float, limit: int) -> None:
         rows.append(_row(run, solver, spent + now, now, iteration, held, bound, histories, ended))
         print({key: rows[-1][key] for key in list(rows[-1])[2:12]}, flush=True)
         spent += now
-        mark = max(mark, spent) * 1.7
+        mark = max(mark, spent) * run.factor
         _write(name, rows)
 
 
 def _row(
     run: Run,
-    solver: RulesSolver,
+    solver: Any,
     seconds: float,
     last: float,
     since: int,
@@ -294,7 +321,7 @@ def _curve_table(run: Run, rows: list[dict[str, str]]) -> str:
         cells = [
             f"{float(row['seconds']):.0f}",
             f"{int(row['iteration']):,}",
-            f"{float(row['iterations_per_second']):,.0f}",
+            f"{(pace := float(row['iterations_per_second'])):,.{0 if pace >= 10 else 1}f}",
             f"{int(row['infosets_held']):,}",
             row["mib_held"],
             row["mib_process"],

@@ -3,7 +3,7 @@ size.
 
 python -m scripts.deep_cfr --out build/deep            (nine minutes on sixteen cores)
 python -m scripts.deep_cfr --out build/deep --quick    (a minute on two)
-python -m scripts.deep_cfr --out build/deep --only sd-cfr --seeds 0 --seconds 2300 --processes 1
+python -m scripts.deep_cfr --out build/deep --only deep-cfr --seeds 0 --seconds 2300 --processes 1
 
 Runs that the folder has from before stay, unless they are done anew.
 
@@ -22,7 +22,7 @@ import statistics
 import textwrap
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -35,6 +35,7 @@ import numpy as np
 
 from tensorcfr import CompiledGame, compile_game, solve
 from tensorcfr.algorithms import DEEP_CFR, DREAM, EXTERNAL_SAMPLING, SD_CFR, Record
+from tensorcfr.deep import DeepSolver
 from tensorcfr.deep.features import make_features
 from tensorcfr.deep.inputs import make_inputs
 from tensorcfr.plots.style import (
@@ -49,7 +50,7 @@ from tensorcfr.plots.style import (
     save_picture,
 )
 from tensorcfr.plots.titles import game_title
-from tensorcfr.solvers import Progress
+from tensorcfr.solvers import Progress, TracePoint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
 CHECKPOINTS = (5, 10, 20, 30, 60, 120, 200, 300, 510, 700, 1020, 1500, 2010, 3000, 4980)
 """Iterations of networks at which strategies are evaluated: those of the published curves, and some
 between them."""
-FEWER = (5, 10, 30, 60, 120, 300, 510, 1020, 2010, 4980)
-"""The same where an evaluation trains a network."""
 NODES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000)
 """Nodes of tables at which strategies are evaluated."""
 AT = (30, 60, 120, 300, 510, 1020, 2010, 3000, 4980)
@@ -193,8 +192,8 @@ def record_of(job: Job) -> tuple[Record | str, int]:
     game = compiled(job.game)
     less: dict[str, Any] = {"traversals": 100, "updates": 50, "batch": 512} if job.quick else {}
     less["largest"] = job.largest
-    if job.kind in ("sd-cfr", "deep-cfr", "dream"):
-        record = {"sd-cfr": SD_CFR, "deep-cfr": DEEP_CFR, "dream": DREAM}[job.kind](**less)
+    if job.kind in ("deep-cfr", "dream"):
+        record = {"deep-cfr": DEEP_CFR, "dream": DREAM}[job.kind](**less)
         if job.quick and job.kind == "deep-cfr":
             record = record(strategy_updates=200)
         if job.kind == "dream":
@@ -226,39 +225,53 @@ def record_of(job: Job) -> tuple[Record | str, int]:
 
 
 def run(job: Job) -> list[Row]:
-    """Do a run."""
+    """Do a run; that of ``deep-cfr`` has the rows of ``sd-cfr``, too: the same networks, and the
+    other average."""
     # A run is a process, which has a core: JAX needs no more threads.
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     os.environ["JAX_PLATFORMS"] = "cpu"
     game = compiled(job.game)
     record, numbers = record_of(job)
     options: dict[str, Any] = {"iters": job.iterations, "checkpoints": CHECKPOINTS}
-    if job.kind == "deep-cfr":
-        options["checkpoints"] = FEWER
     if job.kind in ("table", "cfr+"):
         options |= {"checkpoints": "geometric", "nodes": NODES[2 if job.quick else -1]}
     if job.kind != "cfr+":
         options["seed"] = job.seed
 
     begun = time.monotonic()
+    exact: dict[int, float] = {}
 
-    def is_late(progress: Progress) -> bool:
-        return time.monotonic() > begun + job.seconds
+    def look(progress: Progress) -> bool:
+        latest, solver = progress.latest, progress.solver
+        is_late = time.monotonic() > begun + job.seconds
+        is_recorded = latest is not None and latest.iteration == progress.iteration
+        if job.kind == "deep-cfr" and (is_recorded or is_late):
+            assert isinstance(solver, DeepSolver)
+            exact[progress.iteration] = solver.evaluate_exact_average().exploitability
+        return is_late
 
-    solution = solve(game, record, progress=is_late, memory_limit=1 << 34, **options)
-    return [
-        Row(
+    solution = solve(game, record, progress=look, memory_limit=1 << 34, **options)
+
+    def row(label: str, point: TracePoint, exploitability: float) -> Row:
+        return Row(
             game=job.game,
-            label=job.label,
+            label=label,
             seed=job.seed,
             numbers=numbers,
             iteration=point.iteration,
             nodes_touched=point.nodes_touched,
             decision_nodes_touched=point.decision_nodes_touched,
             seconds=round(point.seconds, 3),
-            exploitability=round(MILLI * point.exploitability, 3),
+            exploitability=round(MILLI * exploitability, 3),
         )
-        for point in solution.trace
+
+    averages: dict[str, Callable[[TracePoint], float]] = {
+        job.label: lambda point: point.exploitability,
+    }
+    if exact:
+        averages["sd-cfr"] = lambda point: exact[point.iteration]
+    return [
+        row(name, at, average(at)) for name, average in averages.items() for at in solution.trace
     ]
 
 
@@ -273,7 +286,7 @@ def jobs(*, quick: bool, seconds: float, largest: float) -> list[Job]:
         )
 
     most = 5 if quick else CHECKPOINTS[-1]
-    for kind in ("deep-cfr", "sd-cfr", "dream"):
+    for kind in ("deep-cfr", "dream"):
         add(kind, "leduc", kind, seeds, most)
     two = range(1 if quick else 2)
     large = QUICK_LARGE if quick else LARGE
@@ -452,10 +465,7 @@ def main() -> None:
         for job in jobs(quick=given.quick, seconds=given.seconds, largest=given.largest)
         if job.seed in given.seeds and given.only in (None, job.label)
     ]
-    anew = {(job.game, job.label, job.seed) for job in todo}
-    rows = [
-        row for row in read(given.out / "runs.csv") if (row.game, row.label, row.seed) not in anew
-    ]
+    rows = read(given.out / "runs.csv")
     with ProcessPoolExecutor(
         given.processes, mp_context=get_context("spawn"), max_tasks_per_child=1
     ) as pool:
@@ -465,6 +475,8 @@ def main() -> None:
             if error := done.exception():
                 print(f"{job.label}, seed {job.seed}: {error!r}", flush=True)
                 continue
+            anew = {(row.game, row.label, row.seed) for row in done.result()}
+            rows = [row for row in rows if (row.game, row.label, row.seed) not in anew]
             rows += done.result()
             last = done.result()[-1]
             print(

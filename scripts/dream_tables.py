@@ -1,6 +1,7 @@
 """DREAM with exact tables in place of its networks: what each kind of baseline is worth on Leduc.
 
-python -m scripts.dream_tables        (a minute on one core)
+python -m scripts.dream_tables           (a minute on one core)
+python -m scripts.dream_tables --fits    (another one)
 
 Every player plays 600 times in an iteration, with strategies that stay as they are; regrets are
 summed up in a table with an entry for each infoset and action, weighted with the iteration, or in
@@ -10,6 +11,11 @@ are: none; one for each action of an infoset; one for each history, which knows 
 the DREAM paper; and the exact value of each history, the best that baselines can do.
 
 Prints a table in Markdown: exploitability in milli-antes by nodes (decisions and terminals).
+
+``--fits`` prints what a network leaves of it: DREAM with a table runs for 150 iterations, then
+networks are trained on its samples.  The error is the root of the mean squared difference between
+the network's advantages and the means of the samples, weighted as the samples are, as a share of
+the root mean square of these means.
 """
 
 from __future__ import annotations
@@ -17,16 +23,22 @@ from __future__ import annotations
 import argparse
 import statistics
 from itertools import product
+from typing import Any
 
 import numba
 import numpy as np
 
 from tensorcfr import CompiledGame, Policy, compile_game
+from tensorcfr.algorithms import DREAM
+from tensorcfr.deep import DeepSolver
+from tensorcfr.deep.buffers import filled
 from tensorcfr.deep.features import make_features
 from tensorcfr.deep.inputs import Inputs, make_inputs
-from tensorcfr.deep.learners import probabilities
+from tensorcfr.deep.iterations import scale_for
+from tensorcfr.deep.learners import NetworkLearner, TableLearner, probabilities
 from tensorcfr.evaluation.metrics import evaluate_probabilities
 from tensorcfr.kernels import evaluation
+from tensorcfr.kernels.random import seeded
 from tensorcfr.model.arrays import CHANCE, HistoryTree
 
 PLAYS = 600
@@ -191,7 +203,7 @@ def curve(game: CompiledGame, inputs: Inputs, kind: int, seed: int, *, shared: b
             known = regret[inputs.sequence]
             if shared:
                 known = np.bincount(cell[is_action], weights=known[is_action])[cell]
-            played = probabilities(known, inputs, "best")
+            played = probabilities(known, inputs.is_action, "best")
             sigma[inputs.sequence[own][is_action[own]]] = played[own][is_action[own]]
         if nodes >= MARKS[len(found)]:
             average = np.empty(game.n_sequences)
@@ -200,13 +212,60 @@ def curve(game: CompiledGame, inputs: Inputs, kind: int, seed: int, *, shared: b
     return found
 
 
+FITS: dict[str, dict[str, Any]] = {
+    "750 updates": {},
+    "1,500 updates": {"updates": 1500},
+    "3,000 updates, as in the paper": {"updates": 3000},
+    "6,000 updates": {"updates": 6000},
+    "learning rate 0.003": {"learning_rate": 3e-3},
+    "learning rate 0.01": {"learning_rate": 1e-2},
+    "3,000 updates, learning rate 0.003": {"updates": 3000, "learning_rate": 3e-3},
+    "two layers of 256": {"layers": (256, 256)},
+    "last layer not normalised": {"normalise": False},
+    "utilities scaled to 64": {"largest": 64.0},
+    "gradients not clipped": {"clip": 1e9},
+}
+"""Networks that are trained on the same samples."""
+
+
+def print_fits(game: CompiledGame, inputs: Inputs) -> None:
+    """Print how far networks are from the samples that they are trained on."""
+    solver = DeepSolver(game, DREAM(traversals=900, learner="table"), seed=0)
+    solver.step(150)
+    reservoirs = [samples.advantages for samples in solver._samples]
+    print("| training | error of the fit |\n| --- | ---: |")
+    for name, options in FITS.items():
+        record, errors = DREAM(**options), []
+        scale = scale_for(record, float(np.abs(game.utilities).max()) / game.unit)
+        network, table = NetworkLearner(record, inputs, scale), TableLearner(record, inputs, scale)
+        for player, seed in product(range(2), (1, 2)):
+            held = reservoirs[player]
+            fresh = np.zeros(network.size, np.float32)
+            fitted = network.fit(held, player, fresh, record.updates, seeded(seed), name)
+            wanted = table.predict(held, player, fitted)
+            error = network.predict(held, player, fitted) - wanted
+            weights = np.bincount(
+                held.infoset[: filled(held)],
+                weights=held.weight[: filled(held)],
+                minlength=game.n_infosets,
+            )
+            squares = [(weights[:, None] * each**2).sum() for each in (error, wanted)]
+            errors.append(np.sqrt(squares[0] / squares[1]))
+        print(f"| {name} | {np.mean(errors):.0%} |", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
-    seeds = range(parser.parse_args().seeds)
+    parser.add_argument("--fits", action="store_true", help="what networks leave of it")
+    given = parser.parse_args()
+    seeds = range(given.seeds)
     game = compile_game("leduc")
     inputs = make_inputs(game, make_features(game))
+    if given.fits:
+        print_fits(game, inputs)
+        return
     print("| baselines | suits | " + " | ".join(f"{mark:,} nodes" for mark in MARKS) + " |")
     print("| --- | --- |" + " ---: |" * len(MARKS))
     for (name, kind), shared in product(KINDS.items(), (False, True)):

@@ -16,7 +16,7 @@ from .catalogue import CFR
 from .records import Algorithm
 from .registry import Record, from_dict, publish
 
-FEATURES = ("auto", "tensors", "public", "labels")
+FEATURES = ("auto", "tensors", "public", "labels", "hashed")
 """Features that can be made for a game; see :mod:`tensorcfr.deep.features`."""
 
 
@@ -112,6 +112,7 @@ class Deep(Record):
     """
 
     is_sampled = True
+    samples_rules = True
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""

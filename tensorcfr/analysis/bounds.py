@@ -218,8 +218,13 @@ class _Walk:
     """
 
     def __init__(self, game: Any, policy: Any, seed: tuple[int, ...], rollout: Any = None) -> None:
-        # A policy of OpenSpiel is asked with a state, which histories that are kept give up.
-        room = 0 if any(hasattr(p, "action_probabilities") for p in (policy, rollout)) else ROOM
+        # Some policies are asked with a state, which histories that are kept give up.
+        asks_states = any(
+            hasattr(p, name)
+            for p in (policy, rollout)
+            for name in ("action_probabilities", "at_history")
+        )
+        room = 0 if asks_states else ROOM
         self.histories = Histories(UncompiledGame(game), InfosetTable(groups=0), room)
         self.strategy = strategy_of(self.histories, policy)
         self.draw = Draws(seeded(seed))

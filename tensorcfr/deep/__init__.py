@@ -1,11 +1,21 @@
 """Deep CFR, Single Deep CFR and DREAM: regrets predicted by networks; needs ``tensorcfr[deep]``.
 
-On a compiled game, a network is evaluated once for all infosets in an iteration, and the traversals
-read its strategy from an array.
+A network is evaluated for all infosets at once, and the traversals read its strategy from an array:
+on a compiled game, over all of its infosets; on rules, over those that were met.
 """
 
 from .features import make_features
 from .mixture import Mixture
+from .policy import NetworkPolicy
+from .rules_solver import DeepRulesSolver, RulesDeepState
 from .solver import DeepSolver, DeepState
 
-__all__ = ["DeepSolver", "DeepState", "Mixture", "make_features"]
+__all__ = [
+    "DeepRulesSolver",
+    "DeepSolver",
+    "DeepState",
+    "Mixture",
+    "NetworkPolicy",
+    "RulesDeepState",
+    "make_features",
+]

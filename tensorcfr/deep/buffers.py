@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.reservoir import Reservoir
+from ..algorithms import Deep
+from ..kernels.reservoir import Reservoir, Samples
 from ..solvers.kept import check_arrays
 
 BYTES_PER_SAMPLE = 12
 """Infoset and weight; the values come to that."""
+
+
+BUFFERS = ("advantage", "average", "baseline")
+"""Kinds of buffers, in the order of :class:`~tensorcfr.kernels.reservoir.Samples`: what the names
+of their arrays in a state begin with."""
 
 
 class Kept(NamedTuple):
@@ -40,6 +46,11 @@ def new_reservoir(capacity: int, width: int) -> Reservoir:
 def filled(reservoir: Reservoir) -> int:
     """Samples that a reservoir holds."""
     return int(min(reservoir.seen[0], len(reservoir.infoset)))
+
+
+def reservoirs_of(samples: Samples) -> tuple[Reservoir, Reservoir, Reservoir]:
+    """The reservoirs of a player, in the order of :data:`BUFFERS`."""
+    return samples.advantages, samples.strategies, samples.baselines
 
 
 def copy_into(target: Reservoir, source: Reservoir) -> None:
@@ -116,3 +127,49 @@ def restored(
     if not (weight > 0.0).all():
         raise ValueError(f"{prefix}_weight holds a weight that is not positive")
     return found
+
+
+def bytes_of_buffers(record: Deep, n_players: int, width: int) -> int:
+    """Bytes of an algorithm's full buffers, and of the copy that undoes an iteration."""
+    kinds = 1 + record.has_strategy_network + record.has_baseline_network
+    return 2 * n_players * record.buffer * kinds * (BYTES_PER_SAMPLE + 8 * width)
+
+
+def keep_buffers(samples: list[Samples], width: int) -> dict[str, np.ndarray]:
+    """A copy of what all buffers of all players hold, as arrays by name."""
+    found: dict[str, np.ndarray] = {}
+    by_kind = zip(*map(reservoirs_of, samples), strict=True)
+    for prefix, reservoirs in zip(BUFFERS, by_kind, strict=True):
+        kept = keep(list(reservoirs), width)
+        found |= {f"{prefix}_{name}": array for name, array in kept._asdict().items()}
+    return found
+
+
+def put_buffers(state: Any, samples: list[Samples]) -> None:
+    """The reverse of :func:`keep_buffers`, from a state that has the arrays."""
+    by_kind = zip(*map(reservoirs_of, samples), strict=True)
+    for prefix, reservoirs in zip(BUFFERS, by_kind, strict=True):
+        kept = Kept(*(getattr(state, f"{prefix}_{name}") for name in Kept._fields))
+        put(kept, list(reservoirs))
+
+
+def restored_buffers(
+    kept: Mapping[str, np.ndarray], record: Deep, n_players: int, shape: tuple[int, ...]
+) -> dict[str, np.ndarray]:
+    """The arrays of all buffers by name, checked as by :func:`restored`."""
+    found: dict[str, np.ndarray] = {}
+    has = (True, record.has_strategy_network, record.has_baseline_network)
+    for prefix, is_used in zip(BUFFERS, has, strict=True):
+        capacity = record.buffer * is_used
+        n_infosets, width = shape
+        found |= restored(
+            kept, prefix, capacity=capacity, reservoirs=n_players, shape=(n_infosets, width)
+        )
+    return found
+
+
+def no_samples(n_players: int, width: int) -> dict[str, np.ndarray]:
+    """The arrays of empty buffers, by name."""
+    seen = np.zeros(n_players, np.int64)
+    empty = Kept(np.empty(0, np.int32), np.empty(0), np.empty((0, width)), seen)
+    return {f"{prefix}_{name}": a for prefix in BUFFERS for name, a in empty._asdict().items()}

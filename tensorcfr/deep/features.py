@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +15,15 @@ from ..model.arrays import CHANCE, PublicTree
 from ..model.game import CompiledGame
 from ..model.labels import InfosetPlaces
 from ..rules import Chance, Decision, Terminal
+from ..uncompiled.game import UncompiledGame
+from .inputs import MOST_OUTPUTS
 
+HASHED_WIDTH, HASHES = 512, 3
+"""Columns of hashed features, and how many of them a fact has."""
 PREFIX = "openspiel:"
 """Names of games that came from OpenSpiel begin with it."""
+_NOT_THEIRS = "{} is not OpenSpiel's: features 'tensors' are OpenSpiel's own"
+_NO_TENSORS = "{} has no information state tensors"
 
 
 def make_features(game: CompiledGame, kind: str | Features = "auto") -> np.ndarray:
@@ -24,7 +33,10 @@ def make_features(game: CompiledGame, kind: str | Features = "auto") -> np.ndarr
     * ``"public"``: the label of the private hand, sign by sign, and the public steps, round by
       round, each as one-hot, for games of private hands on a public tree;
     * ``"labels"``: the player's own actions and the infoset's label, sign by sign, as one-hot;
-    * ``"auto"``: the first of these that the game has.
+    * ``"hashed"``: the label sign by sign, each sign and its place hashed to three columns of 512,
+      so that any label has features, known or not (K. Weinberger et al., 'Feature hashing for large
+      scale multitask learning', ICML 2009);
+    * ``"auto"``: the first of the first three that the game has.
 
     Every kind tells any two infosets apart.
 
@@ -54,7 +66,108 @@ def make_features(game: CompiledGame, kind: str | Features = "auto") -> np.ndarr
             kind = "tensors"
         else:
             kind = "labels" if game.public is None else "public"
-    return {"tensors": _tensors, "public": _of_public_tree, "labels": _of_labels}[kind](game)
+    made = {"tensors": _tensors, "public": _of_public_tree, "labels": _of_labels, "hashed": _hashed}
+    return made[kind](game)
+
+
+class RuleFeatures:
+    """Features of infosets that come one at a time, by the rules.
+
+    Those of any infoset are a function of it alone: ``"tensors"``, or ``"hashed"``.
+
+    Args:
+        game: The game.
+        kind: What the algorithm asks for; ``"auto"`` for tensors where OpenSpiel has them.
+
+    Raises:
+        ValueError: There are no such features without a compiled game.
+    """
+
+    def __init__(self, game: UncompiledGame, kind: str | Features = "auto") -> None:
+        theirs = game.rules.game if isinstance(game.rules, OpenSpielGame) else None
+        has_tensors = theirs and theirs.get_type().provides_information_state_tensor
+        if isinstance(kind, Features) or kind in ("public", "labels"):
+            said = "of your own" if isinstance(kind, Features) else repr(kind)
+            raise ValueError(
+                f"features {said} are made for all infosets of a compiled game, and {game.name} is "
+                "not compiled: 'tensors' and 'hashed' need rules only"
+            )
+        if kind == "tensors" and theirs is None:
+            raise ValueError(_NOT_THEIRS.format(game.name))
+        if kind == "tensors" and not has_tensors:
+            raise ValueError(_NO_TENSORS.format(game.name))
+        self.name = game.name
+        self.needs_state = bool(has_tensors and kind != "hashed")
+        """Whether it takes a state of the rules to make features, and not the label alone."""
+        self.width = HASHED_WIDTH
+        """Features of an infoset."""
+        self.n_outputs = MOST_OUTPUTS
+        """Outputs of a network for the game."""
+        self._numbered = theirs is not None
+        if theirs is not None:
+            self.n_outputs = int(theirs.num_distinct_actions())
+            if self.needs_state:
+                self.width = int(theirs.information_state_tensor_size())
+
+    def of(self, player: int, label: str, state: Any = None) -> np.ndarray:
+        """The features of an infoset, float32 (width,).
+
+        Args:
+            player: Who acts.
+            label: Its label.
+            state: A state of the rules there, where :attr:`needs_state`.
+
+        Raises:
+            ValueError: They have another width than those of other infosets; names it.
+        """
+        if not self.needs_state:
+            return hashed_label(player, label)
+        found = np.array(state.information_state_tensor(player), np.float32)
+        if found.shape != (self.width,):
+            raise ValueError(
+                f"{len(found):,} features at infoset {label!r} of {self.name}; others have "
+                f"{self.width:,}"
+            )
+        return found
+
+    def outputs(self, label: str, actions: Sequence[Any]) -> list[int]:
+        """The network's output for each action: OpenSpiel's number of it, or its place.
+
+        Raises:
+            ValueError: There are more actions than outputs; names the infoset.
+        """
+        if self._numbered:
+            return [action.number for action in actions]
+        if len(actions) > self.n_outputs:
+            raise ValueError(
+                f"infoset {label!r} of {self.name} has {len(actions):,} actions; on rules a "
+                f"network has {self.n_outputs} outputs"
+            )
+        return list(range(len(actions)))
+
+
+def hashed_label(player: int, label: str) -> np.ndarray:
+    """Hashed features of a label, float32 (512,)."""
+    found = np.zeros(HASHED_WIDTH, np.float32)
+    np.add.at(found, _columns("player", player), 1.0)
+    for place, sign in enumerate(label):
+        np.add.at(found, _columns(place, sign), 1.0)
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _columns(*fact: object) -> list[int]:
+    """The columns of a fact."""
+    digest = blake2b(repr(fact).encode(), digest_size=4 * HASHES).digest()
+    return [int(column) % HASHED_WIDTH for column in np.frombuffer(digest, "<u4")]
+
+
+def _hashed(game: CompiledGame) -> np.ndarray:
+    """Hashed features of every infoset."""
+    found = np.zeros((game.n_infosets, HASHED_WIDTH), np.float32)
+    for infoset, label in enumerate(game.infoset_labels):
+        found[infoset] = hashed_label(int(game.infoset_player[infoset]), label)
+    return found
 
 
 def _of_public_tree(game: CompiledGame) -> np.ndarray:
@@ -144,10 +257,10 @@ def _one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
 def _tensors(game: CompiledGame) -> np.ndarray:
     """OpenSpiel's information state tensors."""
     if not game.name.startswith(PREFIX):
-        raise ValueError(f"{game.name} is not OpenSpiel's: features 'tensors' are OpenSpiel's own")
+        raise ValueError(_NOT_THEIRS.format(game.name))
     rules = OpenSpielGame(game.name.removeprefix(PREFIX))
     if not rules.game.get_type().provides_information_state_tensor:
-        raise ValueError(f"{game.name} has no information state tensors")
+        raise ValueError(_NO_TENSORS.format(game.name))
     found: dict[str, np.ndarray] = {}
     left = [rules.root()]
     while left and len(found) < game.n_infosets:

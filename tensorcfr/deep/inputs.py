@@ -39,6 +39,12 @@ class Inputs(NamedTuple):
         return self.legal.shape[1]
 
     @property
+    def is_action(self) -> np.ndarray:
+        """Bool (infosets, most actions)."""
+        found: np.ndarray = self.sequence >= 0
+        return found
+
+    @property
     def n_players(self) -> int:
         """Players."""
         return len(self.player_rows) - 1
@@ -50,7 +56,7 @@ class Inputs(NamedTuple):
         Args:
             found: float64 (rows, outputs).
         """
-        return np.where(self.sequence >= 0, found[self.row[:, None], self.output], 0.0)
+        return np.where(self.is_action, found[self.row[:, None], self.output], 0.0)
 
     def rows_of(self, player: int | None) -> tuple[int, int]:
         """The first row and the number of rows of a player; of all players for None."""

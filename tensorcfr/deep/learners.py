@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,17 @@ from .inputs import Inputs
 
 SPAN = 250
 """Updates whose batches are drawn at a time."""
+
+
+class Place(NamedTuple):
+    """An infoset that is asked about alone."""
+
+    features: np.ndarray
+    """float32 (width,)."""
+    output: np.ndarray
+    """int32 (actions,): the network's output of each action."""
+    first: int
+    """The sequence of the first action; -1 where the infoset has none yet."""
 
 
 class Learner(ABC):
@@ -65,6 +76,24 @@ class Learner(ABC):
     ) -> np.ndarray:
         """Predictions for every action, float64 (infosets, most actions); 0 for the infosets of
         other players, and where there is no action."""
+
+    @abstractmethod
+    def predict_at(self, fitted: np.ndarray, place: Place) -> np.ndarray:
+        """Predictions of several fits for one infoset, float64 (fits, actions).
+
+        Args:
+            fitted: What :meth:`fitted` returned for each of them, as rows.
+            place: The infoset.
+        """
+
+    @abstractmethod
+    def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """All that one must keep of a fit to predict again.
+
+        Args:
+            parameters: What :meth:`fit` returned.
+            predicted: What :meth:`predict` made of it.
+        """
 
 
 class NetworkLearner(Learner):
@@ -139,6 +168,20 @@ class NetworkLearner(Learner):
         found[here] = self._network.predict(parameters, inputs.features[here], inputs.legal[here])
         return inputs.by_action(found)
 
+    def predict_at(self, fitted: np.ndarray, place: Place) -> np.ndarray:  # noqa: D102
+        legal = np.zeros(self.inputs.n_outputs, bool)
+        legal[place.output] = True
+        # Zeros are parameters before the first fit.
+        known = np.any(fitted, axis=1).reshape(-1, 1)
+        # A power of two: each number of networks is compiled by itself.
+        several = np.zeros((1 << max(len(fitted) - 1, 0).bit_length(), self.size), np.float32)
+        several[: len(fitted)] = fitted
+        found = self._network.predict_each(several, place.features, legal)[: len(fitted)]
+        return np.where(known, found[:, place.output], 0.0)
+
+    def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:  # noqa: D102
+        return parameters
+
 
 class TableLearner(Learner):
     """The weighted mean of the samples of every row of features: an exact fit.
@@ -178,6 +221,18 @@ class TableLearner(Learner):
         mean = mean.reshape(inputs.legal.shape)
         return inputs.by_action(self.scale * mean)
 
+    def predict_at(self, fitted: np.ndarray, place: Place) -> np.ndarray:  # noqa: D102
+        count = len(place.output)
+        found = np.zeros((len(fitted), count))
+        # Sequences that were met later have no samples yet.
+        if 0 <= place.first < fitted.shape[1]:
+            found[:] = fitted[:, place.first : place.first + count]
+        return found
+
+    def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:  # noqa: D102
+        found: np.ndarray = predicted[self.inputs.is_action]
+        return found
+
 
 def make_learner(
     algorithm: Deep, inputs: Inputs, scale: float, *, softmax: bool = False
@@ -215,18 +270,17 @@ def _empty_batches(updates: int, rows: int, outputs: int) -> Batches:
     )
 
 
-def probabilities(predicted: np.ndarray, inputs: Inputs, unplayed: str) -> Any:
+def probabilities(predicted: np.ndarray, is_action: np.ndarray, unplayed: str) -> Any:
     """Strategies by regret matching from predicted regrets.
 
     Args:
         predicted: float64 (infosets, most actions).
-        inputs: Which of them are actions.
+        is_action: bool (infosets, most actions): which of them are actions.
         unplayed: As :attr:`tensorcfr.algorithms.Deep.unplayed`.
 
     Returns:
         float64 (infosets, most actions).
     """
-    is_action = inputs.sequence >= 0
     positive = np.where(is_action, np.maximum(predicted, 0.0), 0.0)
     total = np.zeros(len(positive))
     for column in positive.T:  # In the order of the actions, as in the traversals.

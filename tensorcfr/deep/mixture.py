@@ -61,14 +61,14 @@ class Mixture:
         """
         game, inputs = self.solution.game, self._inputs
         found = np.ones(game.n_sequences)
-        is_action = inputs.sequence >= 0
+        is_action = inputs.is_action
         for player, parameters in enumerate(self.solution.state.networks[iteration - 1]):
             own = is_action & (game.infoset_player == player)[:, None]
             if parameters.any():
                 predicted = self._learner.predict_parameters(player, parameters)
             else:
                 predicted = np.zeros(inputs.sequence.shape)  # Before the first fit.
-            strategy = probabilities(predicted, inputs, self._record.unplayed)
+            strategy = probabilities(predicted, is_action, self._record.unplayed)
             found[inputs.sequence[own]] = strategy[own]
         return found
 

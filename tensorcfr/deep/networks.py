@@ -76,6 +76,7 @@ class Network:
             optax.clip_by_global_norm(algorithm.clip), optax.adam(algorithm.learning_rate)
         )
         self._predict = jax.jit(self._outputs)
+        self._predict_each = jax.jit(jax.vmap(self._outputs, in_axes=(0, None, None)))
         self._span = jax.jit(self._train_span)
 
     def fresh(self, number: int) -> np.ndarray:
@@ -93,6 +94,19 @@ class Network:
             legal: bool (rows, outputs): which outputs are actions.
         """
         return np.array(self._predict(parameters, features, legal), dtype=np.float64)
+
+    def predict_each(
+        self, parameters: np.ndarray, features: np.ndarray, legal: np.ndarray
+    ) -> np.ndarray:
+        """The outputs of several networks for one row, float64 (networks, outputs).
+
+        Args:
+            parameters: float32 (networks, size).
+            features: float32 (width,).
+            legal: bool (outputs,).
+        """
+        found = self._predict_each(parameters, features[None], legal[None])
+        return np.array(found, dtype=np.float64)[:, 0]
 
     def begin(self, parameters: np.ndarray) -> Any:
         """Parameters and the optimizer's memory, for :meth:`train`."""

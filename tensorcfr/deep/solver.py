@@ -12,12 +12,11 @@ from .._util.arguments import Kind, Limit, checked
 from .._util.memory import free_memory
 from ..algorithms import Deep
 from ..algorithms.deep import Features
-from ..errors import MemoryLimitError, TrainingError
+from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import evaluation
 from ..kernels.local_rule import rule_errors
 from ..kernels.random import Script, Seed, seeded
-from ..kernels.reservoir import Reservoir, Samples
 from ..kernels.sampling import SIMPLE
 from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
@@ -28,7 +27,6 @@ from ..model.locks import Locks
 from ..model.policy import Policy
 from ..solvers import kinds
 from ..solvers.arguments import Iterations, Named
-from ..solvers.base import IterativeSolver
 from ..solvers.kept import check_arrays
 from ..solvers.sampled_solver import check_seed
 from ..solvers.traversal import (
@@ -39,14 +37,18 @@ from ..solvers.traversal import (
     history_traversal,
     public_traversal,
 )
-from .buffers import BYTES_PER_SAMPLE, Kept, copy_into, filled, keep, new_reservoir, put, restored
+from .buffers import (
+    bytes_of_buffers,
+    filled,
+    keep_buffers,
+    no_samples,
+    put_buffers,
+    restored_buffers,
+)
 from .features import make_features
 from .inputs import make_inputs
+from .iterations import TRAINING_STREAM, DeepIterations, scale_for, train_average
 from .learners import make_learner, probabilities
-
-TRAINING_STREAM = 1
-"""The stream of a seed from which networks and reservoirs draw; traversals draw from the seed
-itself, as other samplers do."""
 
 
 class DeepState(NamedTuple):
@@ -104,11 +106,7 @@ class DeepState(NamedTuple):
     """uint64 (4,): random numbers of reservoirs, batches and fresh networks."""
 
 
-BUFFERS = ("advantage", "average", "baseline")
-"""Kinds of buffers."""
-
-
-class DeepSolver(IterativeSolver):
+class DeepSolver(DeepIterations):
     """A solver whose regrets are predicted by networks; :func:`tensorcfr.solve` is this with stop
     rules.
 
@@ -130,9 +128,6 @@ class DeepSolver(IterativeSolver):
         MemoryLimitError: The arrays would not fit; raised before they are allocated.
         MissingExtraError: JAX, optax or equinox is not installed; says what installs them.
     """
-
-    records = Deep
-    undoes_errors = True
 
     @checked()
     def __init__(
@@ -170,15 +165,17 @@ class DeepSolver(IterativeSolver):
         features.flags.writeable = False
         self._inputs = make_inputs(game, features)
         largest = float(np.abs(game.utilities).max(initial=0.0)) / game.unit
-        # A power of two, by which nothing is rounded.
-        factor = record.largest / largest if largest > 0.0 else 1.0
-        self._scale = 2.0 ** math.floor(math.log2(factor))
-        self._advantages = make_learner(record, self._inputs, self._scale)
-        self._averages = make_learner(record, self._inputs, 1.0, softmax=True)
+        self._scale = scale_for(record, largest)
+        self._make_learners(self._scale)
         self._generator, self._training_generator = np.zeros((2, 4), np.uint64)
         self._table = np.zeros(max(self._layout.size, 1))
+        infoset = np.full(len(self._table), -1, np.int32)
+        block = self._layout.block
+        infoset[block[block >= 0]] = np.flatnonzero(block >= 0)
+        width, history = self._inputs.sequence.shape[1], self._history_values.reshape(-1)
         self._samples, self._samples_before = (
-            [self._new_samples() for _ in range(game.n_players)] for _ in range(2)
+            [self._new_samples(infoset, history, width) for _ in range(game.n_players)]
+            for _ in range(2)
         )
         self._networks: list[np.ndarray] = []
         self._made: tuple[int, np.ndarray] | None = None
@@ -190,76 +187,6 @@ class DeepSolver(IterativeSolver):
             )
         self._take(given)
         self._sample(np.empty((0, 1)), 0)
-
-    def _new_samples(self) -> Samples:
-        """Empty reservoirs of a player, which share the random numbers and the infosets."""
-        record, width = self.algorithm, self._inputs.sequence.shape[1]
-        infoset = np.full(max(self._layout.size, 1), -1, np.int32)
-        block = self._layout.block
-        infoset[block[block >= 0]] = np.flatnonzero(block >= 0)
-        return Samples(
-            advantages=new_reservoir(record.buffer, width),
-            strategies=new_reservoir(record.buffer * record.has_strategy_network, width),
-            baselines=new_reservoir(record.buffer * record.has_baseline_network, width),
-            infoset=infoset,
-            generator=self._training_generator,
-            history=self._history_values.reshape(-1),
-            step=record.baseline_step,
-        )
-
-    def _run(self, iterations: int) -> None:
-        schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
-        for row in schedule:
-            before, networks = self._copy_without_buffers(), self._networks[: self.iteration]
-            self._copy_buffers(self._samples, self._samples_before)
-            try:
-                for player in range(self.game.n_players):
-                    self._turn(player, row)
-            except BaseException:
-                self._take_without_buffers(before)
-                self._networks = networks
-                self._copy_buffers(self._samples_before, self._samples)
-                self._set_all_baselines()
-                raise
-            self.iteration += 1
-
-    def _turn(self, player: int, row: np.ndarray) -> None:
-        """Sample for a player, with the strategies as they are, and fit what was sampled."""
-        record, inputs = self.algorithm, self._inputs
-        self._add_to_average(player, float(row[0]))
-        self._sample(np.repeat(row[None], record.traversals, axis=0), player)
-        samples = self._samples[player]
-        where = f"{record.name} on {self.game.name}, iteration {self.iteration + 1}"
-        if not filled(samples.advantages):
-            has_choices = (inputs.sequence[self._infosets(player), 1:] >= 0).any()
-            if not (has_choices and self._advantages.needs_samples):
-                return
-            raise TrainingError(
-                f"{where}: the advantage buffer of player {player} is empty: no traversal came to "
-                "an infoset of theirs; more traversals may"
-            )
-        self._parameters[player] = self._advantages.fit(
-            samples.advantages,
-            player,
-            self._parameters[player],
-            record.updates,
-            self._training_generator,
-            f"{where}, advantage network of player {player}",
-        )
-        predicted = self._advantages.predict(samples.advantages, player, self._parameters[player])
-        own = self._infosets(player)
-        self._set(self._regret, own, predicted / self._scale)
-        self._set(self._strategy, own, probabilities(predicted, inputs, record.unplayed))
-        if filled(samples.baselines):
-            self._baseline_parameters[player] = self._advantages.fit(
-                samples.baselines,
-                None,
-                self._baseline_parameters[player],
-                record.baseline_updates,
-                self._training_generator,
-                f"{where}, baseline network of player {player}",
-            )
-            self._set_baselines(player)
 
     def _sample(
         self,
@@ -298,6 +225,16 @@ class DeepSolver(IterativeSolver):
                 self._networks.append(np.zeros_like(self._parameters))
             self._networks[-1][1 - player] = self._parameters[1 - player]
 
+    def _has_choices(self, player: int) -> bool:
+        own = self._infosets(player)
+        return bool((self._inputs.sequence[own, 1:] >= 0).any())
+
+    def _play(self, player: int, predicted: np.ndarray) -> None:
+        own, is_action = self._infosets(player), self._inputs.is_action
+        self._set(self._regret, own, predicted / self._scale)
+        played = probabilities(predicted, is_action, self.algorithm.unplayed)
+        self._set(self._strategy, own, played)
+
     def _infosets(self, player: int) -> slice:
         return slice(*self.game.form.player_infosets[player : player + 2].tolist())
 
@@ -315,11 +252,6 @@ class DeepSolver(IterativeSolver):
         values = np.zeros(self.game.n_sequences)
         self._set(values, slice(None), predicted / self._scale)
         self._layout.set_group(self._table, BASELINE + player, values)
-
-    def _set_all_baselines(self) -> None:
-        for player, samples in enumerate(self._samples):
-            if filled(samples.baselines):
-                self._set_baselines(player)
 
     def _restart_average(self) -> None:
         self._cumulative[:] = 0.0
@@ -342,40 +274,30 @@ class DeepSolver(IterativeSolver):
         return strategy
 
     def _network_average(self) -> np.ndarray:
-        record, inputs, learner = self.algorithm, self._inputs, self._averages
+        record = self.algorithm
         strategy = np.array(Policy.uniform(self.game).probabilities)
         generator = self._training_generator.copy()
         for player in range(self.game.n_players):
             # The others' traversals come to this player's infosets.
-            reservoir = _joined(
+            found = train_average(
+                self._averages,
+                record,
                 [s.strategies for other, s in enumerate(self._samples) if other != player],
-                self._infosets(player),
-            )
-            if not filled(reservoir):
-                continue
-            parameters = learner.fit(
-                reservoir,
+                self.game.infoset_player == player,
                 player,
-                np.zeros(learner.size, np.float32),
-                record.strategy_updates,
                 generator,
-                f"{record.name} on {self.game.name}, iteration {self.iteration}, network of the "
-                f"average strategy of player {player}",
+                f"{record.name} on {self.game.name}, iteration {self.iteration}",
             )
-            found = learner.predict(reservoir, player, parameters)
-            found = probabilities(found, inputs, "uniform")
-            self._set(strategy, self._infosets(player), found)
+            if found is not None:
+                played = probabilities(found[1], self._inputs.is_action, "uniform")
+                self._set(strategy, self._infosets(player), played)
         return strategy
 
     @property
     def state(self) -> DeepState:
         """A copy of what the solver keeps."""
         width = self._inputs.sequence.shape[1]
-        kept: dict[str, np.ndarray] = {}
-        for prefix, field in zip(BUFFERS, Samples._fields, strict=False):
-            reservoirs = [getattr(samples, field) for samples in self._samples]
-            for name, array in keep(reservoirs, width)._asdict().items():
-                kept[f"{prefix}_{name}"] = array
+        kept = keep_buffers(self._samples, width)
         shape = (len(self._networks), *self._parameters.shape)
         networks = np.array(self._networks, np.float32).reshape(shape)
         return self._copy_without_buffers()._replace(networks=networks, **kept)
@@ -400,12 +322,9 @@ class DeepSolver(IterativeSolver):
 
     def _take(self, state: DeepState) -> None:
         """The reverse of :attr:`state`, whose arrays are copied."""
-        self._take_without_buffers(state)
         self._networks = list(state.networks.copy())
-        for prefix, field in zip(BUFFERS, Samples._fields, strict=False):
-            kept = Kept(*(getattr(state, f"{prefix}_{name}") for name in Kept._fields))
-            put(kept, [getattr(samples, field) for samples in self._samples])
-        self._set_all_baselines()
+        put_buffers(state, self._samples)
+        self._take_without_buffers(state)
 
     def _take_without_buffers(self, state: DeepState) -> None:
         self._regret, self._strategy = state.regret.copy(), state.strategy.copy()
@@ -417,11 +336,12 @@ class DeepSolver(IterativeSolver):
         self._touched = state.touched.copy()
         self._generator[:] = state.generator
         self._training_generator[:] = state.training_generator
+        self._set_all_baselines()
 
-    def _copy_buffers(self, source: list[Samples], target: list[Samples]) -> None:
-        for ours, theirs in zip(source, target, strict=True):
-            for field in Samples._fields[: len(BUFFERS)]:
-                copy_into(getattr(theirs, field), getattr(ours, field))
+    def _set_all_baselines(self) -> None:
+        for player, samples in enumerate(self._samples):
+            if filled(samples.baselines):
+                self._set_baselines(player)
 
     @classmethod
     def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
@@ -467,15 +387,7 @@ class DeepSolver(IterativeSolver):
             expected["history_values"] = _history_baselines(game, algorithm), np.float64
         check_arrays(kept, expected, f"{game.name} and {algorithm.name}")
         found = {name: np.ascontiguousarray(kept[name]) for name in expected}
-        has = (True, algorithm.has_strategy_network, algorithm.has_baseline_network)
-        for prefix, is_used in zip(BUFFERS, has, strict=True):
-            found |= restored(
-                kept,
-                prefix,
-                capacity=algorithm.buffer * is_used,
-                reservoirs=players,
-                shape=inputs.sequence.shape,
-            )
+        found |= restored_buffers(kept, algorithm, players, inputs.sequence.shape)
         return DeepState(**{"history_values": np.zeros((0, 0)), **found})
 
     @classmethod
@@ -483,19 +395,6 @@ class DeepSolver(IterativeSolver):
         cls, game: CompiledGame, algorithm: Any, state: DeepState, locks: Locks | None = None
     ) -> np.ndarray:
         return state.strategy
-
-    @classmethod
-    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
-        """The nodes that the traversals counted."""
-        return int(state.touched[0]), int(state.touched[1])
-
-    @property
-    def nodes_touched(self) -> int:  # noqa: D102
-        return int(self._touched[0])
-
-    @property
-    def decision_nodes_touched(self) -> int:  # noqa: D102
-        return int(self._touched[1])
 
     def current_policy(self) -> Policy:  # noqa: D102
         return Policy(self.game, self._strategy.copy())
@@ -510,20 +409,6 @@ class DeepSolver(IterativeSolver):
         """Values and best-response values of the average that Single Deep CFR plays, whatever the
         algorithm's own average is."""
         return evaluate_probabilities(self.game, self._exact_average())
-
-
-def _joined(reservoirs: list[Reservoir], infosets: slice) -> Reservoir:
-    """The samples of some reservoirs at a player's infosets."""
-    if len(reservoirs) == 1:
-        return reservoirs[0]
-    parts = []
-    for one in reservoirs:
-        here = np.arange(filled(one))
-        at = one.infoset[here]
-        here = here[(at >= infosets.start) & (at < infosets.stop)]
-        parts.append((one.infoset[here], one.weight[here], one.values[here]))
-    infoset, weight, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return Reservoir(infoset, weight, values, np.array([len(infoset)], np.int64))
 
 
 def _has_public_walk(game: CompiledGame, record: Deep) -> bool:
@@ -558,24 +443,19 @@ def _first_state(game: CompiledGame, record: Deep, features: np.ndarray, size: i
 
 def _no_samples(game: CompiledGame) -> dict[str, np.ndarray]:
     """The arrays of empty buffers, by name."""
-    width = int(game.form.bucket_actions.max(initial=1))
-    seen = np.zeros(game.n_players, np.int64)
-    empty = Kept(np.empty(0, np.int32), np.empty(0), np.empty((0, width)), seen)
-    return {f"{prefix}_{name}": a for prefix in BUFFERS for name, a in empty._asdict().items()}
+    return no_samples(game.n_players, int(game.form.bucket_actions.max(initial=1)))
 
 
 def bytes_needed(game: CompiledGame, record: Deep) -> int:
     """Bytes that a solver takes in addition to the compiled game when its buffers are full:
     buffers, a copy of them, table and tree of the traversals."""
     width = int(game.form.bucket_actions.max(initial=1))
-    kinds_of_buffers = 1 + record.has_strategy_network + record.has_baseline_network
-    samples = game.n_players * record.buffer * kinds_of_buffers
     layout = TableLayout(game, game.n_players, has_header=False)
     walked = bytes_of(layout, queue=False, public=_has_public_walk(game, record))
     walked += 2 * 8 * math.prod(_history_baselines(game, record))
     tables = game.n_players * 4 * layout.size
     dense = 5 * 8 * width * game.n_infosets
-    return 2 * samples * (BYTES_PER_SAMPLE + 8 * width) + walked + tables + dense
+    return bytes_of_buffers(record, game.n_players, width) + walked + tables + dense
 
 
 kinds.SOLVERS.append(DeepSolver)

@@ -238,9 +238,10 @@ class SolveRequest:
                 f"start was solved with other infosets of {game.name} merged; "
                 "solve(game, warm_start=start) begins with its regrets and a new average"
             )
-        begun = str(start.state.cumulative.dtype)
-        if self.precision not in (None, begun):
-            raise ValueError(f"start was solved in {begun}, not in {self.precision}")
+        if self.precision is not None:
+            begun = str(start.state.cumulative.dtype)
+            if self.precision != begun:
+                raise ValueError(f"start was solved in {begun}, not in {self.precision}")
         if self.locks is not None and start.algorithm.passes_whole_game:
             kept = dict(locks_for(game, start.locks))
             if dict(locks_for(game, self.locks)) != kept:

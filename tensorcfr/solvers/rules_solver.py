@@ -170,7 +170,7 @@ class RulesSolver(IterativeSolver):
         self._tally = TraversalState(table.numbers, clock, touched)
         self._players = np.arange(played.n_players, dtype=np.uint64)
         self._tree: GrowingTree | None = None
-        with self._telling_limit():
+        with telling_limit(self):
             self._kernel = self._compiled(self._roomy_tree())
 
     @classmethod
@@ -203,7 +203,7 @@ class RulesSolver(IterativeSolver):
             return
         before = taken()
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
-        with no_garbage_collection(), self._telling_limit(), np.errstate(over="ignore"):
+        with no_garbage_collection(), telling_limit(self), np.errstate(over="ignore"):
             try:
                 tree = self._roomy_tree()
                 if self.bytes_held > self.memory_limit:
@@ -258,19 +258,6 @@ class RulesSolver(IterativeSolver):
         tally.clock[0] = frames.scalar[CLOCK]
         tally.touched[:] = frames.cursor[[HISTORIES, DECISIONS]]
         self._generator[:] = frames.generator
-
-    @contextmanager
-    def _telling_limit(self) -> Iterator[None]:
-        """Say in full that the table is full."""
-        try:
-            yield
-        except InfosetsFullError:
-            raise MemoryLimitError(
-                f"solving {self.game.name} by {self.algorithm.name} beyond {self.iteration:,} "
-                f"iterations, with {self.infosets_held:,} infosets held,",
-                max(self.bytes_held, int(self.memory_limit) + 1),
-                int(self.memory_limit),
-            ) from None
 
     def _restart_average(self) -> None:
         self._table.set_group(CUMULATIVE, np.zeros(self._table.n_sequences))
@@ -353,10 +340,7 @@ class RulesSolver(IterativeSolver):
         table.describe(state._asdict(), n_players=game.n_players)
         if (state.cumulative < 0.0).any():
             return "cumulative strategy is negative at an infoset"
-        sums = np.add.reduceat(state.strategy, table.first[:-1]) if len(table) else np.empty(0)
-        if (state.strategy < 0.0).any() or (abs(sums - 1.0) > 1e-9).any():
-            return "strategy is no distribution at an infoset"
-        return None
+        return wrong_strategy_of(table, state.strategy)
 
     # --------------------------------------------------------------------------- its policies
 
@@ -395,11 +379,42 @@ class RulesSolver(IterativeSolver):
         """Nothing that is known: exact values take a compiled game.  See
         :func:`tensorcfr.uncompiled.sampled_values` and
         :func:`tensorcfr.uncompiled.local_best_response`."""
-        unknown = (np.nan,) * self.game.n_players
-        return Evaluation(unknown, unknown)
+        return unknown_values(self.game.n_players)
 
     def evaluate_current(self) -> Evaluation:  # noqa: D102
         return self.evaluate()
+
+
+@contextmanager
+def telling_limit(solver: Any) -> Iterator[None]:
+    """Say in full that the table of a solver on rules is full.
+
+    Raises:
+        MemoryLimitError: It is.
+    """
+    try:
+        yield
+    except InfosetsFullError:
+        raise MemoryLimitError(
+            f"solving {solver.game.name} by {solver.algorithm.name} beyond {solver.iteration:,} "
+            f"iterations, with {solver.infosets_held:,} infosets held,",
+            max(solver.bytes_held, int(solver.memory_limit) + 1),
+            int(solver.memory_limit),
+        ) from None
+
+
+def unknown_values(n_players: int) -> Evaluation:
+    """Values that nobody knows."""
+    unknown = (np.nan,) * n_players
+    return Evaluation(unknown, unknown)
+
+
+def wrong_strategy_of(table: InfosetTable, strategy: np.ndarray) -> str | None:
+    """What is wrong with the strategies of a table, or nothing."""
+    sums = np.add.reduceat(strategy, table.first[:-1]) if len(table) else np.empty(0)
+    if (strategy < 0.0).any() or (abs(sums - 1.0) > 1e-9).any():
+        return "strategy is no distribution at an infoset"
+    return None
 
 
 def refuse_uncompiled(record: Record, name: str) -> None:

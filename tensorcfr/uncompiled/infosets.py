@@ -50,10 +50,11 @@ class InfosetTable:
         groups: Groups of numbers of an infoset: 3, and one for each player with baselines; 0 to
             keep labels alone.
         limit: Bytes that the table may take.
+        beside: Bytes that are kept elsewhere for each infoset, which count here.
     """
 
-    def __init__(self, groups: int = 3, *, limit: float = np.inf) -> None:
-        self.groups, self.limit = groups, limit
+    def __init__(self, groups: int = 3, *, limit: float = np.inf, beside: int = 0) -> None:
+        self.groups, self.limit, self.beside = groups, limit, beside
         self.rows: dict[str, int] = {}
         """The row of each label."""
         self.numbers = np.zeros(64 if groups else 0)
@@ -99,7 +100,7 @@ class InfosetTable:
         """
         count = len(actions)
         size = HEADER + self.groups * count if self.groups else 0
-        more = BYTES_PER_INFOSET + sys.getsizeof(label) + BYTES_PER_NUMBER * size
+        more = BYTES_PER_INFOSET + self.beside + sys.getsizeof(label) + BYTES_PER_NUMBER * size
         if self.bytes_held + more > self.limit:
             raise InfosetsFullError
         row = len(self.player)

@@ -24,7 +24,8 @@ def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Stra
         histories: The game.
         policy: A function, see :data:`tensorcfr.model.infoset.Strategies`; a mapping of infoset
             label to action label to probability, a policy of a compiled game among them; for games
-            of OpenSpiel, one of its policies.
+            of OpenSpiel, one of its policies; or what looks at histories, by a method
+            ``at_history(infoset, node)``.
         name: The name of the argument in errors.
 
     Raises:
@@ -48,6 +49,8 @@ def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Stra
 
 def _asker(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, Node], Any]:
     """What asks a policy about an infoset, of which a history is at hand."""
+    if hasattr(policy, "at_history"):
+        return lambda infoset, node: policy.at_history(infoset, node)
     if hasattr(policy, "action_probabilities"):
         if not isinstance(game.rules, OpenSpielGame):
             raise TypeError(f"{name} is one of OpenSpiel, and {game.name} is not")

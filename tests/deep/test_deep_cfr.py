@@ -26,7 +26,7 @@ from tensorcfr.algorithms import (
     Deep,
     from_dict,
 )
-from tensorcfr.deep import DeepSolver, make_features
+from tensorcfr.deep import DeepSolver, iterations, make_features
 from tensorcfr.deep import solver as module
 from tensorcfr.deep.buffers import filled
 from tensorcfr.deep.inputs import make_inputs
@@ -415,9 +415,9 @@ def test_regret_matching() -> None:
     inputs = make_inputs(KUHN, make_features(KUHN))
     predicted = np.zeros((12, 2))
     predicted[0], predicted[1], predicted[2] = (3, 1), (-2, -1), (-1, 4)
-    best = probabilities(predicted, inputs, "best")
+    best = probabilities(predicted, inputs.is_action, "best")
     assert best[:4].tolist() == [[0.75, 0.25], [0, 1], [0, 1], [0.5, 0.5]]
-    assert probabilities(predicted, inputs, "uniform")[1].tolist() == [0.5, 0.5]
+    assert probabilities(predicted, inputs.is_action, "uniform")[1].tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -496,7 +496,7 @@ def test_bad_options() -> None:
     assert "deep-cfr: buffer must be" in error(buffer=0)
     assert "deep-cfr: layers" in error(layers=(64, 0))
     assert "deep-cfr: learning_rate" in error(learning_rate=float("nan"))
-    assert "features must be one of auto, tensors, public, labels, or an array" in error(
+    assert "features must be one of auto, tensors, public, labels, hashed, or an array" in error(
         features="suits"
     )
     assert "features are numbers (infosets, width), not (3,)" in error(features=np.ones(3))
@@ -529,7 +529,7 @@ def test_an_empty_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = DeepSolver(KUHN, DEEP_CFR(**TABLE), seed=1)
     solver.step(3)
     before = solver.state
-    monkeypatch.setattr(module, "filled", lambda reservoir: 0)
+    monkeypatch.setattr(iterations, "filled", lambda reservoir: 0)
     monkeypatch.setattr(TableLearner, "needs_samples", True)
     with pytest.raises(TrainingError, match="iteration 4: the advantage buffer of player 0 is em"):
         solver.step(1)

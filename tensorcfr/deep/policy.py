@@ -1,0 +1,177 @@
+"""Strategies that networks play on rules, at infosets that were met and at others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.infoset import Infoset
+from ..uncompiled.game import UncompiledGame
+from ..uncompiled.histories import Node
+from ..uncompiled.infosets import NO_SEQUENCE
+from ..uncompiled.policy import TablePolicy
+from .learners import Learner, Place, probabilities
+from .met import MetInfosets
+
+MOST_REMEMBERED = 1 << 26
+"""Numbers that are remembered about infosets that were asked about, at most."""
+
+
+class Fits(NamedTuple):
+    """What a player's strategy comes from."""
+
+    fitted: np.ndarray
+    """(fits, numbers): what each fit predicts by; see
+    :meth:`tensorcfr.deep.learners.Learner.fitted`."""
+    weights: np.ndarray
+    """float64 (fits,)."""
+
+
+class NetworkPolicy(TablePolicy):
+    """A behaviour strategy of networks: infoset label to action to probability.
+
+    As a mapping it has the infosets that were met.  Called with an
+    :class:`~tensorcfr.model.infoset.Infoset` it also knows others, if their labels say all:
+    features hashed from labels, and one network.  Asked at a history, :meth:`at_history`, it knows
+    all; :func:`tensorcfr.analysis.sampled_values` and
+    :func:`tensorcfr.analysis.local_best_response` ask it there.
+
+    Args:
+        game: The game.
+        met: The infosets that were met.
+        made: Returns what predicts, and what each player's strategy comes from; called when it is
+            needed first.
+        is_mixture: Whether each play follows one of the fits from its beginning to its end, drawn
+            by weight: then an action's probability depends on the player's own actions before.
+        unplayed: As :attr:`tensorcfr.algorithms.Deep.unplayed`.
+    """
+
+    def __init__(
+        self,
+        game: UncompiledGame,
+        met: MetInfosets,
+        made: Callable[[], tuple[Learner, Sequence[Fits]]],
+        *,
+        is_mixture: bool,
+        unplayed: str,
+    ) -> None:
+        self.game, self._table, self._size = game, met.table, len(met.table)
+        self._met, self._make = met, made
+        self._is_mixture, self._unplayed = is_mixture, unplayed
+        self._remembered: dict[int | str, np.ndarray] = {}
+        self._numbers = 0
+
+    @cached_property
+    def _made(self) -> tuple[Learner, Sequence[Fits]]:
+        return self._make()
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:  # type: ignore[override]
+        """float64 (sequences,): the strategies at all infosets that were met."""
+        found = np.concatenate([np.empty(0), *(self._at(row) for row in range(self._size))])
+        found.flags.writeable = False
+        return found
+
+    def _at(self, row: int) -> list[float]:
+        return _normalised(self._plays(row))
+
+    def __call__(self, infoset: Infoset) -> list[float]:
+        """The probabilities at an infoset of the game.
+
+        Raises:
+            ValueError: The infoset has other actions here; or it was never met, and its label does
+                not say enough; names it.
+        """
+        if self._row(infoset) is not None:
+            return super().__call__(infoset)
+        if self._met.source.needs_state or self._is_mixture:
+            raise ValueError(
+                f"no play of {self.game.name} came to infoset {str(infoset)!r}, whose label does "
+                "not say what its networks need: ask at a history, as sampled_values and "
+                "local_best_response do"
+            )
+        place = self._place(infoset, infoset.player, infoset.actions)
+        return _normalised(self._play_at(place, infoset.player, None))
+
+    def at_history(self, infoset: Infoset, node: Node) -> list[float]:
+        """The probabilities at an infoset, met or not.
+
+        Args:
+            infoset: The infoset.
+            node: One of its histories, whose ancestors have not given up their states.
+        """
+        if self._row(infoset) is not None:
+            return super().__call__(infoset)
+        return _normalised(self._plays_below(node))
+
+    def _place(
+        self, label: str, player: int, actions: Sequence[object], state: object = None
+    ) -> Place:
+        """An infoset that was not met."""
+        source = self._met.source
+        output = np.array(source.outputs(label, actions), np.int32)
+        return Place(source.of(player, label, state), output, -1)
+
+    def _plays(self, row: int) -> np.ndarray:
+        """float64 (fits, actions): how much each fit plays each action of a row, with its own
+        reach."""
+        known = self._remembered.get(row)
+        if known is not None:
+            return known
+        table = self._table
+        own, before = table.own[row], None
+        if self._is_mixture and own != NO_SEQUENCE:
+            parent = int(np.searchsorted(self._first, own, "right")) - 1
+            before = self._plays(parent)[:, own - table.first[parent]]
+        found = self._play_at(self._met.at(row), table.player[row], before)
+        return self._remember(row, found)
+
+    def _plays_below(self, node: Node) -> np.ndarray:
+        """The same at a history."""
+        row = self._row(node.label)
+        if row is not None:
+            return self._plays(row)
+        known = self._remembered.get(node.label)
+        if known is not None:
+            return known
+        before, here = None, node
+        while self._is_mixture and here.parent is not None:
+            here, step = here.parent, here.index
+            if here.actor == node.actor:
+                before = self._plays_below(here)[:, step]
+                break
+        place = self._place(node.label, node.actor, node.edges, node.state)
+        return self._remember(node.label, self._play_at(place, node.actor, before))
+
+    def _play_at(self, place: Place, player: int, before: np.ndarray | None) -> np.ndarray:
+        learner, fits = self._made
+        fitted, weights = fits[player]
+        before = weights if before is None else before
+        predicted = learner.predict_at(fitted, place)
+        is_action = np.ones(predicted.shape, bool)
+        found: np.ndarray = before[:, None] * probabilities(predicted, is_action, self._unplayed)
+        return found
+
+    def _remember(self, key: int | str, found: np.ndarray) -> np.ndarray:
+        if self._numbers + found.size > MOST_REMEMBERED:
+            self._remembered.clear()
+            self._numbers = 0
+        self._numbers += found.size
+        self._remembered[key] = found
+        return found
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        return np.array(self._table.first, np.int64)
+
+
+def _normalised(plays: np.ndarray) -> list[float]:
+    """The strategy of what fits play in all; uniform where they play nothing."""
+    sums = plays.sum(axis=0)
+    total = sums.sum()
+    found = sums / total if total > 0.0 else np.full(len(sums), 1.0 / len(sums))
+    strategy: list[float] = found.tolist()
+    return strategy
