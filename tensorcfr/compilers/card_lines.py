@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -81,6 +82,10 @@ class CardLines(Lines):
 
     def label(self, node: int) -> str:  # noqa: D102
         return "".join(f" {step.label}" for step in self.path(node))
+
+    def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
+        names, line = self._game.hands[self.player(node)], self.label(node)
+        return [f"{names[hand]}{line}" for hand in hands]
 
     def held(self, node: int, player: int) -> np.ndarray:  # noqa: D102
         return self._game.possible(*self._at(node), player)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -32,8 +33,9 @@ from ..kernels.packing import pack, unpack
 from ..model.chunks import ALIGNMENT, ROW, ChunkedForm, ChunkLocks
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
+from ..model.lines import Place
 from ..model.locks import Locks, LocksLike, chunk_locks, locks_for
-from ..model.policy import Policy
+from ..model.policy import NodeStrategies, Policy, suggest_label
 from .arguments import PACKED, PRECISIONS
 from .base import IterativeSolver
 from .choose import DEFAULT_ALGORITHM
@@ -422,21 +424,44 @@ class AveragePolicy(Policy):
 
     def __getitem__(self, label: str) -> dict[str, float]:
         assert isinstance(self.game, CutGame)
-        if "probabilities" in self.__dict__ or not isinstance(label, str):
+        if not isinstance(label, str):
             return super().__getitem__(label)
         try:
             found = self.game.find_infoset(label)
         except KeyError:
-            raise KeyError(f"{self.game.name} has no infoset {brief(label)}") from None
-        if found is None:
-            return super().__getitem__(label)
-        place = found.place
-        if not place.stride:  # A decision that is left out.
-            return {place.actions[0]: 1.0}
+            raise KeyError(
+                f"{self.game.name} has no infoset {brief(label)}; {suggest_label(self.game, label)}"
+            ) from None
+        row = self._rows(found.place, [found.hand])[0].tolist()
+        return dict(zip(found.place.actions, row, strict=True))
+
+    def first_of(self, player: int, most: int | None = None) -> dict[str, dict[str, float]]:
+        """As for any policy, in the order of public nodes."""
+        assert isinstance(self.game, CutGame)
+        rows = (
+            (label, dict(zip(here.actions, row, strict=True)))
+            for here in self.by_node(player)
+            for label, row in zip(here.labels, here.probabilities.tolist(), strict=True)
+        )
+        return dict(islice(rows, most))
+
+    def by_node(self, player: int) -> Iterator[NodeStrategies]:
+        """The strategies of a player, node by node; a chunk is worked out for the nodes in it."""
+        assert isinstance(self.game, CutGame)
+        for here in self.game.lines.infosets(player):
+            rows = self._rows(here.place, here.hands)
+            yield NodeStrategies(player, here.labels, here.place.actions, rows)
+
+    def _rows(self, place: Place, hands: list[int]) -> np.ndarray:
+        """The strategies of hands at a public node, float64 (hands, actions)."""
+        assert isinstance(self.game, CutGame)
+        if not place.stride:  # A decision with one action, which is left out.
+            return np.ones((len(hands), 1))
         begin = self.game.chunks.first[place.chunk] if place.chunk >= 0 else 0
-        at = place.numbers(found.hand)
-        row = self._parts.get(place.chunk, self.part)[at.start - begin : at.stop - begin : at.step]
-        return dict(zip(place.actions, row.tolist(), strict=True))
+        at = place.first - begin + place.lane[hands, None]
+        part = self._parts.get(place.chunk, self.part)
+        found: np.ndarray = part[at + place.stride * np.arange(len(place.actions))]
+        return found
 
     def part(self, chunk: int) -> np.ndarray:
         """The strategies in a chunk, or in the trunk (-1), in a new array, float64 (numbers of that
@@ -457,12 +482,11 @@ class AveragePolicy(Policy):
         return found
 
     def settle(self) -> None:
-        """Copy the array, if it is still of use."""
-        if "probabilities" not in self.__dict__:
-            kept = self._cumulative
-            chunks, scale = kept.chunks.copy(), None if kept.scale is None else kept.scale.copy()
-            trunk = chunks if scale is None else kept.trunk.copy()
-            self._cumulative = Numbers(chunks, scale, trunk)
+        """Copy the array."""
+        kept = self._cumulative
+        chunks, scale = kept.chunks.copy(), None if kept.scale is None else kept.scale.copy()
+        trunk = chunks if scale is None else kept.trunk.copy()
+        self._cumulative = Numbers(chunks, scale, trunk)
 
 
 def flat_strategies(
