@@ -88,7 +88,9 @@ class CardLines(Lines):
         return [f"{names[hand]}{line}" for hand in hands]
 
     def held(self, node: int, player: int) -> np.ndarray:  # noqa: D102
-        return self._game.possible(*self._at(node), player)
+        live = [self._game.possible(*self._at(node), one).astype(np.float64) for one in range(2)]
+        found: np.ndarray = weight_met(Weighted(self._game.rules, live), player) * live[player] > 0
+        return found
 
     def met(self, node: int, player: int, other: np.ndarray) -> np.ndarray:  # noqa: D102
         rules, (at, board) = self._game.rules, self._at(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Hashable
 from functools import cache
@@ -50,6 +51,7 @@ from tensorcfr import (
     save_game,
     solve,
 )
+from tensorcfr._util import mapped_files
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, DCFR, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import (
     APCFR_PLUS,
@@ -59,7 +61,7 @@ from tensorcfr.algorithms.catalogue import (
     SPCFR_PLUS,
 )
 from tensorcfr.compilers import cut_game
-from tensorcfr.errors import GameError, UnknownGameError
+from tensorcfr.errors import FileSizeError, GameError, UnknownGameError
 from tensorcfr.formats import policy_table, read_policy
 from tensorcfr.games import make_game
 from tensorcfr.kernels.packing import pack, unpack
@@ -67,6 +69,7 @@ from tensorcfr.model.arrays import FREE
 from tensorcfr.model.chunks import ROW
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.locks import Locks
+from tensorcfr.solvers import chunked_solver
 from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept, bytes_needed
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.storage.archive import pack_text, write_arrays
@@ -536,22 +539,49 @@ def test_state_in_files(precision: str, tmp_path: Path) -> None:
     begun = solve(wide(), CFR, iters=5, precision=precision, state_dir=place, checkpoint=at)
     mapped = sum(path.stat().st_size for path in place.iterdir())
     assert mapped == bytes_kept(wide().chunks, CFR, precision)
-    for start in (begun, Solution.load(at, game=wide())):
+    with pytest.raises(FileSizeError):
+        Solution.load(at, game=wide(), memory_limit=50_000)
+    mapped_too = Solution.load(at, game=wide(), memory_limit=50_000, state_dir=place)
+    for start in (begun, Solution.load(at, game=wide()), mapped_too):
         ended = solve(wide(), start=start, iters=4, state_dir=tmp_path / "other")
         for name, array in plain.state._asdict().items():
             assert getattr(ended.state, name).tobytes() == array.tobytes(), name
 
 
-def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensorcfr.solvers import chunked_solver
+@pytest.mark.full
+def test_wrong_strategies_of_a_state_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In all parts, a few of which are looked at together."""
+    monkeypatch.setattr(chunked_solver, "BLOCK", 500)
+    solver = ChunkedSolver(wide(), PCFR_PLUS_GRADIENT)
+    solver.step(3)
+    wrong = ChunkedSolver.wrong_state
+    assert wrong(wide(), solver.algorithm, solver.state) is None
+    played = np.flatnonzero((solver.state.strategy > 0.1) & (solver.state.strategy < 0.9))
+    for number in (played[0], played[len(played) // 2], played[-1]):
+        before = solver.state.strategy[number]
+        solver.state.strategy[number] = before + 0.05
+        # The first number of its infoset: the others are wrong with it.
+        found = re.match(
+            r"strategy\[(\d+)\] is ", wrong(wide(), solver.algorithm, solver.state) or ""
+        )
+        assert found is not None
+        assert abs(int(found[1]) - number) < 100
+        solver.state.strategy[number] = before
+    solver.state.cumulative[played[-1]] = -1.0
+    assert wrong(wide(), solver.algorithm, solver.state) == f"cumulative[{played[-1]}] is -1.0"
 
+
+def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
         solve(compile_game("kuhn"), CFR, iters=1, state_dir=tmp_path)
+    saved = solve(compile_game("kuhn"), CFR, iters=1).save(tmp_path / "kuhn.npz")
+    with pytest.raises(ValueError, match=r"state_dir is for games in chunks, and .*kuhn.npz is of"):
+        Solution.load(saved, state_dir=tmp_path)
     with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
         solve(wide(), "external_sampling", iters=1, state_dir=tmp_path)
-    usage = chunked_solver.shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(chunked_solver.shutil, "disk_usage", lambda path: usage._replace(free=1000))
-    with pytest.raises(OSError, match=r"the state needs .* KiB more, 1,?000 .* are free.*state-0"):
+    usage = mapped_files.shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(mapped_files.shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    with pytest.raises(OSError, match=r"the arrays need .* KiB more, 1,?000 .* are free.*state-0"):
         solve(wide(), CFR, iters=1, state_dir=tmp_path)
 
 
