@@ -51,8 +51,14 @@ CASES = (
 """Game, algorithm, precision: large enough that arrays count, small enough to be compiled soon."""
 
 
+MMAP_THRESHOLD = -3
+"""Number of the option of glibc from which size on pieces go back to the system when freed.  It
+grows to 32 MiB by itself, and then the holes that smaller arrays leave count as taken."""
+
+
 def measure(spec: str, algorithm: str, precision: str) -> dict[str, Any]:
     """What is told and what is taken, in bytes; in this process."""
+    ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, 1 << 18)
     game, record = compile_game(spec), read_algorithm(algorithm)
     options: dict[str, Any] = {} if isinstance(record, Sampling) else {"precision": precision}
     solve(game, record, iters=1, **options)  # Compiles the kernels.

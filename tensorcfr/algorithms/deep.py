@@ -112,6 +112,7 @@ class Deep(Record):
     """
 
     is_sampled = True
+    solver_package = "tensorcfr.deep"
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
