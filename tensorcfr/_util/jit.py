@@ -26,7 +26,6 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import NoPythonSupportedFeatureValidation
 from numba.extending import intrinsic, overload, register_jitable
-from numba.np.arrayobj import populate_array
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
@@ -216,40 +215,53 @@ def chosen(choose: Callable[..., Any]) -> Any:
     return piece
 
 
+_LENDERS: set[Any] = set()
+
+
+def lends(piece: Any) -> Any:
+    """A piece of kernels whose result, an array or a tuple of them, is :func:`borrowed` or made of
+    :func:`view`: who calls it has nothing to count."""
+    _LENDERS.update((piece, inspect.unwrap(piece)))
+    return piece
+
+
+@lends
 def borrowed(value: Any) -> Any:
     """An array, or a tuple of them, without reference counts: for arguments of a kernel.
 
     Numba counts references wherever it takes a tuple apart or passes it on, by an atomic step for
-    each array.  Who calls a kernel holds its arguments until it returns.  Not for arrays that a
-    kernel makes: numba would free them early.
+    each array.  Who calls a kernel or a piece holds its arguments until it returns.  Not for arrays
+    that are made where this is called: numba would free them early.
     """
     return value
 
 
 @overload(borrowed)
 def _borrowed(value):  # type: ignore[no-untyped-def]
-    return lambda value: _without_counts(value)  # type: ignore[call-arg]
+    return lends(lambda value: _without_counts(value))
 
 
+@lends
 @intrinsic
 def _without_counts(typingctx: Any, value: Any) -> Any:
-    def strip(context: Any, builder: Any, kind: Any, found: Any) -> Any:
+    def strip(context: Any, builder: Any, kind: Any, found: Any, path: tuple[int, ...]) -> Any:
         if isinstance(kind, types.BaseTuple):
-            parts, kinds = cgutils.unpack_tuple(builder, found), list(kind)  # type: ignore[call-overload]
-            stripped = [strip(context, builder, *pair) for pair in zip(kinds, parts, strict=True)]
-            return context.make_tuple(builder, kind, stripped)
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, value=found)
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            return array._getvalue()
+            parts: Any = kind
+            for k, one in enumerate(parts):
+                found = strip(context, builder, one, found, (*path, k))
+        elif isinstance(kind, types.Array):
+            field = context.data_model_manager[kind].get_field_position("meminfo")
+            nothing = cgutils.get_null_value(cgutils.voidptr_t)
+            found = builder.insert_value(found, nothing, (*path, field))
         return found
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return strip(context, builder, value, arguments[0])
+        return strip(context, builder, value, arguments[0], ())
 
     return value(value), generate
 
 
+@lends
 def view(pool: Any, begin: int, shape: tuple[int, ...]) -> Any:
     """Numbers of a one-dimensional array from ``begin`` on, as an array of a shape: for arrays that
     outlive the kernel; like :func:`borrowed` ones they are not counted.
@@ -261,24 +273,38 @@ def view(pool: Any, begin: int, shape: tuple[int, ...]) -> Any:
 
 @overload(view)
 def _view(pool, begin, shape):  # type: ignore[no-untyped-def]
-    return lambda pool, begin, shape: _numbers_from(pool, begin, shape)  # type: ignore[call-arg]
+    return lends(lambda pool, begin, shape: _numbers_from(pool, begin, shape))
 
 
+@lends
 @intrinsic
 def _numbers_from(typingctx: Any, pool: Any, begin: Any, shape: Any) -> Any:
     kind = types.Array(pool.dtype, len(shape), "C", readonly=not pool.mutable)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source = context.make_array(pool)(context, builder, value=arguments[0])
-        found = context.make_array(kind)(context, builder)
-        lengths, size = cgutils.unpack_tuple(builder, arguments[2]), source.itemsize
+        # Built as one value: the stores and loads of a place in memory take longer to compile.
+        model, source = context.data_model_manager[kind], context.data_model_manager[pool]
+
+        def of_pool(name: str) -> Any:
+            return builder.extract_value(arguments[0], source.get_field_position(name))
+
+        lengths, size = cgutils.unpack_tuple(builder, arguments[2]), of_pool("itemsize")
         strides: list[Any] = []
+        items = lengths[0].type(1)
         for length in reversed(lengths):
-            strides.insert(0, size)
-            size = builder.mul(size, length)
-        place = builder.gep(source.data, [arguments[1]])
-        populate_array(found, place, lengths, strides, source.itemsize, None)
-        return found._getvalue()
+            strides.insert(0, builder.mul(items, size))
+            items = builder.mul(items, length)
+        fields = {
+            "nitems": items,
+            "itemsize": size,
+            "data": builder.gep(of_pool("data"), [arguments[1]]),
+            "shape": cgutils.pack_array(builder, lengths),
+            "strides": cgutils.pack_array(builder, strides),
+        }
+        found = cgutils.get_null_value(context.get_value_type(kind))
+        for name, field in fields.items():
+            found = builder.insert_value(found, field, model.get_field_position(name))
+        return found
 
     return kind(pool, types.intp, types.UniTuple(types.intp, len(shape))), generate
 
@@ -341,13 +367,14 @@ class _CountNoReferences(FunctionPass):
 
 
 def _makes_arrays(state: Any) -> bool:
-    """Whether a piece may make an array, return one, or call what makes one inside."""
+    """Whether a piece may make an array, return one that is not lent, or call what makes one
+    inside."""
     models, kinds = state.targetctx.data_model_manager, state.typemap
 
     def counts(kind: types.Type) -> bool:
         return bool(models[kind].contains_nrt_meminfo())
 
-    if counts(state.return_type):
+    if counts(state.return_type) and state.func_id.func not in _LENDERS:
         return True
     for block in state.func_ir.blocks.values():
         for statement in block.body:
@@ -361,11 +388,18 @@ def _makes_arrays(state: Any) -> bool:
                     return True
                 if not isinstance(made, ir.Expr) or made.op in BORROWED:
                     continue
+                if made.op == "call" and _callee(made, kinds) in _LENDERS:
+                    continue
                 if counts(kinds[statement.target.name]):
                     return True
                 if made.op == "call" and not _is_piece_or_scalar(made, kinds, counts):
                     return True
     return False
+
+
+def _callee(call: Any, kinds: Mapping[str, types.Type]) -> Any:
+    """What a call is of, where numba finds code by a key."""
+    return getattr(kinds[call.func.name], "typing_key", None)
 
 
 def _is_piece_or_scalar(
@@ -376,7 +410,7 @@ def _is_piece_or_scalar(
     function = kinds[call.func.name]
     if isinstance(function, types.BoundFunction):
         return not counts(function.this)
-    if getattr(getattr(function, "typing_key", None), "__module__", "").startswith("numpy"):
+    if getattr(_callee(call, kinds), "__module__", "").startswith("numpy"):
         return not any(counts(kinds[one.name]) for one in call.args)
     return True
 

@@ -302,7 +302,7 @@ def _nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.nd
         if not isinstance(label, str):
             raise TypeError(f"{name} cannot be cut at {label!r}: it takes public labels")
         if (node := named.get(label)) is None:
-            way = follow(label, 0, public.steps)
+            way = follow(label, 0, public.steps) or follow(f" {label}", 0, public.steps)
             if way is None:
                 raise ValueError(f"{name} has no public node {label!r} to cut at")
             node = way[0][-1]

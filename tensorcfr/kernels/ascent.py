@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.jit import chosen, inlined, is_none
+from .._util.jit import chosen, inlined, is_none, view
 from ..model.arrays import LockedLanes, SequenceForm
 from .descent import constant_of, factor_of, like, locked_strategy, match, nothing_of
 from .local_rule import (
@@ -16,8 +16,8 @@ from .local_rule import (
     has_forecast,
     is_exponential,
     is_whole,
+    kept_numbers,
     passes_new,
-    scratch_of_whole,
 )
 from .locks import first_lock, free_share, of_lock, share_out
 from .tiles import LONGEST, all_equal, run_length, scatter, tile_length
@@ -43,6 +43,7 @@ def ascend(
     value: np.ndarray,
     forecast: np.ndarray,
     tile: np.ndarray,
+    own: np.ndarray,
     first_hand: int,
     last_hand: int,
     locks: LockedLanes | None,
@@ -66,14 +67,13 @@ def ascend(
         forecast: float (sequences,): for rules with a forecast, comes in as ``g``, and becomes the
             values when the player already plays the next strategies further down.
         tile: float (TILE_ROWS, LONGEST), in the floats of ``value``: modified.
+        own: Scratch of whole rules, from :func:`whole_scratch`; modified.
         first_hand: First of the hands to work on.
         last_hand: The one after the last.
         locks: Locked infosets, or None.
     """
     rounding = like(tile[0, 0], ROUNDING if value.itemsize == 8 else SINGLE_ROUNDING)
-    # Taken apart once: a view costs an atomic count, and there are as many tiles as lanes / TILE.
     v, scale, total, expected, constant = tile[0], tile[1], tile[2], tile[3], tile[4]
-    own = scratch_of_whole(rule, v, OWN_ROWS, OWN_LANES, form.bucket_actions)
     parent = form.infoset_parent
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
@@ -99,7 +99,6 @@ def ascend(
                 alike = run_length(parent, infoset, min(LONGEST, end - begin), alike)
                 length = tile_length(alike, end - begin)
                 begin += length
-                # What takes few arrays is apart, where the others are not counted for each tile.
                 if not _few_actions(
                     actions,
                     lanes,
@@ -162,6 +161,22 @@ def ascend(
                 )
                 lock += 1
             run = end + 1
+
+
+@inlined
+def most_actions(form: SequenceForm) -> int:
+    """Actions of the infosets that have most."""
+    most = 1
+    for b in range(form.bucket_actions.shape[0]):
+        most = max(most, form.bucket_actions[b])
+    return most
+
+
+@inlined
+def whole_scratch(rule: LocalRule, most: int) -> np.ndarray:
+    """Scratch of a whole rule, for infosets of up to ``most`` actions; empty for other rules."""
+    rows = OWN_ROWS + kept_numbers(rule)
+    return np.empty((rows * most + 1) * OWN_LANES if is_whole(rule) else 0)
 
 
 OWN_ROWS = 4
@@ -319,7 +334,7 @@ def _ascend_tile(
     forecast also the ``expected`` ones, and the new regrets and strategies.
 
     Action ``a`` of the first of them is sequence ``at + a * lanes``.  The last six are scratch,
-    float (LONGEST,) each; for whole rules ``own`` is what :func:`scratch_of_whole` makes.
+    float (LONGEST,) each; for whole rules ``own`` is what :func:`whole_scratch` makes.
     """
     if is_none(strategy):
         return _tile_of_regrets
@@ -542,12 +557,11 @@ def _step_whole(
     rows = OWN_ROWS + memory.shape[0]
     for begin in range(0, length, OWN_LANES):
         count = min(OWN_LANES, length - begin)
-        arrays = own[: rows * actions * count].reshape(rows, actions, count)
+        arrays = view(own, 0, (rows, actions, count))
         passed = own[len(own) - count :]
         mean, largest = v[begin:], scale[begin:]
         for lane in range(count):
             passed[lane] = mean[lane]
-        # Few views: each costs atomic counts, and small games have few infosets in a block.
         for a in range(actions):
             first = at + a * lanes + begin
             q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
@@ -831,7 +845,7 @@ def _step_free(
     for a in range(len(probability)):
         count += probability[a] < 0.0
     rows = OWN_ROWS + memory.shape[0]
-    arrays, passed = own[: rows * count].reshape(rows, count, 1), own[len(own) - 1 :]
+    arrays, passed = view(own, 0, (rows, count, 1)), own[len(own) - 1 :]
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:

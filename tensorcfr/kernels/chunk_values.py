@@ -7,21 +7,21 @@ import numpy as np
 from .._util.jit import called, kernel
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
-from . import packing
+from ..payoff.multiply import payoff_product, payoff_scratch
 from .chunks import (
     Numbers,
-    _best,
     _collect,
     _enter,
     _leave,
+    _load,
     _most_numbers,
-    descend,
+    _workplace,
     lock_table,
     locks_of,
-    payoffs,
     shape_form,
-    strategies,
 )
+from .descent import descend, strategies
+from .evaluation import maximise
 from .tiles import LONGEST, TILE_ROWS
 
 STRATEGY, REACH, VALUE, BEST = range(4)
@@ -67,15 +67,14 @@ def _chunk(
     trunk: np.ndarray,
     scratch: np.ndarray,
     found: np.ndarray,
-    locks: LockedLanes | None,
+    locks: ChunkLocks | None,
+    table: np.ndarray | None,
 ) -> None:
-    """Strategies, own reaches and values in a chunk."""
+    """Strategies, own reaches and values in a chunk; ``table`` is scratch of :func:`locks_of`."""
     form = shape_form(game.shapes, game.shape[c])
-    begin, until = game.first[c], game.first[c + 1]
-    scale = packing.scales_of(weight.scale, begin, until)
-    own = packing.workplace(weight.chunks[begin:until], scale, scratch)
-    packing.load(weight.chunks[begin:until], scale, own)
-    _play(form, own, found[STRATEGY], locks)
+    own = _workplace(game, c, weight, scratch)
+    _load(game, c, weight, own)
+    _play(form, own, found[STRATEGY], locks_of(locks, c + 1, form, table))
     for player in range(2):
         _enter(game, c, player, form, trunk[REACH], found[REACH])
         _reach(form, player, found)
@@ -87,7 +86,7 @@ def _chunk(
 @called
 def _pay(form: SequenceForm, player: int, found: np.ndarray) -> None:
     """The payoffs of a player's sequences, where values begin."""
-    payoffs(form, player, found[REACH], found[VALUE])
+    payoff_product(form, player, found[REACH], found[VALUE], payoff_scratch(form))
     for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
         found[BEST, s] = found[VALUE, s]
 
@@ -96,7 +95,7 @@ def _pay(form: SequenceForm, player: int, found: np.ndarray) -> None:
 def _rise(form: SequenceForm, player: int, found: np.ndarray) -> None:
     """The way up of the values, and of those with a best response."""
     _expect(form, player, found[STRATEGY], found[VALUE])
-    _best(form, player, found[BEST], None)
+    maximise(form, player, found[BEST], None)
 
 
 @kernel
@@ -128,7 +127,7 @@ def trunk_values(
     scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
     for c in range(game.shape.shape[0]):
         chunk = shape_form(game.shapes, game.shape[c])
-        _chunk(game, c, weight, found, scratch, below, locks_of(locks, c + 1, chunk, table))
+        _chunk(game, c, weight, found, scratch, below, locks, table)
         for player in range(2):
             _leave(game, c, player, chunk, below[VALUE], entry_value[0])
             _leave(game, c, player, chunk, below[BEST], entry_value[1])
@@ -158,7 +157,5 @@ def values_in_chunk(
         found: float64 (ROWS, numbers of the chunk): modified in place.
         locks: Locked infosets, or None.
     """
-    form = shape_form(game.shapes, game.shape[c])
     scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
-    locked = locks_of(locks, c + 1, form, lock_table(locks))
-    _chunk(game, c, weight, trunk, scratch, found, locked)
+    _chunk(game, c, weight, trunk, scratch, found, locks, lock_table(locks))

@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from .._util.jit import borrowed, called, if_given, inlined, kernel, view
+from .._util.jit import borrowed, called, if_given, inlined, kernel, lends, view
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import CardShapes, ChunkedForm, ChunkLocks, Shapes
 from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
 from ..payoff.cards import LANES
-from ..payoff.multiply import payoff_product, payoff_scratch
-from . import ascent, descent, packing
+from ..payoff.multiply import payoff_product, scratch_size
+from . import packing
+from .ascent import ascend, most_actions, whole_scratch
+from .descent import descend, strategies
 from .evaluation import maximise
 from .local_rule import LocalRule, has_forecast, parameters_of
 from .meeting import count_up, wait_for
@@ -97,6 +99,19 @@ class ChunkScratch(NamedTuple):
     """(most sequences,): cumulative strategies likewise."""
 
 
+class Work(NamedTuple):
+    """Scratch of whatever the kernels work on, made by them."""
+
+    tile: np.ndarray
+    """(TILE_ROWS, LONGEST), in the floats of the state."""
+    own: np.ndarray
+    """float64: that of whole rules; see :func:`tensorcfr.kernels.ascent.whole_scratch`."""
+    payoff: np.ndarray
+    """float64: that of the payoff product."""
+    table: np.ndarray | None
+    """int64: that of :func:`locks_of`; None without locks."""
+
+
 class Turn(NamedTuple):
     """One pass through the game: whose reaches are needed, and who is updated."""
 
@@ -118,23 +133,27 @@ class Turn(NamedTuple):
     what is in them already."""
 
 
+@lends
 @inlined
 def _array(pool: np.ndarray, place: np.ndarray, field: int) -> np.ndarray:
     """An array of a shape, flat."""
     return view(pool, place[field, 0], (place[field, 1],))
 
 
+@lends
 @inlined
 def _table(pool: np.ndarray, place: np.ndarray, field: int, shape: tuple[int, ...]) -> np.ndarray:
     """An array of a shape."""
     return view(pool, place[field, 0], shape)
 
 
+@lends
 def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
     """The sequence form of a shape, as views."""
     return _FORMS[type(shapes)](shapes, shape)
 
 
+@lends
 @inlined
 def _entries_and_blocks(shapes: Shapes, shape: int) -> SequenceForm:
     """A form whose fields are those of :data:`tensorcfr.model.chunks.FIELDS`."""
@@ -166,6 +185,7 @@ def _entries_and_blocks(shapes: Shapes, shape: int) -> SequenceForm:
     return _form(whole, index, place, (payoff, blocks))
 
 
+@lends
 @inlined
 def _cards(shapes: CardShapes, shape: int) -> SequenceForm:
     """A form whose fields are those of :data:`tensorcfr.model.chunks.CARD_FIELDS`."""
@@ -190,6 +210,7 @@ def _cards(shapes: CardShapes, shape: int) -> SequenceForm:
     return _form(whole, index, place, (cards,))
 
 
+@lends
 @inlined
 def _form(
     whole: np.ndarray, index: np.ndarray, place: np.ndarray, operator: tuple[Any, ...]
@@ -219,66 +240,18 @@ _FORMS: dict[type, Any] = {Shapes: _entries_and_blocks, CardShapes: _cards}
 @overload(shape_form)
 def _shape_form(shapes, shape):  # type: ignore[no-untyped-def]
     form = _FORMS[shapes.instance_class]
-    return lambda shapes, shape: form(shapes, shape)
+    return lends(lambda shapes, shape: form(shapes, shape))
 
 
-@called
-def payoffs(form: SequenceForm, player: int, reach: np.ndarray, value: np.ndarray) -> None:
-    """The payoff product; see :func:`tensorcfr.payoff.multiply.payoff_product`."""
-    payoff_product(form, player, reach, value, payoff_scratch(form))
-
-
-@called
-def descend(
-    form: SequenceForm,
-    player: int,
-    weight: np.ndarray,
-    floor: float,
-    reach: np.ndarray,
-    average: np.ndarray,
-    share: float,
-    tile: np.ndarray,
-    locks: LockedLanes | None,
-) -> None:
-    """:func:`tensorcfr.kernels.descent.descend`, one copy for trunk and chunks."""
-    descent.descend(form, player, weight, floor, reach, average, share, tile, locks)
-
-
-@called
-def ascend(
-    form: SequenceForm,
-    player: int,
-    rule: LocalRule,
-    parameters: tuple[float, ...],
-    played_floor: float,
-    floor: float,
-    regret: np.ndarray,
-    strategy: np.ndarray | None,
-    memory: np.ndarray,
-    value: np.ndarray,
-    forecast: np.ndarray,
-    tile: np.ndarray,
-    locks: LockedLanes | None,
-) -> None:
-    """:func:`tensorcfr.kernels.ascent.ascend` for all hands, one copy for trunk and chunks."""
-    hands = form.hand_rank.shape[1] - 1
-    ascent.ascend(
-        form,
-        player,
-        rule,
-        parameters,
-        played_floor,
-        floor,
-        regret,
-        strategy,
-        memory,
-        value,
-        forecast,
-        tile,
-        0,
-        hands,
-        locks,
-    )
+@inlined
+def _most_scratch(game: ChunkedForm) -> tuple[int, int]:
+    """Numbers of scratch that the payoffs of any part need, and the most actions of an infoset."""
+    numbers, actions = scratch_size(game.trunk.operator), most_actions(game.trunk)
+    for shape in range(game.shapes.place.shape[0]):
+        form = shape_form(game.shapes, shape)
+        numbers = max(numbers, scratch_size(form.operator))
+        actions = max(actions, most_actions(form))
+    return numbers, actions
 
 
 @if_given
@@ -287,6 +260,7 @@ def lock_table(locks: ChunkLocks) -> np.ndarray:
     return np.empty(locks.most_buckets[0] + 1, np.int64)
 
 
+@lends
 @if_given
 def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray) -> LockedLanes:
     """The locks of a part of the game as its form has them; None where none of any part is locked.
@@ -303,34 +277,56 @@ def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray
         while lock < last and locks.bucket[lock] < b:
             lock += 1
         table[b] = lock - first
-    return LockedLanes(table, locks.lane[first:], locks.offset[first:], locks.probability)
+    found = LockedLanes(table, locks.lane[first:], locks.offset[first:], locks.probability)
+    return borrowed(found)
 
 
-@called
-def strategies(
-    form: SequenceForm,
-    weight: np.ndarray,
-    floor: float,
-    found: np.ndarray,
-    tile: np.ndarray,
-    locks: LockedLanes | None,
-) -> None:
-    """:func:`tensorcfr.kernels.descent.strategies`, one copy for trunk and chunks."""
-    descent.strategies(form, weight, floor, found, tile, locks)
-
-
+@lends
 @inlined
 def _played(regret: np.ndarray, strategy: np.ndarray | None) -> np.ndarray:
     """What the strategies played are made from."""
     if strategy is None:
-        return regret
-    return strategy
+        return borrowed(regret)
+    return borrowed(strategy)
 
 
+@lends
 @if_given
 def _part(array: np.ndarray, begin: int, end: int) -> np.ndarray:
     """A part of an array."""
-    return array[begin:end]
+    return borrowed(array[begin:end])
+
+
+@lends
+@inlined
+def _workplace(game: ChunkedForm, c: int, numbers: Numbers, scratch: np.ndarray) -> np.ndarray:
+    """Where the numbers of a chunk are worked on; see :func:`packing.workplace`."""
+    own = numbers.chunks[game.first[c] : game.first[c + 1]]
+    return packing.workplace(own, numbers.scale, scratch)
+
+
+@inlined
+def _load(game: ChunkedForm, c: int, numbers: Numbers, found: np.ndarray) -> None:
+    """Put the numbers of a chunk to their workplace."""
+    begin, end = game.first[c], game.first[c + 1]
+    scale = packing.scales_of(numbers.scale, begin, end)
+    packing.load(numbers.chunks[begin:end], scale, found)
+
+
+@inlined
+def _store(
+    game: ChunkedForm, c: int, numbers: Numbers, found: np.ndarray, first: int, last: int
+) -> None:
+    """Put the numbers ``first`` to ``last - 1`` of a chunk back from their workplace."""
+    begin, end = game.first[c], game.first[c + 1]
+    scale = packing.scales_of(numbers.scale, begin, end)
+    packing.store(found, first, last, numbers.chunks[begin:end], scale)
+
+
+@inlined
+def _adds(turn: Turn) -> bool:
+    """Whether a pass adds to an average."""
+    return turn.share[0] != 0.0 or turn.share[1] != 0.0
 
 
 @inlined
@@ -367,6 +363,79 @@ def _average(
         faced[s] = (average[s] + pending * reach[s]) * share
 
 
+class Part(NamedTuple):
+    """The trunk or a chunk, as it is worked on: its form, and its part of the arrays of
+    :class:`Kept` and of the scratch."""
+
+    form: SequenceForm
+    regret: np.ndarray
+    average: np.ndarray
+    strategy: np.ndarray | None
+    memory: np.ndarray
+    reach: np.ndarray
+    faced: np.ndarray
+    value: np.ndarray
+    forecast: np.ndarray
+
+
+@lends
+@inlined
+def _trunk_of(game: ChunkedForm, kept: Kept, trunk: TrunkScratch) -> Part:
+    """The trunk."""
+    end = game.trunk.player_sequences[2]
+    return borrowed(
+        Part(
+            game.trunk,
+            kept.regret.trunk,
+            kept.cumulative.trunk,
+            _part(kept.strategy, 0, end),
+            kept.memory[:, :end],
+            trunk.reach,
+            trunk.faced,
+            trunk.value,
+            trunk.forecast,
+        )
+    )
+
+
+@lends
+@inlined
+def _chunk_of(game: ChunkedForm, c: int, kept: Kept, scratch: ChunkScratch) -> Part:
+    """A chunk.  Arrays in 16 bits are worked on in scratch."""
+    begin, end = game.first[c], game.first[c + 1]
+    return borrowed(
+        Part(
+            shape_form(game.shapes, game.shape[c]),
+            _workplace(game, c, kept.regret, scratch.regret),
+            _workplace(game, c, kept.cumulative, scratch.average),
+            _part(kept.strategy, begin, end),
+            kept.memory[:, begin:end],
+            scratch.reach,
+            scratch.reach,
+            scratch.value,
+            scratch.forecast,
+        )
+    )
+
+
+@inlined
+def _visits(stage: int, part: int, parts: int, chunks: int) -> tuple[int, int, int]:
+    """What a stage of a pass visits, as a range: -1 is the trunk on the way down, then all chunks
+    or those of a part, and the number after the last chunk is the trunk on the way up.
+
+    Trunk and chunks in one loop have one copy of the code for the way down, the payoffs and the way
+    up; as a function with a call for either, it would take half a microsecond to hand over the
+    arrays of a form.
+    """
+    if stage == DOWN:
+        return -1, 0, 1
+    if stage == UP:
+        return chunks, chunks + 1, 1
+    if stage == ALL:
+        return -1, chunks + 1, 1
+    return part, chunks, parts
+
+
 @called
 def run_pass(
     game: ChunkedForm,
@@ -379,6 +448,7 @@ def run_pass(
     kept: Kept,
     trunk: TrunkScratch,
     scratch: ChunkScratch,
+    work: Work,
     locks: ChunkLocks | None,
 ) -> None:
     """A pass through the game, or a stage of it: down the trunk, through chunks, up the trunk.
@@ -394,101 +464,58 @@ def run_pass(
         kept: Modified in place.
         trunk: Modified.
         scratch: Modified.
+        work: Modified.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
-    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
-    trunk_regret, trunk_average = kept.regret.trunk, kept.cumulative.trunk
-    parameters = parameters_of(rule, row[1:], tile)
-    form, end = game.trunk, game.trunk.player_sequences[2]
-    table = lock_table(locks)
-    if stage in (DOWN, ALL):
-        locked = locks_of(locks, 0, form, table)
-        weight = _played(trunk_regret, kept.strategy)
+    parameters = parameters_of(rule, row[1:], work.tile)
+    chunks = game.shape.shape[0]
+    first, last, step = _visits(stage, part, parts, chunks)
+    for c in range(first, last, step):
+        is_chunk = 0 <= c < chunks
+        if is_chunk:
+            here = _chunk_of(game, c, kept, scratch)
+            locked = locks_of(locks, c + 1, here.form, work.table)
+            _load(game, c, kept.regret, here.regret)
+            if turn.against_average or _adds(turn):
+                _load(game, c, kept.cumulative, here.average)
+        else:
+            here = _trunk_of(game, kept, trunk)
+            locked = locks_of(locks, 0, here.form, work.table)
+        form, reach, value, forecast = here.form, here.reach, here.value, here.forecast
+        weight, bounds = _played(here.regret, here.strategy), form.player_sequences
+        hands = form.hand_rank.shape[1] - 1
         for player in range(2):
-            if not turn.descends[player]:
+            if c == chunks or not turn.descends[player]:
                 continue
-            first, last = form.player_sequences[player], form.player_sequences[player + 1]
             floor, share = turn.played_floor[player], turn.share[player]
-            trunk.reach[first] = 1.0
-            trunk_average[first] += share
-            descend(form, player, weight, floor, trunk.reach, trunk_average, share, tile, locked)
+            if is_chunk:
+                _enter(game, c, player, form, trunk.reach, reach)
+            else:
+                reach[bounds[player]] = 1.0
+                here.average[bounds[player]] += share
+            # What has no share is added to scratch, and the average not even read.
+            target = here.average if share != 0.0 else value
+            descend(form, player, weight, floor, reach, target, share, work.tile, locked)
             if turn.against_average:
-                pending, part_of = _face(turn, player, trunk_average[first])
-                _average(first, last, trunk_average, pending, part_of, trunk.reach, trunk.faced)
-    if stage in (CHUNKS, ALL):
-        for c in range(part, game.shape.shape[0], parts):
-            chunk = shape_form(game.shapes, game.shape[c])
-            begin, until = game.first[c], game.first[c + 1]
-            regret_scale = packing.scales_of(kept.regret.scale, begin, until)
-            average_scale = packing.scales_of(kept.cumulative.scale, begin, until)
-            kept_regret = kept.regret.chunks[begin:until]
-            kept_average = kept.cumulative.chunks[begin:until]
-            regret = packing.workplace(kept_regret, regret_scale, scratch.regret)
-            average = packing.workplace(kept_average, average_scale, scratch.average)
-            packing.load(kept_regret, regret_scale, regret)
-            if turn.against_average or turn.share.any():
-                packing.load(kept_average, average_scale, average)
-            strategy, memory = _part(kept.strategy, begin, until), kept.memory[:, begin:until]
-            weight = _played(regret, strategy)
-            locked = locks_of(locks, c + 1, chunk, table)
-            for player in range(2):
-                if not turn.descends[player]:
-                    continue
-                _enter(game, c, player, chunk, trunk.reach, scratch.reach)
-                floor, share = turn.played_floor[player], turn.share[player]
-                # What has no share is added to scratch, and the average not even read.
-                target = average if share != 0.0 else scratch.value[: until - begin]
-                descend(chunk, player, weight, floor, scratch.reach, target, share, tile, locked)
-                if turn.against_average:
-                    total = trunk_average[form.player_sequences[player]]
-                    pending, part_of = _face(turn, player, total)
-                    first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
-                    reach = scratch.reach
-                    _average(first, last, average, pending, part_of, reach, reach)
-                    _enter(game, c, player, chunk, trunk.faced, reach)
-                if share != 0.0:
-                    first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
-                    packing.store(average, first, last, kept_average, average_scale)
-            for player in range(2):
-                if not turn.updates[player]:
-                    continue
-                payoffs(chunk, player, scratch.reach, scratch.value)
-                if has_forecast(rule):
-                    first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
-                    for s in range(first, last):
-                        scratch.forecast[s] = scratch.value[s]
-                ascend(
-                    chunk,
-                    player,
-                    rule,
-                    parameters,
-                    turn.played_floor[player],
-                    turn.floor,
-                    regret,
-                    strategy,
-                    memory,
-                    scratch.value,
-                    scratch.forecast,
-                    tile,
-                    locked,
-                )
-                first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
-                packing.store(regret, first, last, kept_regret, regret_scale)
-                _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
-                if has_forecast(rule):
-                    _leave(game, c, player, chunk, scratch.forecast, trunk.entry_forecast)
-    if stage in (UP, ALL):
-        locked = locks_of(locks, 0, form, table)
+                total = kept.cumulative.trunk[game.trunk.player_sequences[player]]
+                pending, factor = _face(turn, player, total)
+                begin, end = bounds[player], bounds[player + 1]
+                _average(begin, end, here.average, pending, factor, reach, here.faced)
+                if is_chunk:
+                    _enter(game, c, player, form, trunk.faced, here.faced)
+            if is_chunk and share != 0.0:
+                _store(game, c, kept.cumulative, here.average, bounds[player], bounds[player + 1])
         for player in range(2):
-            if not turn.updates[player]:
+            if c < 0 or not turn.updates[player]:
                 continue
-            payoffs(form, player, trunk.faced, trunk.value)
-            first, last = form.player_sequences[player], form.player_sequences[player + 1]
+            payoff_product(form, player, here.faced, value, work.payoff)
             if has_forecast(rule):
-                for s in range(first, last):
-                    trunk.forecast[s] = trunk.value[s]
-                _collect(game, player, trunk.entry_forecast, trunk.forecast)
-            _collect(game, player, trunk.entry_value, trunk.value)
+                for s in range(bounds[player], bounds[player + 1]):
+                    forecast[s] = value[s]
+            if not is_chunk:
+                if has_forecast(rule):
+                    _collect(game, player, trunk.entry_forecast, forecast)
+                _collect(game, player, trunk.entry_value, value)
             ascend(
                 form,
                 player,
@@ -496,14 +523,22 @@ def run_pass(
                 parameters,
                 turn.played_floor[player],
                 turn.floor,
-                trunk_regret,
-                _part(kept.strategy, 0, end),
-                kept.memory[:, :end],
-                trunk.value,
-                trunk.forecast,
-                tile,
+                here.regret,
+                here.strategy,
+                here.memory,
+                value,
+                forecast,
+                work.tile,
+                work.own,
+                0,
+                hands,
                 locked,
             )
+            if is_chunk:
+                _store(game, c, kept.regret, here.regret, bounds[player], bounds[player + 1])
+                _leave(game, c, player, form, value, trunk.entry_value)
+                if has_forecast(rule):
+                    _leave(game, c, player, form, forecast, trunk.entry_forecast)
 
 
 class Turns(NamedTuple):
@@ -579,23 +614,26 @@ def run_passes(
     none, one = np.int64(0), np.int64(1)
     game, kept, trunk = borrowed(game), borrowed(kept), borrowed(trunk)
     turns, scratch, locks = borrowed(turns), borrowed(scratch), borrowed(locks)
+    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
+    numbers, actions = _most_scratch(game)
+    work = Work(tile, whole_scratch(rule, actions), np.empty(numbers), lock_table(locks))
     for t in range(rows.shape[0]):
         turn, row = _turn(turns, t), rows[t]
         if threads == 1:
-            run_pass(game, every, none, one, rule, row, turn, kept, trunk, scratch, locks)
+            run_pass(game, every, none, one, rule, row, turn, kept, trunk, scratch, work, locks)
             continue
         if thread == 0:
-            run_pass(game, down, none, one, rule, row, turn, kept, trunk, scratch, locks)
+            run_pass(game, down, none, one, rule, row, turn, kept, trunk, scratch, work, locks)
             count_up(meeting, t, 0)
         wait_for(meeting, t, 0, 1)
         part = count_up(meeting, t, 1)
         while part < parts:
-            run_pass(game, chunks, part, parts, rule, row, turn, kept, trunk, scratch, locks)
+            run_pass(game, chunks, part, parts, rule, row, turn, kept, trunk, scratch, work, locks)
             part = count_up(meeting, t, 1)
         count_up(meeting, t, 2)
         if thread == 0:
             wait_for(meeting, t, 2, threads)
-            run_pass(game, up, none, one, rule, row, turn, kept, trunk, scratch, locks)
+            run_pass(game, up, none, one, rule, row, turn, kept, trunk, scratch, work, locks)
 
 
 @inlined
@@ -675,46 +713,42 @@ def judge(
         locks: Locked infosets, which best responses play as they are locked; or None.
     """
     tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
-    form, table = game.trunk, lock_table(locks)
-    if stage in (DOWN, ALL):
-        locked = locks_of(locks, 0, form, table)
+    payoff, table = np.empty(_most_scratch(game)[0]), lock_table(locks)
+    chunks = game.shape.shape[0]
+    first, last, step = _visits(stage, part, parts, chunks)
+    for c in range(first, last, step):
+        is_chunk = 0 <= c < chunks
+        if is_chunk:
+            form = shape_form(game.shapes, game.shape[c])
+            own = _workplace(game, c, weight, scratch.regret)
+            _load(game, c, weight, own)
+            reach, value = borrowed(scratch.reach), borrowed(scratch.value)
+        else:
+            form, own = borrowed(game.trunk), borrowed(weight.trunk)
+            reach, value = borrowed(trunk.reach), borrowed(trunk.value)
+        locked = locks_of(locks, c + 1 if is_chunk else 0, form, table)
+        bounds = form.player_sequences
         for player in range(2):
-            trunk.reach[form.player_sequences[player]] = 1.0
+            if c == chunks:
+                continue
+            if is_chunk:
+                _enter(game, c, player, form, trunk.reach, reach)
+            else:
+                reach[bounds[player]] = 1.0
             # With a share of 0 the average stays as it is, so any array will do.
-            descend(form, player, weight.trunk, floor, trunk.reach, trunk.value, 0.0, tile, locked)
-    if stage in (CHUNKS, ALL):
-        for c in range(part, game.shape.shape[0], parts):
-            chunk = shape_form(game.shapes, game.shape[c])
-            begin, until = game.first[c], game.first[c + 1]
-            scale = packing.scales_of(weight.scale, begin, until)
-            own = packing.workplace(weight.chunks[begin:until], scale, scratch.regret)
-            packing.load(weight.chunks[begin:until], scale, own)
-            locked = locks_of(locks, c + 1, chunk, table)
-            for player in range(2):
-                _enter(game, c, player, chunk, trunk.reach, scratch.reach)
-                reach, value = scratch.reach, scratch.value
-                descend(chunk, player, own, floor, reach, value, 0.0, tile, locked)
-            for player in range(2):
-                payoffs(chunk, player, scratch.reach, scratch.value)
-                first, last = chunk.player_sequences[player], chunk.player_sequences[player + 1]
-                expected[c, player] = _dot(scratch.reach, scratch.value, first, last)
-                _best(chunk, player, scratch.value, locked)
-                _leave(game, c, player, chunk, scratch.value, trunk.entry_value)
-    if stage in (UP, ALL):
-        locked = locks_of(locks, 0, form, table)
+            descend(form, player, own, floor, reach, value, 0.0, tile, locked)
         for player in range(2):
-            payoffs(form, player, trunk.reach, trunk.value)
-            first, last = form.player_sequences[player], form.player_sequences[player + 1]
-            expected[game.shape.shape[0], player] = _dot(trunk.reach, trunk.value, first, last)
-            _collect(game, player, trunk.entry_value, trunk.value)
-            _best(form, player, trunk.value, locked)
-            best[player] = trunk.value[first]
-
-
-@called
-def _best(form: SequenceForm, player: int, value: np.ndarray, locks: LockedLanes | None) -> None:
-    """The way up of a best response."""
-    maximise(form, player, value, locks)
+            if c < 0:
+                continue
+            payoff_product(form, player, reach, value, payoff)
+            expected[c, player] = _dot(reach, value, bounds[player], bounds[player + 1])
+            if not is_chunk:
+                _collect(game, player, trunk.entry_value, value)
+            maximise(form, player, value, locked)
+            if is_chunk:
+                _leave(game, c, player, form, value, trunk.entry_value)
+            else:
+                best[player] = value[bounds[player]]
 
 
 @inlined
@@ -767,17 +801,14 @@ def strategies_of_parts(
     """
     tile, table = np.empty((TILE_ROWS, LONGEST)), lock_table(locks)
     scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
-    before = 0
-    if first == 0:
-        locked = locks_of(locks, 0, game.trunk, table)
-        strategies(game.trunk, weight.trunk, floor, found, tile, locked)
-    else:
-        before = game.first[first - 1]
-    for c in range(max(first - 1, 0), last - 1):
-        begin, end = game.first[c], game.first[c + 1]
-        form = shape_form(game.shapes, game.shape[c])
-        locked = locks_of(locks, c + 1, form, table)
-        scale = packing.scales_of(weight.scale, begin, end)
-        own = packing.workplace(weight.chunks[begin:end], scale, scratch)
-        packing.load(weight.chunks[begin:end], scale, own)
+    before = game.first[first - 1] if first > 0 else 0
+    for part in range(first, last):
+        if part > 0:
+            form = shape_form(game.shapes, game.shape[part - 1])
+            own = _workplace(game, part - 1, weight, scratch)
+            _load(game, part - 1, weight, own)
+        else:
+            form, own = borrowed(game.trunk), borrowed(weight.trunk)
+        begin, end = game.first[part - 1] if part > 0 else 0, game.first[part]
+        locked = locks_of(locks, part, form, table)
         strategies(form, own, floor, found[begin - before : end - before], tile, locked)

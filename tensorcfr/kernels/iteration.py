@@ -14,7 +14,7 @@ from .._util.jit import inlined, kernel
 from ..model.arrays import LockedLanes, SequenceForm
 from ..payoff import PayoffPart
 from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch_size
-from .ascent import ascend
+from .ascent import ascend, most_actions, whole_scratch
 from .descent import forward
 from .local_rule import LocalRule, apply_payoff, changes_payoffs, has_forecast, parameters_of
 from .tiles import LONGEST, TILE_ROWS
@@ -101,7 +101,7 @@ def iterate(
     """
     hands = form.hand_rank.shape[1] - 1
     tile = np.empty((TILE_ROWS, LONGEST), state.value.dtype)
-    scratch = payoff_scratch(form)
+    own, scratch = whole_scratch(rule, most_actions(form)), payoff_scratch(form)
     regret, strategy, memory = state.regret, state.strategy, state.memory
     reach, average = state.reach, state.cumulative
     value, forecast = state.value, state.forecast
@@ -139,6 +139,7 @@ def iterate(
                     value,
                     forecast,
                     tile,
+                    own,
                     locks,
                 )
 
@@ -278,6 +279,7 @@ def update(
         locks: Locked infosets, or None.
     """
     tile = np.empty((TILE_ROWS, LONGEST), state.value.dtype)
+    own = whole_scratch(rule, most_actions(form))
     parameters = parameters_of(rule, row[1:], tile)
     _update_hands(
         form,
@@ -296,6 +298,7 @@ def update(
         state.value,
         state.forecast,
         tile,
+        own,
         locks,
     )
 
@@ -318,10 +321,10 @@ def _update_hands(
     value: np.ndarray,
     forecast: np.ndarray,
     tile: np.ndarray,
+    own: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
-    """Both passes of one iteration, with the arrays of :class:`State` one by one: a tuple of arrays
-    costs atomic counts wherever it is taken apart."""
+    """Both passes of one iteration, with the arrays of :class:`State` one by one."""
     ascend(
         form,
         player,
@@ -335,6 +338,7 @@ def _update_hands(
         value,
         forecast,
         tile,
+        own,
         first_hand,
         last_hand,
         locks,

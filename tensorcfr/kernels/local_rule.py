@@ -438,32 +438,14 @@ def _apply_whole(rule, regret, instant, value, mean, strategy, memory, parameter
     return call
 
 
-def scratch_of_whole(
-    rule: LocalRule, row: np.ndarray, rows: int, lanes: int, actions: np.ndarray
-) -> np.ndarray:
-    """Scratch of a whole rule, from inside a kernel; for other rules the row that is given.
-
-    It has room for ``lanes`` infosets: for float64 (rows and those of its memory, most actions,
-    lanes), and then their values, (lanes,).
-    """
-    if not rule.whole:
-        return row
-    return np.empty(((rows + len(rule.memory)) * actions.max(initial=1) + 1) * lanes)
+def kept_numbers(rule: LocalRule) -> int:
+    """How many numbers the rule keeps per sequence beside the regret, from inside a kernel."""
+    return len(rule.memory)
 
 
-@overload(scratch_of_whole)
-def _scratch_of_whole(rule, row, rows, lanes, actions):  # type: ignore[no-untyped-def]
-    if not rule.whole:
-        return lambda rule, row, rows, lanes, actions: row
-    kept = rule.n_memory
-
-    def scratch(rule, row, rows, lanes, actions):  # type: ignore[no-untyped-def]
-        most = 1
-        for b in range(actions.shape[0]):
-            most = max(most, actions[b])
-        return np.empty(((rows + kept) * most + 1) * lanes)
-
-    return scratch
+@overload(kept_numbers)
+def _kept_numbers(rule):  # type: ignore[no-untyped-def]
+    return _constant(rule.n_memory)
 
 
 def is_whole(rule: LocalRule) -> bool:
@@ -516,7 +498,7 @@ def _changes_payoffs(rule):  # type: ignore[no-untyped-def]
     return _constant(rule.changes_payoffs)
 
 
-def _constant(value: bool) -> Callable[[LocalRule], bool]:
+def _constant(value: int) -> Callable[[LocalRule], int]:
     """What a kernel knows of a rule at compile time, so that it compiles one branch only."""
     return lambda rule: value
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from .._util.jit import if_given, inlined, kernel
+from .._util.jit import borrowed, if_given, inlined, kernel, lends
 from ..model.chunks import ROW
 
 LARGEST = 32767.0
@@ -61,12 +61,14 @@ def pack(numbers: np.ndarray, first: int, last: int, packed: np.ndarray, scale: 
             out[k] = np.int16(np.int32(own[k] * factor + np.float32(32768.5)) - np.int32(32768))
 
 
+@lends
 @if_given
 def scales_of(scale: np.ndarray, begin: int, end: int) -> np.ndarray:
     """The scales of some numbers, which begin with a row; None for arrays that have none."""
-    return scale[begin // ROW : (end + ROW - 1) // ROW]
+    return borrowed(scale[begin // ROW : (end + ROW - 1) // ROW])
 
 
+@lends
 def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) -> np.ndarray:
     """Where an array can be worked on: in itself, or in scratch if it is in 16 bits, where
     :func:`load` puts it.
@@ -76,15 +78,15 @@ def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) 
         scale: float32 (rows,) of an array in 16 bits; otherwise None.
         scratch: float32 (at least numbers,), for arrays in 16 bits.
     """
-    return array if scale is None else scratch[: array.shape[0]]
+    return borrowed(array if scale is None else scratch[: array.shape[0]])
 
 
 @overload(workplace)
 def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
     # As for functions that are :func:`if_given`: the types of both branches do not agree.
     if isinstance(scale, types.NoneType):
-        return lambda array, scale, scratch: array
-    return lambda array, scale, scratch: scratch[: array.shape[0]]
+        return lends(lambda array, scale, scratch: borrowed(array))
+    return lends(lambda array, scale, scratch: borrowed(scratch[: array.shape[0]]))
 
 
 @inlined

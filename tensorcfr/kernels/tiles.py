@@ -1,8 +1,7 @@
 """Lanes that kernels handle together, and their parents: the sequences before their infosets.
 
 Kernels take whole arrays and where to begin, ``array[first + lane]`` with numbers of uint64, which
-numba knows not to count from the end: such loops are vectorised.  A view for each of them would
-cost an atomic count, and there are as many as tiles.
+numba knows not to count from the end: such loops are vectorised.
 """
 
 from __future__ import annotations

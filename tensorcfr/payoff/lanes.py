@@ -35,7 +35,7 @@ def weighted_sum(
     x: np.ndarray,
     first: int,
     stride: int,
-    rank: np.ndarray,
+    rank: np.ndarray | None,
     out: np.ndarray,
     to: int,
     add: bool,
@@ -51,7 +51,7 @@ def weighted_sum(
         x: float64 or float32.
         first: See above.
         stride: See above.
-        rank: int64.
+        rank: int64; None for the terms' own numbers.
         out: float64; modified in place, up to the next multiple of ``WIDTH`` lanes; must
             not overlap with the lanes of ``x``.
         to: Its first lane.
@@ -60,7 +60,7 @@ def weighted_sum(
     """
     total = out[to : to + count].copy() if add else np.zeros(count)
     for i in range(at + 1, at + 1 + code[at]):
-        begin = first + rank[code[i]] * stride
+        begin = first + (code[i] if rank is None else rank[code[i]]) * stride
         total += weight[i] * x[begin : begin + count].astype(np.float64)
     out[to : to + count] = total
 
@@ -257,14 +257,17 @@ class _Lanes:
         """A loop over the listed terms: yields the lanes of each, and its weight as a vector."""
         builder = self.builder
         _, _, at, _, first, stride, *_ = self.arguments
-        code, weight, rank = self._data(0), self._data(1), self._data(6)
+        code, weight = self._data(0), self._data(1)
+        rank = None if self.types[6] == types.none else self._data(6)
         terms = builder.load(builder.gep(code, [at]))
         one = ir.Constant(_INDEX, 1)
         begin = builder.add(at, one)
         end = builder.add(begin, terms)
         with cgutils.for_range_slice(builder, begin, end, one, _INDEX) as (i, _):
             item = builder.load(builder.gep(code, [i]))
-            row = builder.mul(builder.load(builder.gep(rank, [item])), stride)
+            if rank is not None:
+                item = builder.load(builder.gep(rank, [item]))
+            row = builder.mul(item, stride)
             factor = _splat(builder, builder.load(builder.gep(weight, [i])))
             yield self.pointer(number, builder.add(first, row)), factor
 

@@ -1,7 +1,7 @@
 """The kernels of the payoff operator ``g = A x``: counterfactual payoffs of a player's sequences.
 
 Each kind of part has one function.  :func:`payoff_product` is compiled for the kinds that a game
-has: a game without blocks pays nothing for them, not even the reference counts of their arrays.
+has: a game without blocks pays nothing for them.
 """
 
 from __future__ import annotations
@@ -137,12 +137,10 @@ def add_blocks(
     scratch: np.ndarray,
 ) -> None:
     """Add the blocks of every ``shares``-th group; arguments as in :func:`add_share`."""
-    # Take the tuple apart here: numba counts references to its arrays wherever it is passed on.
     blocks, order, coefficient = part.block, part.order[player], part.coefficient
     offset, groups, programs = part.group_offset, part.player_groups, part.program_offset
     code, weight = part.code, part.weight
     z = scratch.shape[0] - BLOCK_TILE
-    identity = np.arange(scratch.shape[0] // BLOCK_TILE)
     skipped = player * order.shape[0]
     # Interleave groups: adjacent groups have similar cost, so this balances the threads.
     for group in range(groups[player] + share, groups[player + 1], shares):
@@ -155,7 +153,6 @@ def add_blocks(
                 code,
                 weight,
                 coefficient,
-                identity,
                 reach,
                 g,
                 scratch,
@@ -172,7 +169,6 @@ def _add_block(
     code: np.ndarray,
     weight: np.ndarray,
     coefficient: np.ndarray,
-    identity: np.ndarray,
     reach: np.ndarray,
     g: np.ndarray,
     scratch: np.ndarray,
@@ -199,9 +195,7 @@ def _add_block(
         for _ in range(classes):
             chained = code[at] != 0
             at += 1
-            weighted_sum(
-                code, weight, at, scratch, 0, BLOCK_TILE, identity, scratch, z, chained, count
-            )
+            weighted_sum(code, weight, at, scratch, 0, BLOCK_TILE, None, scratch, z, chained, count)
             at += code[at] + 1
             spread(code, weight, at, g, own, stride, held, coefficient, pot, scratch, z, count)
             at += code[at] + 1

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from tensorcfr._util.jit import kernel
-from tensorcfr.kernels.chunks import payoffs
+from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
 
 
 @kernel
 def pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
     """The payoff product of a form."""
-    payoffs(form, player, x, g)
+    payoff_product(form, player, x, g, payoff_scratch(form))
 
 
 class LeducOfCards(CardGame):
