@@ -207,7 +207,7 @@ def shared(rules: Any, teams: Any) -> Tree:
         (random_game(3, n_players=4, max_histories=200), ((1, 2, 3), (0,))),
         (random_game(4, n_players=4, zero_sum=True, max_histories=200), ((3, 0), (2, 1))),
     ],
-    ids=str,
+    ids=["three hands", "four hands", "three against one", "two against two"],
 )
 def test_cfr_with_shared_payoffs_is_the_slow_one(rules: Any, teams: Any) -> None:
     game, tree = compile_game(rules, teams=teams), shared(rules, teams)
