@@ -6,7 +6,8 @@
 -0.056
 """
 
-from . import deep as deep
+from typing import TYPE_CHECKING, Any
+
 from .algorithms import ALGORITHMS, Algorithm, register
 from .compilers import compile_game
 from .errors import GameError, MemoryLimitError
@@ -34,7 +35,10 @@ from .solvers.sampled_solver import SampledSolver
 from .solvers.solution import Solution
 from .solvers.solver import Solver
 from .storage import load_game, save_game
-from .subgames import belief, put_back, resolve, subgame
+
+if TYPE_CHECKING:
+    from . import deep as deep
+    from .subgames import belief, put_back, resolve, subgame
 
 __all__ = [
     "ALGORITHMS",
@@ -76,3 +80,18 @@ __all__ = [
     "team_game",
 ]
 __version__ = "0.5.0"
+
+
+def __getattr__(name: str) -> Any:
+    """What is imported when it is first asked for, because a solve does without it."""
+    from importlib import import_module
+
+    if name == "deep":
+        return import_module(".deep", __name__)
+    if name in ("belief", "put_back", "resolve", "subgame"):
+        return getattr(import_module(".subgames", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__, "deep"]

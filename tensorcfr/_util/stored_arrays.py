@@ -14,6 +14,7 @@ import struct
 import sys
 import zipfile
 import zlib
+from collections.abc import Callable
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -202,9 +203,11 @@ PLAIN = frozenset(
 """Dtypes of plain numbers."""
 
 
-def read_member(file: BinaryIO, member: Member, name: str) -> np.ndarray:
-    """The array of a member, its checksum checked."""
-    array = np.empty(member.shape, member.dtype)
+def read_member(
+    file: BinaryIO, member: Member, name: str, new: Callable[..., np.ndarray] = np.empty
+) -> np.ndarray:
+    """The array of a member, its checksum checked, in an array that ``new`` makes."""
+    array = new(member.shape, member.dtype)
     numbers = array.reshape(-1).view(np.uint8).data
     file.seek(member.start)
     at = 0

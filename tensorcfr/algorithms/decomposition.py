@@ -26,6 +26,7 @@ class Decomposition(Record):
     """
 
     forgets_subgames = True
+    solver_package = "tensorcfr.subgames"
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""

@@ -113,6 +113,7 @@ class Deep(Record):
 
     is_sampled = True
     samples_rules = True
+    solver_package = "tensorcfr.deep"
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from .._util.arguments import brief
 from ..errors import suggest
@@ -42,6 +42,9 @@ class Record:
 
     forgets_subgames = False
     """Whether the solver keeps numbers of the trunk alone, not of all infosets."""
+    solver_package: ClassVar[str | None] = None
+    """The package that adds the solver when it is imported; None where it is in
+    :mod:`tensorcfr.solvers`."""
 
     @property
     def shares_draws(self) -> bool:

@@ -381,7 +381,6 @@ class SolvedSpot:
     def _left(self, node: int, board: int, player: int) -> np.ndarray:
         """How much of each hand a player has left, float64 (hands,)."""
         game, lines = self.game, self.game.lines
-        assert lines is not None
         found: np.ndarray = (
             game.rules.weights[player]
             * self._values.own_reach(lines, game.node_number(node, board), player)

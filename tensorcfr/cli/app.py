@@ -240,7 +240,7 @@ def solve(
         marks = arguments.read_checkpoints(checkpoints)
         given = arguments.read_settings(settings or [])
         limit = arguments.read_memory_limit(memory_limit)
-        start = Solution.load(resume) if resume else None
+        start = Solution.load(resume, state_dir=state_dir) if resume else None
         if algorithm == AUTOMATIC and simultaneous:
             raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
         record = _algorithm(algorithm, start, precision, simultaneous=simultaneous)

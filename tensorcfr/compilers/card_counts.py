@@ -18,7 +18,8 @@ def counts_of(rules: CardGame, betting: BettingTree, boards: tuple[Boards, ...])
     pairs = int(first.sum())
     free = len(rules.cards) - len(rules.board)
     taken = rules.hands[0].shape[1]
-    infosets = sequences = decisions = 0
+    infosets = [0, 0]
+    sequences = decisions = 0
     histories = 1 + int((first > 0).sum())
     public = 0
     for r in range(betting.rounds + 1):
@@ -32,10 +33,10 @@ def counts_of(rules: CardGame, betting: BettingTree, boards: tuple[Boards, ...])
             mine = acts & (betting.player == player)
             if mine.any():
                 hands = _possible(rules, boards[r].cards, player)
-                infosets += int(mine.sum()) * hands
+                infosets[player] += int(mine.sum()) * hands
                 sequences += int(betting.children[mine].sum()) * hands
     return Counts(
-        infosets=infosets,
+        player_infosets=(infosets[0], infosets[1]),
         sequences=sequences + 2,
         histories=histories,
         decision_nodes=decisions,

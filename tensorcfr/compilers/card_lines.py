@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -82,8 +83,14 @@ class CardLines(Lines):
     def label(self, node: int) -> str:  # noqa: D102
         return "".join(f" {step.label}" for step in self.path(node))
 
+    def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
+        names, line = self._game.hands[self.player(node)], self.label(node)
+        return [f"{names[hand]}{line}" for hand in hands]
+
     def held(self, node: int, player: int) -> np.ndarray:  # noqa: D102
-        return self._game.possible(*self._at(node), player)
+        live = [self._game.possible(*self._at(node), one).astype(np.float64) for one in range(2)]
+        found: np.ndarray = weight_met(Weighted(self._game.rules, live), player) * live[player] > 0
+        return found
 
     def met(self, node: int, player: int, other: np.ndarray) -> np.ndarray:  # noqa: D102
         rules, (at, board) = self._game.rules, self._at(node)

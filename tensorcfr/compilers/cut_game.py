@@ -15,13 +15,13 @@ from ..model.arrays import PublicTree
 from ..model.cut_game import Counts, CutGame, Recipe
 from ..model.expansion import count_dealing
 from ..model.game import CompiledGame, utilities_of
-from ..model.labels import PublicGame
+from ..model.labels import InfosetLabels, InfosetPlaces, PublicGame, follow
 from ..rules import PublicTreeGame
-from . import chunks, form_of_public_tree, merging, public_game, public_tree, symmetry
+from . import chunks, form_of_public_tree, merging, public_game, public_tree
 from .chunks import CutTree, Graph, only_one_action
 from .colours import tells_hands_apart
 from .places import numbers_of, way_to
-from .public_lines import PublicLines
+from .public_lines import OwnLabel, PublicLines
 from .symmetry import Quotient
 
 CACHE_SHARE = 0.5
@@ -77,37 +77,17 @@ def compile_rules(
             return found
     public, unit = public_tree.read(rules, budget)
     _check_unit(unit, name)
-    tree = public.tree
-    quotient = (merging.quotient_of(tree) if symmetric else None) or _identity(tree)
+    quotient = (merging.quotient_of(public.tree) if symmetric else None) or _identity(public.tree)
     where = cut if isinstance(cut, (bool, int)) else _nodes(recipe.cut, public, quotient, name)
     cut_tree = _cut(chunks.graph_of_tree(quotient.tree), where, limit)
-
-    def number(flat: CompiledGame) -> np.ndarray:
-        assert flat.public is not None
-        return numbers_of(flat.public.tree, flat.form, quotient, cut_tree)
-
-    def steps(nodes: list[int], _: list[int]) -> list[int] | None:
-        node = int(quotient.node[nodes[-1]])
-        return None if node < 0 else way_to(quotient.tree, node)[1]
-
-    def alike(node: int, player: int) -> np.ndarray:
-        merged, own = quotient.tree, tree.dealt(int(tree.weight[node])).sum(axis=1 - player)
-        weight = int(merged.weight[quotient.node[node]])
-        whole = merged.dealt(weight).sum(axis=1 - player)[quotient.hand[player]]
-        return np.divide(whole, own, out=np.ones(len(own)), where=own > 0)
-
-    graph = chunks.graph_of_tree(tree)
-    return CutGame(
+    return _from_tree(
+        public,
+        quotient,
+        cut_tree,
         name,
-        cut_tree.form,
-        _counts(graph),
-        recipe=recipe,
-        hands=public.hands,
-        utilities=utilities_of(tree),
-        merges_hands=symmetric and symmetry.merge(tree) is not None,
+        recipe,
         flatten=lambda: _flat(rules, name, budget.limit, symmetric),
-        number=number,
-        lines=_lines(rules, graph, public, tree.edge[1:], steps, quotient.hand, alike, cut_tree),
+        label=_own_label(rules, public),
     )
 
 
@@ -124,11 +104,10 @@ def cut_compiled(game: CompiledGame, nodes: Sequence[int], limit: int) -> CutGam
         GameError: Its payoffs are extremely large or small.
     """
     _check_unit(game.unit, game.name)
-    public = game.public
+    public, given = game.public, game.infoset_labels
     assert public is not None
-    tree = public.tree
-    merged = None if game.merged is None else merging.quotient_of(tree)
-    quotient = merged or _identity(tree)
+    tree, places = public.tree, InfosetPlaces(public, game.form)
+    quotient = (None if game.merged is None else merging.quotient_of(tree)) or _identity(tree)
     here = np.zeros(quotient.tree.n_nodes, dtype=bool)
     for node in nodes:
         below = int(node)
@@ -136,17 +115,73 @@ def cut_compiled(game: CompiledGame, nodes: Sequence[int], limit: int) -> CutGam
             below = int(tree.first_child[below])
         here[quotient.node[below]] = True
     graph = chunks.graph_of_tree(quotient.tree)
-    cut_tree = chunks.build(graph, lambda states, depth: here[states], limit=limit)
-    return CutGame(
+
+    def label(node: int, hand: int, _: str) -> str:
+        return given[int(places.infosets(np.array([node]), np.array([hand]))[0])]
+
+    return _from_tree(
+        public,
+        quotient,
+        chunks.build(graph, lambda states, depth: here[states], limit=limit),
         game.name,
+        Recipe(None, True, limit, game.merged is not None),
+        flatten=lambda: game,
+        label=None if isinstance(given, InfosetLabels) else label,
+    )
+
+
+def _from_tree(
+    public: PublicGame,
+    quotient: Quotient,
+    cut_tree: CutTree,
+    name: str,
+    recipe: Recipe,
+    *,
+    flatten: Callable[[], CompiledGame],
+    label: OwnLabel | None,
+) -> CutGame:
+    """The game of a public tree that was cut.
+
+    Args:
+        public: The whole game.
+        quotient: The game that was cut, and the nodes and hands in it.
+        cut_tree: It in chunks.
+        name: What the game is called.
+        recipe: How to compile it again.
+        flatten: Makes the flat game.
+        label: As for :class:`PublicLines`.
+    """
+    tree = public.tree
+
+    def number(flat: CompiledGame) -> np.ndarray:
+        assert flat.public is not None
+        return numbers_of(flat.public.tree, flat.form, quotient, cut_tree)
+
+    def steps(nodes: list[int], _: list[int]) -> list[int] | None:
+        node = int(quotient.node[nodes[-1]])
+        return None if node < 0 else way_to(quotient.tree, node)[1]
+
+    def alike(node: int, player: int) -> np.ndarray:
+        merged, own = quotient.tree, tree.dealt(int(tree.weight[node])).sum(axis=1 - player)
+        weight = int(merged.weight[quotient.node[node]])
+        whole = merged.dealt(weight).sum(axis=1 - player)[quotient.hand[player]]
+        return np.divide(whole, own, out=np.ones(len(own)), where=own > 0)
+
+    graph = chunks.graph_of_tree(tree)
+    edge = tree.edge[1:]
+    return CutGame(
+        name,
         cut_tree.form,
-        _counts(chunks.graph_of_tree(tree)),
-        recipe=Recipe(None, True, limit, merged is not None),
+        _counts(graph),
+        recipe=recipe,
         hands=public.hands,
         utilities=utilities_of(tree),
-        merges_hands=merged is not None and symmetry.merge(tree) is not None,
-        flatten=lambda: game,
-        number=lambda flat: numbers_of(tree, flat.form, quotient, cut_tree),
+        merges_hands=quotient.merges,
+        flatten=flatten,
+        number=number,
+        lines=lambda _: PublicLines(
+            graph, public, edge, steps, quotient.hand, alike, cut_tree, label
+        ),
     )
 
 
@@ -195,17 +230,22 @@ def _from_states(
         merges_hands=False,
         flatten=lambda: _flat(rules, name, budget.limit, symmetric),
         number=number,
-        lines=_lines(rules, whole, public, tables.edge, steps, itself, alone, cut_tree),
+        lines=lambda _: PublicLines(
+            whole, public, tables.edge, steps, itself, alone, cut_tree, _own_label(rules, public)
+        ),
     )
 
 
-def _lines(
-    rules: PublicTreeGame, graph: Graph, public: PublicGame, *rest: Any
-) -> Callable[[CutGame], PublicLines] | None:
-    """What finds public nodes, where labels are hands and public parts that can be told apart."""
-    if type(rules).label is not PublicTreeGame.label or public.ambiguity() is not None:
+def _own_label(rules: PublicTreeGame, public: PublicGame) -> OwnLabel | None:
+    """What makes labels, where they are not hands and public parts that can be told apart."""
+    if type(rules).label is PublicTreeGame.label and public.ambiguity() is None:
         return None
-    return lambda _: PublicLines(graph, public, *rest)
+
+    def label(state: int, hand: int, line: str) -> str:
+        player = int(public.tree.player[state])
+        return rules.label(player, rules.hands[player][hand], line)
+
+    return label
 
 
 def _flat(rules: PublicTreeGame, name: str, memory_limit: int, symmetric: bool) -> CompiledGame:
@@ -257,19 +297,15 @@ def _cut(graph: Graph, cut: bool | int | np.ndarray, limit: int) -> CutTree:
 def _nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:
     """The nodes of the public tree that is solved that have the given labels, int64."""
     found = []
-    tree = public.tree
     named = {label: node for node, label in enumerate(public.node_labels or ()) if label}
     for label in cut:
         if not isinstance(label, str):
             raise TypeError(f"{name} cannot be cut at {label!r}: it takes public labels")
-        node = named.get(label, 0)
-        for step in label.split(" ")[1:] if label not in named else ():
-            children = range(int(tree.first_child[node]), int(tree.first_child[node + 1]))
-            node = next((c for c in children if public.edges[tree.edge[c]] == step), -1)
-            if node < 0:
-                break
-        if node < 0 or (not node and label.strip()):
-            raise ValueError(f"{name} has no public node {label!r} to cut at")
+        if (node := named.get(label)) is None:
+            way = follow(label, 0, public.steps) or follow(f" {label}", 0, public.steps)
+            if way is None:
+                raise ValueError(f"{name} has no public node {label!r} to cut at")
+            node = way[0][-1]
         if quotient.node[node] < 0:
             raise ValueError(
                 f"{name} cannot be cut at {label!r}: the decision there has one action and is left "
@@ -288,8 +324,9 @@ def _counts(graph: Graph) -> Counts:
     hands = np.zeros(graph.n_states, dtype=np.int64)
     hands[acts] = masks.sum(axis=1)[possible[tables.player[acts], tables.weight[acts]]]
     deals = tables.alive.reshape(len(tables.weight_table), -1).sum(axis=1)[tables.weight] * ways
+    first, second = (int(ways @ np.where(tables.player == one, hands, 0)) for one in range(2))
     return Counts(
-        infosets=int(ways @ hands),
+        player_infosets=(first, second),
         sequences=int(ways @ (hands * graph.fan)) + 2,
         histories=count_dealing(tables) + int(deals.sum()),
         decision_nodes=int(deals[tables.player >= 0].sum()),

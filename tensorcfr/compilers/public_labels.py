@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
@@ -50,20 +51,32 @@ def add_label(public: PublicGame, label: str, place: Place, place_of: dict[str, 
     Raises:
         GameError: The label is not a string, or another infoset has the same label.
     """
-    node, hand = place
-    player = int(public.tree.player[node])
     if not isinstance(label, str):
-        raise GameError(
-            f"label {label!r} of player {player} with {public.hands[player][hand]!r} is not a "
-            f"string, at {_where(public, node)}"
-        )
+        raise GameError(not_text(label, _holder(public, *place)))
     if (other := place_of.setdefault(label, place)) != place:
-        first = int(public.tree.player[other[0]])
-        raise GameError(
-            f"infoset label {label!r} is used twice: by player {first} with "
-            f"{public.hands[first][other[1]]!r} at {_where(public, other[0])}, and by player "
-            f"{player} with {public.hands[player][hand]!r} at {_where(public, node)}"
-        )
+        raise GameError(used_twice(label, _holder(public, *other), _holder(public, *place)))
+
+
+def not_text(label: object, of: str) -> str:
+    """What is wrong with a label that is no string, of a :func:`holder`."""
+    return f"label {label!r} of {of} is not a string"
+
+
+def used_twice(label: str, first: str, second: str) -> str:
+    """What is wrong with a label of two :func:`holder`."""
+    return f"infoset label {label!r} is used twice: by {first}, and by {second}"
+
+
+def holder(player: int, hand: str, steps: Sequence[str]) -> str:
+    """The name in error messages of an infoset: a player with a hand after public steps."""
+    where = f"public history [{', '.join(steps)}]" if steps else "the public root"
+    return f"player {player} with {hand!r} at {where}"
+
+
+def _holder(public: PublicGame, node: int, hand: int) -> str:
+    player = int(public.tree.player[node])
+    steps = [public.edges[edge] for edge in public.path(node)]
+    return holder(player, public.hands[player][hand], steps)
 
 
 def _places_in_order(places: InfosetPlaces) -> list[Place]:
@@ -75,9 +88,3 @@ def _places_in_order(places: InfosetPlaces) -> list[Place]:
         held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
         found.extend((node, hand) for hand in held for node in nodes)
     return found
-
-
-def _where(public: PublicGame, node: int) -> str:
-    """The name of a public history in error messages."""
-    labels = [public.edges[edge] for edge in public.path(node)]
-    return f"public history [{', '.join(labels)}]" if labels else "the public root"

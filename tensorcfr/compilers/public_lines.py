@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
+from ..errors import GameError
 from ..model.labels import PublicGame, follow
 from ..model.lines import Found, Lines, Place, Step
 from .chunks import CutTree, Graph, nodes_below
 from .form_of_public_tree import possible_hands
 from .places import TRUNK, Places, way_to
+from .public_labels import holder, not_text, used_twice
 
 Way = tuple[list[int], list[int]]
 """The states from the root to a node, and the number of the child at each step."""
+OwnLabel = Callable[[int, int, str], str]
+"""The label of an infoset, from its state, its hand, and the public label."""
 
 
 class PublicLines(Lines):
@@ -29,6 +35,8 @@ class PublicLines(Lines):
         hand: int64 (hands,), for each player: the hand there of each hand.
         stands_for: From a state and a player, as :attr:`Place.stands_for`.
         cut: The game in chunks.
+        own_label: What makes labels; None where they are hand and public label, one after the
+            other, and can be taken apart.
     """
 
     def __init__(
@@ -40,10 +48,12 @@ class PublicLines(Lines):
         hand: tuple[np.ndarray, ...],
         stands_for: Callable[[int, int], np.ndarray],
         cut: CutTree,
+        own_label: OwnLabel | None,
     ) -> None:
         self._graph, self._public, self._edge = graph, public, edge
         self._steps, self._hand, self._cut = steps, hand, cut
-        self._stands_for = stands_for
+        self._stands_for, self._own_label = stands_for, own_label
+        self._recent: tuple[int, Way] = -1, ([], [])  # The node that was asked for last.
 
     @cached_property
     def _places(self) -> Places:
@@ -75,22 +85,26 @@ class PublicLines(Lines):
         Raises:
             ValueError: There is no such node.
         """
+        before, way = self._recent
+        if node == before:
+            return way
         if not 0 <= node < self.count:
             raise ValueError(f"there is no public node {node}")
         states, taken, at = [self._graph.root], list[int](), 0
         while at != node:
-            below = self._children(states[-1])[1]
-            ends = at + 1 + np.cumsum(self._below[below])
-            taken.append(int(np.searchsorted(ends, node, side="right")))
-            states.append(below[taken[-1]])
+            below = self._after(states[-1])
+            ends = at + 1 + self._below[below].cumsum()
+            taken.append(int(ends.searchsorted(node, side="right")))
+            states.append(int(below[taken[-1]]))
             at = int(ends[taken[-1]] - self._below[states[-1]])
+        self._recent = node, (states, taken)
         return states, taken
 
     def _number(self, way: Way) -> int:
         """The number of the node at the end of a way."""
         node = 0
         for state, child in zip(*way, strict=False):
-            node += 1 + int(self._below[self._children(state)[1][:child]].sum())
+            node += 1 + int(self._below[self._after(state)[:child]].sum())
         return node
 
     def _state(self, node: int) -> int:
@@ -100,7 +114,16 @@ class PublicLines(Lines):
         """The labels of a state's steps, and the states that they lead to."""
         begin, end = self._graph.tables.first_child[state : state + 2].tolist()
         labels = tuple(self._public.edges[at] for at in self._edge[begin:end].tolist())
-        return labels, self._graph.child[begin:end].tolist()
+        return labels, self._after(state).tolist()
+
+    def _after(self, state: int) -> np.ndarray:
+        """int64: the states after a state."""
+        begin, end = self._graph.tables.first_child[state : state + 2].tolist()
+        return self._graph.child[begin:end]
+
+    def _step(self, state: int, child: int) -> str:
+        """The label of a step."""
+        return self._public.edges[self._edge[self._graph.tables.first_child[state] + child]]
 
     # ----------------------------------------------------------------------------------- nodes
 
@@ -120,19 +143,20 @@ class PublicLines(Lines):
     def path(self, node: int) -> list[Step]:  # noqa: D102
         states, taken = self._way(node)
         return [
-            Step(self._number((states[: k + 1], taken[: k + 1])), self._children(states[k])[0][a])
+            Step(self._number((states[: k + 1], taken[: k + 1])), self._step(states[k], a))
             for k, a in enumerate(taken)
         ]
 
     def label(self, node: int) -> str:  # noqa: D102
-        states, taken = self._way(node)
+        return self._public_label(*self._way(node))
+
+    def _public_label(self, states: list[int], taken: list[int]) -> str:
         given = self._public.node_labels
         own = None if given is None else given[states[-1]]
         if own is not None:
             return own
         return "".join(
-            f" {self._children(state)[0][child]}"
-            for state, child in zip(states, taken, strict=False)
+            f" {self._step(state, child)}" for state, child in zip(states, taken, strict=False)
         )
 
     def place(self, node: int) -> Place:  # noqa: D102
@@ -177,7 +201,11 @@ class PublicLines(Lines):
     # ---------------------------------------------------------------------------------- labels
 
     def find(self, label: str) -> Found | None:  # noqa: D102
-        for spelling in (label, label[:-1] if label.endswith(" ") else f"{label} "):
+        spellings = (label, label[:-1] if label.endswith(" ") else f"{label} ")
+        if self._own_label is not None:
+            found = (found for spelling in spellings if (found := self._find_own(spelling)))
+            return next(found, None)
+        for spelling in spellings:
             for player, hands in enumerate(self._public.hands):
                 for hand, own in enumerate(hands):
                     if not spelling.startswith(own):
@@ -188,6 +216,77 @@ class PublicLines(Lines):
                     place = self._place(*way)
                     if place.lane[hand] >= 0:
                         return Found(spelling, self._number(way), place, hand)
+        return None
+
+    def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
+        return self._labels(*self._way(node), hands)
+
+    def _labels(self, states: list[int], taken: list[int], hands: Iterable[int]) -> list[str]:
+        player, public = self._graph.tables.player[states[-1]], self._public_label(states, taken)
+        if self._own_label is None:
+            return [f"{self._public.hands[player][hand]}{public}" for hand in hands]
+        return [self._own_label(states[-1], hand, public) for hand in hands]
+
+    def decisions(self, player: int) -> Iterator[int]:  # noqa: D102
+        players = self._graph.tables.player
+        return (node for node, (states, _) in self._walk() if players[states[-1]] == player)
+
+    def _walk(self) -> Iterator[tuple[int, Way]]:
+        """All nodes in order, each with its way, which changes when the next one is asked for."""
+        fan, begin, child = self._graph.fan, self._graph.tables.first_child, self._graph.child
+        states, taken = [self._graph.root], list[int]()
+        for node in count():
+            yield node, (states, taken)
+            step = 0
+            while step == fan[states[-1]]:
+                if not taken:
+                    return
+                states.pop()
+                step = taken.pop() + 1
+            taken.append(step)
+            states.append(int(child[begin[states[-1]] + step]))
+
+    @cached_property
+    def _index(self) -> np.ndarray:
+        """int64 (infosets, 3): hash of the label, node and hand of every infoset, by hash.
+
+        Raises:
+            GameError: A label is not a string, or two infosets have one label.
+        """
+        players, found = self._graph.tables.player, array("q")
+        for node, way in self._walk():
+            state = way[0][-1]
+            if players[state] < 0:
+                continue
+            hands = np.flatnonzero(self._held(state, int(players[state]))).tolist()
+            for hand, label in zip(hands, self._labels(*way, hands), strict=True):
+                if not isinstance(label, str):
+                    raise GameError(not_text(label, self._holder(node, hand)))
+                found.extend((hash(label), node, hand))
+        table = np.frombuffer(found, dtype=np.int64).reshape(-1, 3)
+        table = table[np.argsort(table[:, 0], kind="stable")]
+        for at in np.flatnonzero(np.diff(table[:, 0]) == 0).tolist():
+            (_, node, hand), (_, other, its) = table[at : at + 2].tolist()
+            label = self.labels(node, [hand])[0]
+            if self.labels(other, [its]) == [label]:
+                raise GameError(
+                    used_twice(label, self._holder(node, hand), self._holder(other, its))
+                )
+        return table
+
+    def _holder(self, node: int, hand: int) -> str:
+        player, steps = self.player(node), [step.label for step in self.path(node)]
+        return holder(player, self._public.hands[player][hand], steps)
+
+    def _find_own(self, label: str) -> Found | None:
+        """The infoset whose label is made by the game itself."""
+        hashes = self._index[:, 0]
+        begin = int(np.searchsorted(hashes, hash(label)))
+        end = int(np.searchsorted(hashes, hash(label), side="right"))
+        for _, node, hand in self._index[begin:end].tolist():
+            way = self._way(node)
+            if self._labels(*way, [hand]) == [label]:
+                return Found(label, node, self._place(*way), hand)
         return None
 
     def find_node(self, name: str) -> int | None:

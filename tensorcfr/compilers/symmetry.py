@@ -42,6 +42,12 @@ class Quotient(NamedTuple):
     hand: tuple[np.ndarray, ...]
     """int64 (hands,), for each player: the merged hand of each hand."""
 
+    @property
+    def merges(self) -> bool:
+        """Whether hands or nodes are one in it that are several in the game."""
+        images = (self.node[self.node >= 0], *self.hand)
+        return any(len(np.unique(image)) < len(image) for image in images)
+
 
 def merge(tree: PublicTree) -> Quotient | None:
     """The game with all indistinguishable hands and outcomes merged.

@@ -18,7 +18,7 @@ from ..errors import suggest
 from ..model.game import CompiledGame
 from ..model.policy import SUM_TOLERANCE, Policy, suggest_label
 from .functions import Batched, policy_of_batches, policy_of_function
-from .tables import CHUNK, SequenceTable, chunks, find_format, repeat_labels
+from .tables import CHUNK, Piece, SequenceTable, chunks, find_format, repeat_labels
 
 Row = tuple[int, Any, Any, Any]
 """Number of the row in its source, infoset label, action label, probability."""
@@ -28,8 +28,36 @@ PROBABILITY = "probability"
 
 
 def policy_table(policy: Policy) -> SequenceTable:
-    """A policy as a table; it has the one column ``probability``."""
-    return SequenceTable(policy.game, {PROBABILITY: policy.probabilities})
+    """A policy as a table; it has the one column ``probability``.  That of a game in chunks is in
+    the order of public nodes, and read chunk by chunk."""
+    by_node = policy.by_node
+    if by_node is None:
+        return SequenceTable(policy.game, {PROBABILITY: policy.probabilities})
+
+    def pieces() -> Iterator[Piece]:
+        for at in chain.from_iterable(map(by_node, range(policy.game.n_players))):
+            actions = [at.actions] * len(at.labels)
+            yield Piece(at.player, at.labels, actions, [at.probabilities])
+
+    return SequenceTable(policy.game, _Column(policy), pieces)
+
+
+class _Column(Mapping[str, np.ndarray]):
+    """The column of a policy, laid out when it is asked for."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name != PROBABILITY:
+            raise KeyError(name)
+        return self._policy.probabilities
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((PROBABILITY,))
+
+    def __len__(self) -> int:
+        return 1
 
 
 def save_policy(policy: Policy, path: str | Path, format: str | None = None) -> Path:

@@ -108,13 +108,13 @@ def _node_labels(public: PublicGame, nodes: np.ndarray) -> list[str]:
     return labels
 
 
-def action_codes(chunk: Chunk) -> tuple[list[str], np.ndarray]:
-    """The action labels of a chunk, each once; int32 (rows,): which of them each row has."""
+def action_codes(actions: list[tuple[str, ...]]) -> tuple[list[str], np.ndarray]:
+    """The action labels of infosets, each once; int32 (rows,): which of them each row has."""
     number: dict[str, int] = {}
     # Few infosets differ in their actions.
-    kinds = {actions: index for index, actions in enumerate(dict.fromkeys(chunk.actions))}
-    table = [[number.setdefault(a, len(number)) for a in actions] for actions in kinds]
-    kind = np.fromiter(map(kinds.__getitem__, chunk.actions), dtype=np.int64)
+    kinds = {own: index for index, own in enumerate(dict.fromkeys(actions))}
+    table = [[number.setdefault(a, len(number)) for a in own] for own in kinds]
+    kind = np.fromiter(map(kinds.__getitem__, actions), dtype=np.int64)
     codes = np.array(table, dtype=np.int32).reshape(len(kinds), -1)[kind].ravel()
     return list(number), codes
 
@@ -123,9 +123,21 @@ def repeat_labels(pa: Any, chunk: Chunk) -> tuple[Any, Any]:
     """Infoset and action label of every row of a chunk, as arrays of strings."""
     infosets, n_actions = chunk.sequences.shape
     repeated = np.repeat(np.arange(infosets), n_actions)
-    number, codes = action_codes(chunk)
+    number, codes = action_codes(chunk.actions)
     labels = pa.array(chunk.labels, pa.string()).take(pa.array(repeated))
     return labels, pa.array(number, pa.string()).take(pa.array(codes))
+
+
+class Piece(NamedTuple):
+    """Infosets of one player and one number of actions, with the numbers of a table."""
+
+    player: int
+    labels: list[str]
+    """Label of each infoset."""
+    actions: list[tuple[str, ...]]
+    """Action labels of each infoset."""
+    numbers: list[np.ndarray]
+    """For each column float64 (infosets, actions)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +148,9 @@ class SequenceTable:
     """The game."""
     columns: Mapping[str, np.ndarray]
     """Name to float64 (sequences,); the entries of empty sequences are in no row."""
+    by_node: Callable[[], Iterator[Piece]] | None = None
+    """All infosets with their numbers, in another order, where that takes less than to look up the
+    columns."""
 
     def __repr__(self) -> str:
         return f"<SequenceTable of {self.game.name}: {', '.join(self.columns)}>"
@@ -148,14 +163,23 @@ class SequenceTable:
         """The names of all columns."""
         return [*KEYS, *self.columns]
 
+    def pieces(self) -> Iterator[Piece]:
+        """All infosets with their numbers."""
+        if self.by_node is not None:
+            yield from self.by_node()
+            return
+        for one in chunks(self.game):
+            numbers = [column[one.sequences] for column in self.columns.values()]
+            yield Piece(one.player, one.labels, one.actions, numbers)
+
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Player, infoset, action and the numbers, row by row."""
-        for chunk in chunks(self.game):
-            n_actions = chunk.sequences.shape[1]
-            numbers = [column[chunk.sequences].ravel().tolist() for column in self.columns.values()]
-            labels = chain.from_iterable([label] * n_actions for label in chunk.labels)
-            actions = chain.from_iterable(chunk.actions)
-            players = [chunk.player] * chunk.sequences.size
+        for piece in self.pieces():
+            n_infosets, n_actions = piece.numbers[0].shape
+            numbers = [column.ravel().tolist() for column in piece.numbers]
+            labels = chain.from_iterable([label] * n_actions for label in piece.labels)
+            actions = chain.from_iterable(piece.actions)
+            players = [piece.player] * (n_infosets * n_actions)
             yield from zip(players, labels, actions, *numbers, strict=True)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -164,10 +188,10 @@ class SequenceTable:
 
     def _nested(self) -> Iterator[tuple[str, dict[str, Any]]]:
         alone = len(self.columns) == 1
-        for chunk in chunks(self.game):
-            numbers = np.stack([column[chunk.sequences] for column in self.columns.values()], -1)
+        for piece in self.pieces():
+            numbers = np.stack(piece.numbers, -1)
             listed = (numbers[..., 0] if alone else numbers).tolist()
-            for label, actions, row in zip(chunk.labels, chunk.actions, listed, strict=True):
+            for label, actions, row in zip(piece.labels, piece.actions, listed, strict=True):
                 cells = row if alone else [dict(zip(self.columns, n, strict=True)) for n in row]
                 yield label, dict(zip(actions, cells, strict=True))
 
@@ -200,15 +224,15 @@ class SequenceTable:
     def _batches(self, pa: Any) -> Iterator[Any]:
         """Record batches, in which labels are numbers and every label is there once."""
         schema = self._schema(pa)
-        for chunk in chunks(self.game):
-            infosets, n_actions = chunk.sequences.shape
-            number, codes = action_codes(chunk)
+        for piece in self.pieces():
+            infosets, n_actions = piece.numbers[0].shape
+            number, codes = action_codes(piece.actions)
             repeated = np.repeat(np.arange(infosets, dtype=np.int32), n_actions)
             columns = [
-                pa.array(np.full(len(codes), chunk.player, dtype=np.int8)),
-                pa.DictionaryArray.from_arrays(repeated, pa.array(chunk.labels, pa.string())),
+                pa.array(np.full(len(codes), piece.player, dtype=np.int8)),
+                pa.DictionaryArray.from_arrays(repeated, pa.array(piece.labels, pa.string())),
                 pa.DictionaryArray.from_arrays(codes, pa.array(number, pa.string())),
-                *(pa.array(column[chunk.sequences].ravel()) for column in self.columns.values()),
+                *(pa.array(column.ravel()) for column in piece.numbers),
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 

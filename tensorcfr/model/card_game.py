@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import suggest
 from ..rules import CardGame
-from .arrays import FREE
 from .card_boards import Boards, Symmetry
 from .chunks import ChunkedForm
 from .cut_game import Counts, CutGame, Recipe
@@ -222,32 +221,10 @@ class CompiledCardGame(CutGame):
         """As for any game."""
         return self.locked_numbers(rows)[self.numbers]
 
-    def locked_numbers(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:
-        """As for any game in chunks, without the flat game."""
-        found = np.full(self.chunks.n_numbers, FREE)
-        tables: dict[tuple[int, int], np.ndarray] = {}
-        for label, row in rows.items():
-            node, boards, named = self._hands_at(label)
-            for board in boards.tolist():
-                fresh = np.full((len(named), len(row)), FREE)
-                tables.setdefault((node, board), fresh)[named] = row
-        pairs, filled = np.zeros(self.chunks.n_numbers, dtype=np.int64), []
-        for (node, board), table in tables.items():
-            place = self.place(node, board)
-            locked = (table != FREE).any(axis=1) & self.possible(node, board, place.player)
-            hands = np.flatnonzero(locked)
-            at = place.first + place.lane[hands, None] + np.arange(table.shape[1]) * place.stride
-            before = found[at]
-            found[at] = table[hands]
-            if (found[at] != table[hands]).any() or (
-                (before != FREE) & (before != found[at])
-            ).any():
-                raise ValueError(self._locked_apart)
-            np.add.at(pairs, at[:, 0], 1)
-            filled.append((at[:, 0], place.stands_for[hands]))
-        if any((pairs[at] != alike).any() for at, alike in filled):
-            raise ValueError(self._locked_apart)
-        return found
+    def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
+        """As for any game in chunks: all boards and hands that a label names."""
+        node, boards, named = self._hands_at(label)
+        return [(self.node_number(node, board), named) for board in boards.tolist()]
 
     def _hands_at(self, label: str) -> tuple[int, np.ndarray, np.ndarray]:
         """The node of the betting, the boards, and the hands, bool (hands,), that a label names."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,8 +19,8 @@ from .lines import Found, Lines
 class Counts(NamedTuple):
     """What there is of a game, counted and not laid out."""
 
-    infosets: int
-    """Infosets of all players."""
+    player_infosets: tuple[int, int]
+    """Infosets of each player."""
     sequences: int
     """Sequences of all players, the empty ones included."""
     histories: int
@@ -29,6 +29,11 @@ class Counts(NamedTuple):
     """Histories where a player acts."""
     public_nodes: int
     """Nodes of the public tree."""
+
+    @property
+    def infosets(self) -> int:
+        """Infosets of all players."""
+        return sum(self.player_infosets)
 
 
 class Recipe(NamedTuple):
@@ -57,8 +62,7 @@ class CutGame(CompiledGame):
         merges_hands: Whether hands or outcomes that the payoffs cannot tell apart are one in it.
         flatten: Makes the flat game.
         number: From the flat game, the number of each of its sequences in a solver's arrays, int64.
-        lines: From this game, its public nodes without the flat game; None where labels do not tell
-            where infosets are.
+        lines: From this game, its public nodes without the flat game.
     """
 
     def __init__(
@@ -73,7 +77,7 @@ class CutGame(CompiledGame):
         merges_hands: bool,
         flatten: Callable[[], CompiledGame],
         number: Callable[[CompiledGame], np.ndarray],
-        lines: Callable[[Any], Lines] | None = None,
+        lines: Callable[[Any], Lines],
     ) -> None:
         self.__dict__.update(
             name=name,
@@ -97,7 +101,7 @@ class CutGame(CompiledGame):
     merges_hands: bool
     _flatten: Callable[[], CompiledGame]
     _number: Callable[[CompiledGame], np.ndarray]
-    _lines: Callable[[Any], Lines] | None
+    _lines: Callable[[Any], Lines]
 
     @property
     def chunks(self) -> ChunkedForm:
@@ -110,9 +114,9 @@ class CutGame(CompiledGame):
         return self._flatten()
 
     @cached_property
-    def lines(self) -> Lines | None:
-        """The public nodes, found without the flat game; None where that cannot be."""
-        return None if self._lines is None else self._lines(self)
+    def lines(self) -> Lines:
+        """The public nodes, found without the flat game."""
+        return self._lines(self)
 
     @cached_property
     def numbers(self) -> np.ndarray:
@@ -126,23 +130,35 @@ class CutGame(CompiledGame):
         found[self.chunks.trunk.player_sequences[:-1]] = 0.0
         return found
 
-    def find_infoset(self, label: str) -> Found | None:
-        """An infoset by its label, without the flat game; None where that cannot be.
+    def find_infoset(self, label: str) -> Found:
+        """An infoset by its label, without the flat game.
 
         Raises:
             KeyError: There is no such infoset.
         """
-        if self.lines is None:
-            return None
         found = self.lines.find(label)
         if found is None:
             raise KeyError(label)
         return found
 
+    def labels_of(self, player: int) -> Iterator[str]:
+        """As for any game, without the flat game: in the order of its public nodes."""
+        return (label for here in self.lines.infosets(player) for label in here.labels)
+
+    def count_of(self, player: int) -> int:
+        """As for any game."""
+        return self.counts.player_infosets[player]
+
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
-        """As for any game, without the flat game where that can be."""
+        """As for any game, without the flat game."""
         found = self.find_infoset(label)
-        return super().lockable(label) if found is None else (found.label, found.place.actions)
+        return found.label, found.place.actions
+
+    def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
+        """The infosets that a :meth:`lockable` label names: public nodes of :attr:`lines`, and at
+        each of them the hands, bool (hands,) or int."""
+        found = self.find_infoset(label)
+        return [(found.node, np.array([found.hand]))]
 
     def locked_numbers(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:
         """Locked probabilities, as for :meth:`locked`, in a solver's arrays, float64 (numbers,).
@@ -150,26 +166,35 @@ class CutGame(CompiledGame):
         Raises:
             ValueError: Infosets that the game takes for one are locked differently.
         """
+        tables: dict[int, np.ndarray] = {}
+        for label, row in rows.items():
+            for node, hands in self.named(label):
+                if node not in tables:
+                    player = self.lines.player(node)
+                    tables[node] = np.full((len(self.hands[player]), len(row)), FREE)
+                tables[node][hands] = row
         found = np.full(self.chunks.n_numbers, FREE)
-        places = {} if self.merges_hands else {label: self.find_infoset(label) for label in rows}
-        if places and None not in places.values():
-            for label, at in places.items():
-                assert at is not None
-                found[at.place.numbers(at.hand)] = rows[label]
-            return found
-        whole = self.locked(rows)
-        found[self.numbers] = whole
-        if not np.array_equal(found[self.numbers], whole):
-            raise ValueError(self._locked_apart)
+        firsts, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        is_apart = False
+        for node, table in tables.items():
+            place = self.lines.place(node)
+            locked = (table != FREE).any(axis=1) & self.lines.held(node, place.player)
+            hands = np.flatnonzero(locked)
+            at = place.first + place.lane[hands, None] + np.arange(table.shape[1]) * place.stride
+            before = (found[at] != FREE).any(axis=1)
+            is_apart |= bool((found[at] != table[hands])[before].any())
+            found[at] = table[hands]
+            is_apart |= bool((found[at] != table[hands]).any())
+            firsts.append(at[:, 0])
+            counts.append(np.rint(place.stands_for[hands]).astype(np.int64))
+        # Every infoset that was merged into one must be locked.
+        _, which, times = np.unique(np.concatenate(firsts), return_inverse=True, return_counts=True)
+        if is_apart or (times[which] != np.concatenate(counts)).any():
+            raise ValueError(
+                f"the locks tell infosets apart that {self.name} has merged: compile it with "
+                "symmetry=False"
+            )
         return found
-
-    @property
-    def _locked_apart(self) -> str:
-        """What is wrong with locks that split what the game has merged."""
-        return (
-            f"the locks tell infosets apart that {self.name} has merged: compile it with "
-            "symmetry=False"
-        )
 
     @property
     def form(self) -> SequenceForm:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,10 @@ class InfosetNumbers:
         @property
         def form(self) -> SequenceForm:
             """The sequence form."""
+
+        @property
+        def infoset_labels(self) -> Sequence[str]:
+            """Label of each infoset."""
 
     @property
     def n_players(self) -> int:
@@ -54,6 +59,17 @@ class InfosetNumbers:
     def infoset_player(self) -> np.ndarray:
         """int64 (infosets,): who acts."""
         return np.repeat(np.arange(self.n_players), np.diff(self.form.player_infosets))
+
+    def labels_of(self, player: int) -> Iterator[str]:
+        """The labels of a player's infosets, in the order of the game."""
+        first, end = self.form.player_infosets[player : player + 2].tolist()
+        labels = self.infoset_labels
+        return (labels[infoset] for infoset in range(first, end))
+
+    def count_of(self, player: int) -> int:
+        """How many infosets a player has."""
+        first, end = self.form.player_infosets[player : player + 2].tolist()
+        return int(end - first)
 
     def sequences(self, infoset: int) -> slice:
         """The sequences of an infoset, in the order of its actions, as a slice.

@@ -84,8 +84,13 @@ class PublicGame(NamedTuple):
 
     def actions(self, node: int) -> tuple[str, ...]:
         """The labels of a node's actions."""
-        children = slice(self.tree.first_child[node], self.tree.first_child[node + 1])
-        return tuple(self.edges[edge] for edge in self.tree.edge[children].tolist())
+        return self.steps(node)[0]
+
+    def steps(self, node: int) -> tuple[tuple[str, ...], range]:
+        """The labels of the steps from a node, and the nodes that they lead to."""
+        below = range(int(self.tree.first_child[node]), int(self.tree.first_child[node + 1]))
+        edges = self.tree.edge[below.start : below.stop].tolist()
+        return tuple(self.edges[edge] for edge in edges), below
 
 
 class InfosetPlaces:
@@ -140,14 +145,8 @@ class InfosetPlaces:
         """The decision node with a public label, or None."""
         if label in self.named:
             return self.named[label]
-        tree = self.game.tree
-
-        def children(node: int) -> tuple[tuple[str, ...], range]:
-            below = range(int(tree.first_child[node]), int(tree.first_child[node + 1]))
-            return self.game.actions(node), below
-
-        way = follow(label, 0, children)
-        return way[0][-1] if way is not None and tree.player[way[0][-1]] >= 0 else None
+        way = follow(label, 0, self.game.steps)
+        return way[0][-1] if way is not None and self.game.tree.player[way[0][-1]] >= 0 else None
 
     def find(self, label: str) -> int | None:
         """The infoset with a label, or None."""
@@ -173,23 +172,25 @@ def follow(
     Args:
         label: The label.
         root: The node to begin at.
-        children: From a node, the labels of the steps, and the nodes that they lead to.
+        children: From a node, the labels of the steps, and the nodes that they lead to.  A step may
+            have spaces of its own.
 
     Returns:
         The nodes from the root on, and the number of the child at each step; None if there is no
         such way.
     """
-    before, *steps = label.split(" ")
-    if before:
-        return None
     nodes: list[int] = [root]
     taken: list[int] = []
-    for step in steps:
-        labels, below = children(nodes[-1])
-        if step not in labels:
+    rest = label
+    while rest:
+        steps, below = children(nodes[-1])
+        fits = (f"{rest} ".startswith(f" {step} ") for step in steps)
+        child = next((index for index, fit in enumerate(fits) if fit), None)
+        if child is None:
             return None
-        taken.append(labels.index(step))
-        nodes.append(int(below[taken[-1]]))
+        taken.append(child)
+        nodes.append(int(below[child]))
+        rest = rest[1 + len(steps[child]) :]
     return nodes, taken
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+
+from .labels import follow
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,17 @@ class Found(NamedTuple):
     place: Place
     """The infosets of its public node."""
     hand: int
+
+
+class NodeInfosets(NamedTuple):
+    """The infosets of one public node."""
+
+    node: int
+    place: Place
+    hands: list[int]
+    """The hands that the player can have there."""
+    labels: list[str]
+    """The label of the infoset of each of them."""
 
 
 class Step(NamedTuple):
@@ -83,7 +97,26 @@ class Lines(ABC):
 
     @abstractmethod
     def label(self, node: int) -> str:
-        """What the labels of a decision's infosets have after the hand."""
+        """The public part of a decision's name."""
+
+    @abstractmethod
+    def labels(self, node: int, hands: Iterable[int]) -> list[str]:
+        """The labels of the infosets of some hands at a decision."""
+
+    def decisions(self, player: int) -> Iterator[int]:
+        """The nodes where a player acts, each before those below it."""
+        left = [0]
+        while left:
+            node = left.pop()
+            if self.player(node) == player:
+                yield node
+            left += [step.node for step in reversed(self.children(node))]
+
+    def infosets(self, player: int) -> Iterator[NodeInfosets]:
+        """The infosets of a player, node by node in the order of :meth:`decisions`."""
+        for node in self.decisions(player):
+            if hands := np.flatnonzero(self.held(node, player)).tolist():
+                yield NodeInfosets(node, self.place(node), hands, self.labels(node, hands))
 
     @abstractmethod
     def held(self, node: int, player: int) -> np.ndarray:
@@ -115,10 +148,9 @@ class Lines(ABC):
     def find_node(self, name: str) -> int | None:
         """The node that some steps, each after a blank, lead to from the root; None if there is
         none."""
-        node = 0
-        for word in name.split():
-            after = next((step.node for step in self.children(node) if step.label == word), None)
-            if after is None:
-                return None
-            node = after
-        return node
+        way = follow("".join(f" {word}" for word in name.split()), 0, self._steps_of)
+        return None if way is None else way[0][-1]
+
+    def _steps_of(self, node: int) -> tuple[list[str], list[int]]:
+        children = self.children(node)
+        return [step.label for step in children], [step.node for step in children]

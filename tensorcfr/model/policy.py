@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -12,12 +13,26 @@ from .._util.arguments import Kind, Number, brief, checked
 from ..errors import suggest
 from .arguments import STRATEGIES, Compiled, Played
 from .game import CompiledGame
+from .infoset_numbers import InfosetNumbers
 
 PROBABILITY = Number(counts="a number")
 ROWS_SHOWN = 12
 """Infosets per player that a notebook shows."""
+MOST_COMPARED = 10_000
+"""Infosets of a game, at most, with all of whose labels a wrong one is compared."""
 SUM_TOLERANCE = 1e-9
 """How far the probabilities given for an infoset may be from summing to 1."""
+
+
+class NodeStrategies(NamedTuple):
+    """The strategies at infosets of one player with the same actions."""
+
+    player: int
+    labels: list[str]
+    """The label of each infoset."""
+    actions: tuple[str, ...]
+    probabilities: np.ndarray
+    """float64 (infosets, actions)."""
 
 
 class Policy(Mapping[str, dict[str, float]]):
@@ -52,6 +67,10 @@ class Policy(Mapping[str, dict[str, float]]):
         self.game = game
         self.probabilities = probabilities
         probabilities.flags.writeable = False
+
+    by_node: Callable[[int], Iterator[NodeStrategies]] | None = None
+    """From a player, their strategies public node by public node, where that takes less than
+    :attr:`probabilities`; None where it does not."""
 
     @classmethod
     @checked()
@@ -123,7 +142,11 @@ class Policy(Mapping[str, dict[str, float]]):
             ValueError: There is no such player.
         """
         if player is None:
-            return dict(self)
+            return {
+                label: row
+                for one in range(self.game.n_players)
+                for label, row in self.first_of(one).items()
+            }
         if isinstance(player, bool) or player not in range(self.game.n_players):
             raise ValueError(
                 f"{self.game.name} has players 0 to {self.game.n_players - 1}, not {player!r}"
@@ -137,14 +160,11 @@ class Policy(Mapping[str, dict[str, float]]):
             player: The player.
             most: How many infosets; None for all.
         """
-        first, end = self.game.form.player_infosets[player : player + 2].tolist()
-        last = end if most is None else min(end, first + most)
-        return {label: self[label] for label in self.game.infoset_labels[first:last]}
+        return {label: self[label] for label in islice(self.game.labels_of(player), most)}
 
     def count_of(self, player: int) -> int:
         """How many infosets a player has."""
-        first, end = self.game.form.player_infosets[player : player + 2].tolist()
-        return int(end - first)
+        return self.game.count_of(player)
 
     def __getitem__(self, label: str) -> dict[str, float]:
         if not isinstance(label, str):
@@ -158,7 +178,7 @@ class Policy(Mapping[str, dict[str, float]]):
         return dict(zip(self.game.infoset_actions[infoset], row, strict=True))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.game.infoset_labels)
+        return _labels(self.game)
 
     def __len__(self) -> int:
         return self.game.n_infosets
@@ -167,12 +187,9 @@ class Policy(Mapping[str, dict[str, float]]):
         game = self.game
         rows = []
         for player in range(game.n_players):
-            first, end = game.form.player_infosets[player : player + 2].tolist()
-            for infoset in range(first, min(end, first + ROWS_SHOWN)):
-                chosen = self.probabilities[game.sequences(infoset)].tolist()
-                said = zip(game.infoset_actions[infoset], chosen, strict=True)
-                cells = [f"{action} {probability:.3f}" for action, probability in said]
-                rows.append((f"{player}", game.infoset_labels[infoset], "  ".join(cells)))
+            for label, chosen in self.first_of(player, ROWS_SHOWN).items():
+                cells = [f"{action} {probability:.3f}" for action, probability in chosen.items()]
+                rows.append((f"{player}", label, "  ".join(cells)))
         left_out = len(self) - len(rows)
         return html.block(
             f"policy for {game.name}",
@@ -186,6 +203,11 @@ class Policy(Mapping[str, dict[str, float]]):
 
 def suggest_label(game: CompiledGame, label: object) -> str:
     """A near label, or an example of what labels look like here."""
-    if isinstance(label, str) and game.n_infosets <= 10_000:
-        return suggest(label, game.infoset_labels[:1] if not label else game.infoset_labels)
-    return f"labels look like {game.infoset_labels[0]!r}"
+    if isinstance(label, str) and game.n_infosets <= MOST_COMPARED:
+        return suggest(label, list(islice(_labels(game), None if label else 1)))
+    return f"labels look like {next(_labels(game))!r}"
+
+
+def _labels(game: InfosetNumbers) -> Iterator[str]:
+    """The labels of all players' infosets."""
+    return chain.from_iterable(map(game.labels_of, range(game.n_players)))

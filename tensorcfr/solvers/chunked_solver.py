@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -17,10 +15,11 @@ from weakref import ref
 import numpy as np
 
 from .._util.arguments import brief
+from .._util.mapped_files import MappedFiles
 from .._util.memory import free_memory
 from .._util.recent import Recent
 from ..algorithms import Algorithm
-from ..errors import MemoryLimitError, format_bytes
+from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation
 from ..invariants.reader import first_true
 from ..invariants.strategies import SUM_TOLERANCE
@@ -32,12 +31,13 @@ from ..kernels.packing import pack, unpack
 from ..model.chunks import ALIGNMENT, ROW, ChunkedForm, ChunkLocks
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
+from ..model.lines import Place
 from ..model.locks import Locks, LocksLike, chunk_locks, locks_for
-from ..model.policy import Policy
+from ..model.policy import NodeStrategies, Policy, suggest_label
 from .arguments import PACKED, PRECISIONS
 from .base import IterativeSolver
 from .choose import DEFAULT_ALGORITHM
-from .kept import check_arrays
+from .kept import BLOCK, blocks, check_arrays
 
 PARTS_PER_THREAD = 16
 """Parts that the chunks are shared out to: many, so that a thread that is held up hands work over;
@@ -172,7 +172,9 @@ class ChunkedSolver(IterativeSolver):
         new = aligned if state_dir is None else MappedFiles(Path(state_dir)).new
         self._take_up(first_state(game.chunks, record.rule, dtype, self._locks, new))
         if state is not None:
-            _copy_state(game, record, self.kept(state), self._state)
+            _check_state(game, record, self.kept(state), dtype)
+            for own, given in zip(self._state, state, strict=True):
+                own[:] = given
         self.precision = str(dtype)
         floats = floats_of(dtype)
         self._lent: list[ref[AveragePolicy]] = []
@@ -290,12 +292,9 @@ class ChunkedSolver(IterativeSolver):
         locks: Locks | None = None,
     ) -> ChunkedState:
         assert isinstance(game, CutGame)
-        locked = chunk_locks(game, locks)
         known = [name for name in PRECISIONS if kept["regret"].dtype == name]
-        dtype = np.dtype(known[0] if known else PRECISIONS[0])
-        state = first_state(game.chunks, algorithm.rule, dtype, locked)
-        _copy_state(game, algorithm, kept, state)
-        return state
+        _check_state(game, algorithm, kept, np.dtype(known[0] if known else PRECISIONS[0]))
+        return ChunkedState(**{name: kept[name] for name in ChunkedState._fields})
 
     @classmethod
     def wrong_state(  # noqa: D102
@@ -307,18 +306,13 @@ class ChunkedSolver(IterativeSolver):
     ) -> str | None:
         assert isinstance(game, CutGame)
         for name, sums in (("cumulative", state.cumulative), ("trunk", state.trunk[1])):
-            if (at := first_true(~(sums >= 0.0))) is not None:
-                return f"{name}[{at}] is {sums[at]}"
+            for begin, some in blocks(sums):
+                if (at := first_true(~(some >= 0.0))) is not None:
+                    return f"{name}[{begin + at}] is {some[at]}"
         if not (state.scale >= 0.0).all():
             return "scale is below 0"
-        if state.strategy.size:
-            locked, found = chunk_locks(game, locks), np.ones_like(state.strategy)
-            all_strategies(game.chunks, state.strategies, 0.0, found, locked)
-            # Numbers of no infoset are 0.
-            found[state.strategy == 0.0] = 0.0
-            wrong = ~(np.abs(found - state.strategy) <= SUM_TOLERANCE[str(found.dtype)])
-            if (at := first_true(wrong & (found != 1.0))) is not None:
-                return f"strategy[{at}] is {state.strategy[at]}, not {found[at]}"
+        if state.strategy.size and (wrong := _wrong_strategy(game, state, locks)):
+            return wrong
         if not 0.0 <= state.floor[0] <= 1.0:
             return f"floor is {state.floor[0]}"
         return None
@@ -407,6 +401,26 @@ class ChunkedSolver(IterativeSolver):
         return policy
 
 
+def _wrong_strategy(game: CutGame, state: ChunkedState, locks: Locks | None) -> str | None:
+    """What is wrong with the strategies that a state keeps, or nothing; some parts at a time."""
+    form, locked = game.chunks, chunk_locks(game, locks)
+    begins = np.append(0, form.first)
+    part = 0
+    while part <= form.n_chunks:
+        begin = int(begins[part])
+        last = max(part + 1, int(np.searchsorted(begins, begin + BLOCK, side="right")) - 1)
+        given = state.strategy[begin : begins[last]]
+        found = np.ones_like(given)
+        kernels.strategies_of_parts(form, part, last, state.strategies, 0.0, found, locked)
+        # Numbers of no infoset are 0.
+        found[given == 0.0] = 0.0
+        wrong = ~(np.abs(found - given) <= SUM_TOLERANCE[str(found.dtype)])
+        if (at := first_true(wrong & (found != 1.0))) is not None:
+            return f"strategy[{begin + at}] is {given[at]}, not {found[at]}"
+        part = last
+    return None
+
+
 class AveragePolicy(Policy):
     """An average strategy.  One infoset is worked out with its chunk; all of them, over the flat
     game, when they are first asked for.
@@ -422,21 +436,44 @@ class AveragePolicy(Policy):
 
     def __getitem__(self, label: str) -> dict[str, float]:
         assert isinstance(self.game, CutGame)
-        if "probabilities" in self.__dict__ or not isinstance(label, str):
+        if not isinstance(label, str):
             return super().__getitem__(label)
         try:
             found = self.game.find_infoset(label)
         except KeyError:
-            raise KeyError(f"{self.game.name} has no infoset {brief(label)}") from None
-        if found is None:
-            return super().__getitem__(label)
-        place = found.place
-        if not place.stride:  # A decision that is left out.
-            return {place.actions[0]: 1.0}
+            raise KeyError(
+                f"{self.game.name} has no infoset {brief(label)}; {suggest_label(self.game, label)}"
+            ) from None
+        row = self._rows(found.place, [found.hand])[0].tolist()
+        return dict(zip(found.place.actions, row, strict=True))
+
+    def first_of(self, player: int, most: int | None = None) -> dict[str, dict[str, float]]:
+        """As for any policy, in the order of public nodes."""
+        assert isinstance(self.game, CutGame)
+        rows = (
+            (label, dict(zip(here.actions, row, strict=True)))
+            for here in self.by_node(player)
+            for label, row in zip(here.labels, here.probabilities.tolist(), strict=True)
+        )
+        return dict(islice(rows, most))
+
+    def by_node(self, player: int) -> Iterator[NodeStrategies]:
+        """The strategies of a player, node by node; a chunk is worked out for the nodes in it."""
+        assert isinstance(self.game, CutGame)
+        for here in self.game.lines.infosets(player):
+            rows = self._rows(here.place, here.hands)
+            yield NodeStrategies(player, here.labels, here.place.actions, rows)
+
+    def _rows(self, place: Place, hands: list[int]) -> np.ndarray:
+        """The strategies of hands at a public node, float64 (hands, actions)."""
+        assert isinstance(self.game, CutGame)
+        if not place.stride:  # A decision with one action, which is left out.
+            return np.ones((len(hands), 1))
         begin = self.game.chunks.first[place.chunk] if place.chunk >= 0 else 0
-        at = place.numbers(found.hand)
-        row = self._parts.get(place.chunk, self.part)[at.start - begin : at.stop - begin : at.step]
-        return dict(zip(place.actions, row.tolist(), strict=True))
+        at = place.first - begin + place.lane[hands, None]
+        part = self._parts.get(place.chunk, self.part)
+        found: np.ndarray = part[at + place.stride * np.arange(len(place.actions))]
+        return found
 
     def part(self, chunk: int) -> np.ndarray:
         """The strategies in a chunk, or in the trunk (-1), in a new array, float64 (numbers of that
@@ -457,12 +494,11 @@ class AveragePolicy(Policy):
         return found
 
     def settle(self) -> None:
-        """Copy the array, if it is still of use."""
-        if "probabilities" not in self.__dict__:
-            kept = self._cumulative
-            chunks, scale = kept.chunks.copy(), None if kept.scale is None else kept.scale.copy()
-            trunk = chunks if scale is None else kept.trunk.copy()
-            self._cumulative = Numbers(chunks, scale, trunk)
+        """Copy the array."""
+        kept = self._cumulative
+        chunks, scale = kept.chunks.copy(), None if kept.scale is None else kept.scale.copy()
+        trunk = chunks if scale is None else kept.trunk.copy()
+        self._cumulative = Numbers(chunks, scale, trunk)
 
 
 def flat_strategies(
@@ -614,60 +650,34 @@ def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
     return room[begin : begin + size].view(dtype).reshape(shape)
 
 
-class MappedFiles:
-    """New arrays in files of a directory, mapped into memory.
-
-    Args:
-        directory: The directory; it is made if there is none.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        self._directory, self._count = directory, 0
-
-    def new(self, shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
-        """Zeros.
-
-        Raises:
-            OSError: There is no room for them on the disk.
-        """
-        size = int(np.prod(shape)) * dtype.itemsize
-        if size == 0:
-            return np.zeros(shape, dtype=dtype)
-        path = self._directory / f"state-{self._count}.bin"
-        self._count += 1
-        path.unlink(missing_ok=True)
-        free = shutil.disk_usage(self._directory).free
-        if size > free:
-            raise OSError(
-                errno.ENOSPC,
-                f"the state needs {format_bytes(size)} more, {format_bytes(free)} are free",
-                str(path),
-            )
-        with path.open("wb") as file:
-            # Blocks, and not a hole: a full disk is an error here, and a crash when it is written.
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)
-            else:
-                file.truncate(size)
-        found: np.ndarray = np.memmap(path, dtype=dtype, mode="r+", shape=shape).view(np.ndarray)
-        return found
-
-
-def _copy_state(
-    game: CutGame, algorithm: Any, kept: Mapping[str, np.ndarray], state: ChunkedState
+def _check_state(
+    game: CutGame, algorithm: Any, kept: Mapping[str, np.ndarray], dtype: np.dtype
 ) -> None:
-    """Copy arrays into those of a state, which are modified in place.
+    """Make sure that arrays are those of a state.
 
     Raises:
         ValueError: An array has another shape or dtype, or holds a value that is not finite; names
             the array.
     """
-    arrays = state._asdict()
-    expected = {name: (own.shape, own.dtype) for name, own in arrays.items()}
+    expected = _shapes(game.chunks, algorithm.rule, dtype)
     check_arrays(kept, expected, f"{game.name}, cut like this, and the rule {algorithm.rule.name}")
-    for name, own in arrays.items():
-        own[:] = kept[name]
+
+
+def _shapes(
+    game: ChunkedForm, rule: LocalRule, dtype: np.dtype
+) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and dtype of each array of a state."""
+    numbers, single = game.n_numbers, np.dtype(np.float32)
+    packed = floats_of(dtype) != dtype
+    return {
+        "regret": ((numbers,), dtype),
+        "cumulative": ((numbers,), dtype),
+        "strategy": ((0 if rule.matches_regret else numbers,), dtype),
+        "memory": ((len(rule.memory), numbers), dtype),
+        "floor": ((1,), np.dtype(np.float64)),
+        "scale": ((2, numbers // ROW if packed else 0), single),
+        "trunk": ((2, game.trunk.n_sequences if packed else 0), single),
+    }
 
 
 def first_state(
@@ -678,20 +688,12 @@ def first_state(
     new: Callable[[tuple[int, ...] | int, np.dtype], np.ndarray] = aligned,
 ) -> ChunkedState:
     """No regrets, no average, uniform strategies, in arrays that ``new`` makes."""
-    numbers, packed = game.n_numbers, floats_of(dtype) != dtype
-    regret = new(numbers, dtype)
-    strategy = new(0 if rule.matches_regret else numbers, dtype)
+    shapes = _shapes(game, rule, dtype)
+    large = {name: new(*own) for name, own in shapes.items() if name != "floor"}
+    state = ChunkedState(floor=np.zeros(1), **large)
     if not rule.matches_regret:
-        all_strategies(game, Numbers(regret, None, regret), 0.0, strategy, locks)
-    return ChunkedState(
-        regret=regret,
-        cumulative=new(numbers, dtype),
-        strategy=strategy,
-        memory=new((len(rule.memory), numbers), dtype),
-        floor=np.zeros(1),
-        scale=new((2, numbers // ROW if packed else 0), np.dtype(np.float32)),
-        trunk=new((2, game.trunk.n_sequences if packed else 0), np.dtype(np.float32)),
-    )
+        all_strategies(game, state.regrets, 0.0, state.strategy, locks)
+    return state
 
 
 def trunk_scratch(

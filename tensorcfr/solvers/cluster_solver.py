@@ -18,6 +18,7 @@ import numpy as np
 
 from .._util.cluster import address_of, close, connect, workers_of
 from .._util.machine import versions
+from .._util.mapped_files import MappedFiles
 from .._util.memory import free_memory
 from ..algorithms import Algorithm
 from ..algorithms.registry import PUBLISHED
@@ -35,7 +36,6 @@ from .choose import DEFAULT_ALGORITHM
 from .chunked_solver import (
     ChunkedSolver,
     ChunkedState,
-    MappedFiles,
     aligned,
     bytes_kept,
     bytes_needed,

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 Expected = Mapping[str, tuple[tuple[int, ...], DTypeLike]]
 """Shape and dtype by name."""
+
+
+BLOCK = 1 << 20
+"""Numbers that are looked at together: what is worked out of them takes little memory, however
+large an array is."""
+
+
+def blocks(array: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """The numbers of an array, in C order and some at a time, each time with the index of the
+    first."""
+    flat = array.reshape(-1)
+    return ((begin, flat[begin : begin + BLOCK]) for begin in range(0, len(flat), BLOCK))
 
 
 def copied(kept: Mapping[str, np.ndarray], expected: Expected, owner: str) -> dict[str, np.ndarray]:
@@ -36,7 +48,7 @@ def check_arrays(kept: Mapping[str, np.ndarray], expected: Expected, owner: str)
                 f"{name} is {array.dtype} {array.shape}; for {owner} it is "
                 f"{np.dtype(dtype)} {shape}"
             )
-        if not np.isfinite(array).all():
+        if not all(np.isfinite(some).all() for _, some in blocks(array)):
             raise ValueError(f"{name} holds a value that is not finite")
         if "generator" in name and not array.any():
             raise ValueError(f"{name} holds zeros only, from which no random numbers come")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from ..algorithms import Record
 from ..model.game import CompiledGame
 from .base import IterativeSolver
@@ -24,11 +26,14 @@ SOLVERS: list[type[IterativeSolver]] = [
     GapSolver,
     RulesSolver,
 ]
-"""The kinds; the first that fits runs a record.  :mod:`tensorcfr.subgames` adds its own."""
+"""The kinds; the first that fits runs a record.  Packages above this one add their own when they
+are imported: ``Record.solver_package``."""
 
 
 def solver_class(record: Record, game: CompiledGame) -> type[IterativeSolver] | None:
     """The kind of solver that runs an algorithm on a game; None where it does not iterate."""
+    if record.solver_package is not None:
+        import_module(record.solver_package)
     return next(
         (
             kind

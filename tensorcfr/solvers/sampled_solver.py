@@ -42,11 +42,11 @@ from .traversal import (
     public_traversal,
 )
 
-KEPT_ARRAYS = 4
-"""Arrays over the sequences that a solution keeps: average strategy, and regrets, strategy and sums
-of a state.  An evaluation allocates fewer (average strategy, its reaches, values)."""
-FLAGS = 3
-"""Bytes per sequence while a policy is checked."""
+STATE_ARRAYS = 3
+"""Arrays over the sequences that a state has: regrets, strategy, sums."""
+AVERAGE_ARRAYS = 2
+"""The average strategy, and the sums that it is made from.  An evaluation allocates fewer beside
+it."""
 AVERAGING_CODES = {"simple": SIMPLE, "stochastic": STOCHASTIC, "optimistic": OPTIMISTIC}
 
 
@@ -364,12 +364,13 @@ def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = 
     layout = layout_of(game, record, public=public)
     walked = bytes_of(layout, queue=False, public=public, all_hands=all_hands)
     queued = bytes_of(layout, queue=queue, public=public, all_hands=all_hands) - walked
-    # Baselines are put together from one array for each player.
-    baselines = 2 * game.n_players if record.baseline > 0.0 else 0
-    kept = (KEPT_ARRAYS + baselines) * game.n_sequences + game.n_infosets
+    # Baselines are put together from one array for each player, before the average is made.
+    baselines = game.n_players if record.baseline > 0.0 else 0
+    arrays = STATE_ARRAYS + baselines + max(AVERAGE_ARRAYS, baselines)
+    kept = arrays * game.n_sequences + layout.has_header * game.n_infosets
     kept += 2 * game.n_players * count_streams(game, record)
     # A traversal has freed its queue when a solution is made.
-    return walked + max(queued, 8 * kept + FLAGS * game.n_sequences)
+    return walked + max(queued, 8 * kept)
 
 
 def check_seed(seed: Any) -> Seed:

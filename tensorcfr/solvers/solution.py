@@ -262,6 +262,7 @@ class Solution:
         game: Annotated[CompiledGame | Any, PLAYABLE] | None = None,
         memory_limit: Limit = None,
         registered: Annotated[bool, Flag()] = True,
+        state_dir: Annotated[str | Path | None, Where()] = None,
     ) -> Solution:
         """Read a solution that :meth:`save` wrote; it can be gone on from, to the same bits.
 
@@ -273,6 +274,9 @@ class Solution:
             registered: Whether the algorithm must be registered.  If not, a solution by an
                 algorithm that is not is read without its state: it can be looked at, evaluated and
                 exported, and not gone on from.
+            state_dir: For games in chunks: a directory to read the solver's arrays into, which may
+                then be larger than memory, as those of :func:`tensorcfr.solve`.  The files are
+                scratch of the solution.
 
         Raises:
             FileNotFoundError: There is no such file; other errors of the system likewise.
@@ -283,7 +287,7 @@ class Solution:
         """
         from .solution_file import read_solution
 
-        return read_solution(path, game, memory_limit, registered=registered)
+        return read_solution(path, game, memory_limit, registered=registered, state_dir=state_dir)
 
     @property
     def is_evaluated(self) -> bool:

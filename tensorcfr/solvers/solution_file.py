@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.mapped_files import MappedFiles
 from ..algorithms import ALGORITHMS, Record, from_dict
 from ..algorithms.registry import Unregistered
 from ..evaluation import Evaluation
@@ -19,13 +20,16 @@ from ..model.policy import Policy
 from ..storage.archive import (
     START,
     Arrays,
+    InFiles,
     Source,
     Taken,
+    name_of,
     read_arrays,
     refuse_others,
     says_where,
     write_arrays,
 )
+from ..storage.cut_game import KEY as CUT
 from ..storage.fields import (
     Check,
     Fields,
@@ -118,9 +122,15 @@ def read_solution(
     memory_limit: int | None = None,
     *,
     registered: bool = True,
+    state_dir: str | Path | None = None,
 ) -> Solution:
     """What :meth:`Solution.load` does."""
-    header, arrays = read_arrays(path, "solution", memory_limit=memory_limit)
+    in_files = None
+    if state_dir is not None:
+        in_files = InFiles("solution/", MappedFiles(Path(state_dir), "start").new)
+    header, arrays = read_arrays(path, "solution", memory_limit=memory_limit, in_files=in_files)
+    if state_dir is not None and CUT not in arrays:
+        raise ValueError(f"state_dir is for games in chunks, and {name_of(path)} is of another one")
     with says_where(path):
         refuse_others(arrays, ("game/", "solution/"))
         return unpack_solution(

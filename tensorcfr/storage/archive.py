@@ -14,10 +14,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -82,8 +82,17 @@ def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Arrays) ->
     return path
 
 
+class InFiles(NamedTuple):
+    """Arrays that are read into files, which are mapped into memory."""
+
+    prefix: str
+    """What their keys begin with."""
+    new: Callable[[tuple[int, ...], np.dtype], np.ndarray]
+    """Makes such an array."""
+
+
 def read_arrays(
-    source: Source, kind: str, *, memory_limit: int | None = None
+    source: Source, kind: str, *, memory_limit: int | None = None, in_files: InFiles | None = None
 ) -> tuple[dict[str, Any], Arrays]:
     """Read what :func:`write_arrays` wrote.
 
@@ -91,6 +100,7 @@ def read_arrays(
         source: The file; ``.npz`` is added to a path without suffix, as in writing.
         kind: What it must be, ``"game"`` for instance.
         memory_limit: Bytes that reading and checking may take; by default the free memory.
+        in_files: The arrays that do not count, because they are read into files.
 
     Returns:
         The header, its ``format``, ``version`` and ``kind`` checked, and the arrays.
@@ -106,12 +116,16 @@ def read_arrays(
         members = list_members(file, name)
         if HEADER not in members:
             raise ValueError(f"{name} was not written by {FORMAT}")
-        _check_memory(members, name, memory_limit)
+        mapped = {key for key in members if in_files and key.startswith(in_files.prefix)}
+        in_memory = {key: member for key, member in members.items() if key not in mapped}
+        _check_memory(in_memory, name, memory_limit)
         header = parse_header(read_member(file, members[HEADER], name), name)
         version = header["version"]
         if header["kind"] != kind:
             raise ValueError(f"{name} holds a {header['kind']}, not a {kind}")
-        arrays = {key: read_member(file, member, name) for key, member in members.items()}
+        arrays = {key: read_member(file, member, name) for key, member in in_memory.items()}
+        if in_files is not None:
+            arrays |= {key: read_member(file, members[key], name, in_files.new) for key in mapped}
     digest = arrays.pop(DIGEST, None)
     if digest is None and version >= FIRST_WITH_DIGEST:
         raise ValueError(f"{name} is damaged: array {DIGEST!r} is missing")

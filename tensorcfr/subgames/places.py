@@ -14,6 +14,7 @@ from ..analysis.public_nodes import START, PublicPlaces
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.game import CompiledGame
+from ..model.labels import follow
 from ..model.policy import Policy
 
 NAMES = Several(Text(10_000), alone=True)
@@ -143,9 +144,10 @@ def find_nodes(game: CompiledGame, at: At) -> PublicNodes:
 def _find(places: PublicPlaces, name: str) -> int:
     """The node of a name."""
     game = places.game
-    node = places.find(name)
+    node, steps = places.find(name), name.strip()
     if node is None:
-        node = _follow(places, name.strip())
+        way = follow(f" {steps}" if steps not in ("", START) else "", 0, places.public.steps)
+        node = None if way is None else way[0][-1]
     if node is None:
         infoset = game.infoset_index.get(name)
         if infoset is not None:
@@ -169,22 +171,7 @@ def _find(places: PublicPlaces, name: str) -> int:
 
 def children_of(places: PublicPlaces, node: int) -> dict[str, int]:
     """The nodes after a public node, by step."""
-    tree, edges = places.tree, places.public.edges
-    first, last = tree.first_child[node : node + 2].tolist()
-    return {edges[tree.edge[child]]: child for child in range(first, last)}
-
-
-def _follow(places: PublicPlaces, steps: str) -> int | None:
-    """The node to which public steps lead, or None."""
-    node, rest = 0, "" if steps == START else steps
-    while rest:
-        for label, child in children_of(places, node).items():
-            if rest == label or rest.startswith(f"{label} "):
-                node, rest = child, rest[len(label) + 1 :]
-                break
-        else:
-            return None
-    return node
+    return dict(zip(*places.public.steps(node), strict=True))
 
 
 @checked()

@@ -13,7 +13,7 @@ from ..analysis.chunk_values import ChunkValues
 from ..analysis.public_nodes import START
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.cut_game import CutGame
-from ..model.lines import Lines, Place
+from ..model.lines import Place
 from ..solvers.solution import Solution
 from .nodes import MOST_FOUND, Nodes, SolutionValues, part
 
@@ -23,15 +23,14 @@ class ChunkNodes(Nodes):
 
     Args:
         game: The game.
-        lines: Its public nodes.
     """
 
     kind = "public"
     root = 0
 
-    def __init__(self, game: CutGame, lines: Lines) -> None:
+    def __init__(self, game: CutGame) -> None:
         super().__init__(game)
-        self.cut, self.lines = game, lines
+        self.cut, self.lines = game, game.lines
         self._lock = Lock()
 
     @property
@@ -185,9 +184,8 @@ class ChunkNodes(Nodes):
         regret = worth - mean[:, None]
         loss = own[player][hands] * (best.max(axis=1) - (chosen * best).sum(axis=1))
         locks = {} if of.solution.locks is None else of.solution.locks
-        label, found = self.lines.label(node), []
-        for h, hand in enumerate(hands.tolist()):
-            infoset = f"{self.cut.hands[player][hand]}{label}"
+        labels, found = self.lines.labels(node, hands.tolist()), []
+        for h, (hand, infoset) in enumerate(zip(hands.tolist(), labels, strict=True)):
             reached, own_reach = float(others[h]), float(own[player][hand])
             row: dict[str, Any] = {
                 "hand": self.cut.hands[player][hand],

@@ -21,8 +21,8 @@ MOST_ITERATIONS = 10_000_000
 
 def nodes_of(game: CompiledGame) -> Nodes:
     """The nodes of a game: its public tree, read in chunks or laid out, or its infosets."""
-    if isinstance(game, CutGame) and game.lines is not None:
-        return ChunkNodes(game, game.lines)
+    if isinstance(game, CutGame):
+        return ChunkNodes(game)
     return InfosetNodes(game) if game.public is None else PublicNodes(game)
 
 

@@ -407,7 +407,7 @@ PUBLIC_TREES = [
     Bad(
         "made label is no string",
         Dealt({(): FIRST}, label=lambda *given: given),
-        "label (0, 'J', 'first') of player 0 with 'J' is not a string, at the public root",
+        "label (0, 'J', 'first') of player 0 with 'J' at the public root is not a string",
     ),
     Bad(
         "matrix of another shape",

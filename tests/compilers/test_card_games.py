@@ -118,6 +118,10 @@ def test_infosets_are_found_without_the_flat_game(shape: str) -> None:
             assert at.place.actions == flat.infoset_actions[infoset]
             expected = game.numbers[flat.sequences(infoset)]
             np.testing.assert_array_equal(where[at.place.numbers(at.hand)], expected)
+        for player in range(2):
+            listed = list(game.labels_of(player))
+            assert len(listed) == game.count_of(player)
+            assert sorted(listed) == sorted(flat.labels_of(player))
         for wrong in ("", "*", "no hand"):
             with pytest.raises(KeyError):
                 game.find_infoset(wrong)

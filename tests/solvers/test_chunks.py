@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from collections.abc import Hashable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,10 +27,13 @@ from support.equality import (
 from support.interpreted import interpret
 from support.payoff_paths import forced
 from support.random_games import (
+    RandomPublicTreeGame,
     games_with_copies,
     public_tree_games,
     random_public_tree_game,
     repeated,
+    with_equal_outcomes,
+    with_twin,
 )
 from support.random_locks import random_locks
 from support.reference import ReferenceCFR
@@ -35,6 +41,7 @@ from support.rule_twins import REMEMBERING
 from support.variants import VARIANTS, fading, floored
 from tensorcfr import (
     LocalRule,
+    Policy,
     PublicTreeGame,
     Solution,
     Solver,
@@ -44,6 +51,7 @@ from tensorcfr import (
     save_game,
     solve,
 )
+from tensorcfr._util import mapped_files
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, DCFR, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import (
     APCFR_PLUS,
@@ -53,12 +61,15 @@ from tensorcfr.algorithms.catalogue import (
     SPCFR_PLUS,
 )
 from tensorcfr.compilers import cut_game
-from tensorcfr.errors import UnknownGameError
+from tensorcfr.errors import FileSizeError, GameError, UnknownGameError
+from tensorcfr.formats import policy_table, read_policy
 from tensorcfr.games import make_game
 from tensorcfr.kernels.packing import pack, unpack
 from tensorcfr.model.arrays import FREE
 from tensorcfr.model.chunks import ROW
 from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.locks import Locks
+from tensorcfr.solvers import chunked_solver
 from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept, bytes_needed
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.storage.archive import pack_text, write_arrays
@@ -235,14 +246,28 @@ def test_graph_and_tree_give_the_same_game() -> None:
 # --------------------------------------------------------------------- infosets by their labels
 
 
-def check_found(game: CutGame) -> bool:
-    """Whether labels tell where infosets are; if so, they are where the flat game has them."""
-    flat = game.flat
-    found = {label: game.find_infoset(label) for label in flat.infoset_labels}
-    where = np.arange(game.chunks.n_numbers)
-    for label, at in found.items():
-        if at is None:
-            return False
+class LastFirst(RandomPublicTreeGame):
+    """Labels of its own, which are not the hand and then the public label."""
+
+    def label(self, player: int, hand: Hashable, public: str) -> str:
+        return f"{public}|{player}{hand}"
+
+
+def with_own_labels(game: RandomPublicTreeGame) -> RandomPublicTreeGame:
+    return LastFirst(game.prior, game.said, game.matrices, call=f"with_own_labels({game.call})")
+
+
+def in_chunks(source: Any, **options: Any) -> CutGame:
+    found = compile_game(source, **options)
+    assert isinstance(found, CutGame)
+    return found
+
+
+def check_found(game: CutGame) -> None:
+    """Infosets are where the flat game has them, and all of them are listed."""
+    flat, where = game.flat, np.arange(game.chunks.n_numbers)
+    for label in flat.infoset_labels:
+        at = game.find_infoset(label)
         assert at.label == label
         infoset = flat.infoset_index[label]
         assert at.place.actions == flat.infoset_actions[infoset]
@@ -252,28 +277,114 @@ def check_found(game: CutGame) -> bool:
         else:
             assert len(at.place.actions) == 1
     for wrong in ("", "no such label", f"{flat.infoset_labels[0]} and then"):
-        if wrong not in found and f"{wrong} " not in found:
+        if wrong not in flat.infoset_index:
             with pytest.raises(KeyError):
                 game.find_infoset(wrong)
-    return True
+    for player in range(2):
+        listed = list(game.labels_of(player))
+        assert sorted(listed) == sorted(flat.labels_of(player))
+        assert len(listed) == game.count_of(player) == flat.count_of(player)
 
 
-@settings(deadline=None, max_examples=60)
-@given(game=public_tree_games(n_players=2), cut=st.sampled_from((1, 2, 3)), symmetry=st.booleans())
+@settings(deadline=None, max_examples=40)
+@given(
+    game=public_tree_games(n_players=2),
+    change=st.sampled_from((lambda game: game, with_equal_outcomes, with_own_labels)),
+    cut=st.sampled_from((1, 2, 3)),
+    symmetry=st.booleans(),
+)
 def test_infosets_are_found_without_the_flat_game(
-    game: PublicTreeGame, cut: int, symmetry: bool
+    game: RandomPublicTreeGame, change: Any, cut: int, symmetry: bool
 ) -> None:
-    found = compile_game(game, cut=cut, symmetry=symmetry)
-    assert isinstance(found, CutGame)
-    check_found(found)
+    check_found(in_chunks(change(game), cut=cut, symmetry=symmetry))
+
+
+def merged(seed: int) -> RandomPublicTreeGame:
+    return with_equal_outcomes(with_twin(random_public_tree_game(seed), seed % 2, 0))
+
+
+@pytest.mark.full
+def test_locks_of_merged_games_are_those_of_the_flat_game() -> None:
+    """All infosets that are one locked alike, all but one of them, and one differently."""
+    counts = Counter[str]()
+    for seed in range(40):
+        game = in_chunks(with_own_labels(merged(seed)), cut=1)
+        flat, rng = game.flat, np.random.default_rng(seed)
+        if not game.merges_hands:
+            continue
+        several = [i for i in range(flat.n_infosets) if len(flat.infoset_actions[i]) > 1]
+        classes: dict[int, list[int]] = {}
+        for infoset in several:
+            classes.setdefault(int(game.numbers[flat.sequences(infoset).start]), []).append(infoset)
+        for alike in list(classes.values())[:6]:
+            label, actions = flat.infoset_labels, flat.infoset_actions[alike[0]]
+            row = {actions[0]: float(rng.uniform(0.1, 0.9))}
+            whole = {label[infoset]: row for infoset in alike}
+            for kind in ("alike", "all but one", "one apart"):
+                given = dict(whole)
+                if kind == "all but one":
+                    del given[label[alike[-1]]]
+                if kind == "one apart":
+                    given[label[alike[-1]]] = {actions[-1]: 0.05}
+                locks, expected = Locks(game, given), np.full(game.chunks.n_numbers, FREE)
+                probabilities = Locks(flat, given).probabilities()
+                expected[game.numbers] = probabilities
+                counts[kind] += 1
+                if np.array_equal(expected[game.numbers], probabilities):
+                    np.testing.assert_array_equal(locks.numbers(), expected)
+                else:
+                    counts["refused"] += 1
+                    with pytest.raises(ValueError, match="tell infosets apart"):
+                        locks.numbers()
+    assert counts["alike"] > 50
+    assert counts["refused"] > 50
+
+
+@pytest.mark.full
+def test_policies_of_merged_games_with_own_labels_leave_the_flat_game_unmade(
+    tmp_path: Path, interpreted: None
+) -> None:
+    """Look-up, listing, a table, and the same from a file; equal to the flat game's."""
+    game = in_chunks(with_own_labels(merged(5)), cut=1)
+    assert game.merges_hands
+    solution = solve(game, "cfr", iters=5)
+    table = policy_table(solution.policy)
+    rows, listed = list(table.rows()), solution.policy.to_dict()
+    table.save(tmp_path / "policy.csv")
+    assert "wrong" not in solution.policy
+    assert "flat" not in vars(game)
+    assert rows == [
+        (player, label, action, probability)
+        for player in range(2)
+        for label, row in solution.policy.to_dict(player).items()
+        for action, probability in row.items()
+    ]
+    flat = Policy(game.flat, solution.policy.probabilities)
+    assert listed == flat.to_dict()
+    assert read_policy(game.flat, tmp_path / "policy.csv").to_dict() == listed
+    assert table.columns["probability"].tolist() == flat.probabilities.tolist()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        (lambda game, player, hand, public: "one", "'one' is used twice: by player"),
+        (lambda game, player, hand, public: 7, "label 7 of player . with .* is not a string"),
+    ],
+)
+def test_wrong_labels_are_refused_when_one_is_looked_up(label: Any, said: str) -> None:
+    wrong = type("Wrong", (RandomPublicTreeGame,), {"label": label})
+    given = random_public_tree_game(3)
+    game = in_chunks(wrong(given.prior, given.said, given.matrices, call="wrong"), cut=1)
+    with pytest.raises(GameError, match=said):
+        game.find_infoset("one")
 
 
 @pytest.mark.parametrize("symmetry", [True, False])
 @pytest.mark.parametrize("spec", ["bluff(dice=(1, 1), faces=3)", "leduc", "one_card_poker"])
 def test_infosets_of_built_in_games_are_found(spec: str, symmetry: bool) -> None:
-    found = compile_game(spec, cut=2, symmetry=symmetry)
-    assert isinstance(found, CutGame)
-    assert check_found(found)
+    check_found(in_chunks(spec, cut=2, symmetry=symmetry))
 
 
 @pytest.mark.parametrize("precision", ["float64", "int16"])
@@ -428,22 +539,49 @@ def test_state_in_files(precision: str, tmp_path: Path) -> None:
     begun = solve(wide(), CFR, iters=5, precision=precision, state_dir=place, checkpoint=at)
     mapped = sum(path.stat().st_size for path in place.iterdir())
     assert mapped == bytes_kept(wide().chunks, CFR, precision)
-    for start in (begun, Solution.load(at, game=wide())):
+    with pytest.raises(FileSizeError):
+        Solution.load(at, game=wide(), memory_limit=50_000)
+    mapped_too = Solution.load(at, game=wide(), memory_limit=50_000, state_dir=place)
+    for start in (begun, Solution.load(at, game=wide()), mapped_too):
         ended = solve(wide(), start=start, iters=4, state_dir=tmp_path / "other")
         for name, array in plain.state._asdict().items():
             assert getattr(ended.state, name).tobytes() == array.tobytes(), name
 
 
-def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensorcfr.solvers import chunked_solver
+@pytest.mark.full
+def test_wrong_strategies_of_a_state_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In all parts, a few of which are looked at together."""
+    monkeypatch.setattr(chunked_solver, "BLOCK", 500)
+    solver = ChunkedSolver(wide(), PCFR_PLUS_GRADIENT)
+    solver.step(3)
+    wrong = ChunkedSolver.wrong_state
+    assert wrong(wide(), solver.algorithm, solver.state) is None
+    played = np.flatnonzero((solver.state.strategy > 0.1) & (solver.state.strategy < 0.9))
+    for number in (played[0], played[len(played) // 2], played[-1]):
+        before = solver.state.strategy[number]
+        solver.state.strategy[number] = before + 0.05
+        # The first number of its infoset: the others are wrong with it.
+        found = re.match(
+            r"strategy\[(\d+)\] is ", wrong(wide(), solver.algorithm, solver.state) or ""
+        )
+        assert found is not None
+        assert abs(int(found[1]) - number) < 100
+        solver.state.strategy[number] = before
+    solver.state.cumulative[played[-1]] = -1.0
+    assert wrong(wide(), solver.algorithm, solver.state) == f"cumulative[{played[-1]}] is -1.0"
 
+
+def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
         solve(compile_game("kuhn"), CFR, iters=1, state_dir=tmp_path)
+    saved = solve(compile_game("kuhn"), CFR, iters=1).save(tmp_path / "kuhn.npz")
+    with pytest.raises(ValueError, match=r"state_dir is for games in chunks, and .*kuhn.npz is of"):
+        Solution.load(saved, state_dir=tmp_path)
     with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
         solve(wide(), "external_sampling", iters=1, state_dir=tmp_path)
-    usage = chunked_solver.shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(chunked_solver.shutil, "disk_usage", lambda path: usage._replace(free=1000))
-    with pytest.raises(OSError, match=r"the state needs .* KiB more, 1,?000 .* are free.*state-0"):
+    usage = mapped_files.shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(mapped_files.shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    with pytest.raises(OSError, match=r"the arrays need .* KiB more, 1,?000 .* are free.*state-0"):
         solve(wide(), CFR, iters=1, state_dir=tmp_path)
 
 
