@@ -79,7 +79,7 @@ __all__ = [
     "subgame",
     "team_game",
 ]
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 
 def __getattr__(name: str) -> Any:

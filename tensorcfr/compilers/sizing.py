@@ -27,6 +27,8 @@ REFUSED_ERROR = 0.25
 """... if the relative standard error of the estimate is at most this."""
 ESTIMATE_SHARE = 0.04
 """Share of the limit that an estimate may take while a game is compiled."""
+LEAST_ALLOWED = 4 << 20
+"""Bytes that an estimate may take in any case: the growth of a process says no more precisely."""
 ESTIMATED_FROM = 0.02
 """Share of the limit after which the whole game is estimated."""
 TOLD_AFTER, TOLD_EVERY = 0.5, 0.1
@@ -145,7 +147,7 @@ class Watch:
         """An estimate that can be relied upon; None where there is none."""
         self.is_estimated = True
         assert isinstance(self.rules, Game)
-        allowed = int(ESTIMATE_SHARE * self.own.limit)
+        allowed = max(int(ESTIMATE_SHARE * self.own.limit), LEAST_ALLOWED)
         size = estimate_quietly(self.rules, self.name, seconds=seconds, allowed=allowed)
         return size if size is not None and size.relative_error <= REFUSED_ERROR else None
 
