@@ -61,7 +61,9 @@ def add_cards(
 
 def cards_scratch(part: PayoffCards) -> int:
     """Room for two copies of the sums, the scales, the tiles of both players, and the sums of the
-    hands of one strength."""
+    hands of one strength; none where there are no terminals."""
+    if not len(part.group):
+        return 0
     hands = max(part.sizes[0], part.sizes[1])
     return LANES * (2 * (part.sizes[2] + 3) + 2 + 3 * hands + 1) + _ALIGNMENT
 
@@ -69,6 +71,8 @@ def cards_scratch(part: PayoffCards) -> int:
 @overload(cards_scratch)
 def _cards_scratch(part):  # type: ignore[no-untyped-def]
     def size(part):  # type: ignore[no-untyped-def]
+        if part.group.shape[0] == 0:
+            return 0
         hands = max(part.sizes[0], part.sizes[1])
         return LANES * (2 * (part.sizes[2] + 3) + 2 + 3 * hands + 1) + _ALIGNMENT
 
