@@ -1,7 +1,8 @@
 """A game in chunks beside the flat engine, in turns in one process: seconds of an iteration.
 
 ``python -m benchmarks.chunks`` takes ``bluff(dice=(2,2))`` and some minutes; processor time is what
-to read on a machine that has other work, too.
+to read on a machine that has other work, too.  ``python -m benchmarks.chunks kuhn --cut 0 --step
+20000`` shows what a visit of a small chunk costs.
 """
 
 from __future__ import annotations
@@ -15,9 +16,17 @@ from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers.chunked_solver import ChunkedSolver
 
 
-def compare(spec: str, algorithm: str, precision: str, threads: int, rounds: int, step: int) -> str:
+def compare(
+    spec: str,
+    cut_at: int | None,
+    algorithm: str,
+    precision: str,
+    threads: int,
+    rounds: int,
+    step: int,
+) -> str:
     """A line for each engine: medians and minima of processor and wall time."""
-    cut = compile_game(spec, cut=True)
+    cut = compile_game(spec, cut=True if cut_at is None else cut_at)
     assert isinstance(cut, CutGame)
     options = {"precision": precision, "threads": threads}
     solvers = {
@@ -33,12 +42,13 @@ def compare(spec: str, algorithm: str, precision: str, threads: int, rounds: int
             solver.step(step)
             spent = time.process_time() - used, time.perf_counter() - started
             times[name].append((spent[0] / step, spent[1] / step))
-    lines = [f"{spec}, {algorithm}, {precision}, {threads} threads"]
+    chunks = cut.chunks.n_chunks
+    lines = [f"{spec}, {chunks} chunks, {algorithm}, {precision}, {threads} threads"]
     for name, found in times.items():
         used_times, wall_times = zip(*found, strict=True)
         lines.append(
-            f"  {name:7}processor {median(used_times):.4f} ({min(used_times):.4f})   "
-            f"wall {median(wall_times):.4f} ({min(wall_times):.4f})   "
+            f"  {name:7}processor {median(used_times):.4g} ({min(used_times):.4g})   "
+            f"wall {median(wall_times):.4g} ({min(wall_times):.4g})   "
             f"exploitability {solvers[name].evaluate().exploitability:.12g}"
         )
     return "\n".join(lines)
@@ -48,6 +58,7 @@ def main() -> None:
     """Compare, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("spec", nargs="?", default="bluff(dice=(2,2))")
+    parser.add_argument("--cut", type=int, help="after so many public steps; else by cache sizes")
     parser.add_argument("--algorithm", default="cfr+")
     parser.add_argument("--precision", default="float64")
     parser.add_argument("--threads", type=int, default=1)

@@ -10,9 +10,11 @@ import numpy as np
 
 from ..algorithms import Deep
 from ..errors import TrainingError
+from ..kernels.random import Seed, seeded
 from ..kernels.reservoir import Reservoir, Samples
 from ..model.game import CompiledGame
 from ..solvers.base import IterativeSolver
+from ..solvers.sampled_solver import check_seed
 from .buffers import copy_into, filled, new_reservoir, reservoirs_of
 from .inputs import Inputs
 from .learners import Learner, make_learner
@@ -165,6 +167,20 @@ class DeepIterations(IterativeSolver):
     @property
     def decision_nodes_touched(self) -> int:  # noqa: D102
         return int(self._touched[1])
+
+
+def first_generators(seed: Seed | None) -> dict[str, np.ndarray]:
+    """The random number generators of a state before the first iteration, by name.
+
+    Raises:
+        ValueError: The seed is no seed.
+    """
+    parts = check_seed(0 if seed is None else seed)
+    several = [parts] if isinstance(parts, int) else list(parts)
+    return {
+        "generator": seeded(parts),
+        "training_generator": seeded([*several, TRAINING_STREAM]),
+    }
 
 
 def scale_for(record: Deep, largest: float) -> float:

@@ -13,7 +13,7 @@ from .._util.memory import free_memory, no_garbage_collection
 from ..algorithms import Deep, Record, find_algorithm
 from ..evaluation.metrics import Evaluation
 from ..kernels.local_rule import rule_errors
-from ..kernels.random import Seed, seeded
+from ..kernels.random import Seed
 from ..kernels.reservoir import Reservoir
 from ..kernels.sampling import SIMPLE
 from ..kernels.sampling_external import external_sampling
@@ -33,7 +33,7 @@ from ..solvers.rules_solver import (
     unknown_values,
     wrong_strategy_of,
 )
-from ..solvers.sampled_solver import check_seed
+from ..solvers.sampled_solver import refuse_seed_beside
 from ..uncompiled.game import UncompiledGame
 from ..uncompiled.infosets import BASELINE, STRATEGY, InfosetsFullError, InfosetTable
 from ..uncompiled.tree import GrowingTree
@@ -48,7 +48,7 @@ from .buffers import (
     restored_buffers,
 )
 from .features import RuleFeatures
-from .iterations import TRAINING_STREAM, DeepIterations, scale_for, train_average
+from .iterations import DeepIterations, first_generators, scale_for, train_average
 from .learners import Learner, make_learner, probabilities
 from .met import MetHistories, MetInfosets
 from .policy import Fits, NetworkPolicy
@@ -189,8 +189,7 @@ class DeepRulesSolver(DeepIterations):
         played = UncompiledGame(game)
         self.game = cast(CompiledGame, played)
         self.algorithm: Deep = self._checked(self.game, algorithm)
-        if state is not None and seed is not None:
-            raise ValueError("a state brings its own random numbers: give no seed with it")
+        refuse_seed_beside(state, seed)
         _check_game(played, self.algorithm)
         self.iteration, self.locks = iteration, cast(Locks, {})
         self.memory_limit = free_memory() if memory_limit is None else memory_limit
@@ -212,11 +211,7 @@ class DeepRulesSolver(DeepIterations):
         self._inputs = self._met.inputs
         self._make_learners(1.0)
         if state is None:
-            parts = check_seed(0 if seed is None else seed)
-            several = [parts] if isinstance(parts, int) else list(parts)
-            given = given._replace(
-                generator=seeded(parts), training_generator=seeded([*several, TRAINING_STREAM])
-            )
+            given = given._replace(**first_generators(seed))
             size, kind = self._advantages.size, _kind_of_fits(record)
             baselines = players * record.has_baseline_network
             given = given._replace(

@@ -16,7 +16,7 @@ from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import evaluation
 from ..kernels.local_rule import rule_errors
-from ..kernels.random import Script, Seed, seeded
+from ..kernels.random import Script, Seed
 from ..kernels.sampling import SIMPLE
 from ..kernels.sampling_external import external_sampling
 from ..kernels.sampling_outcome import outcome_sampling
@@ -28,7 +28,7 @@ from ..model.policy import Policy
 from ..solvers import kinds
 from ..solvers.arguments import Iterations, Named
 from ..solvers.kept import check_arrays
-from ..solvers.sampled_solver import check_seed
+from ..solvers.sampled_solver import refuse_seed_beside
 from ..solvers.traversal import (
     BASELINE,
     STRATEGY,
@@ -47,7 +47,7 @@ from .buffers import (
 )
 from .features import make_features
 from .inputs import make_inputs
-from .iterations import TRAINING_STREAM, DeepIterations, scale_for, train_average
+from .iterations import DeepIterations, first_generators, scale_for, train_average
 from .learners import make_learner, probabilities
 
 
@@ -141,8 +141,7 @@ class DeepSolver(DeepIterations):
         memory_limit: Limit = None,
     ) -> None:
         record: Deep = self._checked(game, algorithm)
-        if state is not None and seed is not None:
-            raise ValueError("a state brings its own random numbers: give no seed with it")
+        refuse_seed_beside(state, seed)
         if game.n_players == 1:
             raise ValueError(f"{record.name} samples opponents, and {game.name} has one player")
         if record.keep_networks and game.n_players > 2:
@@ -180,11 +179,8 @@ class DeepSolver(DeepIterations):
         self._networks: list[np.ndarray] = []
         self._made: tuple[int, np.ndarray] | None = None
         if given is None:
-            parts = check_seed(0 if seed is None else seed)
-            several = [parts] if isinstance(parts, int) else list(parts)
-            given = _first_state(game, record, features, self._advantages.size)._replace(
-                generator=seeded(parts), training_generator=seeded([*several, TRAINING_STREAM])
-            )
+            given = _first_state(game, record, features, self._advantages.size)
+            given = given._replace(**first_generators(seed))
         self._take(given)
         self._sample(np.empty((0, 1)), 0)
 

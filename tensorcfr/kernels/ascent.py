@@ -163,6 +163,15 @@ def ascend(
             run = end + 1
 
 
+OWN_ROWS = 4
+"""Rows of scratch of a whole rule before those of its memory: regrets, instantaneous regrets,
+values and strategy."""
+OWN_LANES = 64
+"""Infosets that a whole rule gets at a time: its arrays are then in the first cache level."""
+SUM = 64
+"""Infosets of one action with the same parent that are added together."""
+
+
 @inlined
 def most_actions(form: SequenceForm) -> int:
     """Actions of the infosets that have most."""
@@ -177,15 +186,6 @@ def whole_scratch(rule: LocalRule, most: int) -> np.ndarray:
     """Scratch of a whole rule, for infosets of up to ``most`` actions; empty for other rules."""
     rows = OWN_ROWS + kept_numbers(rule)
     return np.empty((rows * most + 1) * OWN_LANES if is_whole(rule) else 0)
-
-
-OWN_ROWS = 4
-"""Rows of scratch of a whole rule before those of its memory: regrets, instantaneous regrets,
-values and strategy."""
-OWN_LANES = 64
-"""Infosets that a whole rule gets at a time: its arrays are then in the first cache level."""
-SUM = 64
-"""Infosets of one action with the same parent that are added together."""
 
 
 @inlined

@@ -474,14 +474,13 @@ def run_pass(
         is_chunk = 0 <= c < chunks
         if is_chunk:
             here = _chunk_of(game, c, kept, scratch)
-            locked = locks_of(locks, c + 1, here.form, work.table)
             _load(game, c, kept.regret, here.regret)
             if turn.against_average or _adds(turn):
                 _load(game, c, kept.cumulative, here.average)
         else:
             here = _trunk_of(game, kept, trunk)
-            locked = locks_of(locks, 0, here.form, work.table)
         form, reach, value, forecast = here.form, here.reach, here.value, here.forecast
+        locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
         weight, bounds = _played(here.regret, here.strategy), form.player_sequences
         hands = form.hand_rank.shape[1] - 1
         for player in range(2):

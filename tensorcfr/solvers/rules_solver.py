@@ -46,7 +46,7 @@ from ..uncompiled.tree import GrowingTree
 from .arguments import Iterations, Named
 from .base import IterativeSolver
 from .kept import check_arrays
-from .sampled_solver import AVERAGING_CODES, check_seed
+from .sampled_solver import AVERAGING_CODES, check_seed, refuse_seed_beside
 
 SHARE_OF_HISTORIES = 0.25
 """Share of the memory limit that is for histories."""
@@ -149,8 +149,7 @@ class RulesSolver(IterativeSolver):
     ) -> None:
         played = UncompiledGame(game)
         record = self._checked(cast(CompiledGame, played), algorithm)
-        if state is not None and seed is not None:
-            raise ValueError("a state brings its own random numbers: give no seed with it")
+        refuse_seed_beside(state, seed)
         self.game = cast(CompiledGame, played)
         self.algorithm = record
         self.iteration = iteration

@@ -117,8 +117,7 @@ class SampledSolver(IterativeSolver):
     ) -> None:
         record = self._checked(game, algorithm)
         self.locks = Locks(game, {})
-        if state is not None and seed is not None:
-            raise ValueError("a state brings its own random numbers: give no seed with it")
+        refuse_seed_beside(state, seed)
         if record.scheme == "public":
             check_public(game, record)
             if deal is not None:
@@ -371,6 +370,16 @@ def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = 
     kept += 2 * game.n_players * count_streams(game, record)
     # A traversal has freed its queue when a solution is made.
     return walked + max(queued, 8 * kept)
+
+
+def refuse_seed_beside(state: object, seed: Seed | None) -> None:
+    """Make sure that a solver does not begin with both a state and a seed.
+
+    Raises:
+        ValueError: It would.
+    """
+    if state is not None and seed is not None:
+        raise ValueError("a state brings its own random numbers: give no seed with it")
 
 
 def check_seed(seed: Any) -> Seed:

@@ -131,7 +131,7 @@ def test_solvers_free_what_they_make(counted: None) -> None:
 
 @pytest.mark.full
 def test_a_pass_over_chunks_counts_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chunk is visited in a fraction of a microsecond, of which counts took four fifths."""
+    """A visit of a small chunk took more than twice as long with counts."""
     # Compiled anew: code from the cache cannot be looked at.
     compiled = {"nogil": True, "pipeline_class": jit._KernelCompiler, **jit._OPTIONS}
     kernel = numba.njit(**compiled)(chunks.run_passes.py_func)
