@@ -1,16 +1,24 @@
 """Show that the tests catch plausible wrong programs.
 
-Each entry of ``wrong_programs.toml`` is a small patch that somebody might write by mistake: a
-discount off by one, a lane missed at the tail of a loop, a resume that forgets its trace.  The
-script copies the working tree, applies one patch at a time, and runs the tests until one fails:
-first those beside the patched file, then the whole suite of the CI.
+Each entry of ``tests/wrong_programs/*.toml`` is a small patch that somebody might write by mistake:
+a discount off by one, a lane missed at the tail of a loop, a resume that forgets its trace.  It
+names the test that catches it, a test that ``.ci/run`` runs at every landing.  The script copies
+the working tree, applies one patch at a time, and runs that test, which must fail.
 
-    python scripts/wrong_programs.py                    # all of them
-    python scripts/wrong_programs.py --only kernels     # those whose file or name contains a word
-    python scripts/wrong_programs.py --check            # only whether every patch still applies
+    python -m scripts.wrong_programs                    # all of them
+    python -m scripts.wrong_programs --only kernels     # those whose file or name contains a word
+    python -m scripts.wrong_programs --slice 3/20       # every 20th, beginning with the third
+    python -m scripts.wrong_programs --check            # only whether every patch still applies
+    python -m scripts.wrong_programs --find             # those that name no test: search one
 
-Tests run with the JIT off first where a patch is to a kernel, which saves compiling; compiled
-kernels are never shared between patches of kernels.
+The fields of an entry:
+
+    name, why   what is wrong, and the mistake that leads there
+    file        the file that is changed, below tensorcfr/
+    old, new    text that occurs in the file exactly once, and what replaces it
+    caught_by   the test, below tests/, with its parameters or without
+    as_python   true where the test runs with kernels as Python; else they are compiled
+    tests       where --find begins to search, below tests/; it writes caught_by in its place
 """
 
 from __future__ import annotations
@@ -27,13 +35,14 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = Path(__file__).with_suffix(".toml")
+PROGRAMS = ROOT / "tests" / "wrong_programs"
 PACKAGE = "tensorcfr"
 BESIDE = {
     "kernels": ("kernels", "algorithms/test_local_rules.py"),
@@ -42,30 +51,23 @@ BESIDE = {
     "compilers": ("compilers", "kernels", "evaluation"),
     "model": ("model", "compilers", "solvers"),
 }
-"""Test folders to begin with, by package; for others the folder of the same name."""
+"""Test folders where a search begins, by package; for others the folder of the same name."""
 SECONDS = 1200
 """Processor time of one run of tests; a program that never ends is caught, too."""
-SUITE = "not slow"
-"""What the CI runs."""
-JIT_OFF = "JIT off"
-"""The name of a run with kernels as plain Python, which the CI has, too."""
 
 
 @dataclass(frozen=True)
 class WrongProgram:
-    """A patch, and what is wrong with it."""
+    """A patch, what is wrong with it, and what catches it."""
 
     name: str
     file: str
-    """Below the package."""
     old: str
-    """Text that the file has exactly once."""
     new: str
     why: str
+    caught_by: str = ""
+    as_python: bool = False
     tests: tuple[str, ...] = ()
-    """Tests to begin with, below ``tests/``."""
-    jit: bool = False
-    """Whether it cannot be seen with the JIT off."""
 
     @property
     def is_kernel(self) -> bool:
@@ -81,7 +83,7 @@ class WrongProgram:
         if (found := text.count(self.old)) != 1:
             raise ValueError(
                 f"{self.name!r} no longer applies: {PACKAGE}/{self.file} has its old text "
-                f"{found} times, not once; write the patch anew in {PROGRAMS.name}"
+                f"{found} times, not once; write the patch anew in {PROGRAMS.relative_to(ROOT)}"
             )
         patched = text.replace(self.old, self.new)
         try:
@@ -97,24 +99,28 @@ class Outcome:
 
     name: str
     file: str
-    why: str
-    caught: bool
-    by: str
-    """The first test that failed."""
-    stage: str
-    """Which run that was in."""
+    caught_by: str
+    """The test that failed; empty if none did."""
+    as_python: bool
     seconds: float
 
 
-def read_programs(path: Path = PROGRAMS) -> list[WrongProgram]:
-    """All wrong programs of the file."""
-    entries = tomllib.loads(path.read_text("utf-8"))["program"]
-    return [WrongProgram(**{**entry, "tests": tuple(entry.get("tests", ()))}) for entry in entries]
-
-
-def broken_patches(programs: list[WrongProgram], root: Path = ROOT) -> list[str]:
-    """Why patches cannot be applied; empty if all can."""
+def read_programs(folder: Path = PROGRAMS) -> list[WrongProgram]:
+    """All wrong programs of the folder, file by file."""
     found = []
+    for path in sorted(folder.glob("*.toml")):
+        for entry in tomllib.loads(path.read_text("utf-8"))["program"]:
+            found.append(WrongProgram(**{**entry, "tests": tuple(entry.get("tests", ()))}))
+    return found
+
+
+def faults(programs: Sequence[WrongProgram], root: Path = ROOT) -> list[str]:
+    """Patches that cannot be applied, names given twice; empty if all is well."""
+    found = []
+    names = [program.name for program in programs]
+    found += [
+        f"two wrong programs are called {name!r}" for name in set(names) if names.count(name) > 1
+    ]
     for program in programs:
         path = root / PACKAGE / program.file
         if not path.exists():
@@ -126,6 +132,9 @@ def broken_patches(programs: list[WrongProgram], root: Path = ROOT) -> list[str]
             program.applied_to(path.read_text("utf-8"))
         except ValueError as error:
             found.append(str(error))
+        test = program.caught_by.partition("::")[0]
+        if test and not (root / "tests" / test).exists():
+            found.append(f"{program.name!r} names a test that does not exist: {program.caught_by}")
     return found
 
 
@@ -139,7 +148,7 @@ def copy_tree(target: Path) -> None:
             shutil.copy2(ROOT / name, target / name)
     for compiled in (ROOT / PACKAGE).rglob("__pycache__/*.nb?"):
         place = target / compiled.relative_to(ROOT)
-        place.parent.mkdir(exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(compiled, place)
 
 
@@ -160,24 +169,22 @@ class Bench:
     def __init__(self, tree: Path) -> None:
         self.tree = tree
         copy_tree(tree)
+        self._passing: dict[tuple[str, bool], bool] = {}
 
     def run(
-        self, tests: list[str], *options: str, jit: bool = True, cache: Path | None = None
-    ) -> str | None:
-        """Run tests until one fails; returns that test, or None if all pass."""
-        environment = {
-            **os.environ,
-            "CI": "true",
-            "PYTHONPATH": str(self.tree),
-        }
+        self, tests: Sequence[str], *options: str, as_python: bool, cache: Path | None = None
+    ) -> str:
+        """Run tests of the fast tier until one fails; returns that test, or "" if all pass."""
+        environment = {**os.environ, "CI": "true", "PYTHONPATH": str(self.tree)}
         if cache:
             environment["NUMBA_CACHE_DIR"] = str(cache)
-        if not jit:
+        if as_python:
             environment["NUMBA_DISABLE_JIT"] = "1"
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--no-header", "--tb=no"]
-        command += ["-p", "no:cacheprovider", "--hypothesis-profile=verdict", *options, *tests]
+        command += ["-p", "no:cacheprovider", "--hypothesis-profile=verdict"]
+        command += ["-m", "fast and as_python" if as_python else "fast"]
         process = subprocess.Popen(
-            command,
+            [*command, *options, *(f"tests/{test}" for test in tests)],
             cwd=self.tree,
             env=environment,
             text=True,
@@ -188,8 +195,8 @@ class Bench:
         output, _ = process.communicate()
         if process.returncode == -signal.SIGXCPU:
             return f"no end within {SECONDS} s"
-        if process.returncode in (0, 5):
-            return None
+        if process.returncode in (0, 5):  # All pass, or none is of the fast tier.
+            return ""
         failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
         if failed:
             return failed[1].removeprefix("tests/")
@@ -197,7 +204,13 @@ class Bench:
             return f"the tests crashed with signal {-process.returncode}"
         raise RuntimeError(f"pytest ended with {process.returncode}:\n{output[-2000:]}")
 
-    def try_out(self, program: WrongProgram, workers: str, *, quick: bool) -> Outcome:
+    def passes(self, test: str, *, as_python: bool) -> bool:
+        """Whether a test passes without a patch: one that always fails catches nothing."""
+        if (test, as_python) not in self._passing:
+            self._passing[test, as_python] = not self.run([test], as_python=as_python)
+        return self._passing[test, as_python]
+
+    def try_out(self, program: WrongProgram, *, find: bool) -> Outcome:
         """Apply a wrong program, run the tests, take it back."""
         path = self.tree / PACKAGE / program.file
         original = path.read_text("utf-8")
@@ -207,64 +220,44 @@ class Bench:
             cache = Path(fresh) if program.is_kernel else None
             path.write_text(program.applied_to(original), "utf-8")
             try:
-                stage, by = self._first_failure(program, workers, cache, quick)
+                as_python, by = program.as_python, ""
+                if find:
+                    as_python, by = self._first_failure(program, cache)
+                elif program.caught_by:
+                    by = self.run([program.caught_by], as_python=as_python, cache=cache)
             finally:
                 path.write_text(original, "utf-8")
-        caught = bool(by)
-        # A test that fails anyway has caught nothing.
-        if ".py" in by and self.run([f"tests/{by}"], jit=stage != JIT_OFF):
-            caught, by = False, f"{by} fails without it, too"
-        return Outcome(
-            name=program.name,
-            file=program.file,
-            why=program.why,
-            caught=caught,
-            by=by,
-            stage=stage,
-            seconds=round(time.perf_counter() - began, 1),
-        )
+        if ".py" in by and not self.passes(by, as_python=as_python):
+            by = ""
+        seconds = round(time.perf_counter() - began, 1)
+        return Outcome(program.name, program.file, by, as_python, seconds)
 
-    def _first_failure(
-        self, program: WrongProgram, workers: str, cache: Path | None, quick: bool
-    ) -> tuple[str, str]:
-        """The run of tests that fails, and the test; both empty if all pass."""
+    def _first_failure(self, program: WrongProgram, cache: Path | None) -> tuple[bool, str]:
+        """Whether with kernels as Python, and the test; "" if all pass."""
         package = program.file.partition("/")[0]
         folders = program.tests or BESIDE.get(package, (package,))
-        beside = [f"tests/{name}" for name in folders]
-        for name in beside:
-            if not (self.tree / name.partition("::")[0]).exists():
-                raise ValueError(f"{program.name!r} names tests that do not exist: {name}")
-        runs: list[tuple[str, list[str], list[str]]] = [
-            # Kernels as Python are slow, but need no compiling.
-            (JIT_OFF, beside, ["-m", "fast"]),
-            ("beside", beside, ["-m", "fast"]),
-            ("suite", [], ["-n", workers, "-m", SUITE]),
-        ]
-        if quick:
-            del runs[-1]
-        if program.jit:
-            del runs[0]
-        for stage, tests, options in runs:
-            if by := self.run(tests, *options, jit=stage != JIT_OFF, cache=cache):
-                return stage, by
-        return "", ""
+        beside = [name for name in folders if (self.tree / "tests" / name.split("::")[0]).exists()]
+        # Kernels as Python are slow, but need no compiling.
+        for as_python in (True, False):
+            if beside and (by := self.run(beside, as_python=as_python, cache=cache)):
+                return as_python, by
+        return False, self.run([""], "-n", "2", "--dist", "loadfile", as_python=False, cache=cache)
 
 
-def table(outcomes: list[Outcome]) -> str:
-    """The outcomes as a table in Markdown."""
-    caught = sum(outcome.caught for outcome in outcomes)
-    lines = [
-        f"{caught} of {len(outcomes)} wrong programs are caught.",
-        "",
-        "| file | wrong program | caught by | s |",
-        "| --- | --- | --- | ---: |",
-    ]
-    for one in outcomes:
-        by = f"`{one.by}`".replace("|", "\\|") + (" (JIT off)" if one.stage == JIT_OFF else "")
-        if not one.caught:
-            by = f"**not caught** {one.by}"
-        lines.append(f"| `{one.file}` | {one.name}: {one.why} | {by} | {one.seconds:.0f} |")
-    return "\n".join(lines) + "\n"
+def record(outcome: Outcome) -> None:
+    """Write the test that catches a program beside the program."""
+    for path in PROGRAMS.glob("*.toml"):
+        blocks = re.split(r"(?m)^(?=\[\[program\]\]$)", path.read_text("utf-8"))
+        for at, block in enumerate(blocks):
+            if block and tomllib.loads(block)["program"][0]["name"] == outcome.name:
+                text = re.sub(r"(?m)^(tests|jit|caught_by|as_python) = .*\n", "", block).rstrip(
+                    "\n"
+                )
+                text += f"\ncaught_by = {json.dumps(outcome.caught_by)}\n"
+                text += "as_python = true\n" * outcome.as_python
+                blocks[at] = text + "\n" * (at + 1 < len(blocks))
+                path.write_text("".join(blocks), "utf-8")
+                return
 
 
 def main() -> int:
@@ -274,25 +267,32 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="+", metavar="WORD", help="those whose file or name contains a word"
     )
+    parser.add_argument("--slice", metavar="K/N", help="every N-th, beginning with the K-th")
     parser.add_argument("--jobs", type=int, default=1, help="wrong programs tried at a time")
-    parser.add_argument("--workers", default="2", help="processes for the whole suite")
-    parser.add_argument("--quick", action="store_true", help="only the tests beside the patch")
+    parser.add_argument(
+        "--find", action="store_true", help="search a test for the programs that name none"
+    )
     parser.add_argument("--json", type=Path, help="write the outcomes here")
-    parser.add_argument("--markdown", type=Path, help="write the table here")
     arguments = parser.parse_args()
     programs = read_programs()
-    if broken := broken_patches(programs):
-        print("\n".join(broken), file=sys.stderr)
-        return 1
     if arguments.only:
         programs = [
             one
             for one in programs
             if any(word in f"{PACKAGE}/{one.file} {one.name}" for word in arguments.only)
         ]
+    if arguments.find:
+        programs = [one for one in programs if not one.caught_by]
+    if arguments.slice:
+        at, count = map(int, arguments.slice.split("/"))
+        programs = programs[at % count :: count]
+    if broken := faults(programs):
+        print("\n".join(broken), file=sys.stderr)
+        return 1
     if arguments.check:
         print(f"all {len(programs)} patches apply")
         return 0
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory() as home:
         benches: SimpleQueue[Bench] = SimpleQueue()
         for number in range(arguments.jobs):
@@ -301,21 +301,23 @@ def main() -> int:
         def try_out(program: WrongProgram) -> Outcome:
             bench = benches.get()
             try:
-                outcome = bench.try_out(program, arguments.workers, quick=arguments.quick)
+                outcome = bench.try_out(program, find=arguments.find)
             finally:
                 benches.put(bench)
-            by = outcome.by if outcome.caught else f"NOT CAUGHT {outcome.by}"
+            by = outcome.caught_by or "NOT CAUGHT"
             print(f"{outcome.seconds:6.1f} s  {outcome.file}: {outcome.name}: {by}", flush=True)
+            if arguments.find and ".py" in by:
+                record(outcome)
             return outcome
 
         with ThreadPoolExecutor(arguments.jobs) as pool:
             outcomes = list(pool.map(try_out, programs))
     if arguments.json:
         arguments.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=1) + "\n")
-    if arguments.markdown:
-        arguments.markdown.write_text(table(outcomes), "utf-8")
-    print(table(outcomes))
-    return 0 if all(one.caught for one in outcomes) else 1
+    caught = sum(bool(outcome.caught_by) for outcome in outcomes)
+    minutes = (time.perf_counter() - began) / 60
+    print(f"{caught} of {len(outcomes)} wrong programs are caught, in {minutes:.1f} minutes")
+    return 0 if caught == len(outcomes) else 1
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What every test shares: the three tiers, how many examples a property gets, fixtures.
 
-* ``pytest -m fast``: what ``.ci/run`` runs; minutes.
-* ``pytest -m 'not slow'``: the full tier, on every machine of the workflow.
+* ``pytest -m fast``: what ``.ci/run`` runs at every landing; minutes.
+* ``pytest -m full``: in the workflow for every pull request; ``.ci/run`` runs a slice of it
+  (``--slice 3/20``), another one at each commit.
 * ``pytest -m slow --examples 10``: at night.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import numba
 import pytest
@@ -23,6 +25,7 @@ settings.register_profile(
     "verdict", derandomize=True, phases=[Phase.explicit, Phase.generate], database=None
 )
 
+TESTS = Path(__file__).parent
 FAST_EXAMPLES = 0.2
 """Share of a property's examples that the fast tier tries."""
 
@@ -34,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FACTOR",
         help="multiply the number of random examples of every property (1; 0.2 with -m fast)",
     )
+    parser.addoption("--slice", metavar="K/N", help="run the K-th of N disjoint parts of the tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,12 +53,23 @@ def pytest_configure(config: pytest.Config) -> None:
     properties.FACTOR = factor
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests are fast unless marked; with the JIT off, some would take too long."""
+    from support.tiers import AS_PYTHON, CHECKS_INDICES, in_slice, is_among
+
+    if place := config.getoption("--slice"):
+        left_out = [item for item in items if not in_slice(item.nodeid, place)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if in_slice(item.nodeid, place)]
     skip = pytest.mark.skip(reason="takes too long with the JIT off")
     for item in items:
         if not any(item.get_closest_marker(tier) for tier in ("full", "slow")):
             item.add_marker("fast")
+        if item.path.is_relative_to(TESTS):
+            path = item.path.relative_to(TESTS).as_posix()
+            for marker, places in (("as_python", AS_PYTHON), ("checks_indices", CHECKS_INDICES)):
+                if is_among(path, places):
+                    item.add_marker(marker)
         if numba.config.DISABLE_JIT and item.get_closest_marker("compiled"):
             item.add_marker(skip)
 

@@ -14,7 +14,7 @@ from numba.extending import overload
 
 from .._util.jit import borrowed, called, if_given, inlined, kernel, lends, view
 from ..model.arrays import LockedLanes, SequenceForm
-from ..model.chunks import CardShapes, ChunkedForm, ChunkLocks, Shapes
+from ..model.chunks import CardShapes, CardShapesBesideEntries, ChunkedForm, ChunkLocks, Shapes
 from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
 from ..payoff.cards import LANES
 from ..payoff.multiply import payoff_product, scratch_size
@@ -189,14 +189,40 @@ def _entries_and_blocks(shapes: Shapes, shape: int) -> SequenceForm:
 @inlined
 def _cards(shapes: CardShapes, shape: int) -> SequenceForm:
     """A form whose fields are those of :data:`tensorcfr.model.chunks.CARD_FIELDS`."""
+    place = shapes.place[shape]
+    return _form(shapes.integers, shapes.indices, place, (_cards_of(shapes, place),))
+
+
+@lends
+@inlined
+def _entries_and_cards(shapes: CardShapesBesideEntries, shape: int) -> SequenceForm:
+    """The same, beside entries that pay nothing."""
     place, whole, index, real = (
         shapes.place[shape],
         shapes.integers,
         shapes.indices,
         shapes.reals,
     )
+    none = view(whole, 0, (0,))
+    nothing = PayoffEntries(
+        none,
+        none,
+        none,
+        none,
+        view(whole, whole.shape[0] - 3, (3,)),
+        view(index, 0, (1, 0)),
+        view(real, 0, (0,)),
+    )
+    return _form(whole, index, place, (nothing, _cards_of(shapes, place)))
+
+
+@lends
+@inlined
+def _cards_of(shapes: CardShapes, place: np.ndarray) -> PayoffCards:
+    """The operator of a shape of cards."""
+    whole, index, real = shapes.integers, shapes.indices, shapes.reals
     groups = place[18, 1] // 3
-    cards = PayoffCards(
+    return PayoffCards(
         _array(whole, place, 12),
         _table(whole, place, 13, (place[13, 1] // 3, 3)),
         _table(real, place, 14, (2, place[14, 1] // 2)),
@@ -207,7 +233,6 @@ def _cards(shapes: CardShapes, shape: int) -> SequenceForm:
         _table(whole, place, 19, (2, groups, LANES)),
         _table(real, place, 20, (2, groups, 3, LANES)),
     )
-    return _form(whole, index, place, (cards,))
 
 
 @lends
@@ -233,7 +258,11 @@ def _form(
     )
 
 
-_FORMS: dict[type, Any] = {Shapes: _entries_and_blocks, CardShapes: _cards}
+_FORMS: dict[type, Any] = {
+    Shapes: _entries_and_blocks,
+    CardShapes: _cards,
+    CardShapesBesideEntries: _entries_and_cards,
+}
 """What takes a form of each kind of shapes apart."""
 
 

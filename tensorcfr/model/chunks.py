@@ -122,6 +122,19 @@ class CardShapes(Shapes):
     __slots__ = ()
 
 
+class CardShapesBesideEntries(CardShapes):
+    """Card shapes in a game whose trunk pays by entries: their forms have entries that pay nothing,
+    because kernels take one type of form for trunk and chunks.  Three zeros end ``integers``."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, shapes: Shapes) -> CardShapesBesideEntries:
+        """The given shapes of cards."""
+        integers = np.concatenate([shapes.integers, np.zeros(3, dtype=np.int64)])
+        return cls(shapes.place, integers, shapes.indices, shapes.reals)
+
+
 class ChunkedForm(NamedTuple):
     """A game of two players as trunk and chunks."""
 

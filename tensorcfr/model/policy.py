@@ -70,7 +70,7 @@ class Policy(Mapping[str, dict[str, float]]):
 
     by_node: Callable[[int], Iterator[NodeStrategies]] | None = None
     """From a player, their strategies public node by public node, where that takes less than
-    :attr:`probabilities`; None where it does not."""
+    ``probabilities``; None where it does not."""
 
     @classmethod
     @checked()

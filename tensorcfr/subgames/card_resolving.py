@@ -131,7 +131,8 @@ class _Task:
         self.blueprint, self.line, self.player, self.method = blueprint, line, player, method
         rules, opponent = blueprint.rules, 1 - player
         self.opponent = opponent
-        self.end = sum(blueprint.game.utility_sums) / 2
+        # The sum of utilities is constant; either player gets half of it.
+        self.end = sum(blueprint.game.utility_sums) / 4
         known = self._known_line()
         reach = blueprint.strategies.reach(known.steps, player)
         self.weights = list(rules.weights)

@@ -365,8 +365,8 @@ def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
     and the trunk and the shapes of the subgames, where the game was not compiled in chunks."""
     cut = cut_game_of(game, record.cut)
     form = cut.chunks
-    # State, values of an iteration; strategies, reaches and values of an evaluation.
-    trunk = 8 * 9 * form.trunk.n_sequences
+    # State, values of an iteration; strategies, reaches, values and weights of an evaluation.
+    trunk = 8 * 12 * form.trunk.n_sequences
     entries = 8 * 2 * len(form.entry)
     return trunk + entries + bytes_of_one(form) + (0 if cut is game else cut.nbytes)
 

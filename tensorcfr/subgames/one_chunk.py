@@ -12,9 +12,10 @@ from ..kernels import chunks as kernels
 from ..kernels.chunks import Kept, Numbers, TrunkScratch, Turns
 from ..kernels.meeting import MEETING
 from ..model.arrays import SequenceForm
-from ..model.chunks import ROW, ChunkedForm
+from ..model.chunks import ROW, CardShapes, CardShapesBesideEntries, ChunkedForm
 from ..model.shares import frozen_arrays
-from ..payoff import PayoffBlocks, PayoffEntries
+from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries, PayoffPart
+from ..payoff.cards import LANES
 from ..solvers.chunked_solver import aligned, all_strategies, chunk_scratch, no_turns, turns_of
 
 LEAST_RANGE = 1e-12
@@ -35,6 +36,24 @@ NO_BLOCKS = PayoffBlocks(
     weight=np.zeros(0),
 )
 """Blocks that pay nothing."""
+NO_CARDS = PayoffCards(
+    sizes=np.zeros(3, dtype=np.int64),
+    lanes=np.zeros((1, 3), dtype=np.int64),
+    weight=np.zeros((2, 0)),
+    same=np.zeros(0, dtype=np.uint32),
+    board=np.zeros((0, 3), dtype=np.int64),
+    walk=np.zeros(0, dtype=np.uint32),
+    group=np.zeros((0, 3), dtype=np.int64),
+    sequence=np.zeros((2, 0, LANES), dtype=np.int64),
+    amount=np.zeros((2, 0, 3, LANES)),
+)
+"""Cards that pay nothing."""
+NOTHING: dict[str, tuple[PayoffPart, ...]] = {
+    "payoff": (),
+    "blocks": (NO_BLOCKS,),
+    "cards": (NO_CARDS,),
+}
+"""By kind, what pays nothing in a trunk, besides its entries."""
 
 
 class Alone(NamedTuple):
@@ -89,7 +108,7 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
         hand_rank=np.array([[0, count]]),
         infoset_parent=np.full(count, first, dtype=np.uint32),
         # Of the kinds that the trunk has, so that kernels compiled for the game take it.
-        operator=(terminate, *(NO_BLOCKS for part in game.trunk.operator if part.kind == "blocks")),
+        operator=(terminate, *(no for part in game.trunk.operator for no in NOTHING[part.kind])),
     )
     begin = -(-int(sequences[-1]) // ROW) * ROW
     enters = [int(sequences[player]) + 1 + np.arange(entries[player]) for player in range(2)]
@@ -125,11 +144,22 @@ def sizes_of(game: ChunkedForm) -> Sizes:
     return Sizes(*(int(of_chunks.max(initial=0)) for of_chunks in found))
 
 
+BYTES_OF_ALONE = 16 << 10
+"""Bytes of a chunk as a game of its own, at most, where it has few entries: many small arrays."""
+BYTES_PER_ENTRY = 20
+"""Bytes of a chunk as a game of its own, for each of its entries."""
+
+
 def bytes_of_one(game: ChunkedForm) -> int:
     """Bytes of a :class:`ChunkSolver`, and of the strategies of a chunk that it is asked for."""
     size = sizes_of(game)
     numbers = (ARRAYS + 1) * size.numbers + 2 * game.most_sequences
-    return FLOATS.itemsize * (numbers + 2 * size.trunk + size.entries)
+    # A shape is a game of its own without an opponent who decides, and with either player as one.
+    kept = min(SHAPES_KEPT, 3 * len(np.unique(game.shape)))
+    games = kept * (BYTES_OF_ALONE + BYTES_PER_ENTRY * size.entries)
+    if isinstance(game.shapes, CardShapes):
+        games += game.shapes.integers.nbytes
+    return FLOATS.itemsize * (numbers + 2 * size.trunk + size.entries) + games
 
 
 class _Passes(NamedTuple):
@@ -164,6 +194,8 @@ class ChunkSolver:
     """
 
     def __init__(self, game: ChunkedForm, record: Algorithm) -> None:
+        if isinstance(game.shapes, CardShapes):
+            game = game._replace(shapes=CardShapesBesideEntries.of(game.shapes))
         self._game, self._record = game, record
         size = sizes_of(game)
         regret, average, strategy = (aligned(size.numbers, FLOATS) for _ in range(ARRAYS))

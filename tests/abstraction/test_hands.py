@@ -23,6 +23,7 @@ from tensorcfr.abstraction import (
 )
 from tensorcfr.errors import ImperfectRecallError
 from tensorcfr.games import make_game
+from tensorcfr.games.holdem import CARDS
 from tensorcfr.rules import PublicTreeGame
 
 TOLERANCE = 1e-12
@@ -214,6 +215,80 @@ def test_strengths_make_buckets_of_equal_weight_or_width(river: CompiledGame) ->
         assert len(np.unique(fine)) >= len(np.unique(strength))
 
 
+def naive_strengths(spot: CompiledGame, board: list[str]) -> list[list[float]]:
+    """The equity of every hand on a final board, by pairs of hands; NaN for those that cannot be
+    there.  Who is stronger, another program says."""
+    evaluate_cards = pytest.importorskip("phevaluator").evaluate_cards
+    hands = [[[label[:2], label[2:]] for label in own] for own in spot.hands]
+    # The best hand has the number 1.
+    level = [
+        [0 if set(hand) & set(board) else -evaluate_cards(*hand, *board) for hand in own]
+        for own in hands
+    ]
+    found = []
+    for player in range(2):
+        own_found = []
+        for hand, own in zip(hands[player], level[player], strict=True):
+            won = met = 0.0
+            others = zip(
+                hands[1 - player], level[1 - player], spot.rules.weights[1 - player], strict=True
+            )
+            for other, its, weight in others:
+                if own and its and not set(hand) & set(other):
+                    won += weight * (1.0 if own > its else 0.5 if own == its else 0.0)
+                    met += weight
+            own_found.append(won / met if met else float("nan"))
+        found.append(own_found)
+    return found
+
+
+def naive_buckets(strengths: list[float], weights: np.ndarray, count: int) -> list[int]:
+    """Each hand at the middle of the weight of its strength; 0 for hands without one."""
+    total = sum(w for s, w in zip(strengths, weights, strict=True) if s == s)
+    found = []
+    for strength in strengths:
+        weaker = sum(w for s, w in zip(strengths, weights, strict=True) if s < strength - 1e-9)
+        equal = sum(w for s, w in zip(strengths, weights, strict=True) if abs(s - strength) < 1e-9)
+        share = (weaker + equal / 2) / total if strength == strength else 0.0
+        found.append(min(int(share * count), count - 1))
+    return found
+
+
+@pytest.mark.compiled
+def test_buckets_of_strength_are_those_of_a_naive_count() -> None:
+    ranges = ("77-99:0.25,JJ,ATs+", "55-TT:0.5,QQ,AJs,KJo")
+    river = compile_game("holdem", board="Td9d6hQc2s", ranges=ranges, **SPOT)
+    strengths = naive_strengths(river, ["Td", "9d", "6h", "Qc", "2s"])
+    for player in range(2):
+        weights = river.rules.weights[player]
+        for count in (3, 8):
+            equal_weight = buckets_by_strength(river, count)[player]
+            assert equal_weight.tolist() == naive_buckets(strengths[player], weights, count)
+            equal_width = buckets_by_strength(river, count, spacing="width")[player]
+            expected = [min(int(count * strength), count - 1) for strength in strengths[player]]
+            assert equal_width.tolist() == expected
+
+
+@pytest.mark.compiled
+def test_buckets_on_each_river_are_those_of_a_naive_count() -> None:
+    """Nested buckets divide the ones before the river; the others do not look at them."""
+    spot = compile_game("holdem", board="Td9d6hQc", ranges=("JJ:0.5,AKs", "TT,KJs:0.75"), **SPOT)
+    names = board_names(spot)
+    assert len(names) == 1 + 48
+    nested = buckets_by_strength(spot, 2, by_board=True)
+    plain = buckets_by_strength(spot, 2, by_board=True, nested=False)
+    before = buckets_by_strength(spot, 2)
+    for board, name in list(enumerate(names))[1::5]:
+        strengths = naive_strengths(spot, ["Td", "9d", "6h", "Qc", *name.split()])
+        for player, own in enumerate(strengths):
+            assert nested[player][0].tolist() == before[player].tolist()
+            expected = np.array(naive_buckets(own, spot.rules.weights[player], 2))
+            possible = ~np.isnan(own)
+            assert plain[player][board][possible].tolist() == expected[possible].tolist()
+            of_both = 2 * before[player] + expected
+            assert nested[player][board][possible].tolist() == of_both[possible].tolist()
+
+
 @pytest.mark.full
 def test_more_buckets_of_strength_come_nearer(river: CompiledGame) -> None:
     found = []
@@ -223,7 +298,7 @@ def test_more_buckets_of_strength_come_nearer(river: CompiledGame) -> None:
     assert found[0] > 2 * found[1] > 4 * found[2]
 
 
-@pytest.mark.full
+@pytest.mark.compiled
 def test_buckets_on_each_river_divide_those_on_the_turn() -> None:
     spot = compile_game("holdem", board="Td9d6hQc", ranges=("JJ,AKs", "TT,KJs"), **SPOT)
     buckets = buckets_by_strength(spot, 2, by_board=True)
@@ -240,7 +315,7 @@ def test_buckets_on_each_river_divide_those_on_the_turn() -> None:
         assert exploitability(spot, lifted) < exploitability(spot, Policy.uniform(spot)) / 4
 
 
-@pytest.mark.full
+@pytest.mark.compiled
 def test_histograms_of_the_future_tell_draws_from_made_hands() -> None:
     pytest.importorskip("sklearn")
     spot = compile_game("holdem", board="Td9d6hQc", ranges=("22,AdKd,AsKs", "TT,KJs"), **SPOT)
@@ -249,6 +324,17 @@ def test_histograms_of_the_future_tell_draws_from_made_hands() -> None:
     twos = {bucket for label, bucket in by_label.items() if label[0] == label[2] == "2"}
     assert len(twos) == 1
     assert by_label["AdKd"] not in twos
+    # Numbered by the mean over all rivers: the flush draw wins more often than a pair of deuces.
+    rivers = [card for card in CARDS if card not in ("Td", "9d", "6h", "Qc")]
+    won = {label: np.array([0.0, 0.0]) for label in ("AdKd", "2h2c")}
+    for river in rivers:
+        (strengths, _) = naive_strengths(spot, ["Td", "9d", "6h", "Qc", river])
+        for label, sums in won.items():
+            strength = strengths[spot.hands[0].index(label)]
+            sums += [0.0, 0.0] if np.isnan(strength) else [strength, 1.0]
+    mean = {label: float(own / count) for label, (own, count) in won.items()}
+    assert mean["AdKd"] > mean["2h2c"]
+    assert (by_label["AdKd"], twos) == (1, {0})
     again = buckets_by_future(spot, 2)
     for one, other in zip(buckets, again, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorcfr import ALGORITHMS, Algorithm
+from tensorcfr import ALGORITHMS, Algorithm, LocalRule
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LCFR, LP, find_algorithm, from_dict
-from tensorcfr.kernels.local_rule import LocalRule
 
 
 def test_a_record_is_called_to_change_it() -> None:

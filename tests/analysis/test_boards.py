@@ -21,7 +21,7 @@ from tensorcfr.games.holdem.flops import flops
 from tensorcfr.solvers.solution import Status
 
 SPOT = Holdem(
-    board="QsJh2h8d", ranges=("AA,KQs", "TT,AQs"), pot=100, stacks=100, bets="60%", raises="a"
+    board="QsJh2h8d", ranges=("AA,KQs", "TT,AQs"), pot=80, stacks=100, bets="60%", raises="a"
 )
 RIVERS = ["QsJh2h8d3c", "AsJh2h8d3c"]
 
@@ -89,7 +89,6 @@ def wanted_of(wrong: Any) -> Any:
 
 
 @pytest.mark.compiled
-@pytest.mark.full
 def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are those of single solves; a report that is broken off goes on with the board that is
     missing; the command says the same."""
@@ -97,7 +96,8 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = solve_boards(SPOT, RIVERS, line="check", target=0.1, table=table)
     for row in report.rows:
         game = compile_game(Holdem(**(SPOT.options | {"board": row["board"]})))
-        solution = solve(game, "dcfr", target=0.1, precision="float32")
+        # 0.1 % of the pot.
+        solution = solve(game, "dcfr", target=0.08, precision="float32")
         own = SolvedSpot(solution).table("check")
         assert row["player"] == "ip"
         assert row["exploitability"] == solution.exploitability
@@ -117,8 +117,27 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert solved == RIVERS[1:]
     for row, other in zip(again.rows, report.rows, strict=True):
         assert row | {"seconds": 0} == other | {"seconds": 0}
+    # Boards that are not asked for stay in the table.
+    solved.clear()
+    (alone,) = solve_boards(SPOT, RIVERS[1:], line="check", target=0.1, table=table).rows
+    assert (alone["board"], alone["weight"], solved) == (RIVERS[1], 1.0, [])
+    with table.open(newline="") as file:
+        assert [row["board"] for row in csv.DictReader(file)] == RIVERS
     with pytest.raises(ValueError, match=r"rivers.csv, line 2, is of another spot"):
         solve_boards(SPOT, RIVERS, line="check", target=0.2, table=table)
+
+    # A table that somebody has edited.
+    for damaged, message in (
+        (lines[1].replace(lines[1].split(",")[3], "much", 1), "line 2, is no row of a report"),
+        (lines[1].replace("\n", ",1\n"), "line 2, is no row of a report"),
+    ):
+        edited = tmp_path / "edited.csv"
+        edited.write_text(lines[0] + damaged)
+        with pytest.raises(ValueError, match=message):
+            solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
+    edited.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"edited\.csv is no CSV file"):
+        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
 
     # Ctrl-C in the second solve leaves the first row.
     table.write_text("".join(lines[:2]))
@@ -137,8 +156,17 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = printed(
         *("boards", path, *RIVERS, "--table", table, "--line", "check", "--target", "0.1")
     )
-    assert "check: ip to act" in text
-    assert f"{100 * report.means['check']:.1f}" in text.splitlines()[-1]
+    head, names, *lines = text.splitlines()
+    assert head == "check: ip to act; per cent, values in chips"
+    assert names.split() == ["board", *report.actions, "value", "equity"]
+    for line, row in zip(lines, (*report.rows, {"board": "mean", **report.means}), strict=True):
+        shares = [f"{100 * row[action]:.1f}" for action in report.actions]
+        assert line.split() == [
+            row["board"],
+            *shares,
+            f"{row['value']:.2f}",
+            f"{100 * row['equity']:.1f}",
+        ]
     assert refused(USAGE, "boards", path, "25", "--table", "a.json").startswith("--table a.json")
 
 

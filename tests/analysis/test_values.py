@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -180,24 +182,33 @@ def test_kuhn_by_hand() -> None:
     assert [loss for _, loss in uniform.worst(12)] == sorted(uniform.loss.tolist())[::-1]
 
 
-def test_gambit_finds_the_same_values() -> None:
-    pytest.importorskip("pygambit")
-    from tensorcfr.formats import policy_to_gambit
+ANSWERS = Path(__file__).parents[1] / "data" / "gambit" / "answers.json"
+GAMBIT = {
+    (name, key): answer
+    for name, said in json.loads(ANSWERS.read_text("utf-8"))["trees"].items()
+    for key, answer in said["policies"].items()
+    if "infosets" in answer
+}
+"""What pygambit says of games and policies; ``scripts/gambit_answers.py`` records it."""
 
-    game = compile_game("kuhn(players=3)")
-    policy = random_policy(game, 3)
+
+@pytest.mark.parametrize(("name", "key"), GAMBIT)
+def test_gambit_finds_the_same_values(name: str, key: str) -> None:
+    said = GAMBIT[name, key]["infosets"]
+    game = compile_game(name)
+    policy = Policy.from_mapping(
+        game,
+        {
+            label: {action: probability for action, (probability, _) in one["actions"].items()}
+            for label, one in said.items()
+        },
+    )
     ours = values(game, policy)
-    profile = policy_to_gambit(policy)
-    reach = {i.label: float(profile.infoset_prob(i)) for i in profile.game.infosets
-             if not i.is_chance}  # fmt: skip
+    assert sorted(said) == sorted(game.infoset_labels)
     for infoset, label in enumerate(game.infoset_labels):
-        assert ours.reach[infoset] == pytest.approx(reach[label], abs=TOLERANCE)
-    for theirs in profile.game.infosets:
-        if theirs.is_chance:
-            continue
-        at = game.sequences(game.infoset_index[theirs.label])
-        expected = [float(profile.action_value(action)) for action in theirs.actions]
-        np.testing.assert_allclose(ours.expected[at], expected, atol=TOLERANCE)
+        assert ours.reach[infoset] == pytest.approx(said[label]["reach"], abs=TOLERANCE)
+        expected = [said[label]["actions"][action][1] for action in game.infoset_actions[infoset]]
+        np.testing.assert_allclose(ours.expected[game.sequences(infoset)], expected, atol=TOLERANCE)
 
 
 def test_best_responses() -> None:

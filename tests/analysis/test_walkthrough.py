@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from support.paths import DOCS
 from tensorcfr import SampledSolver, Solver, compile_game
 from tensorcfr.algorithms import CHANCE_SAMPLING, WHOLE_TRAVERSAL
-from tensorcfr.analysis.walkthroughs import HEADINGS, Walkthrough, walkthrough
+from tensorcfr.analysis import Walkthrough, walkthrough
+from tensorcfr.analysis.walkthroughs import HEADINGS
 from tensorcfr.cli import app as commands
 
 KUHN = compile_game("kuhn")

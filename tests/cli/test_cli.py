@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from tensorcfr import (
 )
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LP
 from tensorcfr.cli import app as commands
-from tensorcfr.cli import arguments
+from tensorcfr.cli import arguments, completion
 
 
 class Awkward(Game):
@@ -518,6 +519,65 @@ def test_main_runs_the_commands(
         cli.main()
     assert not exit.value.code
     assert capsys.readouterr().out == f"tensorcfr {tensorcfr.__version__}\n"
+
+
+def test_main_without_the_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "tensorcfr.cli.app")
+    monkeypatch.setitem(sys.modules, "typer", None)
+    with pytest.raises(SystemExit) as exit:
+        cli.main()
+    assert exit.value.code == FAILURE
+    assert capsys.readouterr().err == (
+        "tensorcfr: this needs the package 'typer', which is not installed; run: pip install "
+        "'tensorcfr[cli]'\n"
+    )
+
+
+def test_main_passes_on_what_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of the library that is missing is no missing extra."""
+    monkeypatch.setitem(sys.modules, "tensorcfr.cli.app", None)
+    with pytest.raises(ImportError, match=r"tensorcfr\.cli\.app"):
+        cli.main()
+
+
+def test_output_for_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is thrown away, so that Python's last flush says nothing and keeps the exit status."""
+
+    class Gone:
+        """A stream whose reader is gone."""
+
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def fileno(self) -> int:
+            return self.number
+
+        def flush(self) -> None:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    reader, writer = os.pipe()
+    try:
+        monkeypatch.setattr(sys, "argv", ["tensorcfr", "--version"])
+        monkeypatch.setattr(cli, "is_terminated", lambda: True)
+        monkeypatch.setattr(sys, "stderr", Gone(writer))
+        with pytest.raises(SystemExit):
+            cli.main()
+        os.write(writer, b"nobody reads this")
+        os.set_blocking(reader, False)
+        assert os.read(reader, 100) == b""  # All its writers are closed.
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def test_the_shell_completes_names() -> None:
+    assert completion.games("gof") == []
+    assert completion.games("kuh") == ["kuhn"]
+    assert completion.games("") == list(GAMES)
+    assert completion.algorithms("aut") == ["auto"]
+    assert completion.algorithms("dcfr") == [name for name in ALGORITHMS if name[:4] == "dcfr"]
 
 
 def test_a_reader_who_has_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

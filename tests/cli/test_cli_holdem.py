@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import filecmp
 import re
 from pathlib import Path
 
 import pytest
 
 from support.command_line import USAGE, invoke, printed, refused
-from tensorcfr import compile_game, exploitability, solve
+from tensorcfr import Solution, compile_game, exploitability, solve
 from tensorcfr.abstraction import abstract_hands, buckets_by_strength, lift
+from tensorcfr.analysis import SolvedSpot
 from tensorcfr.formats import read_spot
+from tensorcfr.plots import hand_grid
 
 TINY = (
     *("--board", "QsJh2h8d3c", "--oop", "AA,KK,QQ,AKs", "--ip", "AA-TT,AKs,AQs,AKo"),
@@ -33,6 +36,140 @@ def test_a_size_and_a_file(tmp_path: Path) -> None:
     assert (options["pot"], options["stacks"]) == (60, 200)
     assert options["bets"] == {"river": {"oop": "25%", "ip": "75%"}}
     assert tuple(options["ranges"]) == ("AA,KK,QQ,AKs", "QQ")
+
+
+BY_HAND = (
+    *("--board", "QsJh2h8d3c", "--oop", "AsAh:0.5,7s7d", "--ip", "KsKh,QdQc,AdKd"),
+    *("--pot", "200", "--stacks", "200", "--bets", "a", "--raises", "a", "--iters", "0"),
+)
+"""Before the first iteration every action has the same probability.  Aces beat kings and ace-king,
+sevens beat ace-king alone, and the other pairs of hands lose to the other player.  In per cent of
+the pot, a hand that wins with the share ``w`` has ``s = 2w - 1``; it wins or loses 50 without a bet
+and 150 after a call.
+
+*   Out of position, a check is worth ``(50 s + (-50 + 150 s) / 2) / 2``, all-in
+    ``(50 + 150 s) / 2``: 8.33 and 50 for aces (``s = 1/3``), -33.33 and 0 for sevens.
+*   In position, after a check, a check is worth ``50 s``, all-in ``(50 + 150 s) / 2``: kings have
+    ``s = 1/3``, because sevens weigh twice as much as aces; queens 1, ace-king -1.
+*   The best responses get 50 and 0 (aces, sevens), 50, 125 and -50 (kings, queens, ace-king): 16.67
+    and 41.67.  Their sum is the NashConv.
+"""
+AT_THE_START = """\
+
+the start: oop to act on Qs Jh 2h 8d 3c
+  check 50.0 %, allin 50.0 %
+  1.5 combos, value -1.39 % of the pot, equity 44.4 %
+
+  per cent of bets and raises:
+  AA   50
+                                                          77   50
+
+  made hand         share   check   allin    value  equity
+  pair              100.0    50.0    50.0    -1.39    44.4
+
+  hand   weight   check   allin   values, likewise
+  7s7d    1.000    50.0    50.0     -33.33     0.00
+  AsAh    0.500    50.0    50.0       8.33    50.00
+"""
+AFTER_A_CHECK = """\
+
+check: ip to act on Qs Jh 2h 8d 3c
+  check 50.0 %, allin 50.0 %
+  3.0 combos, value +19.44 % of the pot, equity 55.6 %
+
+  per cent of bets and raises:
+          AKs  50
+          KK   50
+                  QQ   50
+
+  made hand         share   check   allin    value  equity
+  three of a kind    33.3    50.0    50.0    75.00   100.0
+  pair               33.3    50.0    50.0    33.33    66.7
+  high card          33.3    50.0    50.0   -50.00     0.0
+
+  hand   weight   check   allin   values, likewise
+  AdKd    1.000    50.0    50.0     -50.00   -50.00
+  KsKh    1.000    50.0    50.0      16.67    50.00
+  and 1 more; --hands 0 prints them all
+"""
+
+
+@pytest.mark.compiled
+def test_a_report_worked_out_by_hand(tmp_path: Path) -> None:
+    saved, table, picture = (tmp_path / name for name in ("s.npz", "hands.csv", "grid.png"))
+    lines = ("--line", "", "--line", "check", "--unit", "pot", "--hands", "2")
+    report = printed(
+        "holdem", *BY_HAND, *lines, "--save", saved, "--export", table, "--picture", picture
+    )
+    _, solved, oop, ip, rest = report.split("\n", 4)
+    assert solved.endswith(
+        ": ran the iterations asked for after 0 iterations, 0.0 s; exploitability 58.33 chips, "
+        "29.2 % of the pot"
+    )
+    assert oop == "oop  value -1.39 % of the pot; with its half of the pot 48.61"
+    assert ip == "ip   value +1.39 % of the pot; with its half of the pot 51.39"
+    assert rest == AT_THE_START + AFTER_A_CHECK
+    # The file and the picture are of the last line.
+    assert [line.split(",")[0] for line in table.read_text().splitlines()] == [
+        "hand",
+        "AdKd",
+        "KsKh",
+        "QdQc",
+    ]
+    twin = tmp_path / "twin.png"
+    hand_grid(SolvedSpot(Solution.load(saved)).table("check"), path=twin)
+    assert filecmp.cmp(picture, twin, shallow=False)
+    # A solution is not solved again, and takes no option of a solve.
+    again = printed("holdem", saved, *lines)
+    assert again.split("\n", 3)[3] == AT_THE_START + AFTER_A_CHECK
+    for option in (("--iters", "5"), ("--pot", "5"), ("--precision", "float64"), ("--size",)):
+        said = refused(USAGE, "holdem", saved, *option)
+        assert said == f"{saved} is a solution: it takes --line and what shows lines"
+
+
+@pytest.mark.compiled
+def test_buckets_worked_out_by_hand() -> None:
+    """One bucket each: among buckets a player cannot tell hands apart.  Without iterations the
+    strategies of all hands are those of :data:`BY_HAND`.
+
+    In position, the best answer of all hands together is all-in after a check, worth the mean of
+    50, 100 and -50, and to call, 50, 150 and -150: 25.  Out of position it is all-in, 16.67.  Their
+    sum is 41.67 per cent of the pot; the exploitability is half of it, 41.67 chips.
+    """
+    report = printed(
+        *("holdem", *BY_HAND, "--buckets", "1", "--line", "", "--line", "check", "--unit", "pot"),
+        *("--hands", "2"),
+    )
+    _, among, solved, _, _, rest = report.split("\n", 5)
+    assert among.endswith(
+        ": among buckets the exploitability is 41.67 chips, 20.8 % of the pot; from here on all "
+        "hands are told apart"
+    )
+    assert solved.endswith("exploitability 58.33 chips, 29.2 % of the pot")
+    assert rest == AT_THE_START + AFTER_A_CHECK
+
+
+@pytest.mark.compiled
+def test_runouts_worked_out_by_hand() -> None:
+    """Aces against kings and a set of queens: an ace wins, a king loses, and the other cards win
+    against kings alone, or against all that is left where a queen takes the set away.  A hand with
+    the share ``w`` of wins gets ``5 s + 0.625`` chips of a pot of 10 where all actions are alike,
+    ``s = 2w - 1``; a big blind is 2 chips."""
+    text = printed(
+        *("holdem", "--board", "QsJh2h8d", "--oop", "AsAh", "--ip", "KsKh,QdQc", "--pot", "10"),
+        *("--stacks", "5", "--bets", "50%", "--iters", "0", "--line", "check check *"),
+        *("--unit", "mbb", "--big-blind", "2"),
+    )
+    head, rows = text.split("  cards     check   allin    value  equity\n")
+    assert head.endswith("\n\ncheck check *: oop to act\n  check 50.0 %, allin 50.0 %\n")
+    found = [row.split() for row in rows.splitlines()]
+    here = {"Qs", "Jh", "2h", "8d", "As", "Ah"}
+    deck = {rank + suit for rank in "23456789TJQKA" for suit in "cdhs"}
+    assert {row[0] for row in found} == deck - here
+    for card, check, bet, value, equity in found:
+        share = {"A": 1.0, "K": 0.0}.get(card[0], 1.0 if card in ("Qd", "Qc") else 0.5)
+        assert (check, bet, equity) == ("50.0", "50.0", f"{100 * share:.1f}")
+        assert value == f"{500 * (5 * (2 * share - 1) + 0.625):.2f}"
 
 
 @pytest.mark.compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from support.command_line import FAILURE, USAGE, invoke, printed, refused
 from support.paths import ROOT
 from tensorcfr import compile_game, solve
 from tensorcfr.cli import arguments
+from tensorcfr.plots import infoset_chart, kuhn_stages, strategy_chart, sweep_curves
 from tensorcfr.sweep import Table, read_sweep
 
 TWO = ("-g", "kuhn", "-a", "cfr", "-a", "cfr+")
@@ -60,9 +62,11 @@ class TestSweep:
 
     @pytest.mark.full
     def test_picture(self, tmp_path: Path) -> None:
-        picture = tmp_path / "s.svg"
+        picture, twin = tmp_path / "s.png", tmp_path / "twin.png"
         words = ("sweep", tmp_path / "s.csv", *TWO, "--iters", "5", "--plot", picture)
         assert printed(*words).endswith(f"wrote {picture}\n")
+        sweep_curves(read_sweep(tmp_path / "s.csv"), path=twin)
+        assert filecmp.cmp(picture, twin, shallow=False)
         assert "the file exists; --force overwrites it" in refused(USAGE, *words)
 
     @pytest.mark.parametrize(
@@ -211,21 +215,35 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.full
 class TestPlot:
     def test_a_picture_and_the_summary(self, table: Path, tmp_path: Path) -> None:
         picture = tmp_path / "s.png"
         text = printed("plot", table, "-o", picture, "-g", "kuhn", "--x", "iterations")
-        assert picture.stat().st_size > 1000
         assert text.startswith("kuhn")
         assert "matching_pennies" not in text
         assert text.endswith(f"wrote {picture}\n")
-        other = tmp_path / "d.png"
-        printed("plot", table, "-o", other, "-g", "kuhn", "--x", "decision_nodes", "--x", "nodes")
-        assert other.stat().st_size > 1000
+        twin, rows = tmp_path / "twin.png", read_sweep(table)
+        sweep_curves([row for row in rows if row.game == "kuhn"], x=["iterations"], path=twin)
+        assert filecmp.cmp(picture, twin, shallow=False)
+        words = ("-g", "kuhn", "-a", "cfr", "--x", "decision_nodes", "--title", "One")
+        printed("plot", table, "-o", picture, *words, "--force")
+        one = [row for row in rows if (row.game, row.algorithm) == ("kuhn", "cfr")]
+        sweep_curves(one, x=["decision_nodes"], title="One", path=twin)
+        assert filecmp.cmp(picture, twin, shallow=False)
 
     def test_the_summary_alone(self, table: Path) -> None:
-        assert "wrote" not in printed("plot", table, "-a", "cfr+")
+        text = printed("plot", table, "-a", "cfr+", "--levels", "0.1")
+        # After 13 iterations of two passes over 58 histories; uniform play of the other game is an
+        # equilibrium, which no weight of iterations changes.
+        rows = [row for row in read_sweep(table) if row.algorithm == "cfr+"]
+        first = {
+            game: next(r for r in rows if r.game == game and r.exploitability <= 0.1)
+            for game in ("kuhn", "matching_pennies")
+        }
+        assert first["matching_pennies"].iteration == 1
+        found = [line.split()[1] for line in text.splitlines() if line.startswith("cfr+")]
+        assert found == [f"{first[game].nodes_touched:,}" for game in first]
+        assert "wrote" not in text
 
     def test_refused(self, table: Path, tmp_path: Path) -> None:
         picture = tmp_path / "s.png"
@@ -242,26 +260,36 @@ class TestPlot:
         assert "is no table of a sweep" in refused(USAGE, "plot", picture)
 
 
-@pytest.mark.full
 class TestChart:
     def test_kuhn(self, tmp_path: Path) -> None:
-        picture = tmp_path / "kuhn.svg"
-        assert printed("chart", "kuhn", "-o", picture, "--iters", "50") == f"wrote {picture}\n"
-        assert picture.stat().st_size > 1000
+        picture, twin = tmp_path / "kuhn.png", tmp_path / "twin.png"
+        words = ("chart", "kuhn", "-o", picture, "--iters", "5", "--algorithm", "cfr+")
+        assert printed(*words) == f"wrote {picture}\n"
+        kuhn_stages(solve(compile_game("kuhn"), "cfr+", iters=5), path=twin)
+        assert filecmp.cmp(picture, twin, shallow=False)
 
     def test_a_node_of_a_saved_solution(self, tmp_path: Path) -> None:
-        saved = solve(compile_game("leduc"), iters=5).save(tmp_path / "leduc.npz")
-        picture = tmp_path / "leduc.png"
-        printed("chart", saved, "-o", picture, "--node", "cc/Qs")
-        assert picture.stat().st_size > 1000
+        solution = solve(compile_game("leduc"), iters=5)
+        saved = solution.save(tmp_path / "leduc.npz")
+        picture, twin = tmp_path / "leduc.png", tmp_path / "twin.png"
+        for words, node in ((["--node", "cc/Qs"], "cc/Qs"), ([], "start")):
+            printed("chart", saved, "-o", picture, "--force", *words)
+            strategy_chart(solution, node, path=twin)
+            assert filecmp.cmp(picture, twin, shallow=False)
         message = refused(USAGE, "chart", saved, "-o", tmp_path / "other.png", "--iters", "5")
         assert "is solved already" in message
 
     def test_exactly_solved(self, tmp_path: Path) -> None:
-        printed("chart", "kuhn", "-o", tmp_path / "kuhn.png", "--algorithm", "lp")
+        picture, twin = tmp_path / "kuhn.png", tmp_path / "twin.png"
+        printed("chart", "kuhn", "-o", picture, "--algorithm", "lp")
+        kuhn_stages(solve(compile_game("kuhn"), "lp"), path=twin)
+        assert filecmp.cmp(picture, twin, shallow=False)
 
     def test_the_first_node_and_the_list(self, tmp_path: Path) -> None:
-        text = printed("chart", "matching_pennies", "--list", "-o", tmp_path / "c.png")
+        picture, twin = tmp_path / "c.png", tmp_path / "twin.png"
+        text = printed("chart", "matching_pennies", "--list", "-o", picture)
+        infoset_chart(solve(compile_game("matching_pennies"), iters=1000), path=twin)
+        assert filecmp.cmp(picture, twin, shallow=False)
         assert text.splitlines()[:2] == [
             "P0: player 0, no hands, heads, tails",
             "P1: player 1, no hands, heads, tails",

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tensorcfr import rules
-from tensorcfr.compilers import compile_game
+import tensorcfr
+from tensorcfr import compile_game
 from tensorcfr.errors import GameError, ImperfectRecallError, MemoryLimitError
 from tensorcfr.rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
 
 NAN = float("nan")
 
-wrong: Any = rules
+wrong: Any = tensorcfr
 """What makes nodes of things that a type checker would not let through."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import LeducOfCards, RandomCards, pay
+from support.card_games import EveryRound, LeducOfCards, RandomCards, pay
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, rounding
 from support.reference import ReferenceCFR
 from support.tiers import tiered
@@ -18,7 +18,7 @@ from tensorcfr.compilers.card_flat import HandByHand
 from tensorcfr.kernels import chunks as kernels
 from tensorcfr.model.card_game import CompiledCardGame
 from tensorcfr.payoff import cards as cards_part
-from tensorcfr.rules import CardGame, Showdown
+from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
 from tensorcfr.solvers.chunked_solver import ChunkedSolver
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -29,6 +29,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "two cards, turn": {"cards": 7, "width": 2, "rounds": 1, "public": 1},
     "two cards, flop": {"cards": 7, "width": 2, "rounds": 2, "public": 1, "zero_sum": True},
     "twelve cards": {"cards": 12, "width": 2, "rounds": 1, "public": 3, "zero_sum": True},
+    "some even": {"cards": 8, "width": 2, "rounds": 0, "zero_sum": True, "even": 0.7},
+    "all even": {"cards": 8, "width": 2, "rounds": 0, "zero_sum": True, "even": 1.0},
 }
 
 
@@ -127,6 +129,25 @@ def test_infosets_are_found_without_the_flat_game(shape: str) -> None:
                 game.find_infoset(wrong)
 
 
+@pytest.mark.parametrize(("ranks", "width"), [(3, 1), (4, 2)])
+def test_the_probabilities_of_all_boards_of_a_line_sum_to_one(ranks: int, width: int) -> None:
+    """Players who do all for it get to a line on some board, with some hands."""
+    game = compile_game(EveryRound(3, ranks=ranks, suits=2, width=width, rounds=2))
+    assert isinstance(game, CompiledCardGame)
+    total: dict[tuple[int, str], float] = {}
+    todo = [(0, "")]
+    while todo:
+        node, line = todo.pop()
+        for player, hands in enumerate(game.hands):
+            everything = np.ones(len(game.hands[1 - player]))
+            met = game.lines.met(node, player, everything)
+            assert met.shape == (len(hands),)
+            total[player, line] = total.get((player, line), 0.0) + float(met.sum())
+        for after, label in game.lines.children(node):
+            todo.append((after, f"{line} {'*' if label.endswith('.') else label}"))
+    np.testing.assert_allclose(list(total.values()), 1.0, rtol=0, atol=1e-12)
+
+
 def test_leduc() -> None:
     """Leduc as a game of cards is Leduc; its curve is that of the built-in game."""
     game, built_in = compile_game(LeducOfCards()), compile_game("leduc")
@@ -217,6 +238,12 @@ def test_a_win_that_pays_like_a_loss() -> None:
         kinds[0][1] + kinds[1][1], [[1.0, 3.0, 1.0], [2.0, 0.0, 2.0]], atol=1e-15
     )
     assert [kind for kind, _ in card_payoffs._kinds(np.ones((3, 2)))] == [cards_part.FOLD]
+    # For one player alone; what is paid is the sum, by wins of the player it is paid to.
+    kinds = card_payoffs._kinds(np.array([[1.0, 2.0], [0.0, 0.0], [1.0, -2.0]]))
+    assert [kind for kind, _ in kinds] == [cards_part.TIES_PAY] * 2
+    np.testing.assert_allclose(
+        kinds[0][1] + kinds[1][1], [[1.0, 0.0, 1.0], [-2.0, 0.0, 2.0]], atol=1e-15
+    )
 
 
 class Broken(LeducOfCards):
@@ -226,6 +253,30 @@ class Broken(LeducOfCards):
         super().__init__()
         for name, value in changed.items():
             setattr(self, name, value)
+
+
+class Fixed(LeducOfCards):
+    """Up to some cards are dealt, and then there is one node.
+
+    Args:
+        node: The last node.
+        deals: Cards that are dealt before it.
+    """
+
+    def __init__(self, last: Any, deals: int = 0) -> None:
+        super().__init__()
+        self.last, self.deals = last, deals
+
+    def root(self) -> str:  # type: ignore[override]
+        return ""
+
+    def node(self, state: str) -> Any:  # type: ignore[override]
+        if len(state) < self.deals:
+            return Deal()
+        return self.last if len(state) == self.deals else Fold((0.0, 0.0))
+
+    def next(self, state: str, action: Any) -> str:  # type: ignore[override]
+        return state + "."
 
 
 ONE = [np.array([[0]]), np.array([[0]])]
@@ -248,6 +299,20 @@ ONE = [np.array([[0]]), np.array([[0]])]
             ),
             "equally many cards",
         ),
+        (
+            Broken(hands=[np.array([[0, 1], [1, 0]])] * 2, weights=[np.ones(2)] * 2),
+            "player 0 has a hand twice",
+        ),
+        (
+            Broken(weights=[np.ones(6), np.array([1, 1, 1, 1, 1, np.inf])]),
+            "weights of player 1 must be",
+        ),
+        (Fixed(Decision(2, None, ("a", "b"))), "after '' there is no decision"),
+        (Fixed(Decision(0, None, ())), "after '' there is no decision"),
+        (Fixed(Decision(0, None, (1, "1"))), "after '' two actions are alike"),
+        (Fixed(Fold((np.inf, -np.inf))), "what '' pays is not finite"),
+        # Both players hold one of six cards: after four more there is none.
+        (Fixed(Fold((1.0, -1.0)), 5), r"after '\(deal\) .* there is no card left"),
         (Broken(node=lambda state: None), "must be a Decision, a Deal"),
         (Broken(node=lambda state: Showdown((np.nan, 0), (0, 0), (0, 0))), "is not finite"),
     ],

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.card_games import RandomSuits, pay
+from support.card_games import EveryRound, RandomSuits, pay
 from support.tiers import tiered
 from support.variants import VARIANTS
-from tensorcfr import GameError, compile_game, solve
+from tensorcfr import GameError, Solution, compile_game, solve
 from tensorcfr.analysis import hand_table
+from tensorcfr.compilers import card_game
 from tensorcfr.compilers.card_size import card_size
 from tensorcfr.kernels import chunks as kernels
 from tensorcfr.model.card_game import CompiledCardGame
+from tensorcfr.rules import Deal, Fold
 from tensorcfr.solvers.chunked_solver import ChunkedSolver
 
 DECKS: dict[str, dict[str, Any]] = {
@@ -76,6 +80,93 @@ def test_the_reduced_game_equals_the_whole(deck: str) -> None:
             )
 
 
+TWICE: dict[str, dict[str, Any]] = {
+    "one card, three suits": {"ranks": 2, "suits": 3, "width": 1},
+    "one card, suits apart to player 1": {"ranks": 2, "suits": 3, "width": 1, "apart": (1,)},
+    "two cards": {"ranks": 3, "suits": 3, "width": 2, "public": (0,)},
+    "two cards, four suits": {"ranks": 2, "suits": 4, "width": 2},
+    "hands without the board's rank": {
+        **{"ranks": 3, "suits": 3, "width": 2},
+        **{"public": (0,), "least": (1, 1)},
+    },
+}
+"""Decks in which two cards are dealt, each of which may have suits that are alike."""
+
+
+def every_line(rules: EveryRound) -> list[str]:
+    """The lines of all decisions on all boards, from the rules."""
+    free = [card for k, card in enumerate(rules.cards) if k not in rules.board]
+    dealt = [cards for r in range(rules.rounds + 1) for cards in permutations(free, r)]
+    before = ["".join(f"pass pass {card} " for card in cards) for cards in dealt]
+    return [line + step for line in before for step in ("", "pass")]
+
+
+@pytest.mark.parametrize("deck", TWICE)
+def test_boards_that_are_merged_twice(deck: str) -> None:
+    """Every hand on every board plays as in the game that keeps suits apart.
+
+    With three suits the order matters in which two permutations follow each other.  Folds and
+    showdowns before the last card count for all boards that are alike.
+    """
+    rules = EveryRound(3, rounds=2, **TWICE[deck])
+    game, whole = compile_game(rules), compile_game(rules, symmetry=False)
+    assert isinstance(game, CompiledCardGame)
+    assert game.chunks.n_chunks < whole.chunks.n_chunks
+    one, other = (solve(g, VARIANTS["cfr+"][0](floor=0.01), iters=6) for g in (game, whole))
+    np.testing.assert_allclose(one.value, other.value, rtol=0, atol=1e-12)
+    assert one.exploitability == pytest.approx(other.exploitability, abs=1e-12)
+    for line in np.random.default_rng(7).permutation(every_line(rules))[:60].tolist():
+        a, b = hand_table(one, line), hand_table(other, line)
+        assert a.hands == b.hands
+        for name in ("met", "weight", "strategy", "values"):
+            np.testing.assert_allclose(
+                getattr(a, name), getattr(b, name), rtol=0, atol=1e-12, err_msg=f"{name} {line!r}"
+            )
+
+
+class TwoWays(EveryRound):
+    """A fold leads to the next card, too."""
+
+    def node(self, state: tuple[str, ...]) -> Any:
+        node = super().node(state)
+        return Deal() if isinstance(node, Fold) and state.count("|") < self.rounds else node
+
+
+def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boards that stand for several pay each group of lines its own amounts."""
+    rules = TwoWays(3, ranks=3, suits=3, width=1, rounds=1)
+    whole = compile_game(rules)
+    monkeypatch.setattr(card_game, "second_level_cache", lambda: 1024)
+    several = compile_game(rules)
+    assert several.chunks.n_chunks == 2 * whole.chunks.n_chunks == 2 * 3
+    one, other = (solve(game, "cfr+", iters=5) for game in (several, whole))
+    np.testing.assert_allclose(one.value, other.value, rtol=0, atol=1e-12)
+    assert one.exploitability == pytest.approx(other.exploitability, abs=1e-12)
+
+
+def test_locks_of_any_two_cards() -> None:
+    """A line with two cards left open locks every board of two cards."""
+    rules = EveryRound(3, rounds=2, **TWICE["one card, three suits"])
+    solution = solve(
+        compile_game(rules), "cfr+", iters=2, locks={"* pass pass * pass pass *": {"pass": 0.75}}
+    )
+    for line in every_line(rules):
+        if line.count(".") == 2 and line.endswith("."):
+            table = hand_table(solution, line)
+            np.testing.assert_allclose(table.strategy[:, 0], 0.75, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="'\\*' is any card, and one line is asked for"):
+        hand_table(solution, "pass pass *")
+
+
+def test_files_know_whether_suits_were_told_apart(tmp_path: Path) -> None:
+    spot = SPOT | {"board": "QsJh2s8s3s", "ranges": ("AA", "KK"), "bets": ""}
+    for symmetry in (False, True):
+        game = compile_game("holdem", **spot, symmetry=symmetry)
+        assert game.merges_hands == symmetry
+        solve(game, "cfr+", iters=1).save(tmp_path / "spot.npz")
+        assert Solution.load(tmp_path / "spot.npz").game.merges_hands == symmetry
+
+
 @pytest.mark.parametrize("deck", DECKS)
 def test_numbers_are_counted_before(deck: str) -> None:
     """The size says what the solver's arrays hold, or a little more: it counts the ways into the
@@ -88,10 +179,25 @@ def test_numbers_are_counted_before(deck: str) -> None:
         assert used - deals <= size.numbers <= 1.2 * (used - deals)
 
 
-def test_the_definition_of_the_payoffs() -> None:
-    """Products of the reduced forms equal those that the verbs work out hand by hand."""
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+def test_the_definition_of_the_payoffs(precision: type) -> None:
+    """Products of the reduced forms equal those that the verbs work out hand by hand.
+
+    In the last game boards have more classes of hands and then fewer ones, and player 0 has hands
+    that player 1 has not.
+    """
     rng = np.random.default_rng(5)
-    for game in games("two cards, flop", EVEN):
+    bound = 1e-13 if precision is np.float64 else 1e-5
+    deck: dict[str, Any] = {
+        "ranks": 3,
+        "suits": 3,
+        "width": 2,
+        "rounds": 2,
+        "public": (0,),
+        "least": (0, 1),
+    }
+    apart = compile_game(EveryRound(3, **deck))
+    for game in [*games("two cards, flop", EVEN), apart]:
         chunks = game.chunks
         forms = [chunks.trunk]
         forms += [kernels.shape_form(chunks.shapes, k) for k in range(min(chunks.n_chunks, 6))]
@@ -99,10 +205,10 @@ def test_the_definition_of_the_payoffs() -> None:
             x = rng.random(form.n_sequences)
             for player in range(2):
                 own = slice(*form.player_sequences[player : player + 2])
-                g = np.full(form.n_sequences, np.nan)
-                pay(form, player, x, g)
+                g = np.full(form.n_sequences, np.nan, dtype=precision)
+                pay(form, player, x.astype(precision), g)
                 expected = form.operator[0].product(form, player, x)
-                np.testing.assert_allclose(g[own], expected, rtol=0, atol=1e-13)
+                np.testing.assert_allclose(g[own], expected, rtol=0, atol=bound)
 
 
 SPOT: dict[str, Any] = {
@@ -161,18 +267,23 @@ def test_a_flop_spot() -> None:
 class Wrong(RandomSuits):
     """Suits that are not alike, or permutations that are none."""
 
-    def __init__(self, found: np.ndarray, strong: int = 0) -> None:
-        super().__init__(0, ranks=3, suits=3, width=2, rounds=0, public=(0,))
-        self.found, self.strong = found, strong
+    def __init__(
+        self, found: np.ndarray, strong: int = 0, suit: int = 1, public: tuple[int, ...] = (0,)
+    ) -> None:
+        super().__init__(0, ranks=3, suits=3, width=2, rounds=0, public=public)
+        self.found, self.strong, self.suit = found, strong, suit
 
     def symmetries(self) -> np.ndarray:
         return self.found
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        return super().strength(board, hands) * 10 + self.strong * (hands % 3 == 1).sum(axis=1)
+        return super().strength(board, hands) * 10 + self.strong * (hands % 3 == self.suit).sum(
+            axis=1
+        )
 
 
 TURNED = np.array([[0, 2, 1, 3, 5, 4, 6, 8, 7]])
+ALL_SUITS = np.array([[3 * r + s for r in range(3) for s in o] for o in permutations(range(3))])
 
 
 @pytest.mark.parametrize(
@@ -181,6 +292,8 @@ TURNED = np.array([[0, 2, 1, 3, 5, 4, 6, 8, 7]])
         (Wrong(np.zeros((1, 9), dtype=np.int64)), r"symmetries\(\)\[0\] is no permutation"),
         (Wrong(np.arange(8)[None]), r"must be int64 \(permutations, 9\)"),
         (Wrong(TURNED, strong=1), "changes strengths: b. to c."),
+        (Wrong(ALL_SUITS, strong=1, suit=0, public=()), "changes strengths: a. to b., b. to a."),
+        (Wrong(ALL_SUITS[:3], public=()), "must contain the products"),
     ],
 )
 def test_wrong_permutations(rules: Wrong, message: str) -> None:

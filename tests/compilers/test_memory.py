@@ -4,7 +4,9 @@ what they may not."""
 from __future__ import annotations
 
 import gc
+import io
 import mmap
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 
 from tensorcfr import Decision, Game, GameError, MemoryLimitError, PublicTreeGame, Terminal
 from tensorcfr import compile_game as compiled
-from tensorcfr._util import memory
+from tensorcfr._util import caches, memory, recent
 from tensorcfr.errors import format_bytes
 
 MIB = 1 << 20
@@ -305,3 +307,112 @@ def test_the_least_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_left_to_process", lambda: iter([8 << 30]))
     monkeypatch.setattr(memory, "_left_in_groups", lambda: iter([5 << 30, 9 << 30]))
     assert memory.free_memory() == int((5 << 30) * 0.9)
+
+
+def test_what_the_system_says_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line ``MemAvailable`` in KiB; without it half of the machine's memory; without either a
+    number that is always said."""
+    said = {"text": "MemTotal: 9 kB\nMemFree: 7 kB\nMemAvailable:  5 kB\n"}
+
+    def opened(path: str) -> io.StringIO:
+        assert path == "/proc/meminfo"
+        return io.StringIO(said["text"])
+
+    monkeypatch.setattr(memory, "open", opened, raising=False)
+    assert memory._free_in_system() == 5 * 1024
+    pages = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr("os.sysconf", pages.__getitem__, raising=False)
+    for text in ("MemTotal: 9 kB\n", "MemAvailable: ? kB\n", "MemAvailable: 0 kB\n"):
+        said["text"] = text
+        assert memory._free_in_system() == 500 * 4096
+
+    def unknown(name: str) -> int:
+        raise ValueError(name)
+
+    monkeypatch.setattr("os.sysconf", unknown, raising=False)
+    assert memory._free_in_system() == memory.FALLBACK
+
+
+def test_a_limit_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        pytest.skip("the system does not say what a process takes")
+    page = resource.getpagesize()
+    limit = (int(statm.read_text().split()[0]) << 3) * page
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, resource.RLIM_INFINITY))
+    (left,) = memory._left_to_process()
+    # This process grows a little between the two looks.
+    assert limit - left == pytest.approx(limit / 8, rel=0.05)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (resource.RLIM_INFINITY, 1))
+    assert list(memory._left_to_process()) == []
+
+
+def test_what_is_taken_where_only_a_peak_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The peak is in bytes on macOS, elsewhere in KiB."""
+    resource = pytest.importorskip("resource")
+
+    class Usage:
+        ru_maxrss = 3000
+
+    monkeypatch.setattr(resource, "getrusage", lambda who: Usage)
+    monkeypatch.setattr(memory.sys, "platform", "darwin")
+    assert memory.taken() == 3000
+    monkeypatch.setattr(memory.sys, "platform", "freebsd")
+    assert memory.taken() == 3000 * 1024
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert memory.taken() == 0
+
+
+# ----------------------------------------------------------------------------------------- caches
+
+
+@pytest.mark.parametrize(
+    ("entries", "said", "expected"),
+    [
+        ([("1", "48K"), ("1", "32K"), ("2", "2048K"), ("3", "30720K")], 7, 2048 * 1024),
+        ([("1", "48K")], 1 << 19, 1 << 19),  # No entry of level 2: the C library says it.
+        ([("2", "?")], 1 << 19, 1 << 19),
+        ([], 0, caches.FALLBACK),
+        ([], None, caches.FALLBACK),
+    ],
+)
+def test_the_second_level_cache(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    entries: list[tuple[str, str]],
+    said: int | None,
+    expected: int,
+) -> None:
+    for number, (level, size) in enumerate(entries):
+        folder = tmp_path / f"index{number}"
+        folder.mkdir()
+        (folder / "level").write_text(f"{level}\n")
+        (folder / "size").write_text(f"{size}\n")
+
+    def sysconf(name: str) -> int:
+        if said is None or name != "SC_LEVEL2_CACHE_SIZE":
+            raise ValueError(name)
+        return said
+
+    monkeypatch.setattr(caches, "Path", lambda text: tmp_path / text.rpartition("/")[2])
+    monkeypatch.setattr("os.sysconf", sysconf, raising=False)
+    assert caches.second_level_cache.__wrapped__() == expected
+
+
+def test_arrays_are_kept_until_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent, "BYTES", 3 * 80)
+    made: list[int] = []
+
+    def make(number: int) -> np.ndarray:
+        made.append(number)
+        return np.full(10, number, dtype=np.float64)
+
+    kept = recent.Recent()
+    for number in (0, 1, 0, 2, 3, 1):  # Four are somewhat more than may be kept, for a moment.
+        assert kept.get(number, make).tolist() == [number] * 10
+    assert made == [0, 1, 2, 3]
+    kept.get(4, make)
+    assert kept.get(4, make) is kept.get(4, make)
+    kept.get(1, make)
+    assert made == [0, 1, 2, 3, 4, 1]

@@ -180,3 +180,33 @@ def test_bad_arguments() -> None:
         game_size("kuhn", seconds=0)
     with pytest.raises(ValueError, match="no game"):
         game_size("kuhm")
+
+
+PUBLIC: dict[str, Any] = {
+    **{name: name for name in ("kuhn(cards=5)", "leduc", "bluff(dice=(2, 1), faces=3)")},
+    # Some deals do not get everywhere: chance goes by the hands.
+    **{f"random {seed}": random_public_tree_game(seed) for seed in range(4)},
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_trees_are_estimated_where_they_do_not_fit(name: str) -> None:
+    """Nodes of one stratum of Bluff have subtrees of one size: every pass counts exactly."""
+    size, counted = (game_size(PUBLIC[name], memory_limit=m, seconds=0.3) for m in (1, None))
+    assert not size.is_exact
+    assert counted.is_exact
+    slack = 4 * size.relative_error + 1e-12
+    if name.startswith("bluff"):
+        assert slack == 1e-12
+    assert slack < 0.3
+    for what in ("terminals", "decisions", "infosets"):
+        assert getattr(size, what) == pytest.approx(getattr(counted, what), rel=slack), what
+    # A whole number.
+    assert size.public_nodes == pytest.approx(
+        counted.public_nodes, rel=slack, abs=1.0 if slack > 1e-9 else 0.0
+    )
+    # The deal itself has some histories more: the root, and one for each hand of the first player.
+    assert size.histories == pytest.approx(counted.histories, rel=slack + 12 / counted.histories)
+    low, high = size.infosets_interval
+    assert low <= size.infosets <= high
+    assert low * (1 - slack) <= counted.infosets <= high * (1 + slack)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 from functools import partial
 from typing import Any
 
@@ -31,7 +32,7 @@ from tensorcfr.deep import solver as module
 from tensorcfr.deep.buffers import filled
 from tensorcfr.deep.inputs import make_inputs
 from tensorcfr.deep.learners import TableLearner, probabilities
-from tensorcfr.errors import TrainingError
+from tensorcfr.errors import MemoryLimitError, TrainingError
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.kernels.reservoir import Batches, Reservoir, draw_batches
@@ -297,10 +298,11 @@ def test_baselines_are_fitted_to_the_next_ones() -> None:
     assert found > 10
 
 
-def test_baselines_of_histories_move_to_the_next_ones() -> None:
-    """The same of the baselines of histories, which move all the way here; the others stay."""
+@pytest.mark.parametrize("step", [1.0, 0.25])
+def test_baselines_of_histories_move_to_the_next_ones(step: float) -> None:
+    """The same of the baselines of histories, which move by a step; the others stay."""
     game = compile_game("kuhn", symmetry=False)
-    solver = prepared(game, DREAM(baseline_step=1.0, **TABLE), {}, seed=4)
+    solver = prepared(game, DREAM(baseline_step=step, **TABLE), {}, seed=4)
     solver._strategy[:] = [0.25 if at % 2 else 0.75 for at in range(game.n_sequences)]
     tree, moved = game.tree, 0
     for player in (0, 1) * 20:
@@ -315,7 +317,8 @@ def test_baselines_of_histories_move_to_the_next_ones() -> None:
                 expected = solver._strategy[at] @ before[player][steps]
             else:
                 expected = tree.utility[list(tree.terminal).index(child), player]
-            assert after[player, child] == pytest.approx(expected, abs=1e-12)
+            was = before[player, child]
+            assert after[player, child] == pytest.approx(was + step * (expected - was), abs=1e-12)
             moved += 1
     assert moved > 40
 
@@ -323,18 +326,23 @@ def test_baselines_of_histories_move_to_the_next_ones() -> None:
 # ---------------------------------------------------------------------------------------- buffers
 
 
-def reservoir_of(n: int, width: int, seed: int) -> Reservoir:
+def reservoir_of(n: int, width: int, seed: int, *, capacity: int, seen: int) -> Reservoir:
     rng = np.random.default_rng(seed)
-    values = rng.normal(size=(n, width))
-    infoset = rng.integers(3, size=n).astype(np.int32)
+    values = np.full((capacity, width), 1e9)
+    values[:n] = rng.normal(size=(n, width))
+    infoset = np.full(capacity, 2, np.int32)
+    infoset[:n] = rng.integers(3, size=n)
     values[infoset == 0, -1] = np.nan
-    return Reservoir(infoset, rng.uniform(0.5, 2, n), values, np.array([n], np.int64))
+    weight = np.full(capacity, 1e9)
+    weight[:n] = rng.uniform(0.5, 2, n)
+    return Reservoir(infoset, weight, values, np.array([seen], np.int64))
 
 
-def test_a_batch_of_rows_is_the_same_as_one_of_samples() -> None:
+@pytest.mark.parametrize(("capacity", "seen"), [(40, 40), (60, 40), (40, 90)])
+def test_a_batch_of_rows_is_the_same_as_one_of_samples(capacity: int, seen: int) -> None:
     """For any outputs, the loss of the samples added up is the mean squared error of all of
-    them."""
-    reservoir = reservoir_of(40, 3, 1)
+    them, be the reservoir just full, in part empty, or fuller than it can be."""
+    reservoir = reservoir_of(40, 3, 1, capacity=capacity, seen=seen)
     row_of = np.array([5, 6, 6], np.int32)
     output_of = np.array([[0, 1, 0], [1, 2, 0], [1, 2, 0]], np.int32)
     outputs = np.random.default_rng(2).normal(size=(8, 3))
@@ -369,6 +377,24 @@ def test_a_batch_of_rows_is_the_same_as_one_of_samples() -> None:
         expected.append(error / weight)
     for loss in losses:
         np.testing.assert_allclose(loss, expected, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_reservoir_of_one_place() -> None:
+    """Of three samples it keeps each with probability 1/3: 200 times in 600, give or take four
+    standard deviations (11.5)."""
+    from tensorcfr.kernels.reservoir import Samples, _place
+
+    count = [0, 0, 0]
+    for seed in range(600):
+        place = Reservoir(np.empty(1, np.int32), np.empty(1), np.empty((1, 1)), np.zeros(1, int))
+        infosets = np.arange(3, dtype=np.int32)
+        kept = Samples(place, place, place, infosets, random.seeded(seed), np.empty(0), 0.0)
+        with np.errstate(over="ignore"):
+            for number in range(3):
+                _place(place, kept, number, 1.0)
+        count[int(place.infoset[0])] += 1
+    assert all(abs(times - 200) < 46 for times in count), count
 
 
 @pytest.mark.usefixtures("uncompiled")
@@ -418,6 +444,12 @@ def test_regret_matching() -> None:
     best = probabilities(predicted, inputs.is_action, "best")
     assert best[:4].tolist() == [[0.75, 0.25], [0, 1], [0, 1], [0.5, 0.5]]
     assert probabilities(predicted, inputs.is_action, "uniform")[1].tolist() == [0.5, 0.5]
+    # Infosets with fewer actions than others; what is predicted where there is none is nothing.
+    predicted = np.array([[-2.0, -1.0, 0.0], [-3.0, 0.0, 5.0], [1.0, 3.0, 4.0]])
+    is_action = np.array([[True, True, False], [True, False, False], [True, True, False]])
+    best = probabilities(predicted, is_action, "best")
+    assert best.tolist() == [[0, 1, 0], [1, 0, 0], [0.25, 0.75, 0]]
+    assert probabilities(predicted, is_action, "uniform")[0].tolist() == [0.5, 0.5, 0]
 
 
 @pytest.mark.parametrize(
@@ -483,6 +515,13 @@ def test_features_of_ones_own() -> None:
     assert pickle.loads(pickle.dumps(record)) == record
     assert str(record) == "sd-cfr(traversals=50, features=yours, learner=table)"
     assert record != SD_CFR(features=~hands, learner="table", traversals=50)
+    assert record != record(features=hands.reshape(6, 6))
+    # Players do not share: each has three rows.
+    inputs = make_inputs(KUHN, hands.astype(np.float32))
+    assert inputs.player_rows.tolist() == [0, 3, 6]
+    for infoset, player in enumerate(KUHN.infoset_player.tolist()):
+        first, rows = inputs.rows_of(player)
+        assert first <= inputs.row[infoset] < first + rows
 
 
 def error(**options: Any) -> str:
@@ -539,6 +578,77 @@ def test_an_empty_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(getattr(solver.state, name), array, err_msg=name)
 
 
+def test_traversals_and_training_draw_from_streams_of_their_own() -> None:
+    states = [DeepSolver(KUHN, DEEP_CFR(**TABLE), seed=seed).state for seed in (5, 6)]
+    streams = {s.tobytes() for state in states for s in (state.generator, state.training_generator)}
+    assert len(streams) == 4
+
+
+def test_states_with_spoilt_buffers_are_refused() -> None:
+    solver = DeepSolver(KUHN, DEEP_CFR(**TABLE), seed=1)
+    solver.step(3)
+    state = solver.state
+
+    def refused(words: str, **changes: np.ndarray) -> None:
+        with pytest.raises(ValueError, match=words):
+            DeepSolver(KUHN, solver.algorithm, state=state._replace(**changes), iteration=3)
+
+    infoset, weight, seen = (getattr(state, f"average_{n}") for n in ("infoset", "weight", "seen"))
+    refused("average_infoset holds what is no infoset", average_infoset=infoset + np.int32(12))
+    refused("average_infoset holds what is no infoset", average_infoset=-1 - infoset)
+    refused("average_weight holds a weight that is not posi", average_weight=0 * weight)
+    refused("average_seen must count the samples of 2 res", average_seen=-seen)
+    refused("average_seen must count the samples of 2 res", average_seen=seen[:1])
+    refused("average_infoset", average_seen=seen + 1)
+    hands = np.array([[label[0] == hand for hand in "JQK"] for label in KUHN.infoset_labels])
+    with pytest.raises(ValueError, match="features are not those that deep-cfr names"):
+        DeepSolver(KUHN, solver.algorithm(features=hands), state=state, iteration=3)
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    "record",
+    [DEEP_CFR(**TABLE), SD_CFR(**TABLE), DREAM(**TABLE), DREAM(baselines="infosets", **TABLE)],
+    ids=str,
+)
+def test_memory_is_told_in_full(record: Deep) -> None:
+    """What is told before it is taken is what is taken, but for a twentieth: the Python objects."""
+    DeepSolver(KUHN, record(buffer=1))  # What is made once is not the solver's.
+    record = record(buffer=100_000)
+    with pytest.raises(MemoryLimitError) as refused:
+        DeepSolver(KUHN, record, memory_limit=1)
+    tracemalloc.start()
+    try:
+        solver = DeepSolver(KUHN, record, memory_limit=refused.value.needed)
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert solver.iteration == 0
+    assert taken == pytest.approx(refused.value.needed, rel=0.05)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_an_average_of_three_players() -> None:
+    """By a table it is the weighted mean of the strategies that were met, whoever met them."""
+    game = compile_game("kuhn(players=3)")
+    solver = DeepSolver(game, DEEP_CFR(learner="table", traversals=15), seed=3)
+    solver.step(3)
+    state, average = solver.state, solver.average_probabilities()
+    several = 0
+    for infoset in range(game.n_infosets):
+        here = np.flatnonzero(state.average_infoset == infoset)
+        ends = np.cumsum(state.average_seen)
+        several += len(set(np.searchsorted(ends, here, side="right").tolist())) > 1
+        at = game.sequences(infoset)
+        if len(here):
+            mean = state.average_weight[here] @ state.average_values[here]
+            expected = mean / mean.sum()
+        else:
+            expected = np.array([0.5, 0.5])
+        np.testing.assert_allclose(average[at], expected, rtol=0, atol=1e-12)
+    assert several > 10
+
+
 def test_what_is_promised() -> None:
     assert "near a Nash equilibrium" in SD_CFR.guarantee(zero_sum=True)
     assert "No theorem says" in SD_CFR.guarantee(zero_sum=False)
@@ -559,7 +669,7 @@ def test_three_players(record: Deep) -> None:
     [
         DEEP_CFR(buffer=100, **TABLE),
         pytest.param(SD_CFR(**TABLE), marks=pytest.mark.full),
-        pytest.param(DREAM(buffer=100, **TABLE), marks=pytest.mark.full),
+        DREAM(buffer=100, **TABLE),
     ],
     ids=str,
 )

@@ -43,7 +43,7 @@ def bits(state: Any) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in state._asdict().items()}
 
 
-@pytest.mark.full
+@pytest.mark.usefixtures("networks")
 @pytest.mark.parametrize(
     "record",
     [
@@ -51,12 +51,14 @@ def bits(state: Any) -> dict[str, bytes]:
         SD_CFR(keep_networks=True, **SMALL),
         SD_CFR(warm=True, normalise=False, skip=False, **SMALL),
         DREAM(baseline_updates=20, **SMALL),
+        pytest.param(
+            DREAM(baseline_updates=20, baselines="infosets", **SMALL), marks=pytest.mark.full
+        ),
     ],
     ids=str,
 )
 def test_saved_and_gone_on_with(record: Deep, tmp_path: Any) -> None:
     """A run in two parts, by a file, has the bits of one in one part; another seed has others."""
-    pytest.importorskip("equinox")
     whole = solve(KUHN, record, iters=5, seed=3)
     part = solve(KUHN, record, iters=2, seed=3)
     rest = solve(KUHN, start=Solution.load(part.save(tmp_path / "part")), iters=3)
@@ -68,11 +70,28 @@ def test_saved_and_gone_on_with(record: Deep, tmp_path: Any) -> None:
     assert other.policy.probabilities.tobytes() != whole.policy.probabilities.tobytes()
 
 
-@pytest.mark.full
+@pytest.mark.parametrize("networks", ["numpy"], indirect=True)
+def test_a_network_is_updated_as_often_as_it_is_said(
+    networks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = sys.modules["tensorcfr.deep.networks"]
+    updates: list[int] = []
+
+    class Counting(module.make_network):  # type: ignore[misc]
+        def train(self, begun: Any, features: Any, legal: Any, row: Any, *rest: Any) -> Any:
+            updates.append(len(row))
+            return super().train(begun, features, legal, row, *rest)
+
+    monkeypatch.setattr(module, "make_network", Counting)
+    solver = DeepSolver(KUHN, SD_CFR(traversals=5, updates=601, batch=8), seed=1)
+    solver.step(1)
+    assert sum(updates) == 2 * 601
+
+
+@pytest.mark.usefixtures("networks")
 def test_long_training_is_an_exact_fit() -> None:
     """On Kuhn a network can fit the mean of every infoset: the regrets it predicts come near those
     of the table from the same samples, by a fiftieth of the range of the utilities."""
-    pytest.importorskip("equinox")
     options: dict[str, Any] = {"traversals": 400, "features": np.eye(12), "unplayed": "uniform"}
     table, network = (
         DeepSolver(KUHN, SD_CFR(learner=learner, updates=3000, **options), seed=1)
@@ -88,10 +107,9 @@ def test_long_training_is_an_exact_fit() -> None:
     np.testing.assert_allclose(network.state.regret[own], table.state.regret[own], atol=0.08)
 
 
-@pytest.mark.full
+@pytest.mark.usefixtures("networks")
 def test_the_network_of_the_average_too() -> None:
     """Trained long on the strategies of a few iterations, it comes near their mean."""
-    pytest.importorskip("equinox")
     found = []
     for learner in ("table", "network"):
         record = DEEP_CFR(
@@ -116,26 +134,29 @@ def test_the_network_of_the_average_too() -> None:
 AVERAGE = ("average_infoset", "average_weight", "average_values", "average_seen")
 
 
-@pytest.mark.full
+@pytest.mark.usefixtures("networks")
 def test_kept_networks_play_the_average() -> None:
-    """The exact average of the networks is the solver's own, and drawn plays end as often in each
-    way: 2,000 draws, to four standard deviations."""
-    pytest.importorskip("equinox")
+    """The exact average of the networks is the solver's own, and each player draws iteration t with
+    probability t/21, whatever the other draws: 1,000 draws, to four standard deviations."""
     solution = solve(KUHN, SD_CFR(keep_networks=True, **SMALL), iters=6, seed=1)
     mixture = Mixture(solution, seed=5)
     np.testing.assert_allclose(
         mixture.average().probabilities, solution.policy.probabilities, rtol=0, atol=1e-12
     )
     assert mixture.weights.tolist() == [1, 2, 3, 4, 5, 6]
-    at = KUHN.sequences(KUHN.infoset_index["K"])
-    strategies = [mixture.strategies(t)[at] for t in range(1, 7)]
     # The first turn is player 0's, who meets player 1 before the first fit.
     second = KUHN.sequences(KUHN.infoset_index["Kp"])
     np.testing.assert_array_equal(mixture.strategies(1)[second], [0.5, 0.5])
-    draws = 2000
-    bets = sum(mixture.draw()[0]["K"]["bet"] for _ in range(draws)) / draws
-    expected = sum(t * s[1] for t, s in enumerate(strategies, 1)) / 21
-    assert bets == pytest.approx(expected, abs=4 * 0.5 / draws**0.5)
+    number = {mixture.strategies(t).tobytes(): t for t in range(1, 7)}
+    assert len(number) == 6
+    draws = [[number[p.probabilities.tobytes()] for p in mixture.draw()] for _ in range(1000)]
+
+    def as_often(found: int, p: float) -> bool:
+        return abs(found - 1000 * p) < 4 * (1000 * p * (1 - p)) ** 0.5
+
+    for own in zip(*draws, strict=True):
+        assert all(as_often(own.count(t), t / 21) for t in range(1, 7))
+    assert as_often(sum(one == other for one, other in draws), sum((t / 21) ** 2 for t in range(7)))
     with pytest.raises(ValueError, match="kept no networks"):
         Mixture(solve(KUHN, SD_CFR(**SMALL), iters=1))
 
@@ -163,9 +184,8 @@ def test_a_loss_that_is_not_finite() -> None:
     assert bad.iteration == 2
 
 
-@pytest.mark.full
+@pytest.mark.usefixtures("networks")
 def test_the_solution_so_far_comes_with_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("equinox")
     whole = solve(KUHN, SD_CFR(**SMALL), iters=2, seed=1)
     turn = DeepSolver._turn
 

@@ -26,9 +26,12 @@ from support.reference import (
 from support.tiers import tiered
 from tensorcfr import Solver, compile_game, solve
 from tensorcfr.evaluation import correlation_gap
-from tensorcfr.evaluation.correlation import KINDS
-from tensorcfr.games import MatrixGame, make_game
+from tensorcfr.games import make_game
+from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.rules import Chance, Decision, Game, Terminal
+
+KINDS = ("cce", "efcce", "efce", "ce")
+"""The kinds of equilibria, from the weakest to the strongest."""
 
 Policy = Mapping[str, Mapping[Any, float]]
 

@@ -26,7 +26,6 @@ from tensorcfr import (
 )
 from tensorcfr.evaluation import expected_values
 from tensorcfr.games import make_game
-from tensorcfr.games.matrix import matching_pennies_3p
 
 TOLERANCE = 1e-12
 
@@ -233,7 +232,7 @@ def test_infosets_that_cannot_happen_take_their_first_action() -> None:
 
 def test_not_zero_sum_is_judged_too() -> None:
     # Jordan 1993: uniform is the equilibrium of the three-player game, worth 0 to all.
-    game = compile_game(matching_pennies_3p())
+    game = compile_game("matching_pennies_3p")
     evaluation = evaluate(game, Policy.uniform(game))
     assert evaluation.values == evaluation.best_responses == (0.0, 0.0, 0.0)
 

@@ -14,14 +14,14 @@ from support.reference import ReferenceCFR, TerminalNode, Tree, build_tree, expe
 from tensorcfr import Solver, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS
 from tensorcfr.evaluation import (
+    correlation_gap,
     evaluate,
     team_best_response,
     team_equilibrium,
     team_exploitability,
 )
-from tensorcfr.evaluation.correlation import correlation_gap
-from tensorcfr.games import MatrixGame
 from tensorcfr.games.kuhn import KuhnPoker
+from tensorcfr.games.matrix import MatrixGame
 
 linprog = pytest.importorskip("scipy.optimize").linprog
 

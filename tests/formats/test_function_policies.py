@@ -138,6 +138,10 @@ FIFTH = GAME.infoset_labels[5]
         (Batched(rows, lambda infosets: [[1.0]]), "the features of 936 infosets have the shape"),
         (Batched(rows, columns=lambda infoset: [0]), "has 2 actions, but its columns are \\[0\\]"),
         (Batched(rows, columns=lambda infoset: [0, 0, 0]), "but its columns are"),
+        (
+            Batched(rows, columns=lambda infoset: range(-1, len(infoset.actions) - 1)),
+            "has 2 actions, but its columns are \\[-1, 0\\]",
+        ),
         (Batched(rows, size=0), "size must be a whole number >= 1"),
     ],
 )

@@ -1,8 +1,10 @@
-"""Gambit's text formats: what is read, what is refused and where, and what is written."""
+"""Gambit's text formats: what is read, what is refused and where, and what is written.
+
+What pygambit says of the same texts is in ``test_gambit_answers.py``.
+"""
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -17,11 +19,12 @@ from hypothesis import strategies as st
 
 from support.random_games import games
 from support.spoilt_text import mutated
-from tensorcfr import CompiledGame, GameError, Policy, compile_game, evaluate, solve
+from tensorcfr import CompiledGame, GameError, compile_game, solve
 from tensorcfr.errors import FormatError, ImperfectRecallError
 from tensorcfr.formats.efg import efg_lines, exact, parse_efg, read_efg, save_efg
 from tensorcfr.formats.gambit_text import decimal, distinct
 from tensorcfr.formats.nfg import parse_nfg, read_nfg, save_nfg
+from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.model.arrays import CHANCE
 
 DATA = Path(__file__).parents[1] / "data" / "gambit"
@@ -99,7 +102,7 @@ def test_files_are_found_by_their_suffix(tmp_path: Path) -> None:
     assert game.digest == compile_game(path).digest == compile_game(read_efg(path)).digest
     copy = tmp_path / "COPY.EFG"
     copy.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert compile_game(copy).digest == game.digest
+    assert compile_game(copy).digest == compile_game(str(copy)).digest == game.digest
     with pytest.raises(TypeError, match=r"^parameters ranks are for built-in games"):
         compile_game(path, ranks=3)
     with pytest.raises(FileNotFoundError):
@@ -114,6 +117,11 @@ def test_names_that_are_missing_or_repeated_get_numbers() -> None:
     game = compile_game(parse_efg(HEAD + text))
     assert list(game.infoset_labels) == ["I (P0:1)", "I (P1:1)", "P1:1"]
     assert game.infoset_actions[0] == ("_1", "_2")
+    # A label that is made up is never the name of another infoset.
+    text = 'p "" 1 1 "" { "a" "b" } 0 p "" 2 1 "P0:1" { "c" "d" } 0 t "" 0 t "" 0 t "" 0'
+    game = compile_game(parse_efg(HEAD + text))
+    assert sorted(game.infoset_labels) == ["P0:1", "P0:1'"]
+    assert game.infoset_actions[game.infoset_index["P0:1"]] == ("c", "d")
 
 
 # ------------------------------------------------------------------------------------ refusals
@@ -137,6 +145,7 @@ REFUSED_EFG = [
     (HEAD + 't "" 1 "x" { 1 ,, 2 }', 2, 17, "expected 2 payoffs"),
     (HEAD + 't "" 1 "x" { 1 2/0 }', 2, 16, "divides by zero"),
     (HEAD + 't "" 1 "x" { 1 1e999999999 }', 2, 16, "out of range"),
+    (HEAD + 't "" 1 "x" { 1 1e-9999 }', 2, 16, "out of range"),
     (HEAD + f't "" 1 "x" {{ 1 {"9" * 5000} }}', 2, 16, "out of range"),
     (HEAD + 't "" 1 "x" { 1 1e400 }', 2, 16, "out of range"),
     (HEAD + 't "" 1 "x" { 1 one }', 2, 16, "expected 2 payoffs"),
@@ -151,6 +160,7 @@ REFUSED_EFG = [
     (HEAD + 'c "" 1 "" { "a" 0.5 "b" 0.4 } 0', 2, 11, "chance node 1 sum to 0.9, not 1"),
     (HEAD + 'c "" 1 "" { "a" 2 "b" -1 } 0', 2, 23, "negative"),
     (HEAD + 'c "" 1 "" { "a" "b" } 0', 2, 17, "expected the probability"),
+    (HEAD + 'c "" 1 "n" { "a" .5 "b" .5 } 0\nc "" 1 "n" { "a" .4 "b" .6 } 0', 3, 12, "had other"),
 ]  # fmt: skip
 TWICE = 'p "" 1 1 "I" { "a" } 0\np "" 1 2 "J" { "a" } 1 "o" { 1, 2 }\n'
 REFUSED_AGAIN = [
@@ -285,6 +295,20 @@ def test_games_in_normal_form_round_trip(name: str, outcomes: bool, tmp_path: Pa
     assert compile_game(path).digest == game.digest
 
 
+def test_payoffs_of_any_size_round_trip(tmp_path: Path) -> None:
+    """A game of huge payoffs is kept in a unit of its own; files have the payoffs themselves."""
+    huge = [[1e300, -2e299], [-3e298, 5.5]]
+    game = compile_game(MatrixGame(huge))
+    assert game.unit != 1
+    rules = [read_nfg(save_nfg(game, tmp_path / f"{o}.nfg", outcomes=o)) for o in (False, True)]
+    assert [table.payoffs[0].tolist() for table in rules] == [huge, huge]
+    tree = parse_efg("".join(efg_lines(game)))
+    below = [tree.next(tree.root(), action) for action in tree.node(tree.root()).actions]  # type: ignore[union-attr]
+    ends = [tree.next(s, a) for s in below for a in tree.node(s).actions]  # type: ignore[union-attr]
+    paid = [tree.node(end).utilities for end in ends]  # type: ignore[union-attr]
+    assert paid == [(one, -one) for row in huge for one in row]
+
+
 def test_normal_form_of_a_tree(tmp_path: Path) -> None:
     # Kuhn poker has 27 x 64 reduced plans and value -1/18.
     # Source: H. W. Kuhn, "A simplified two-person poker", 1950.
@@ -322,61 +346,7 @@ def test_a_label_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         parse_efg('EFG 2 R "g" { "a" } p "" 1 1 "I" { "a\\ " "a" } 0 t "" 0 t "" 0')
     )
     assert ends.infoset_actions[0] == ("a\\ ", "a")
-    from tensorcfr.games.matrix import MatrixGame
-
     bad = compile_game(MatrixGame([[1, 2]], actions=[["a\\"], ["b", "c"]]))
     with pytest.raises(ValueError, match=r"cannot write 'a\\\\': it ends in a backslash"):
         save_efg(bad, tmp_path / "bad.efg")
     assert not (tmp_path / "bad.efg").exists()
-
-
-# -------------------------------------------------------------------------- Gambit's own reader
-
-
-@pytest.fixture(scope="module")
-def pygambit() -> Any:
-    return pytest.importorskip("pygambit")
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_gambits_own_games(pygambit: Any, tmp_path: Path) -> None:
-    """Every game of Gambit's catalog: recall, expected values, and what each reads of the other."""
-    pytest.importorskip("pandas")
-    names = pygambit.catalog.games()["Game"]
-    compiled = 0
-    for name in names:
-        theirs = pygambit.catalog.load(name)
-        try:
-            game = compile_game(theirs)
-        except ImperfectRecallError:
-            assert not theirs.is_perfect_recall, name
-            continue
-        if theirs.is_tree:
-            assert theirs.is_perfect_recall, name
-        compiled += 1
-        written = pygambit.read_efg(save_efg(game, tmp_path / "game.efg"))
-        values = evaluate(game, Policy.uniform(game)).values
-        for tree in (theirs, written):
-            uniform = (
-                tree.mixed_behavior_profile() if tree.is_tree else tree.mixed_strategy_profile()
-            )
-            expected = [float(uniform.payoff(player)) for player in tree.players]
-            assert values == pytest.approx(expected, rel=1e-12, abs=1e-12), name
-    # Source: pygambit 16.7.0 ships 38 games, 4 of them without perfect recall.
-    assert compiled >= 30
-
-
-def test_gambit_reads_what_is_written(pygambit: Any, tmp_path: Path) -> None:
-    for name in ("kuhn", "leduc", "kuhn(players=3)", "chicken"):
-        game = compile_game(name)
-        theirs = pygambit.read_efg(save_efg(game, tmp_path / "game.efg"))
-        assert (
-            compile_game(theirs).infoset_labels
-            == compile_game(tmp_path / "game.efg").infoset_labels
-        )
-        values = evaluate(game, Policy.uniform(game)).values
-        profile = theirs.mixed_behavior_profile()
-        expected = [float(profile.payoff(player)) for player in theirs.players]
-        assert values == pytest.approx(expected, abs=1e-12)
-    table = save_nfg(compile_game("kuhn"), tmp_path / "kuhn.nfg")
-    assert len(pygambit.read_nfg(io.BytesIO(table.read_bytes())).players) == 2

@@ -330,6 +330,41 @@ def test_names_that_occur_twice_get_the_number_of_the_action() -> None:
     assert set(game.outcome_labels) == {"it 0", "it 1", "it 2"}
 
 
+class Named(Blurred):
+    """Kuhn poker with names of its own."""
+
+    def new_initial_state(self) -> Named:
+        return type(self)(self.wrapped.new_initial_state())
+
+    def child(self, action: int) -> Named:
+        return type(self)(self.wrapped.child(action))
+
+    def information_state_string(self, player: int) -> str:
+        text: str = self.wrapped.information_state_string(player)
+        return text
+
+
+def test_a_name_with_a_number_may_be_another_name() -> None:
+    class Numbered(Named):
+        def action_to_string(self, player: int, action: int) -> str:
+            return "it 1" if action == 2 else "it"
+
+    game = OpenSpielGame(Numbered(pyspiel.load_game("kuhn_poker")))
+    deal = game.node(game.root())
+    assert isinstance(deal, Chance)
+    assert list(deal.outcomes) == ["it 0", "it 1", "it 1 2"]
+
+
+def test_the_same_numbers_may_have_other_names() -> None:
+    class Personal(Named):
+        def action_to_string(self, player: int, action: int) -> str:
+            return f"{player} does {action}"
+
+    game = compile_game(OpenSpielGame(Personal(pyspiel.load_game("kuhn_poker"))))
+    for player, actions in zip(game.infoset_player, game.infoset_actions, strict=True):
+        assert actions == (f"{player} does 0", f"{player} does 1")
+
+
 def test_histories_that_disagree_on_the_actions_are_refused() -> None:
     class Forbidding(Blurred):
         """A player who holds the lowest card may not bet, if the other one has the highest."""

@@ -14,16 +14,14 @@ from hypothesis import strategies as st
 
 from support.random_games import games, public_tree_games
 from tensorcfr import CompiledGame, Policy, best_response, compile_game, evaluate, solve
+from tensorcfr.analysis import values
 from tensorcfr.formats import (
     find_policy,
-    from_gambit,
     from_openspiel,
     policy_table,
-    policy_to_gambit,
     policy_to_openspiel,
     policy_to_pyspiel,
     read_policy,
-    save_efg,
     save_policy,
     to_openspiel,
 )
@@ -90,6 +88,23 @@ def test_tables_of_other_libraries() -> None:
         assert same_bits(find_policy(game, table), policy)
 
 
+def test_json_has_no_number_for_what_is_not_reached(tmp_path: Path) -> None:
+    """The values of actions that nobody comes to are null, and the policy is read back."""
+    game = compile_game("kuhn")
+    rows = zip(game.infoset_labels, game.infoset_actions, strict=True)
+    # Nobody ever bets.
+    passive = Policy.from_mapping(game, {label: {"pass": 1.0} for label, _ in rows})
+    path = values(game, passive).table().save(tmp_path / "values.json")
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    found = json.loads(path.read_text(), parse_constant=refuse)
+    assert found["Kb"]["bet"]["expected_value"] is None
+    assert found["K"]["pass"]["expected_value"] == 1
+    assert same_bits(read_policy(game, path), passive)
+
+
 def test_rows_may_come_in_any_order_and_leave_out_zeros(tmp_path: Path) -> None:
     game = compile_game("kuhn")
     path = tmp_path / "policy.csv"
@@ -100,6 +115,16 @@ def test_rows_may_come_in_any_order_and_leave_out_zeros(tmp_path: Path) -> None:
     policy = read_policy(game, path)
     assert policy["J"] == {"pass": 0.75, "bet": 0.25}
     assert policy["K"] == {"pass": 0.0, "bet": 1.0}
+
+
+def test_a_table_that_a_spreadsheet_saved(tmp_path: Path) -> None:
+    """It begins with a byte order mark, and its lines end as on Windows."""
+    game = compile_game("kuhn")
+    policy = random_policy(game)
+    rows = [f"{label},{action},{p!r}" for _, label, action, p in policy_table(policy).rows()]
+    path = tmp_path / "policy.csv"
+    path.write_bytes("\r\n".join(["infoset,action,probability", *rows]).encode("utf-8-sig"))
+    assert same_bits(read_policy(game, path), policy)
 
 
 GOOD = "infoset,action,probability\n"
@@ -283,6 +308,21 @@ def test_games_to_openspiel() -> None:
 
 
 @pytest.mark.openspiel
+@pytest.mark.parametrize("given", [{0: 0.5, 1: 0.6}, {0: 1.0, 7: 0.5}, {0: -0.5, 1: 1.5}, {}])
+def test_no_distribution_of_openspiel(given: dict[int, float]) -> None:
+    pytest.importorskip("pyspiel")
+
+    class Theirs:
+        def action_probabilities(self, state: Any) -> dict[int, float]:
+            text = state.information_state_string(state.current_player())
+            return given if text == "1p" else {0: 0.25, 1: 0.75}
+
+    game = compile_game("kuhn")
+    with pytest.raises(ValueError, match="no distribution over the legal actions of 'Qp'"):
+        from_openspiel(game, Theirs(), "kuhn_poker")
+
+
+@pytest.mark.openspiel
 def test_another_game_of_openspiel_is_refused() -> None:
     pytest.importorskip("pyspiel")
     policy = Policy.uniform(compile_game("kuhn"))
@@ -294,23 +334,7 @@ def test_another_game_of_openspiel_is_refused() -> None:
         from_openspiel(compile_game("kuhn"), policy_to_pyspiel(policy, "kuhn_poker"))
 
 
-# ------------------------------------------------------------------------------------ pygambit
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["kuhn", "kuhn(players=3)", "goofspiel(cards=3)", "chicken"])
-def test_profiles_of_gambit(name: str, tmp_path: Path) -> None:
-    pygambit = pytest.importorskip("pygambit")
-    game = compile_game(name)
-    policy = random_policy(game)
-    profile = policy_to_gambit(policy)
-    values = [float(profile.payoff(player)) for player in profile.game.players]
-    assert evaluate(game, policy).values == pytest.approx(values, abs=1e-12)
-    back = find_policy(game, profile)
-    np.testing.assert_allclose(back.probabilities, policy.probabilities, rtol=1e-15)
-    theirs = pygambit.read_efg(save_efg(game, tmp_path / "game.efg"))
-    again = from_gambit(compile_game(theirs), policy_to_gambit(policy, theirs))
-    assert evaluate(again.game, again).values == pytest.approx(values, abs=1e-12)
+# ------------------------------------------------------------------------------------- sources
 
 
 def test_the_page_on_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

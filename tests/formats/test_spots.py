@@ -45,7 +45,10 @@ def test_a_spot_is_the_game_of_its_options(tmp_path: Path) -> None:
     expected = Holdem(**options)
     path = tmp_path / "spot.txt"
     path.write_text(SPOT)
-    for found in (parse_spot(SPOT), read_spot(path), parse_spot(spot_text(expected))):
+    first, second = 'oop = "AA,KK"\n', 'ip = "QJs,JTs"\n'
+    turned = changed(first + second, second + first)
+    texts = (SPOT, turned, spot_text(expected))
+    for found in (*map(parse_spot, texts), read_spot(path)):
         assert found.betting == expected.betting
         assert [own.tolist() for own in found.hands] == [own.tolist() for own in expected.hands]
         assert (found.rake, found.board) == (expected.rake, expected.board)

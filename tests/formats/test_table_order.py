@@ -11,6 +11,7 @@ import pytest
 
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import CompiledGame, Policy, compile_game, solve
+from tensorcfr._util import limits
 from tensorcfr.formats import policies as module
 from tensorcfr.formats import policy_table, read_policy, save_policy, tables
 from tensorcfr.formats.policies import policy_of_rows
@@ -75,6 +76,20 @@ def test_rows_left_out_have_probability_0(policy: Policy) -> None:
     assert found[label][first] == 1.0
     others = {la: dict(found[la]) for la in found if la != label}
     assert others == {la: policy[la] for la in policy if la != label}
+
+
+def test_the_last_row_may_be_left_out_too(policy: Policy) -> None:
+    game, rows = policy.game, rows_of(policy)
+    label = game.infoset_labels[-1]
+    first, *others = (row for row in rows if row[1] == label)
+    if not others:
+        return
+    rows = [row for row in rows if row[1] != label]
+    found = policy_of_rows(game, iter([*rows, (*first[:3], 1.0)]), str)
+    assert list(found[label].values()) == [1.0] + [0.0] * len(others)
+    assert {la: found[la] for la in found if la != label} == {
+        la: policy[la] for la in policy if la != label
+    }
 
 
 def test_wrong_rows_are_named_by_their_place(policy: Policy) -> None:
@@ -147,9 +162,9 @@ class TestParquet:
             "probability": [row[3] for row in rows],
         }
 
-        def refused(changes: dict[str, list[Any]], message: str) -> None:
+        def refused(changes: dict[str, list[Any]], message: str, **options: Any) -> None:
             table = pa.table({**columns, **changes})
-            path = self.written(pa, table, tmp_path / "p.parquet")
+            path = self.written(pa, table, tmp_path / "p.parquet", **options)
             with pytest.raises(ValueError, match=message):
                 read_policy(policy.game, path)
 
@@ -158,6 +173,24 @@ class TestParquet:
         refused({"infoset": ["zz", *columns["infoset"][1:]]}, "no infoset 'zz'")
         longer = {name: [*values, values[-1]] for name, values in columns.items()}
         refused(longer, "given twice")
+        refused(longer, "given twice", row_group_size=1)
+
+
+@pytest.mark.parametrize("spec", ["kuhn", "leduc(ranks=2)", "liars_dice(faces=3)"])
+def test_labels_that_are_made_when_asked_for(
+    spec: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Large games make labels piece by piece; here every game is large."""
+    eager = compile_game(spec)
+    monkeypatch.setattr(limits, "LAZY_LABELS_FROM", 0)
+    lazy = compile_game(spec)
+    assert type(lazy.infoset_labels) is not type(eager.infoset_labels)
+    policy = solve(lazy, "cfr", iters=3).policy
+    expected = Policy(eager, policy.probabilities)
+    assert policy_table(policy).to_dict() == {label: expected[label] for label in expected}
+    path = save_policy(policy, tmp_path / "policy.csv")
+    for game in (lazy, eager):
+        assert np.array_equal(read_policy(game, path).probabilities, policy.probabilities)
 
 
 def test_labels_of_many_nodes() -> None:

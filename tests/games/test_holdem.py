@@ -75,6 +75,8 @@ def test_ranges(text: str, hands: int, groups: str) -> None:
 def test_weights_of_ranges() -> None:
     weights = read_range("AA:0.5,AKs:.25,AsAh:1")
     assert weights.sum() == pytest.approx(5 * 0.5 + 4 * 0.25 + 1.0)
+    # A later group takes precedence, with a smaller weight, too.
+    assert read_range("AA,AsAh:0.25").sum() == 5.25
 
 
 @pytest.mark.parametrize(
@@ -124,6 +126,49 @@ def test_order_of_strengths_against_phevaluator() -> None:
     by_strength = np.argsort(found, kind="stable")
     assert (np.diff(expected[by_strength]) >= 0).all()
     assert len(np.unique(found)) == len(np.unique(expected))
+
+
+ALIKE = [
+    ("two sets of three", "AsAhAdKsKhKd2c", "AsAhAdKsKh4c3d"),
+    ("four and a pair", "2s2h2d2cKsKh3c", "2s2h2d2cKs5h4c"),
+    ("three pairs", "AsAhKsKhQsQh2c", "AsAhKsKhQs4h3c"),
+    ("six cards of a suit", "AsKsQsJs9s2s3d", "AsKsQsJs9s4d3d"),
+    ("the five best of a straight", "9s8h7d6c5s4h2d", "9s8h7d6c5sAhAd"),
+]
+"""Sevens that are worth the same, by the rules of poker: the best five count."""
+LADDER = [
+    "KsQhJd9c7s5h3d",
+    "AsKhQd2c3s8h9d",  # No straight goes around the ace.
+    "2s2hAdKcQs9h7d",
+    "AsAhKsKhJs4h3c",
+    "AsAhKsKhQsQh2c",
+    "2s2h2dAcKsJh9d",
+    "As2h3d4c5sKhKd",
+    "2s3h4d5c6sAhAd",
+    "AsKsQsJs9s4d3d",
+    "3s3h3d2s2hAcKd",
+    "AsAhAdKsKhKd2c",
+    "2s2h2d2cQsQhJd",
+    "2s2h2d2cKsKh3c",
+    "AsAhAdAcKsKhKd",
+    "As2s3s4s5sKsKd",
+    "2s3s4s5s6sAsAd",
+]
+"""Sevens from the weakest to the strongest, by the rules of poker."""
+
+
+def worth(seven: str) -> int:
+    """The strength of seven cards."""
+    cards = np.array(read_cards(seven, "cards"))
+    return int(strengths(cards[:5], cards[None, 5:])[0])
+
+
+def test_rare_hands() -> None:
+    """What random sevens hardly ever hold."""
+    for what, one, other in ALIKE:
+        assert worth(one) == worth(other), what
+    found = [worth(seven) for seven in LADDER]
+    assert found == sorted(set(found))
 
 
 @numba.njit
@@ -219,6 +264,10 @@ def test_actions() -> None:
     assert actions(spot, "bet50") == ("fold", "call", "raise125", "raise170", "allin")
     assert actions(river(bets="50%", raises="60%"), "bet50") == ("fold", "call", "raise170")
     assert actions(river(bets="290c"), "check") == ("check", "allin")
+    # A call of 240 makes a pot of 580: 60 left behind are less than 15 % of it.  A call of 200
+    # makes one of 500: 100 left behind are more.
+    assert actions(river(bets="240c"), "check") == ("check", "allin")
+    assert actions(river(bets="200c"), "check") == ("check", "bet200")
     assert actions(river(bets="290c", force_allin=0), "check") == ("check", "bet290")
     # (1 + 0.55) / (1 + 0.5) is below 1.1.
     assert actions(river(bets="50%,55%")) == ("check", "bet55")
@@ -232,6 +281,23 @@ def test_actions() -> None:
         "fold",
         "call",
     )
+
+
+def test_raises_of_raises() -> None:
+    """Worked out by hand from the rules of sizes."""
+    spot = river(bets="50%", raises="10%", stacks=2000)
+    # 10 % of the pot after a call is less than the last raise, which a raise repeats at least.
+    assert actions(spot, "bet50") == ("fold", "call", "raise100")
+    assert actions(spot, "bet50", "raise100") == ("fold", "call", "raise150")
+    # On the turn two bets go all-in: the raise is one of them, and the next one is the last.
+    spot = river(board="QsJh2h8d", bets="50%", raises="e", stacks=2000)
+    assert actions(spot, "bet50") == ("fold", "call", "raise403")
+    assert actions(spot, "bet50", "raise403") == ("fold", "call", "allin")
+    # A cap counts the raises of a street.
+    spot = river(board="QsJh2h8d", bets="20c", raises="20c2r")
+    turn = ("bet20", "raise40", "raise60")
+    assert actions(spot, *turn) == ("fold", "call")
+    assert actions(spot, *turn, "call", None, "bet20") == ("fold", "call", "raise40")
 
 
 def test_options_by_street_and_player() -> None:

@@ -16,7 +16,7 @@ from tensorcfr.invariants import INVARIANTS, check_cards
 from tensorcfr.kernels.chunks import shape_form
 from tensorcfr.model.arrays import SequenceForm
 from tensorcfr.payoff import PayoffCards
-from tensorcfr.payoff.cards import FOLD, SHOWDOWN, TIES_PAY
+from tensorcfr.payoff.cards import FOLD, HAND_BITS, SHOWDOWN, TIES_PAY
 
 
 @cache
@@ -71,10 +71,74 @@ def overlap(arrays: dict[str, np.ndarray]) -> None:
     arrays["sequence"][0, group, 1] = arrays["sequence"][0, group, 0]
 
 
+def overlap_by_a_part(arrays: dict[str, np.ndarray]) -> None:
+    """Of two terminals of a group, one ends a sequence that the other one ends, too."""
+    group = int(np.flatnonzero(arrays["group"][:, 0] > 1)[0])
+    arrays["sequence"][0, group, 1] = arrays["sequence"][0, group, 0] + 1
+
+
+def at_the_end(arrays: dict[str, np.ndarray]) -> None:
+    """A terminal of player 0 ends the last sequence, and those of player 1 after it."""
+    row = arrays["sequence"][0, 0]
+    row[row == row[0]] = trunk().player_sequences[1] - 1
+
+
+def part_of_a_hand(arrays: dict[str, np.ndarray]) -> None:
+    """A class of two and a half hands."""
+    arrays["weight"][1, 2] = 2.5 * arrays["weight"][0, 2]
+
+
+def after_the_last_board(arrays: dict[str, np.ndarray]) -> None:
+    """The last group is on a board that is not there."""
+    arrays["group"][-1, 1] = len(arrays["board"])
+
+
+def one_class_more(arrays: dict[str, np.ndarray]) -> None:
+    """A class that belongs to no kind of boards."""
+    arrays["weight"] = np.column_stack([arrays["weight"], [1.0, 1.0]])
+    arrays["same"] = np.append(arrays["same"], np.uint32(0))
+
+
+def others_of_first_walk(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """The hands of player 1 in the walk of player 0 on the first board."""
+    levels, own, others = arrays["walk"][:3].tolist()
+    begin = 3 + 2 * levels + own
+    return arrays["walk"][begin : begin + others]
+
+
+def other_twice(arrays: dict[str, np.ndarray]) -> None:
+    """Of a class of several hands one is there twice, and another one is not."""
+    hands = others_of_first_walk(arrays)
+    of_class = hands & CLASS_OF_A_HAND
+    first, second = np.flatnonzero(of_class == of_class[0])[:2]
+    hands[second] = hands[first]
+
+
+def other_too_often(arrays: dict[str, np.ndarray]) -> None:
+    """A class of player 1 has a hand of another class."""
+    hands = others_of_first_walk(arrays)
+    of_class = hands & CLASS_OF_A_HAND
+    at = np.flatnonzero(of_class != of_class[0])[0]
+    hands[at] = hands[at] - of_class[at] | of_class[0]
+
+
+def other_by_level(arrays: dict[str, np.ndarray]) -> None:
+    """The first strength has a hand of the other player too many."""
+    arrays["walk"][4] += 1
+
+
+def fold_with_a_tie(arrays: dict[str, np.ndarray]) -> None:
+    """A fold that pays another amount for a tie."""
+    arrays["amount"][:, group_of(FOLD), 1] += 1.0
+
+
 def tie_pays(arrays: dict[str, np.ndarray]) -> None:
     """A showdown whose ties pay says that they do not."""
     arrays["group"][group_of(TIES_PAY), 2] = SHOWDOWN
 
+
+CLASS_OF_A_HAND = np.uint32((1 << HAND_BITS) - 1)
+"""The bits of a hand in a walk that are its class; the others are its cards."""
 
 ROWS: list[tuple[str, Change, str]] = [
     ("C1", whole("same", lambda array: array.astype(np.int64)), "cards.same is int64, not uint32"),
@@ -83,24 +147,38 @@ ROWS: list[tuple[str, Change, str]] = [
     ("C2", put("lanes", 0, 1, to=0), "kind 0 has"),
     ("C2", put("sizes", 0, to=1), "cards.sizes says"),
     ("C2", put("sizes", 2, to=300), "the deck has 300 cards"),
+    ("C2", put("sizes", 2, to=255), "the deck has 255 cards"),
+    ("C2", one_class_more, "the kinds end at class"),
     ("C3", put("weight", 0, 2, to=0.0), "a hand of class 2 has weight 0.0"),
+    ("C3", put("weight", 0, 2, to=np.inf), "a hand of class 2 has weight inf"),
     ("C3", put("weight", 1, 2, to=0.01), "class 2 has weight 0.01"),
+    ("C3", part_of_a_hand, "class 2 has weight"),
     ("C4", put("same", 1, to=0), "class 1 of player 0, kind 0, is the same as 0"),
     ("C4", put("same", 1, to=10**6), "is the same as 1000000"),
     ("C5", put("board", 1, 2, to=99), "board 1 has kind 99"),
     ("C5", put("board", 1, 0, to=10**7), "the walk of player 0 on board 1 begins at 10000000"),
     ("C5", put("walk", 1, to=10**6), "the walk of player 0 on board 0 ends at"),
     ("C5", put("walk", 3, to=50), "hands and"),
+    ("C5", other_by_level, "hands and .* by level"),
     ("C6", twice, "times"),
+    ("C6", other_too_often, "of player 1 3 times"),
+    ("C6", other_twice, "has a hand twice"),
     ("C6", put("walk", -1, to=255 << 24), "has a hand of the cards|has class"),
     ("C7", put("group", 0, 0, to=17), "group 0 has 17 terminals"),
+    ("C7", put("group", 0, 0, to=0), "group 0 has 0 terminals"),
     ("C7", put("group", 0, 1, to=-1), "group 0 is on board -1"),
+    ("C7", after_the_last_board, "is on board"),
     ("C7", whole("group", lambda array: array[::-1].copy()), "after one on"),
     ("C7", put("group", 0, 2, to=3), "group 0 is of kind 3"),
     ("C8", put("sequence", 0, 0, 0, to=10**6), "terminal 0 of group 0 ends sequence 1000000"),
     ("C8", put("sequence", 0, 0, -1, to=0), "a lane of group 0 without a terminal"),
+    ("C8", put("sequence", 1, 0, 0, to=0), "terminal 0 of group 0 ends sequence 0 of player 1"),
+    ("C8", at_the_end, "terminal 0 of group 0 ends sequence"),
     ("C8", overlap, "two terminals of group"),
+    ("C8", overlap_by_a_part, "two terminals of group 0 end sequence 2 of"),
     ("C9", put("amount", 0, 0, 0, 0, to=np.nan), "an amount of group 0 is not finite"),
+    ("C9", put("amount", 1, 0, 0, 0, to=np.inf), "amount of group 0 is not finite"),
+    ("C9", fold_with_a_tie, "is of folds"),
     ("C9", tie_pays, "pay, but not by its kind"),
 ]
 

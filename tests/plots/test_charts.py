@@ -97,7 +97,6 @@ def seeds(values: list[list[float]], *, last: list[int] | None = None) -> list[R
     return found
 
 
-@pytest.mark.full
 class TestSweepCurves:
     def test_a_panel_per_game_and_effort(self, rows: list[Row]) -> None:
         figure = sweep_curves(rows, x=("iterations", "nodes", "seconds"))
@@ -109,6 +108,7 @@ class TestSweepCurves:
             assert list(line.get_ydata()) == [row.exploitability for row in own]
         assert {ax.get_xscale() for ax in figure.axes} == {"log"}
 
+    @pytest.mark.full
     def test_game_metric_unit_machine(self, rows: list[Row]) -> None:
         figure = sweep_curves(rows, title="Two games")
         said = texts(figure)
@@ -125,6 +125,7 @@ class TestSweepCurves:
         assert figure.axes[0].get_title(loc="left") == "Kuhn poker"
         assert figure.axes[2].get_title(loc="left") == "Matching pennies"
 
+    @pytest.mark.full
     def test_names_are_where_they_can_be_read(self, rows: list[Row]) -> None:
         figure = sweep_curves([row for row in rows if row.game == "kuhn"])
         figure.draw_without_rendering()

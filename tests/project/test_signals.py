@@ -14,8 +14,7 @@ import pytest
 
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr._util import signals
-from tensorcfr.solvers.driver import Progress
-from tensorcfr.solvers.solution import Status
+from tensorcfr.solvers import Progress, Status
 
 ROOT = Path(__file__).parents[1]
 KUHN = compile_game("kuhn")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.card_games import LeducOfCards
-from support.fake_cluster import FakeClient, play_cluster
+from support.fake_cluster import FakeClient, FakeFuture, play_cluster
 from support.interpreted import interpret
 from support.properties import examples
 from support.random_games import public_tree_games
 from support.random_locks import random_locks
 from tensorcfr import PublicTreeGame, Solution, compile_game, solve
 from tensorcfr._util import cluster as connections
+from tensorcfr._util.machine import versions
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT, SPCFR_PLUS
 from tensorcfr.errors import ClusterError, MemoryLimitError, MissingExtraError
@@ -32,8 +34,8 @@ from tensorcfr.solvers.cluster_solver import ClusterSolver, traffic_of
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.sweep import sweep
 
-SPEC = "kuhn(cards=4)"
-"""Four chunks with ``cut=2``, and a trunk where both players act."""
+SPEC = "liars_dice(faces=2)"
+"""Six chunks of three shapes with ``cut=2``, and a trunk where both players act."""
 
 
 @pytest.fixture
@@ -103,6 +105,17 @@ def test_shares_are_balanced() -> None:
         sizes = [int(form.first[end] - form.first[begin]) for begin, end in bounds]
         assert len(sizes) == count
         assert max(sizes) - sum(sizes) / count <= largest
+
+
+@pytest.mark.parametrize(("spec", "cut"), [("leduc", 3), ("leduc(ranks=2)", 3)])
+def test_shares_end_next_to_their_goals(spec: str, cut: int) -> None:
+    """Chunks of all sizes: no other chunk ends nearer to where a share should end."""
+    form = cut_game(spec, cut).chunks
+    ends = form.first - form.first[0]
+    for count in (2, 3, 4):
+        for number, (_, end) in enumerate(divide(form, count)[:-1], 1):
+            goal = int(ends[-1]) * number / count
+            assert abs(int(ends[end]) - goal) == np.abs(ends - goal).min()
 
 
 # ------------------------------------------------------------------------------------ the same bits
@@ -261,6 +274,81 @@ def test_traffic_is_what_is_told(name: str, fakes: None) -> None:
             assert there.traffic.up - before[1] == count * told.up
 
 
+def test_traffic_of_snapshots_and_evaluations(fakes: None) -> None:
+    """Bytes of all arrays, once in each direction; reaches of both players, and values."""
+    game = cut_game()
+    with ClusterSolver(game, CFR, cluster=FakeClient(2)) as there:
+        first = int(game.chunks.first[0])
+        whole = sum(array[first:].nbytes for array in (there.state.regret, there.state.cumulative))
+        assert there.traffic.snapshots == whole
+        there.step()
+        assert there.state.regret.any()
+        assert there.traffic.snapshots == 2 * whole
+        before = there.traffic.down, there.traffic.up
+        there.evaluate()
+        shares = there._crew.shares  # type: ignore[union-attr]
+        sent = sum(own.size for share in shares for own in share.down)
+        values = sum(own.size for share in shares for own in share.up) + 2 * game.chunks.n_chunks
+        assert (there.traffic.down - before[0], there.traffic.up - before[1]) == (
+            8 * sent,
+            8 * values,
+        )
+
+
+def test_a_solver_that_is_closed(fakes: None) -> None:
+    """It is at the last snapshot, in this process, and goes on to the same bits."""
+    game = cut_game()
+    here, there = ChunkedSolver(game, CFR), ClusterSolver(game, CFR, cluster=FakeClient(2))
+    there.step(3)
+    assert there.state.regret.any()
+    there.step(2)
+    assert there.iteration == 5
+    there.close()
+    assert there.iteration == 3
+    here.step(3)
+    assert_alike(there, here)
+    for solver in (here, there):
+        solver.step(4)
+    assert_alike(there, here)
+
+
+def test_seconds_are_counted_once(fakes: None) -> None:
+    with ClusterSolver(cut_game(), CFR, cluster=FakeClient(2)) as there:
+        began = time.perf_counter()
+        for _ in range(3):
+            there.step(10)
+        assert 0.0 < there.seconds <= time.perf_counter() - began
+
+
+class Clocked(FakeClient):
+    """Every call of a worker takes a second."""
+
+    def perf_counter(self) -> float:
+        return float(self.calls)
+
+    def monotonic(self) -> float:
+        return float(self.calls)
+
+    def sleep(self, seconds: float) -> None:
+        self.calls += 1
+
+
+def test_snapshots_take_a_twentieth_of_the_time(
+    monkeypatch: pytest.MonkeyPatch, fakes: None
+) -> None:
+    workers = Clocked(2)
+    monkeypatch.setattr(cluster_solver, "time", workers)
+    game = cut_game()
+    each = 2 * 8 * (game.chunks.n_numbers - int(game.chunks.first[0]))
+    with ClusterSolver(game, CFR, cluster=workers) as there:
+        began = workers.calls
+        for _ in range(60):
+            there.step()
+        snapshots = there.traffic.snapshots // each - 1  # The first one sets the shares.
+        # Each is a call of each worker.
+        assert 0.03 < 2 * snapshots / (workers.calls - began) <= 0.05
+
+
 # ------------------------------------------------------------------------------------------ losses
 
 
@@ -269,15 +357,103 @@ def test_workers_that_are_lost(monkeypatch: pytest.MonkeyPatch, fakes: None) -> 
     monkeypatch.setattr(cluster_solver, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(cluster_solver, "SNAPSHOT_SHARE", 1.0)
     game = cut_game()
-    here = solve(game, CFR, iters=20, checkpoints=1)
-    workers = FakeClient(2, tuple(range(40, 400, 23)))
-    there = solve(game, CFR, iters=20, checkpoints=1, cluster=workers)
-    assert workers.lost >= 3
+    here = solve(game, CFR, iters=32, checkpoints=1)
+    workers = FakeClient(2, tuple(range(40, 900, 23)))
+    there = solve(game, CFR, iters=32, checkpoints=1, cluster=workers)
+    # More than it takes to give up, but for the snapshots.
+    assert workers.lost > cluster_solver.MOST_LOSSES
     assert_same(there.state, here.state)
     assert there.evaluation == here.evaluation
     assert [(p.iteration, p.nash_conv) for p in there.trace] == [
         (p.iteration, p.nash_conv) for p in here.trace
     ]
+
+
+def test_losses_within_snapshots_in_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fakes: None
+) -> None:
+    """What was fetched before the loss does not spoil the snapshot from which all goes on."""
+    monkeypatch.setattr(cluster_solver, "PIECE", 64)
+    game, workers = cut_game(), FakeClient(2)
+    here = ChunkedSolver(game, CFR)
+    with ClusterSolver(game, CFR, cluster=workers, state_dir=tmp_path) as there:
+        for _ in range(3):
+            here.step(2)
+            there.step(2)
+            # Within the second of several pieces.
+            workers._losses = (workers.calls + 4,)
+            assert_same(there.state, here.state)
+    assert workers.lost == 3
+
+
+class Hiring(FakeClient):
+    """A client that notes who makes what; errors arrive with the future, as those of Dask do."""
+
+    def __init__(self, workers: int = 2, losses: tuple[int, ...] = (), **options: Any) -> None:
+        super().__init__(workers, losses, **options)
+        self.hired: list[str] = []
+        self.late: list[str] = []
+        """Workers that come when somebody asks for the third time."""
+        self.asked = 0
+
+    def nthreads(self) -> dict[str, int]:
+        self.asked += 1
+        if self.asked >= 3:
+            self.addresses += self.late
+            self.late = []
+        return super().nthreads()
+
+    def submit(self, kind: Any, order: Any, *, workers: list[str], **options: Any) -> FakeFuture:
+        self.hired += workers
+        try:
+            return super().submit(kind, order, workers=workers, **options)
+        except Exception as error:
+            return FakeFuture(None, error)
+
+
+def test_every_worker_has_a_share(fakes: None) -> None:
+    workers = Hiring(3)
+    with ClusterSolver(cut_game(), CFR, cluster=workers) as there:
+        assert sorted(workers.hired) == workers.addresses
+        there.step()
+
+
+def test_shares_of_lost_workers_go_to_those_that_have_fewest(
+    monkeypatch: pytest.MonkeyPatch, fakes: None
+) -> None:
+    """All of four shares are made by two workers that are left; then by one that comes late."""
+    workers = Hiring(4, (30, 31), replaced=False)
+    game, here = cut_game(), ChunkedSolver(cut_game(), CFR)
+    with ClusterSolver(game, CFR, cluster=workers) as there:
+        there.step(4)
+        assert workers.lost == 2
+        assert sorted(workers.hired[4:]) == sorted(workers.addresses)
+        here.step(4)
+        assert_alike(there, here)
+
+
+def test_a_replacement_is_waited_for(monkeypatch: pytest.MonkeyPatch, fakes: None) -> None:
+    workers = Hiring(2, (20,), replaced=False)
+    monkeypatch.setattr(cluster_solver, "REPLACEMENT_SECONDS", 60.0)
+    with ClusterSolver(cut_game(), CFR, cluster=workers) as there:
+        workers.asked, workers.late = 0, ["fake://late"]
+        there.step(4)
+        assert workers.hired[2:] == ["fake://late"]
+
+
+def test_a_share_that_does_not_fit(monkeypatch: pytest.MonkeyPatch, fakes: None) -> None:
+    """It is no loss; the error tells the bytes for all threads and names the worker."""
+    monkeypatch.setattr(share_worker, "free_memory", lambda: 100)
+    told = []
+    for threads in (1, 4):
+        workers = Hiring(1)
+        with pytest.raises(MemoryLimitError, match="a share of liars_dice") as refused:
+            ClusterSolver(cut_game(), CFR, cluster=workers, threads=threads)
+        assert refused.value.__notes__ == ["in the worker fake://0"]
+        assert workers.status == "closed"
+        told.append(refused.value.needed)
+    # Reaches and values of the largest chunk, for three more threads.
+    assert told[1] - told[0] == 3 * 2 * 8 * cut_game().chunks.most_sequences
 
 
 def test_too_many_losses(fakes: None) -> None:
@@ -316,18 +492,32 @@ def test_requests_that_make_no_sense(fakes: None) -> None:
         solve(compile_game(SPEC), CFR, iters=1, cluster=cluster)
     with pytest.raises(ValueError, match=r"cluster is for .* games in chunks: compile_game"):
         solve(cut_game(), "external_sampling", iters=1, cluster=cluster)
-    with pytest.raises(MemoryLimitError, match="snapshots of kuhn"):
-        ClusterSolver(cut_game(), CFR, cluster=cluster, memory_limit=5_000)
+    with pytest.raises(MemoryLimitError, match="snapshots of liars_dice"):
+        ClusterSolver(cut_game(), CFR, cluster=cluster, memory_limit=12_000)
+    assert cluster.status == "closed"
     own = Algorithm("mine", rule=CFR.rule, formula="", source="", parameters=CFR.parameters)
     with pytest.raises(ValueError, match="mine is an algorithm of your own, which workers"):
         solve(cut_game(), own, iters=1, cluster=cluster)
+
+
+def test_snapshots_in_files_are_no_memory(tmp_path: Path, fakes: None) -> None:
+    """Both of them may be larger than it."""
+    game = cut_game()
+    told = {}
+    for state_dir in (None, tmp_path):
+        with pytest.raises(MemoryLimitError) as refused:
+            ClusterSolver(game, CFR, cluster=FakeClient(), memory_limit=1, state_dir=state_dir)
+        told[state_dir] = refused.value.needed
+    limit = told[None] - 1
+    assert told[tmp_path] < limit
+    ClusterSolver(game, CFR, cluster=FakeClient(), memory_limit=limit, state_dir=tmp_path).close()
 
 
 def test_another_game_is_compiled_there(monkeypatch: pytest.MonkeyPatch, fakes: None) -> None:
     share_worker._compiled.cache_clear()
     game = cut_game()
     game.__dict__["digest"] = "of another version"
-    with pytest.raises(ValueError, match=r"another kuhn\(cards=4\) is compiled there"):
+    with pytest.raises(ValueError, match=r"another liars_dice\(faces=2\) is compiled there"):
         solve(game, CFR, iters=1, cluster=FakeClient())
 
 
@@ -341,6 +531,85 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"tensorcfr\[cluster\]"):
         solve(cut_game(), CFR, iters=1, cluster="tcp://127.0.0.1:1")
+
+
+# ------------------------------------------------------------------------------------ connections
+
+
+class Cluster:
+    """What ``connect`` asks of a caller's client."""
+
+    __module__ = "distributed.fake"
+    status, asynchronous, security = "running", False, "certificates"
+
+    class scheduler:  # noqa: N801
+        address = "tls://host:8786"
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The clients that are made; their workers are ``Own.there``."""
+    distributed = pytest.importorskip("distributed")
+    found: list[Any] = []
+
+    class Own:
+        there: Any = {"tcp://a:1": versions(), "tcp://b:1": versions()}
+        scheduler, status = None, "running"
+
+        def __init__(self, **options: Any) -> None:
+            self.options = options
+            found.append(self)
+
+        def run(self, function: Any, on_error: str) -> Any:
+            assert (function, on_error) == (versions, "return")
+            return self.there
+
+        def close(self, timeout: float) -> None:
+            self.status = "closed"
+
+    monkeypatch.setattr(distributed, "Client", Own)
+    return found
+
+
+def test_a_connection_of_ones_own(made: list[Any], tmp_path: Path) -> None:
+    """Straight to the workers, with the certificates of the caller's client; and nobody else's
+    work goes through it."""
+    (tmp_path / "s.json").touch()
+    file = str(tmp_path / "s.json")
+    for cluster, options in (
+        (Cluster(), {"address": "tls://host:8786", "security": "certificates"}),
+        ("tcp://host:8786", {"address": "tcp://host:8786"}),
+        (file, {"scheduler_file": file}),
+    ):
+        connected: Any = connections.connect(cluster)
+        expected = {"direct_to_workers": True, "set_as_default": False, **options}
+        assert connected.options == {"timeout": connections.CONNECT_SECONDS, **expected}
+        assert connected is made[-1]
+        assert connected.status == "running"
+
+
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        ("tensorcfr 0.0.1", r"the worker tcp://b:1 has tensorcfr 0\.0\.1; here is tensorcfr"),
+        (ImportError("no tensorcfr"), "the worker tcp://b:1 cannot use this library: no tensorcfr"),
+    ],
+)
+def test_one_of_several_workers_is_another(made: list[Any], found: Any, problem: str) -> None:
+    """All of them are asked, and the connection is closed."""
+    kind: Any = sys.modules["distributed"].Client  # type: ignore[attr-defined]
+    kind.there = {"tcp://b:1": found, "tcp://a:1": versions()}
+    with pytest.raises(ValueError, match=problem):
+        connections.connect("tcp://host:8786")
+    assert [own.status for own in made] == ["closed"]
+
+
+def test_clients_that_must_be_awaited_are_refused(made: list[Any]) -> None:
+    cluster = Cluster()
+    cluster.asynchronous = True
+    with pytest.raises(ValueError, match="the client is asynchronous"):
+        connections.connect(cluster)
+    assert not made
 
 
 # ------------------------------------------------------------------------------------ Dask itself

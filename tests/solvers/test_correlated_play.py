@@ -19,7 +19,6 @@ from support.tiers import tiered
 from tensorcfr import MemoryLimitError, Solution, compile_game, exploitability, solve
 from tensorcfr.algorithms import EFCE, Correlated
 from tensorcfr.evaluation import correlation_gap
-from tensorcfr.solvers.correlated_solver import CorrelatedSolver
 
 TWINS: dict[str, Any] = {
     "kuhn": lambda: perturbed("kuhn"),
@@ -41,14 +40,13 @@ def test_equals_the_slow_one(name: str, kind: str) -> None:
     """The strategies of all of 30 iterations, to 1e-12."""
     rules = TWINS[name]()
     game, twin = compile_game(rules), SlowTriggers(build_tree(as_game(rules)), sees=kind == "efce")
-    solver = CorrelatedSolver(game, kind)
-    solver.step(10)
-    solver.step(20)
+    first = solve(game, kind, iters=10, checkpoints=())
+    solution = solve(game, start=first, iters=20, checkpoints=())
     for _ in range(30):
         twin.step()
-    for played, expected in zip(solver.state.played, twin.played, strict=True):
-        for infoset, label in enumerate(game.infoset_labels):
-            own = played[game.sequences(infoset)]
+    for (_, played), expected in zip(solution.joint_play, twin.played, strict=True):
+        for label in game.infoset_labels:
+            own = list(played[label].values())
             np.testing.assert_allclose(own, expected[label], rtol=0, atol=1e-12)
 
 

@@ -39,6 +39,7 @@ from support.variants import VARIANTS
 from tensorcfr import (
     CompiledGame,
     Game,
+    Locks,
     Policy,
     PublicTreeGame,
     Solution,
@@ -49,7 +50,6 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.games import make_game
-from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision
 
 Given = Mapping[str, Mapping[str, float]]

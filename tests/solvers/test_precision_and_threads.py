@@ -21,8 +21,7 @@ from support.random_games import random_public_tree_game, repeated
 from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, Solver
 from tensorcfr import compile_game as compiled
-from tensorcfr.algorithms import CFR, CFR_PLUS
-from tensorcfr.algorithms.catalogue import PCFR_PLUS_GRADIENT
+from tensorcfr.algorithms import CFR, CFR_PLUS, PCFR_PLUS_GRADIENT
 from tensorcfr.games import make_game
 from tensorcfr.kernels.iteration import State
 from tensorcfr.solvers.arguments import PRECISIONS

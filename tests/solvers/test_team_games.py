@@ -12,13 +12,12 @@ from support.equality import PerturbedHands, as_game, perturbed
 from support.reference import Tree, build_tree
 from support.slow_team_cfr import SlowTeamCFR
 from support.tiers import tiered
-from tensorcfr import MemoryLimitError, Solution, compile_game, solve, team_game
+from tensorcfr import MemoryLimitError, Solution, TeamGame, compile_game, solve, team_game
 from tensorcfr.evaluation import evaluate, team_equilibrium
-from tensorcfr.games import MatrixGame
 from tensorcfr.games.kuhn import KuhnPoker
 from tensorcfr.games.leduc import LeducPoker
+from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.kernels import links
-from tensorcfr.model.team_game import TeamGame
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 from tensorcfr.solvers.team_solver import TeamSolver
 

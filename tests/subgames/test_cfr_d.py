@@ -131,10 +131,30 @@ def check_reference(
         np.testing.assert_allclose(fast.best_responses, flat.best_responses, atol=1e-12)
 
 
-def test_a_random_game_equals_the_slow_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("alternating", "together"), [(False, True), (True, False)])
+def test_a_random_game_equals_the_slow_reference(
+    monkeypatch: pytest.MonkeyPatch, alternating: bool, together: bool
+) -> None:
     """With kernels run as Python: compiling them takes longer."""
     interpret(monkeypatch)
-    check_reference(monkeypatch, "random 1", alternating=False, together=True)
+    check_reference(monkeypatch, "random 1", alternating=alternating, together=together)
+
+
+def test_averages_begin_anew_where_the_slow_references_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On the trunk, in the subgames, and where they are resolved; all at iteration 3."""
+    interpret(monkeypatch)
+    monkeypatch.setattr("tensorcfr.subgames.cfr_d.TOGETHER", 0)
+    rules = RULES["random 1"]()
+    game = compile_game(rules)
+    variant, inner = CFR_D.variant(restart_base=3, alternating=False), CFR_PLUS(restart_base=3)
+    record = CFR_D(cut=2, subgame_iterations=4, resolve_iterations=5, variant=variant, inner=inner)
+    solver = DecomposedSolver(game, record)
+    solver.step(4)
+    groups = [[steps] for steps in steps_to(rules, game, 2)]
+    slow = cfr_d(rules, groups, 4, inner=4, resolving=5, alternating=False, restarts={3})
+    assert_same(rules, solver.average_policy(), slow)
 
 
 @FULL
@@ -197,13 +217,30 @@ def test_a_solve_goes_on_to_the_same_bits(tmp_path: Path, alternating: bool) -> 
     np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
 
 
+def test_the_arrays_of_a_solver_are_told() -> None:
+    """How large a chunk is depends on the machine; that the solver's arrays are told does not."""
+    game = compile_game("bluff", dice=(2, 1), cut=True)
+    DecomposedSolver(game)
+    tracemalloc.start()
+    solver = DecomposedSolver(game)
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    needed = decomposed_bytes(game, solver.algorithm)
+    assert 0.6 * needed < held < needed
+    with pytest.raises(MemoryLimitError, match="solving bluff"):
+        DecomposedSolver(game, memory_limit=held)
+
+
 @FULL
-def test_memory_is_told_before() -> None:
-    """The trunk and one subgame, and what is compiled where the game was not cut."""
+@pytest.mark.parametrize("cache", [1 << 18, 1 << 20])
+def test_memory_is_told_before(monkeypatch: pytest.MonkeyPatch, cache: int) -> None:
+    """The trunk and one subgame, and what is compiled where the game was not cut; on machines whose
+    caches, and so whose chunks, differ."""
     needed = decomposed_bytes(KUHN, CFR_D)
     with pytest.raises(MemoryLimitError, match="solving kuhn"):
         solve(KUHN, CFR_D, iters=1, memory_limit=needed - 1)
     solve(KUHN, CFR_D, iters=1, memory_limit=needed)
+    monkeypatch.setattr("tensorcfr.compilers.cut_game.second_level_cache", lambda: cache)
     game = compile_game("bluff", dice=(2, 1), cut=True)
     record = CFR_D(subgame_iterations=1, resolve_iterations=1)
     solver = DecomposedSolver(game, record)
@@ -217,7 +254,7 @@ def test_memory_is_told_before() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     needed = decomposed_bytes(game, record)
-    assert 0.8 * needed < peak < 1.05 * needed
+    assert 0.6 * needed < peak < needed
     assert needed < bytes_kept(game.chunks, CFR_PLUS)
 
 

@@ -10,17 +10,23 @@ import pytest
 
 from support.random_games import random_game
 from tensorcfr import (
+    Chance,
+    Decision,
+    Payoff,
     Policy,
+    PublicTreeGame,
     belief,
     compile_game,
     evaluate,
     load_game,
+    resolve,
     save_game,
     solve,
     subgame,
 )
 from tensorcfr.algorithms import ALGORITHMS, Algorithm
 from tensorcfr.analysis import values
+from tensorcfr.games import make_game
 from tensorcfr.subgames import Match, put_back, subgame_roots
 from tensorcfr.subgames.part import restrict
 
@@ -121,6 +127,48 @@ def test_entry_values_bound_what_the_opponent_gets() -> None:
     assert solve(low, "lp").value[1] == pytest.approx(solve(plain, "lp").value[1], abs=1e-9)
 
 
+class Charged(PublicTreeGame):
+    """Kuhn poker in which every player pays a fee for every deal.
+
+    Args:
+        fee: The fee.
+        unit: What all utilities are multiplied by.
+    """
+
+    def __init__(self, fee: float, unit: float = 1.0) -> None:
+        self.rules, self.fee, self.unit = make_game("kuhn"), fee, unit
+        self.hands, self.prior = self.rules.hands, self.rules.prior
+        self.root, self.next = self.rules.root, self.rules.next
+
+    def node(self, state: Any) -> Decision | Chance | Payoff:
+        node = self.rules.node(state)
+        return Payoff(self.unit, node) if isinstance(node, Payoff) else node
+
+    def matrix(self, key: Payoff) -> np.ndarray:
+        return key.coefficient * np.asarray(self.rules.matrix(key.matrix)) - self.fee
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e200])
+def test_entry_values_count_in_the_unit_of_the_game(unit: float) -> None:
+    """Where utilities sum to another number than 0, the other player gets the rest; so large
+    utilities are kept in another unit."""
+    game = compile_game(Charged(0.25, unit))
+    alternative = np.array([9.0, 8.0, 7.0]) * unit
+    high = subgame(game, "bet", entry_values=(None, alternative))
+    value = solve(high, "lp").value
+    assert value[1] / unit == pytest.approx(8.0, abs=1e-9)
+    assert value[0] / unit == pytest.approx(-8.5, abs=1e-9)
+    found = resolve(game, Policy.uniform(game), "bet", player=0, algorithm="lp", depth_limit=1)
+    (plain,) = resolve(game, Policy.uniform(game), "bet", player=0, algorithm="lp").subgames
+    # After a bet player 1 acts, and then the game is over: it cannot end early.
+    np.testing.assert_allclose(found.subgames[0].values / unit, plain.values / unit, atol=1e-9)
+    match = Match(game, Policy.uniform(game), seat=1, resolve_after=None)
+    match.deal()
+    match.act("bet")
+    match.act("pass")
+    assert np.array(match.utilities()) / unit == pytest.approx((0.75, -1.25), abs=1e-9)
+
+
 def test_beliefs_follow_bayes_rule() -> None:
     policy = Policy.uniform(LEDUC).to_dict() | {"Js": {"raise": 1.0}}
     after = belief(LEDUC, policy, "r")
@@ -198,6 +246,21 @@ class TestMatch:
             return found
 
         assert plays() == plays()
+
+    def test_resolving_begins_after_so_many_cards(self) -> None:
+        """In each play anew; before that the player follows the blueprint."""
+        match = Match(LEDUC, Policy.uniform(LEDUC), seat=1, resolve_after=1, seed=1)
+        for _ in range(2):
+            match.deal()
+            assert not match.resolves
+            match.act("call")
+            before = match.policy
+            match.resolve_and_act()
+            assert match.policy is before
+            while match.to_act >= 0 and not match.resolves:
+                match.act("call")
+            assert match.resolves
+            assert len([step for step in match.steps if step[0] in "JQK"]) == 1
 
     def test_wrong_moves(self) -> None:
         match = Match(KUHN, Policy.uniform(KUHN), seat=1)

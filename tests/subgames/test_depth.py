@@ -130,6 +130,15 @@ def test_expected_payoffs_are_those_of_both_strategies() -> None:
     assert not leaves_below(nodes, 3)
 
 
+def test_expected_payoffs_count_cards_that_are_dealt() -> None:
+    """In Leduc a card comes between the root and the ends."""
+    leduc = compile_game("leduc")
+    nodes, policy = find_nodes(leduc, "start"), Policy.uniform(leduc)
+    paid = expected_payoffs(nodes, 0, (policy, policy))
+    expected = evaluate(leduc, policy).values
+    np.testing.assert_allclose((paid * nodes.chance(0)).sum(axis=(1, 2)), expected, atol=1e-12)
+
+
 def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="continuations are for subgames that end early"):
         resolve(KUHN, BLUEPRINT, "p", continuations=[BLUEPRINT])

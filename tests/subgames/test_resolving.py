@@ -29,6 +29,7 @@ from tensorcfr import (
 )
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.analysis import values
+from tensorcfr.formats import find_policy
 from tensorcfr.games import make_game
 from tensorcfr.games.cards import deal_without_replacement, dealt_to_board
 from tensorcfr.subgames import Resolution, belief, put_back, resolve, subgame, subgame_roots
@@ -179,6 +180,33 @@ def test_t3_maxmargin_has_the_largest_least_margins_and_gifts_add_to_them(name: 
     assert gave or name.startswith("random")
 
 
+@pytest.mark.parametrize("at", ["rc/Ks", "raise call"])
+def test_gifts_equal_a_slow_reference(at: str) -> None:
+    """In Leduc: what calling a raise loses against folding, per unit of reach of the call; below
+    the card each subgame may spend as much as its share of the probability."""
+    game = compiled("leduc")
+    # Player 0 raises with a king alone, and gives up where a jack comes: a caller with a jack wins
+    # 3 in one of four cases, and loses 3 in the others.
+    blueprint = random_policy(game, 13).to_dict()
+    for label, row in blueprint.items():
+        if game.infoset_player[game.infoset_index[label]] == 0:
+            gives_up = "/J" in label and "fold" in row
+            first = "raise" if label in ("Ks", "Kh") else "call"
+            blueprint[label] = {"fold" if gives_up else first: 1.0}
+    options: dict[str, Any] = {"player": 0, "algorithm": "cfr+", "iters": 1}
+    plain, with_gifts = (
+        resolve(game, blueprint, at, method=method, **options).subgames[0].alternative
+        for method in ("maxmargin", "reach-maxmargin")
+    )
+    given, rules = dict(find_policy(game, blueprint)), RULES["leduc"]()
+    folded, called = (Spot(rules, ("raise", action)) for action in ("fold", "call"))
+    gift = np.maximum(folded.best(given, 1) - called.best(given, 1), 0.0)
+    assert gift.any()
+    expected = gift / called.weights(given, 1).sum(axis=1)
+    dealt = ~np.isnan(plain)
+    np.testing.assert_allclose((with_gifts - plain)[dealt], expected[dealt], atol=1e-12)
+
+
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_t1_an_equilibrium_keeps_its_values(name: str) -> None:
     """The gadget of an equilibrium is worth the sum of weights times values, and every hand gets
@@ -212,6 +240,17 @@ def test_t4_values_elsewhere_stay_and_values_above_do_not_rise() -> None:
         elsewhere = own & ~inside & ~above
         assert elsewhere.any()
         np.testing.assert_array_equal(before[elsewhere], after[elsewhere])
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_unsafe_resolving_is_that_of_the_subgame_with_both_ranges(name: str) -> None:
+    """The ranges are those of a slow reference."""
+    game, blueprint = compiled(name), random_policy(compiled(name), 9)
+    for one in resolved(name, blueprint, "unsafe").subgames[:4]:
+        slow = spot(name, one.at)
+        ranges = [slow.reach(dict(blueprint), player) for player in (0, 1)]
+        part = subgame(game, one.at, ranges=ranges)
+        assert one.solution.value == pytest.approx(solve(part, "lp").value, abs=EXACT)
 
 
 def test_t5_the_whole_game_as_a_subgame_is_solved() -> None:
@@ -426,7 +465,6 @@ def test_the_tutorials_spot_is_the_subgame_of_the_whole_game() -> None:
 # ------------------------------------------------------------------------------- nested resolving
 
 
-@pytest.mark.full
 def test_nested_resolving_answers_actions_that_the_blueprint_has_not() -> None:
     """A blueprint of liar's dice without one opening bid: the opponent gains nothing by the bid."""
     game, coarse = compile_game(Openings(())), compile_game(Openings(("1x2",)))
@@ -435,6 +473,10 @@ def test_nested_resolving_answers_actions_that_the_blueprint_has_not() -> None:
     value = solve(coarse, "lp").value[0]
     # Against the new strategies of player 1 below the new bid, player 0 gets no more than before.
     assert evaluate(game, found.policy).best_responses[0] <= value + EXACT
+    # Nobody plays what the blueprint has not.
+    for label in coarse.infoset_labels:
+        played = {action for action, share in found.policy[label].items() if share > 0.0}
+        assert played <= set(blueprint[label])
     # Uniform play after the bid, which the blueprint cannot know, is worse.
     assert evaluate(game, lift(blueprint, game)).best_responses[0] > value + 0.01
 

@@ -20,8 +20,9 @@ from support.spoiling import (
     whole,
     within,
 )
+from tensorcfr import CompiledGame
 from tensorcfr.model.arrays import TERMINAL
-from tensorcfr.model.game import CompiledGame, Merged
+from tensorcfr.model.game import Merged
 from tensorcfr.payoff import PayoffBlocks
 
 

@@ -98,6 +98,7 @@ class RandomCards(CardGame):
         rounds: Cards that are dealt, at most.
         public: Cards that lie on the board from the start.
         zero_sum: Whether one player gets what the other one pays.
+        even: Share of the showdowns that pay for a win what a loss costs.
     """
 
     def __init__(
@@ -109,9 +110,10 @@ class RandomCards(CardGame):
         rounds: int = 1,
         public: int = 1,
         zero_sum: bool = False,
+        even: float = 0.0,
     ) -> None:
         rng = np.random.default_rng(seed)
-        self.seed, self.rounds, self.zero_sum = seed, rounds, zero_sum
+        self.seed, self.rounds, self.zero_sum, self.even = seed, rounds, zero_sum, even
         self.cards = [f"{chr(ord('a') + card)}." for card in range(cards)]
         self.board = tuple(rng.choice(cards, public, replace=False).tolist())
         free = [card for card in range(cards) if card not in self.board]
@@ -150,6 +152,8 @@ class RandomCards(CardGame):
             pays[1] = 0.0
         if rng.random() < 0.2:
             pays[2] = pays[0]
+        if rng.random() < self.even:
+            pays[2] = -pays[0]
         return Showdown(*(tuple(row.tolist()) for row in pays))
 
     def next(self, state: tuple[str, ...], action: str | None) -> tuple[str, ...]:
@@ -219,3 +223,56 @@ class RandomSuits(RandomCards):
         table = np.random.default_rng([self.seed, 5]).integers(0, 10**6, 10**5)
         found: np.ndarray = table[(code * 7 + most) % len(table)]
         return found
+
+
+class EveryRound(RandomSuits):
+    """Cards with suits that are alike, and small betting with a fold and a showdown in each round.
+
+    In each round player 0 passes or shows, and player 1 passes or folds.  Payoffs are random.
+
+    Args:
+        seed: What the dice say.
+        ranks: Ranks of the deck.
+        suits: Suits of the deck.
+        width: Cards in a hand.
+        rounds: Cards that are dealt.
+        public: The cards that lie on the board from the start.
+        apart: The players to whose weights the first suit is not like the others.
+        least: The lowest rank that each player holds.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        ranks: int,
+        suits: int,
+        width: int,
+        rounds: int,
+        public: tuple[int, ...] = (),
+        apart: tuple[int, ...] = (),
+        least: tuple[int, int] = (0, 0),
+    ) -> None:
+        super().__init__(seed, ranks=ranks, suits=suits, width=width, rounds=rounds, public=public)
+        for player, rank in enumerate(least):
+            held = (self.hands[player] // suits >= rank).all(axis=1)
+            self.hands[player] = self.hands[player][held]
+            self.weights[player] = self.weights[player][held]
+        for player in apart:
+            first = (self.hands[player] % suits == 0).any(axis=1)
+            self.weights[player] = np.where(first, 2.0, 1.0) * self.weights[player]
+
+    def node(self, state: tuple[str, ...]) -> Decision | Deal | Fold | Showdown:
+        rng = np.random.default_rng([self.seed, 11, *(ord(step[0]) for step in state)])
+        dealt = state.count("|")
+        here = "".join(step[0] for step in state).rpartition("|")[2]
+        if not here:
+            return Decision(0, None, ("pass", "show"))
+        if here == "p":
+            return Decision(1, None, ("pass", "fold"))
+        if here == "pp" and dealt < self.rounds:
+            return Deal()
+        won, tied, lost = rng.normal(size=3).tolist()
+        if here == "pf":
+            return Fold((won, -won))
+        return Showdown((won, -won), (tied, -tied), (lost, -lost))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from support.random_games import keyed
-from tensorcfr import CompiledGame
-from tensorcfr.model.locks import Locks
+from tensorcfr import CompiledGame, Locks
 
 
 def random_locks(game: CompiledGame, seed: int, share: float = 0.5) -> Locks:

@@ -3,7 +3,7 @@ gadget as a rule of two actions inside the iteration, CFR-D.  Shares no code wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -295,6 +295,7 @@ def gadget_cfr_plus(
     player: int,
     alternative: Mapping[Any, np.ndarray],
     iterations: int,
+    restarts: Container[int] = (),
 ) -> None:
     """CFR+ below some public nodes that the opponent enters together, or not at all.
 
@@ -304,10 +305,13 @@ def gadget_cfr_plus(
         player: Whose strategies are looked for.
         alternative: For each entry the counterfactual values of the opponent's hands.
         iterations: How many.
+        restarts: Iterations at which the averages begin anew.
     """
     opponent = 1 - player
     choice = {entry: np.zeros((2, len(paid))) for entry, paid in alternative.items()}
     for t in range(1, iterations + 1):
+        for learner in learners if t in restarts else ():
+            learner.average.clear()
         for mover in (0, 1):
             found = dict.fromkeys(choice, 0.0)
             for learner, entry in zip(learners, entries, strict=True):
@@ -328,6 +332,7 @@ def cfr_d(
     inner: int,
     resolving: int,
     alternating: bool,
+    restarts: Container[int] = (),
 ) -> dict[str, np.ndarray]:
     """CFR-D with CFR+ above and below; average strategies, (actions, hands) by public label.
 
@@ -338,19 +343,26 @@ def cfr_d(
         inner: On each subgame.
         resolving: On each gadget.
         alternating: Whether the players are updated in turn on the trunk.
+        restarts: Iterations, on the trunk and below, at which all averages begin anew.
     """
     subgames = [[Spot(rules, steps) for steps in group] for group in groups]
     spots = [spot for group in subgames for spot in group]
     whole = Spot(rules, ())
-    sums = {spot.path: [0.0, 0.0] for spot in spots}
+    sums, total = {spot.path: [0.0, 0.0] for spot in spots}, 0
     trunk = Learner(whole, whole.chance, dict.fromkeys(sums, (0.0, 0.0)))
     for t in range(1, iterations + 1):
+        if t in restarts:
+            trunk.average.clear()
+            sums, total = {spot.path: [0.0, 0.0] for spot in spots}, 0
+        total += t
         for nth, movers in enumerate(((0,), (1,)) if alternating else ((0, 1),)):
             played = dict(trunk.regret)
             for spot in spots:
                 ranges = [np.maximum(own, 1e-12) for own in trunk.reach(spot, played)]
                 learner = Learner(spot, spot.chance)
                 for s in range(1, inner + 1):
+                    if s in restarts:
+                        learner.average.clear()
                     for mover in (0, 1):
                         learner.values(mover, ranges, weight=s)
                 trunk.ends[spot.path] = tuple(
@@ -362,7 +374,7 @@ def cfr_d(
                     )
             for mover in movers:
                 trunk.values(mover, trunk.ones, weight=t, played=played)
-    found, total = trunk.averages(), iterations * (iterations + 1) / 2
+    found = trunk.averages()
     for group in subgames:
         for player in (0, 1):
             learners, entries, alternative = [], [], {}
@@ -374,7 +386,7 @@ def cfr_d(
                 entries.append(entry)
                 value = sums[spot.path][1 - player] / total
                 alternative[entry] = alternative.get(entry, 0.0) + value
-            gadget_cfr_plus(learners, entries, player, alternative, resolving)
+            gadget_cfr_plus(learners, entries, player, alternative, resolving, restarts)
             for learner in learners:
                 found |= {
                     public: strategies

@@ -1,12 +1,53 @@
-"""Parameters of a test of which some are fast and all are run in CI."""
+"""Which tests run when: tiers, slices of a tier, and files that also run with kernels as Python."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Iterable
+from pathlib import PurePosixPath
 from typing import Any
 
 import numba
 import pytest
+
+AS_PYTHON = (
+    "algorithms/test_local_rules.py",
+    "evaluation/test_correlation.py",
+    "evaluation/test_evaluation.py",
+    "kernels",
+    "project/test_every_way.py",
+    "sampling/test_correlated_draws.py",
+    "sampling/test_public_chance_sampling.py",
+    "sampling/test_sampling_public.py",
+    "sampling/test_sampling_records.py",
+    "solvers/test_correlated_play.py",
+    "solvers/test_excessive_gap.py",
+    "solvers/test_locks.py",
+    "solvers/test_warm_starts.py",
+)
+"""Files and folders below ``tests/`` whose fast tests ``.ci/run`` repeats with the JIT off, where
+coverage sees the kernels."""
+CHECKS_INDICES = (
+    "evaluation/test_evaluation.py",
+    "kernels/test_kernels.py",
+    "kernels/test_lanes.py",
+    "project/test_every_way.py",
+)
+"""Files whose fast tests ``.ci/run`` repeats with kernels that check their indices."""
+
+
+def is_among(path: str, places: Collection[str]) -> bool:
+    """Whether a file is one of some files, or lies in one of some folders, below ``tests/``."""
+    return any(PurePosixPath(path).is_relative_to(place) for place in places)
+
+
+def in_slice(test: str, place: str) -> bool:
+    """Whether a test is in the ``K``-th of ``N`` slices, with ``place`` as ``"K/N"``.
+
+    The slices are disjoint, cover all tests, and depend on the test's id alone.
+    """
+    at, count = (int(number) for number in place.split("/"))
+    return zlib.crc32(test.encode()) % count == at % count
 
 
 def tiered(

@@ -558,7 +558,6 @@ def script(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.full
 class TestProcesses:
     def test_the_same_rows(self, path: Path, tmp_path: Path) -> None:
         games, algorithms = ["kuhn", "matching_pennies"], ["cfr", "cfr+(delay=3)", "lp"]
@@ -570,6 +569,7 @@ class TestProcesses:
         assert told[-1].finished == told[-1].total == 6
         assert told[-1].share == 1.0
 
+    @pytest.mark.full
     def test_a_failed_cell(self, path: Path) -> None:
         with pytest.raises(SweepError, match=r"kuhn\(players=3\) by lp: .*two players"):
             sweep(path, ["kuhn", "kuhn(players=3)"], ["lp"], iters=1, processes=2)
@@ -588,6 +588,7 @@ class TestProcesses:
             sweep(path, ["kuhn"], ["cfr", "cfr+"], time_limit=600, processes=2, progress=kill)
         assert max(row.iteration for row in read_sweep(path)) >= 100
 
+    @pytest.mark.full
     def test_what_happens_here_ends_them(self, path: Path) -> None:
         def stop(news: SweepProgress) -> None:
             if news.latest and news.latest.iteration >= 100:

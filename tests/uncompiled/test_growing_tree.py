@@ -83,29 +83,50 @@ def test_states_that_are_given_up_come_back(limit: int, monkeypatch: pytest.Monk
 
 
 class Ladder(Game):
-    """A player climbs forty steps, or gets off; in the middle there are nine ways to get off."""
+    """A player climbs forty steps, or gets off; in the middle there are nine ways to get off.
+
+    Args:
+        climbs_last: Whether the last action is the one that climbs, or the first.
+    """
 
     n_players = 1
 
+    def __init__(self, *, climbs_last: bool) -> None:
+        self.climbs_last = climbs_last
+
     def node(self, state: Any) -> Any:
-        if len(state) == 40 or state[-1:] not in ((), (0,)):
+        if len(state) == 40 or state[-1:] not in ((), ("up",)):
             return Terminal((float(len(state) * 7 % 11 - 5),))
-        return Decision(0, str(len(state)), tuple(range(10 if len(state) == 20 else 2)))
+        off = tuple(f"off {way}" for way in range(9 if len(state) == 20 else 1))
+        return Decision(0, str(len(state)), (*off, "up") if self.climbs_last else ("up", *off))
 
 
-def test_traversals_wait_for_a_longer_log_a_longer_path_and_more_actions() -> None:
-    solver = RulesSolver(Ladder(), "external_sampling", seed=1)
+@pytest.mark.parametrize("climbs_last", [False, True])
+def test_traversals_wait_for_a_longer_log_a_longer_path_and_more_actions(
+    climbs_last: bool,
+) -> None:
+    """Where climbing is the last action, values of the others are kept on the path."""
+    ladder = Ladder(climbs_last=climbs_last)
+    solver = RulesSolver(ladder, "external_sampling", seed=1)
     tree = solver._tree
     assert tree is not None
     assert (len(tree.frames.log), len(tree.frames.place), tree.frames.width) == (1024, 16, 4)
-    solver.step(30)
+    solver.step(1)
     assert len(tree.frames.place) >= 40
     assert tree.frames.width == 10
-    theirs = SampledSolver(compile_game(Ladder()), "external_sampling", seed=1)
-    theirs.step(30)
-    mine, other = solver.average_policy(), theirs.average_policy()
-    for label in other:
-        assert mine[label] == pytest.approx(other[label], abs=1e-12)
+    theirs = SampledSolver(compile_game(ladder), "external_sampling", seed=1)
+    theirs.step(1)
+    for _ in range(2):
+        regrets = solver.state.regret
+        for label, row in solver._table.rows.items():
+            at = theirs.game.sequences(theirs.game.infoset_index[label])
+            first, end = solver._table.first[row : row + 2]
+            assert regrets[first:end] == pytest.approx(theirs.state.regret[at], abs=1e-12)
+        mine, other = solver.average_policy(), theirs.average_policy()
+        for label in other:
+            assert mine[label] == pytest.approx(other[label], abs=1e-12)
+        solver.step(29)
+        theirs.step(29)
     dice = RulesSolver("liars_dice(faces=5)", "external_sampling", seed=1)
     dice.step(30)
     assert dice._tree is not None

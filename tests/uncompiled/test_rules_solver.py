@@ -27,8 +27,11 @@ from tensorcfr import (
 )
 from tensorcfr.algorithms import OUTCOME_SAMPLING
 from tensorcfr.errors import ImperfectRecallError, UnknownGameError
+from tensorcfr.games import make_game
+from tensorcfr.model.infoset import Infoset
 from tensorcfr.solvers import RulesSolver, Status
 from tensorcfr.uncompiled import TablePolicy, UncompiledGame
+from tensorcfr.uncompiled.dealt import as_histories
 
 # ------------------------------------------------------------------------------------- the door
 
@@ -154,6 +157,25 @@ def test_a_damaged_state_is_refused(
     assert re.search(words, said)
 
 
+def test_a_policy_keeps_to_the_infosets_that_were_met_before_it() -> None:
+    solver = RulesSolver("leduc", "external_sampling", seed=1)
+    solver.step(2)
+    policy = solver.average_policy()
+    before = policy.to_dict()
+    solver.step(20)
+    later = set(solver.average_policy()) - set(before)
+    assert later
+    assert policy.to_dict() == before
+    assert policy.count_of(0) + policy.count_of(1) == len(policy) == len(before)
+    leduc = compile_game("leduc")
+    for label in later:
+        assert label not in policy
+        infoset = Infoset(label, 0, leduc.infoset_actions[leduc.infoset_index[label]])
+        assert len({*policy(infoset)}) == 1  # All actions are equally likely.
+        with pytest.raises(KeyError, match="no play of leduc came to"):
+            policy[label]
+
+
 # --------------------------------------------------------------------------------------- limits
 
 
@@ -165,6 +187,7 @@ def test_a_full_table_loses_nothing() -> None:
         limited.step(100)
     done = limited.iteration
     assert 0 < done < 100
+    assert limited.bytes_held <= limited.memory_limit
     held = limited.infosets_held
     words = f"beyond {done} iterations, with {held} infosets held, .* the limit is 195.3 KiB"
     assert caught.match(words)
@@ -264,6 +287,39 @@ def test_an_error_of_the_rules_undoes_its_iteration() -> None:
         solver.step(20)
     assert np.array_equal(good.state.regret, broken.state.regret)
     assert np.array_equal(good.state.generator, broken.state.generator)
+
+
+class Failing(Game):
+    """Kuhn poker, whose rules fail once: when they are asked for the so-manieth time."""
+
+    def __init__(self, at: int = 0) -> None:
+        self.rules = as_histories(make_game("kuhn"))
+        self.n_players, self.joined_draws = 2, self.rules.joined_draws
+        self.root, self.next = self.rules.root, self.rules.next
+        self.asked, self.at = 0, at
+
+    def node(self, state: Any) -> Any:
+        self.asked += 1
+        if self.asked == self.at:
+            raise RuntimeError("the rules fail")
+        return self.rules.node(state)
+
+
+@pytest.mark.parametrize("algorithm", ["external_sampling", RULES], ids=str)
+def test_rules_that_fail_anywhere_lose_nothing(algorithm: Any) -> None:
+    """In the traversal of either player, where infosets were changed twice in the iteration."""
+    good = RulesSolver(Failing(), algorithm, seed=3)
+    begun = good.game.rules.asked
+    good.step(30)
+    last = good.game.rules.asked
+    assert last > begun + 30
+    for at in range(begun + 1, last + 1, 2):
+        solver = RulesSolver(Failing(at), algorithm, seed=3)
+        with pytest.raises(RuntimeError, match="the rules fail"):
+            solver.step(30)
+        solver.step(30 - solver.iteration)
+        for name, array in good.state._asdict().items():
+            assert np.array_equal(array, getattr(solver.state, name)), name
 
 
 class Endless(Game):

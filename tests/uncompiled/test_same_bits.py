@@ -10,19 +10,30 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.card_games import LeducOfCards
+from support.card_games import LeducOfCards, RandomCards
 from support.equality import PerturbedHands, perturbed
 from support.paths import ROOT
 from support.random_games import random_game, random_public_tree_game
 from support.tiers import tiered
-from tensorcfr import SampledSolver, compile_game, solve
+from tensorcfr import (
+    CompiledGame,
+    Decision,
+    Game,
+    Policy,
+    SampledSolver,
+    Terminal,
+    compile_game,
+    evaluate,
+)
 from tensorcfr.algorithms import (
     AVERAGE_STRATEGY_SAMPLING,
+    CFR,
     EXTERNAL_SAMPLING,
     OUTCOME_SAMPLING,
     ROBUST_SAMPLING,
@@ -39,6 +50,9 @@ RECORDS: dict[str, Sampling] = {
     "external": EXTERNAL_SAMPLING,
     "external, stochastic": EXTERNAL_SAMPLING(averaging="stochastic"),
     "external, optimistic, cfr+": EXTERNAL_SAMPLING(averaging="optimistic", variant="cfr+"),
+    "external, optimistic, restarts": EXTERNAL_SAMPLING(
+        averaging="optimistic", variant=CFR(restart_base=4)
+    ),
     "robust": ROBUST_SAMPLING,
     "robust, stochastic": ROBUST_SAMPLING(averaging="stochastic", tries=2),
     "average": AVERAGE_STRATEGY_SAMPLING(epsilon=0.2, threshold=1.5, bonus=0.1),
@@ -58,6 +72,7 @@ HANDS = {
 }
 RANDOM: dict[str, Any] = {
     "random": lambda: random_game(1, max_histories=150),
+    "pennies": lambda: Pennies(),
     "random, 1 player": lambda: random_game(7, n_players=1, max_histories=60),
     "random, 3 players": lambda: random_game(3, n_players=3, max_histories=200),
     "random, chance upon chance": lambda: random_game(11, chance=0.6, max_histories=150),
@@ -72,6 +87,9 @@ GAMES: dict[str, Any] = {
 SEED, ITERATIONS = 3, 60
 FAST = {
     ("random, 3 players", "external"),
+    ("random, 3 players", "external, optimistic, restarts"),
+    ("pennies", "external"),
+    ("random hands, 3 players", "external"),
     ("leduc", "outcome"),
 }
 
@@ -126,6 +144,20 @@ def check_same(theirs: SampledSolver, ours: RulesSolver, *, exact: bool) -> None
             assert not other.regret[game.sequences(infoset)].any()
 
 
+class Pennies(Game):
+    """Player 1 guesses what player 0 has chosen; utilities are tuples that mirror each other."""
+
+    def node(self, state: tuple[str, ...]) -> Decision | Terminal:
+        if len(state) < 2:
+            return Decision(len(state), ["first", "second"][len(state)], ("heads", "tails"))
+        won = -1.0 if state[0] == state[1] else 1.0 if state[0] == "tails" else 0.4
+        return Terminal((won, -won))
+
+
+CARDS: dict[str, Any] = {
+    "leduc": LeducOfCards,
+    "two cards each": lambda: RandomCards(4, cards=6, width=2, rounds=1, public=1),
+}
 BIT_FOR_BIT = """
 import sys
 sys.path.insert(0, "tests")
@@ -180,13 +212,22 @@ def test_alias_tables_are_those_of_the_kernel(weights: list[float]) -> None:
     assert ours[1] == alias.tolist()
 
 
-@pytest.mark.full
-def test_cards_are_dealt_as_hand_by_hand() -> None:
+@pytest.mark.parametrize("name", tiered(CARDS, fast=["two cards each"]))
+def test_cards_are_dealt_as_hand_by_hand(name: str) -> None:
     """A game of cards as histories is the game that its flat compile is of."""
-    rules = LeducOfCards()
+    rules = CARDS[name]()
     flat = compile_game(rules, cut=False)
     histories = compile_game(as_histories(rules))
     assert set(histories.infoset_labels) == set(flat.infoset_labels)
-    values = [solve(game, "cfr+", iters=20).evaluation for game in (flat, histories)]
-    assert np.allclose(values[0].values, values[1].values, atol=1e-9)
-    assert np.isclose(values[0].nash_conv, values[1].nash_conv, atol=1e-9)
+    for policy in (
+        Policy.uniform(flat).to_dict(),
+        {label: {actions[-1]: 1.0} for label, actions in actions_of(flat)},
+    ):
+        one, other = (evaluate(game, policy) for game in (flat, histories))
+        assert np.allclose(one.values, other.values, atol=1e-12)
+        assert np.allclose(one.best_responses, other.best_responses, atol=1e-12)
+
+
+def actions_of(game: CompiledGame) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The actions of every infoset."""
+    return zip(game.infoset_labels, game.infoset_actions, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -22,7 +23,10 @@ from tensorcfr.viewer.desk import Desk
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.skipif(
+        CHROMIUM is None and os.environ.get("TENSORCFR_BROWSER") != "required",
+        reason="Chromium is not installed",
+    ),
 ]
 playwright = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("uvicorn")

@@ -10,8 +10,21 @@ import numpy as np
 import pytest
 
 from support.card_games import LeducOfCards, RandomCards
+from support.interpreted import interpret
 from support.random_games import random_game, random_public_tree_game
-from tensorcfr import CompiledGame, Policy, Solution, compile_game, evaluate, solve
+from support.tiers import tiered
+from tensorcfr import (
+    Chance,
+    CompiledGame,
+    Decision,
+    Payoff,
+    Policy,
+    PublicTreeGame,
+    Solution,
+    compile_game,
+    evaluate,
+    solve,
+)
 from tensorcfr.analysis import values
 from tensorcfr.model.arrays import CHANCE
 from tensorcfr.viewer import nodes as module
@@ -109,6 +122,29 @@ def test_public_nodes(name: str) -> None:
     np.testing.assert_allclose(utility, solution.value, atol=1e-12)
 
 
+class Forced(PublicTreeGame):
+    """A step that player 0 cannot choose lies before chance and decisions of both players."""
+
+    hands = (["a", "b"], ["c", "d", "e"])
+    prior = np.array([[0.1, 0.2, 0.05], [0.3, 0.25, 0.1]])
+
+    def node(self, state: tuple[str, ...]) -> Decision | Chance | Payoff:
+        if len(state) == 5 or state[3:] == ("fold",):
+            return Payoff(2.0, state)
+        nodes: list[Decision | Chance] = [
+            Decision(1, None, ("left", "right")),
+            Decision(0, None, ("go",)),
+            Chance({"up": np.full((2, 3), 0.25), "down": np.full((2, 3), 0.75)}),
+            Decision(1, None, ("fold", "call")),
+            Decision(0, None, ("low", "high")),
+        ]
+        return nodes[len(state)]
+
+    def matrix(self, key: tuple[str, ...]) -> np.ndarray:
+        own = np.random.default_rng([len(step) for step in key]).normal(size=(2, 3))
+        return np.stack([own, -own])
+
+
 CUT: dict[str, dict[str, Any]] = {
     "leduc of cards": {"source": LeducOfCards()},
     "random cards": {"source": RandomCards(2)},
@@ -122,14 +158,22 @@ CUT: dict[str, dict[str, Any]] = {
     # Its last decisions have one action.
     "liars_dice": {"source": "liars_dice(faces=3)", "cut": 2},
     **{f"random {s}": {"source": random_public_tree_game(s), "cut": 1} for s in range(6)},
+    "forced": {"source": Forced(), "cut": 1},
 }
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", CUT)
+QUICK = {"leduc of cards", "kuhn", "liars_dice", "random 0", "random 3", "forced"}
+
+
+@pytest.mark.parametrize("name", tiered(CUT, QUICK))
 def test_a_game_in_chunks_is_shown_as_its_flat_game_is(name: str) -> None:
     """Chunk by chunk, against the values of the game laid out."""
-    check_against_flat(Desk(solve(compile_game(**CUT[name]), "cfr", iters=7)))
+    # Kernels that other tests compile, too: those of a game of cards are not those of others.
+    has_cards = "cut" not in CUT[name]
+    options: dict[str, Any] = {"algorithm": "cfr"}
+    if has_cards:
+        options = {"algorithm": "dcfr", "precision": "float32"}
+    check_against_flat(Desk(solve(compile_game(**CUT[name]), iters=7, **options)))
 
 
 def check_against_flat(desk: Desk) -> None:
@@ -191,8 +235,10 @@ def check_against_flat(desk: Desk) -> None:
             desk.node(number, 0)
 
 
-@pytest.mark.full
-def test_solutions_without_averages_in_chunks_and_with_locks() -> None:
+def test_solutions_without_averages_in_chunks_and_with_locks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    interpret(monkeypatch)
     game = compile_game("kuhn", cut=1)
     exact = solve(game, "lp")
     check_against_flat(Desk(exact))
@@ -274,6 +320,23 @@ def test_values_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_values_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probabilities are there all the same, and the note says why the rest is not."""
+    desk = Desk(solved("kuhn"))
+    of = desk.solutions[0]
+
+    def fail(solution: Solution) -> Any:
+        raise ArithmeticError("too large")
+
+    monkeypatch.setattr(of, "_work", fail)
+    node = desk.node(0, 0)
+    assert node["note"] == "expected values could not be computed: too large"
+    policy = of.solution.policy
+    assert {row["infoset"]: row["p"] for row in node["hands"]} == {
+        card: list(policy[card].values()) for card in "JQK"
+    }
+
+
 def test_no_memory_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "AT_ONCE", 0)
     monkeypatch.setattr(module, "free_memory", lambda: 0)
@@ -337,6 +400,23 @@ class TestDesk:
         twin = solve(game, "cfr", iters=30)
         found = desk.solutions[0].solution.policy.probabilities
         np.testing.assert_array_equal(found, twin.policy.probabilities)
+
+    def test_a_solve_that_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        desk = Desk(solved("kuhn"))
+
+        def fail(*given: Any, **options: Any) -> Any:
+            raise MemoryError
+
+        with monkeypatch.context() as patch:
+            patch.setattr("tensorcfr.viewer.desk.solve", fail)
+            desk.solve({}, 30)
+            self.finish(desk)
+        assert desk.status() == {"version": 0, "running": None, "error": "MemoryError"}
+        assert len(desk.solutions) == 1
+        # The next one is not refused.
+        desk.solve({}, 30)
+        self.finish(desk)
+        assert desk.status() == {"version": 1, "running": None, "error": None}
 
     def test_one_solve_at_a_time_which_can_be_stopped(self) -> None:
         desk = Desk(solved("kuhn"))

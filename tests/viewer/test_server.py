@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any
 
@@ -22,16 +23,24 @@ pytest.importorskip("uvicorn")
 from tensorcfr.viewer.server import HOST, MOST_BODY, Server
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    served = Server(Desk(solve(compile_game("kuhn"), iters=50)))
+@contextmanager
+def running(served: Server) -> Iterator[Server]:
+    """The server while it answers."""
     thread = threading.Thread(target=served.run)
     thread.start()
     while not served.uvicorn.started:
         pass
-    yield served
-    served.stop()
-    thread.join()
+    try:
+        yield served
+    finally:
+        served.stop()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running(Server(Desk(solve(compile_game("kuhn"), iters=50)))) as served:
+        yield served
 
 
 def ask(
@@ -163,6 +172,73 @@ def test_solving_again(server: Server) -> None:
     about = api(server, "/api/about")
     assert about["solutions"][1]["values"] == list(twin.value)
     assert api(server, "/api/stop", {})["running"] is None
+
+
+def test_one_solve_at_a_time(server: Server) -> None:
+    before = api(server, "/api/status")["version"]
+    asked = {"locks": {}, "iterations": 10_000_000}
+    assert api(server, "/api/solve", asked)["running"]["iterations"] == 10_000_000
+    body = json.dumps(asked).encode()
+    second = ask(server, "/api/solve", method="POST", body=body, x_token=server.token)
+    assert second[:2] == (409, "a solve is running already")
+    api(server, "/api/stop", {})
+    while (status := api(server, "/api/status"))["running"]:
+        pass
+    assert status == {"version": before + 1, "running": None, "error": None}
+
+
+def test_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit is no bad request."""
+    desk = Desk(solve(compile_game("kuhn"), iters=1))
+
+    def fail(text: str) -> list[dict[str, Any]]:
+        raise MemoryError(text)
+
+    monkeypatch.setattr(desk.nodes, "search", fail)
+    with running(Server(desk)) as served:
+        for said, expected in (("5%20GiB", "5 GiB"), ("", "out of memory")):
+            answer = ask(served, f"/api/search?q={said}", x_token=served.token)
+            assert answer[:2] == (507, expected)
+
+
+def test_a_game_is_solved_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The address is told and opened once, the solve takes the locks of the solution, and who ends
+    the server ends the solve."""
+    made: list[Server] = []
+    told: list[tuple[str, str]] = []
+
+    class Noted(Server):
+        def __init__(self, desk: Desk, port: int = 0) -> None:
+            super().__init__(desk, port)
+            made.append(self)
+            desks.append(desk)
+
+    desks: list[Desk] = []
+    monkeypatch.setattr("tensorcfr.viewer.server.Server", Noted)
+    monkeypatch.setattr("webbrowser.open", lambda url: told.append(("opened", url)))
+    game = compile_game("kuhn")
+    first = solve(game, iters=5, locks={"K": {"bet": 1}})
+    options = {"iters": 10_000_000, "announce": lambda url: told.append(("told", url))}
+    thread = threading.Thread(target=view, args=(first,), kwargs=options)
+    thread.start()
+    while not (made and made[0].uvicorn.started):
+        pass
+    (served,), (desk,) = made, desks
+    assert told == [("told", served.url), ("opened", served.url)]
+    while not (running_now := api(served, "/api/status")["running"])["iteration"]:
+        pass
+    assert running_now["iterations"] == 10_000_000
+    served.stop()
+    thread.join()
+    assert desk.running is not None
+    was_told = desk.running.is_stopped
+    desk.stop()  # In any case.
+    assert was_told
+    while not desk.running.is_over:
+        pass
+    found = desk.solutions[1].solution
+    assert found.locks == first.locks
+    assert found.iterations < 10_000_000
 
 
 def test_only_this_machine(server: Server) -> None:

@@ -1,0 +1,222 @@
+"""What pygambit answers of games, as data for the tests: ``tests/data/gambit/answers.json``.
+
+pygambit has no wheels and takes minutes to build, so the fast tests do without it: they compare
+what this library reads, writes and computes with what is recorded here.
+
+    python -m scripts.gambit_answers            # write the file; needs tensorcfr[gambit] and pandas
+    python -m scripts.gambit_answers --check    # compute all anew, and compare with the file
+
+The file has
+
+    catalog     every game that pygambit ships: its text as pygambit writes it, whether its players
+                have perfect recall, and the expected values under uniform play.  Names stand in
+                place of titles and descriptions, which are prose of Gambit's authors.  Of games
+                with perfect recall also the SHA-256 of what this library writes of them as .efg,
+                and the expected values of that text
+    trees       games that this library writes as .efg: the SHA-256 of the text, and for some
+                policies the probabilities, and what pygambit computes of the text: the expected
+                values, the probability of every infoset, the value of every action there
+    tables      games that this library writes as .nfg: the same digest, a mixed strategy of each
+                player, and the expected values
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import math
+import sys
+import warnings
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tensorcfr import CompiledGame, compile_game
+from tensorcfr.formats import save_efg, save_nfg
+
+ANSWERS = Path(__file__).resolve().parent.parent / "tests" / "data" / "gambit" / "answers.json"
+TREES = ("kuhn", "kuhn(players=3)", "goofspiel(cards=3)", "chicken", "leduc")
+SEEDS = (1, 3)
+"""Random policies of each tree, in addition to the uniform one."""
+MOST_INFOSETS = 100
+"""Of larger games only the expected values under uniform play are recorded."""
+TABLES = (("kuhn(cards=2)", False), ("chicken", True), ("matching_pennies_3p", False))
+"""Games whose payoffs are exact on every machine, and whether to write the outcome version."""
+TOLERANCE = 1e-12
+
+
+def catalog() -> dict[str, Any]:
+    """What pygambit says of the games that it ships."""
+    import pygambit
+
+    found = {}
+    for name in pygambit.catalog.games()["Game"]:
+        game = pygambit.catalog.load(name)
+        game.title, game.description = name, ""
+        said = found[str(name)] = {
+            "kind": "efg" if game.is_tree else "nfg",
+            "perfect_recall": bool(game.is_perfect_recall) if game.is_tree else True,
+            "uniform": _values(_uniform(game)),
+            "text": game.to_efg() if game.is_tree else game.to_nfg(),
+        }
+        if said["perfect_recall"]:
+            text = written(compile_game(game), "efg")
+            again = pygambit.read_efg(io.BytesIO(text))
+            said["written"] = {
+                "sha256": hashlib.sha256(text).hexdigest(),
+                "uniform": _values(_uniform(again)),
+            }
+    return found
+
+
+def trees() -> dict[str, Any]:
+    """What pygambit says of the trees that this library writes."""
+    import pygambit
+
+    found = {}
+    for name in TREES:
+        game = compile_game(name)
+        text = written(game, "efg")
+        theirs = pygambit.read_efg(io.BytesIO(text))
+        policies = {"uniform": _uniform(theirs)}
+        if game.n_infosets <= MOST_INFOSETS:
+            policies |= {f"seed {seed}": _random(theirs, seed) for seed in SEEDS}
+        found[name] = {
+            "sha256": hashlib.sha256(text).hexdigest(),
+            "policies": {
+                key: {"values": _values(profile), "infosets": _by_infoset(profile)}
+                if game.n_infosets <= MOST_INFOSETS
+                else {"values": _values(profile)}
+                for key, profile in policies.items()
+            },
+        }
+    return found
+
+
+def tables() -> dict[str, Any]:
+    """What pygambit says of the normal forms that this library writes."""
+    import pygambit
+
+    found = {}
+    for name, outcomes in TABLES:
+        text = written(compile_game(name), "nfg", outcomes=outcomes)
+        theirs = pygambit.read_nfg(io.BytesIO(text))
+        found[name] = {
+            "outcomes": outcomes,
+            "sha256": hashlib.sha256(text).hexdigest(),
+            "strategies": _mix(profile := theirs.mixed_strategy_profile()),
+            "values": _values(profile),
+        }
+    return found
+
+
+def written(game: CompiledGame, kind: str, **options: bool) -> bytes:
+    """The bytes of the file that this library writes of a game."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f"game.{kind}")
+        save = save_efg if kind == "efg" else save_nfg
+        return save(game, path, **options).read_bytes()
+
+
+def _uniform(game: Any) -> Any:
+    """The profile of pygambit in which all actions, or strategies, are equally likely."""
+    return game.mixed_behavior_profile() if game.is_tree else game.mixed_strategy_profile()
+
+
+def _random(game: Any, seed: int) -> Any:
+    """A profile whose every probability is positive."""
+    profile = game.mixed_behavior_profile()
+    for infoset in game.infosets:
+        if not infoset.is_chance:
+            _draw(profile, infoset.actions, f"{seed} {infoset.label}")
+    return profile
+
+
+def _mix(profile: Any) -> list[dict[str, float]]:
+    """Give every strategy a positive probability; returns them for each player, by label."""
+    for number, player in enumerate(profile.game.players):
+        _draw(profile, player.strategies, f"mixed {number}")
+    return [{one.label: float(profile[one]) for one in p.strategies} for p in profile.game.players]
+
+
+def _draw(profile: Any, choices: Any, seed: str) -> None:
+    """Write random probabilities of some choices into a profile, the same in every run."""
+    drawn = Random(seed)
+    weights = [0.1 + drawn.random() for _ in choices]
+    for choice, weight in zip(choices, weights, strict=True):
+        profile[choice] = weight / sum(weights)
+
+
+def _values(profile: Any) -> list[float]:
+    return [float(profile.payoff(player)) for player in profile.game.players]
+
+
+def _by_infoset(profile: Any) -> dict[str, Any]:
+    """By label: the infoset's probability, and of every action probability and value."""
+    return {
+        infoset.label: {
+            "reach": float(profile.infoset_prob(infoset)),
+            "actions": {
+                action.label: [float(profile[action]), float(profile.action_value(action))]
+                for action in infoset.actions
+            },
+        }
+        for infoset in profile.game.infosets
+        if not infoset.is_chance
+    }
+
+
+def answers() -> dict[str, Any]:
+    """All that is recorded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {
+            "pygambit": version("pygambit"),
+            "catalog": catalog(),
+            "trees": trees(),
+            "tables": tables(),
+        }
+
+
+def differences(recorded: Any, found: Any, where: str = "answers") -> Iterator[str]:
+    """Where two records differ; numbers may differ by rounding."""
+    if isinstance(recorded, dict) and isinstance(found, dict):
+        for key in recorded | found:
+            if key in recorded and key in found:
+                yield from differences(recorded[key], found[key], f"{where}, {key}")
+            else:
+                yield f"{where}, {key}: {'not' if key in recorded else 'only'} found today"
+    elif isinstance(recorded, list) and isinstance(found, list) and len(recorded) == len(found):
+        for index, pair in enumerate(zip(recorded, found, strict=True)):
+            yield from differences(*pair, f"{where}, {index}")
+    elif isinstance(recorded, float) and isinstance(found, float):
+        if not math.isclose(recorded, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            yield f"{where}: {found!r}, recorded was {recorded!r}"
+    elif recorded != found:
+        yield f"{where}: {found!r}, recorded was {recorded!r}"
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare with the file")
+    check = parser.parse_args().check
+    found = answers()
+    if not check:
+        ANSWERS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        return 0
+    recorded = json.loads(ANSWERS.read_text("utf-8"))
+    # The version is said so that a reader knows it; a newer one must answer alike.
+    found["pygambit"] = recorded["pygambit"]
+    wrong = list(differences(recorded, found))
+    print("\n".join(wrong) or f"pygambit {version('pygambit')} gives all recorded answers")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

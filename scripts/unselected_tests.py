@@ -1,0 +1,106 @@
+"""List the tests that no job runs.
+
+    python -m scripts.unselected_tests                       # by the markers that the jobs select
+    python -m scripts.unselected_tests --reports FOLDER      # by what the jobs' reports say was run
+
+A job selects tests by a marker expression: each ``pytest ... -m EXPRESSION`` in ``.ci/run``, in
+README's test command and in the workflows is read.  A test that needs something more (a browser,
+pygambit, JAX) is skipped elsewhere, which markers do not show.  So the nightly workflow collects
+the reports of its jobs (JUnit XML) and calls this script with ``--reports``: a test that was skipped
+in each of them is listed, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from _pytest.mark.expression import Expression
+
+ROOT = Path(__file__).resolve().parent.parent
+JOBS = (".ci/run", ".github/workflows/ci.yml", ".github/workflows/nightly.yml")
+TEST_COMMAND = re.compile(r"<!-- test command -->\n```bash\n(.*?)```", re.DOTALL)
+SELECTION = re.compile(r"pytest\b[^\n#]*? -m (?:\"([^\"]+)\"|'([^']+)'|(\w+))")
+
+
+class _Collector:
+    """A plugin of pytest that keeps what was collected."""
+
+    def __init__(self) -> None:
+        self.items: list[pytest.Item] = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.items = list(items)
+
+
+def collected() -> list[pytest.Item]:
+    """All tests of the project."""
+    collector = _Collector()
+    options = ["--collect-only", "-qq", "-p", "no:cacheprovider"]
+    with redirect_stdout(StringIO()):
+        status = pytest.main([*options, str(ROOT / "tests")], [collector])
+    if status != pytest.ExitCode.OK or not collector.items:
+        raise SystemExit(f"the tests cannot be collected: pytest ended with {int(status)}")
+    return collector.items
+
+
+def selections(texts: Iterable[str]) -> set[str]:
+    """The marker expressions by which jobs select tests."""
+    return {"".join(found) for text in texts for found in SELECTION.findall(text)}
+
+
+def unselected(items: Iterable[pytest.Item], expressions: Iterable[str]) -> list[str]:
+    """Ids of the tests that no expression selects."""
+    compiled = [Expression.compile(expression) for expression in expressions]
+    found = []
+    for item in items:
+        markers = {marker.name for marker in item.iter_markers()}
+        if not any(one.evaluate(lambda name, **_: name in markers) for one in compiled):  # noqa: B023
+            found.append(item.nodeid)
+    return found
+
+
+def never_run(items: Iterable[pytest.Item], reports: Iterable[Path]) -> list[str]:
+    """Ids of the tests that are in no report, or skipped in each."""
+    run = set()
+    for report in reports:
+        for case in ElementTree.parse(report).iter("testcase"):
+            if case.find("skipped") is None:
+                run.add((case.get("classname"), case.get("name")))
+    return [item.nodeid for item in items if _name_in_reports(item) not in run]
+
+
+def _name_in_reports(item: pytest.Item) -> tuple[str, str]:
+    path, *names = item.nodeid.split("::")
+    module = path.removesuffix(".py").replace("/", ".")
+    return ".".join([module, *names[:-1]]), names[-1]
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--reports", type=Path, help="a folder of JUnit files")
+    arguments = parser.parse_args()
+    items = collected()
+    if arguments.reports:
+        missed = never_run(items, arguments.reports.rglob("*.xml"))
+    else:
+        texts = [(ROOT / name).read_text("utf-8") for name in JOBS]
+        texts += TEST_COMMAND.findall((ROOT / "README.md").read_text("utf-8"))
+        expressions = selections(texts)
+        missed = unselected(items, expressions)
+    print("\n".join(missed), end="\n" * bool(missed))
+    print(f"{len(missed)} of {len(items)} tests are run by no job")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
