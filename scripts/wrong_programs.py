@@ -52,6 +52,15 @@ BESIDE = {
     "model": ("model", "compilers", "solvers"),
 }
 """Test folders where a search begins, by package; for others the folder of the same name."""
+AS_PYTHON = (
+    "kernels",
+    "evaluation",
+    "algorithms/test_local_rules.py",
+    "project/test_every_way.py",
+    "sampling",
+    "solvers/test_locks.py",
+)
+"""Where a search for a mistake in a kernel begins: with kernels as Python nothing is compiled."""
 SECONDS = 1200
 """Processor time of one run of tests; a program that never ends is caught, too."""
 
@@ -237,10 +246,10 @@ class Bench:
         package = program.file.partition("/")[0]
         folders = program.tests or BESIDE.get(package, (package,))
         beside = [name for name in folders if (self.tree / "tests" / name.split("::")[0]).exists()]
-        # Kernels as Python are slow, but need no compiling.
-        for as_python in (True, False):
-            if beside and (by := self.run(beside, as_python=as_python, cache=cache)):
-                return as_python, by
+        if program.is_kernel and (by := self.run(AS_PYTHON, as_python=True)):
+            return True, by
+        if beside and (by := self.run(beside, as_python=False, cache=cache)):
+            return False, by
         return False, self.run([""], "-n", "2", "--dist", "loadfile", as_python=False, cache=cache)
 
 

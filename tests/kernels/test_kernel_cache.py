@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,8 @@ import numba
 import numpy as np
 import pytest
 
-from tensorcfr._util import jit
+from support.paths import ROOT
+from tensorcfr._util import jit, jit_cache
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="nothing is compiled, and nothing kept"
@@ -84,3 +89,65 @@ def test_a_cache_that_cannot_be_read_or_written_is_done_without(folder: Path) ->
     path.unlink()
     path.mkdir()  # Neither can be opened nor replaced, whoever runs the test.
     assert run().cache_misses
+
+
+def test_an_edited_piece_is_compiled_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a kernel has of other files is in its code, too."""
+    monkeypatch.setattr(jit_cache, "digest_of_sources", lambda: "of other sources")
+    assert run().cache_misses
+    assert run().cache_hits
+
+
+def test_all_pieces_are_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every module that has kernels or pieces of them."""
+    verbs = {"called", "chosen", "if_given", "inlined", "kernel", "lends", "intrinsic"}
+    listed = {path for pattern in jit_cache.SOURCES for path in jit_cache.PACKAGE.glob(pattern)}
+    for path in jit_cache.PACKAGE.rglob("*.py"):
+        decorators = {
+            name.id
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.FunctionDef)
+            for decorator in node.decorator_list
+            for name in ast.walk(decorator)
+            if isinstance(name, ast.Name)
+        }
+        assert path in listed or not decorators & verbs, path
+    jit_cache.digest_of_sources.cache_clear()
+    before = jit_cache.digest_of_sources()
+    monkeypatch.setattr(jit_cache, "SOURCES", jit_cache.SOURCES[1:])
+    jit_cache.digest_of_sources.cache_clear()
+    assert jit_cache.digest_of_sources() != before
+    jit_cache.digest_of_sources.cache_clear()
+
+
+@pytest.mark.full
+def test_a_numba_with_other_internals_is_used_without_ours(tmp_path: Path) -> None:
+    """With a warning, and the same bits."""
+    code = """if True:
+        import sys, warnings
+        if "other" in sys.argv:
+            import numba.core.codegen
+            del numba.core.codegen.JITCodeLibrary
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            from tensorcfr import compile_game, solve
+        for warning in seen:
+            print(warning.category.__name__, str(warning.message)[:60], file=sys.stderr)
+        for game in (compile_game("kuhn"), compile_game("kuhn", cut=1)):
+            print(solve(game, "cfr+", iters=20).exploitability.hex())
+    """
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", code, *words],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        for words in ((), ("other",))
+    ]
+    assert [one.returncode for one in found] == [0, 0], found[1].stderr
+    assert found[0].stdout == found[1].stdout
+    assert found[0].stderr == ""
+    assert found[1].stderr.startswith("SlowStartWarning numba ")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numba
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 from support.random_games import random_public_tree_game
@@ -133,10 +134,31 @@ def test_solvers_free_what_they_make(counted: None) -> None:
 def test_a_pass_over_chunks_counts_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """A visit of a small chunk took more than twice as long with counts."""
     # Compiled anew: code from the cache cannot be looked at.
-    compiled = {"nogil": True, "pipeline_class": jit._KernelCompiler, **jit._OPTIONS}
-    kernel = numba.njit(**compiled)(chunks.run_passes.py_func)
+    kernel = numba.njit(**jit._KERNEL)(chunks.run_passes.py_func)
     monkeypatch.setattr(chunks, "run_passes", kernel)
     ChunkedSolver(compile_game("kuhn", cut=1), "cfr+").step(1)
     (code,) = kernel.inspect_llvm().values()
     (run_pass,) = re.findall(r"\ndefine [^\n]*8run_passB.*?\n}", code, re.DOTALL)
     assert "NRT_" not in run_pass
+
+
+@kernel
+def lends_what_it_makes(array: np.ndarray) -> float:
+    """Wrong: the new array would be freed before it is used."""
+    new = array + 1.0
+    (found,) = lent((new[1:],))
+    total: float = found.sum()
+    return total
+
+
+@kernel
+def lends_what_it_is_given(array: np.ndarray) -> float:
+    first, second = lent((array[1:], array))
+    total: float = first.sum() + second.sum()
+    return total
+
+
+def test_an_array_that_is_made_in_a_piece_cannot_be_lent_there() -> None:
+    assert lends_what_it_is_given(np.arange(3.0)) == 6.0
+    with pytest.raises(TypingError, match="an array that lends_what_it_makes makes"):
+        lends_what_it_makes(np.arange(3.0))
