@@ -1,4 +1,4 @@
-"""What pygambit answers of games, as data for the tests: ``tests/data/gambit/answers.json``.
+"""What pygambit answers of games, as data for the tests: ``tests/data/gambit_answers.json``.
 
 pygambit has no wheels and takes minutes to build, so the fast tests do without it: they compare
 what this library reads, writes and computes with what is recorded here.
@@ -39,7 +39,7 @@ from typing import Any
 from tensorcfr import CompiledGame, compile_game
 from tensorcfr.formats import save_efg, save_nfg
 
-ANSWERS = Path(__file__).resolve().parent.parent / "tests" / "data" / "gambit" / "answers.json"
+ANSWERS = Path(__file__).resolve().parent.parent / "tests" / "data" / "gambit_answers.json"
 TREES = ("kuhn", "kuhn(players=3)", "goofspiel(cards=3)", "chicken", "leduc")
 SEEDS = (1, 3)
 """Random policies of each tree, in addition to the uniform one."""

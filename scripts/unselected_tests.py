@@ -6,8 +6,8 @@
 A job selects tests by a marker expression: each ``pytest ... -m EXPRESSION`` in ``.ci/run``, in
 README's test command and in the workflows is read.  A test that needs something more (a browser,
 pygambit, JAX) is skipped elsewhere, which markers do not show.  So the nightly workflow collects
-the reports of its jobs (JUnit XML) and calls this script with ``--reports``: it lists the tests that
-were skipped in all of them, too.
+the reports of its jobs (JUnit XML) and calls this script with ``--reports``: it lists the tests
+that were skipped in all of them, too.
 """
 
 from __future__ import annotations

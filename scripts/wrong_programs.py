@@ -54,11 +54,14 @@ BESIDE = {
 """Test folders where a search begins, by package; for others the folder of the same name."""
 AS_PYTHON = (
     "kernels",
-    "evaluation",
-    "algorithms/test_local_rules.py",
-    "project/test_every_way.py",
     "sampling",
+    "evaluation",
+    "deep/test_deep_cfr.py",
+    "algorithms/test_local_rules.py",
+    "solvers/test_correlated_play.py",
     "solvers/test_locks.py",
+    "solvers/test_team_games.py",
+    "project/test_every_way.py",
 )
 """Where a search for a mistake in a kernel begins: with kernels as Python nothing is compiled."""
 SECONDS = 1200

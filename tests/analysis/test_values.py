@@ -182,7 +182,7 @@ def test_kuhn_by_hand() -> None:
     assert [loss for _, loss in uniform.worst(12)] == sorted(uniform.loss.tolist())[::-1]
 
 
-ANSWERS = Path(__file__).parents[1] / "data" / "gambit" / "answers.json"
+ANSWERS = Path(__file__).parents[1] / "data" / "gambit_answers.json"
 GAMBIT = {
     (name, key): answer
     for name, said in json.loads(ANSWERS.read_text("utf-8"))["trees"].items()

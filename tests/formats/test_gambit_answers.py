@@ -1,6 +1,6 @@
 """What is read, written and computed, against what pygambit said of it once.
 
-The answers are in ``tests/data/gambit/answers.json``; ``scripts/gambit_answers.py`` writes the file
+The answers are in ``tests/data/gambit_answers.json``; ``scripts/gambit_answers.py`` writes the file
 and compares it with pygambit.  Tests that talk to pygambit itself are in ``test_pygambit.py``.
 """
 
@@ -34,7 +34,7 @@ from tensorcfr.formats import (
 )
 from tensorcfr.games import make_game
 
-PATH = Path(__file__).parents[1] / "data" / "gambit" / "answers.json"
+PATH = Path(__file__).parents[1] / "data" / "gambit_answers.json"
 ANSWERS: dict[str, Any] = json.loads(PATH.read_text("utf-8"))
 PYGAMBIT = "pygambit.gambit"
 """The module of pygambit's classes, by which its objects are known."""

@@ -22,7 +22,7 @@ from tensorcfr.formats.nfg import parse_nfg
 pygambit: Any = pytest.importorskip("pygambit")
 pytestmark = [pytest.mark.gambit, pytest.mark.filterwarnings("ignore")]
 
-ANSWERS = Path(__file__).parents[1] / "data" / "gambit" / "answers.json"
+ANSWERS = Path(__file__).parents[1] / "data" / "gambit_answers.json"
 
 
 def test_its_games_are_those_that_are_recorded() -> None:

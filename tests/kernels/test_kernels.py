@@ -234,7 +234,7 @@ def test_a_cache_that_cannot_be_written_costs_time_and_is_said(
     def cache(function: object) -> None:
         raise RuntimeError("cannot cache function 'f': no locator available for file 'x'")
 
-    monkeypatch.setattr(jit, "_KernelCache", cache)
+    monkeypatch.setattr(jit, "KernelCache", cache)
     if numba.config.DISABLE_JIT:
         pytest.skip("nothing is compiled, and nothing kept")
     with pytest.warns(jit.SlowStartWarning, match="set NUMBA_CACHE_DIR to a directory"):

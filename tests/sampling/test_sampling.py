@@ -150,6 +150,7 @@ def test_robust_sampling_of_all_actions_is_external_sampling(interpreted: None) 
     np.testing.assert_array_equal(found.state.cumulative, expected.state.cumulative)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("averaging", ["simple", "stochastic", "optimistic"])
 @pytest.mark.parametrize("scheme", [EXTERNAL_SAMPLING, OUTCOME_SAMPLING], ids=lambda r: r.name)
 def test_a_player_alone_learns_an_average(scheme: Sampling, averaging: str) -> None:
@@ -245,6 +246,7 @@ def test_baselines_move_to_what_was_seen() -> None:
     assert not solver.state.baseline[1].any()
 
 
+@pytest.mark.compiled
 def test_baselines_reduce_variance() -> None:
     """Of the regrets' estimates, over all plays, once the baselines are about what they should."""
     game, tree = small("kuhn")

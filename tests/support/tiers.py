@@ -12,17 +12,16 @@ import pytest
 
 AS_PYTHON = (
     "algorithms/test_local_rules.py",
+    "deep/test_deep_cfr.py",
     "evaluation/test_correlation.py",
     "evaluation/test_evaluation.py",
     "kernels",
     "project/test_every_way.py",
-    "sampling/test_correlated_draws.py",
-    "sampling/test_public_chance_sampling.py",
-    "sampling/test_sampling_public.py",
-    "sampling/test_sampling_records.py",
+    "sampling",
     "solvers/test_correlated_play.py",
     "solvers/test_excessive_gap.py",
     "solvers/test_locks.py",
+    "solvers/test_team_games.py",
     "solvers/test_warm_starts.py",
 )
 """Files and folders below ``tests/`` whose fast tests ``.ci/run`` repeats with the JIT off, where
