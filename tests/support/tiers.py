@@ -30,7 +30,6 @@ CHECKS_INDICES = (
     "evaluation/test_evaluation.py",
     "kernels/test_kernels.py",
     "kernels/test_lanes.py",
-    "project/test_every_way.py",
 )
 """Files whose fast tests ``.ci/run`` repeats with kernels that check their indices."""
 
