@@ -52,18 +52,6 @@ BESIDE = {
     "model": ("model", "compilers", "solvers"),
 }
 """Test folders where a search begins, by package; for others the folder of the same name."""
-AS_PYTHON = (
-    "kernels",
-    "sampling",
-    "evaluation",
-    "deep/test_deep_cfr.py",
-    "algorithms/test_local_rules.py",
-    "solvers/test_correlated_play.py",
-    "solvers/test_locks.py",
-    "solvers/test_team_games.py",
-    "project/test_every_way.py",
-)
-"""Where a search for a mistake in a kernel begins: with kernels as Python nothing is compiled."""
 SECONDS = 1200
 """Processor time of one run of tests; a program that never ends is caught, too."""
 
@@ -249,7 +237,8 @@ class Bench:
         package = program.file.partition("/")[0]
         folders = program.tests or BESIDE.get(package, (package,))
         beside = [name for name in folders if (self.tree / "tests" / name.split("::")[0]).exists()]
-        if program.is_kernel and (by := self.run(AS_PYTHON, as_python=True)):
+        # As Python first, where it can be: nothing is compiled.
+        if program.is_kernel and (by := self.run([""], as_python=True)):
             return True, by
         if beside and (by := self.run(beside, as_python=False, cache=cache)):
             return False, by

@@ -26,7 +26,7 @@ BORROWERS: set[Any] = set()
 
 
 class SlowStartWarning(UserWarning):
-    """Compiled kernels cannot be kept, so every process compiles them again."""
+    """Kernels take longer to compile: they cannot be kept, or numba has other internals."""
 
 
 try:
@@ -144,8 +144,8 @@ def borrowed(value: Any) -> Any:
     """An array, or a tuple of them, without reference counts: for arguments of a kernel.
 
     Numba counts references wherever it takes a tuple apart or passes it on, by an atomic step for
-    each array.  Who calls a kernel or a piece holds its arguments until it returns.  Not for arrays
-    that are made where this is called: numba would free them early.
+    each array.  Who calls a kernel or a piece holds its arguments until it returns.  Arrays that
+    are made where this is called are refused when it is compiled: numba would free them early.
     """
     return value
 
