@@ -98,7 +98,7 @@ class TensorCFR:
     """tensorcfr, alternating."""
 
     def __init__(self, contest: Contest, algorithm: str) -> None:
-        self.game = tensorcfr.compile_game(contest.spec)
+        self.game = tensorcfr.compile_game(contest.spec, cut=False)
         self.solver = tensorcfr.Solver(self.game, algorithm)
 
     def step(self, iterations: int) -> None:

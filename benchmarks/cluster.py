@@ -16,11 +16,11 @@ from typing import Any
 from distributed import Client, LocalCluster
 from distributed.comm import tcp
 
-from tensorcfr import compile_game
+from tensorcfr import Solver, compile_game
+from tensorcfr.cluster.solver import ClusterSolver, traffic_of
 from tensorcfr.errors import format_bytes
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_needed
-from tensorcfr.solvers.cluster_solver import ClusterSolver, traffic_of
+from tensorcfr.solvers.passes import bytes_of_passes
 
 SPANS = 3
 """Calls of ``step`` while bytes are counted."""
@@ -79,9 +79,9 @@ def main() -> None:
         # Kernels are loaded, and buffers of Dask taken.
         ClusterSolver(small, given.algorithm, cluster=client, **options).close()
         before = client.run(resident)
-        threads = ChunkedSolver(game, given.algorithm, threads=given.workers, **options)
+        threads = Solver(game, given.algorithm, threads=given.workers, **options)
         with ClusterSolver(game, given.algorithm, cluster=client, **options) as workers:
-            crew = workers._crew
+            crew = workers._workers
             assert crew is not None
             solvers = {"threads": threads, "cluster": workers}
             times: dict[str, list[float]] = {name: [] for name in solvers}
@@ -120,7 +120,7 @@ def main() -> None:
             wire_up = sum(client.run(written).values()) - wire_up
             told = traffic_of(crew.shares, workers.algorithm, given.precision)
             again = sum(len(share.down[0]) for share in crew.shares)
-            again *= SPANS * workers.algorithm.alternating * threads._trunk.reach.itemsize
+            again *= SPANS * workers.algorithm.alternating * threads._passes.trunk.reach.itemsize
             print(
                 f"  down {down / done:,.0f} bytes an iteration, told "
                 f"{told.down + again / done:,.0f}, on the wire {wire_down / done:,.0f}"
@@ -130,7 +130,7 @@ def main() -> None:
                 f"{wire_up / done:,.0f}; {seconds / done:.4f} s an iteration"
             )
             for address, share in zip(crew._addresses, crew.shares, strict=True):
-                needed = bytes_needed(share.form, workers.algorithm, given.precision)
+                needed = bytes_of_passes(share.form, workers.algorithm, given.precision)
                 print(
                     f"  chunks {share.begin:,} to {share.end:,}: share {format_bytes(needed)}, "
                     f"game {format_bytes(game.nbytes)}, grown by {format_bytes(grown[address])}"

@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tensorcfr import compile_game
-from tensorcfr.model.card_game import CompiledCardGame
-from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_needed
+from tensorcfr import Solver, compile_game
+from tensorcfr.model.cut_game import CutGame
+from tensorcfr.solvers.solver import bytes_needed
 
 OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
 IP = "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+"
@@ -78,9 +78,9 @@ def run_anchor(program: Path, spot: dict[str, Any], iterations: int, threads: in
     ]
 
 
-def run_own(game: CompiledCardGame, iterations: int, threads: int) -> list[float]:
+def run_own(game: CutGame, iterations: int, threads: int) -> list[float]:
     """The same of this library."""
-    solver = ChunkedSolver(game, "dcfr", precision="float32", threads=threads)
+    solver = Solver(game, "dcfr", precision="float32", threads=threads)
     solver.step(1)
     solver.evaluate()
     least, begin, cpu = float("inf"), time.perf_counter(), time.process_time()
@@ -91,8 +91,8 @@ def run_own(game: CompiledCardGame, iterations: int, threads: int) -> list[float
         least = min(least, (time.perf_counter() - start) / (iterations // parts))
     done = parts * (iterations // parts)
     mean, used = (time.perf_counter() - begin) / done, (time.process_time() - cpu) / done
-    memory = bytes_needed(game.chunks, solver.algorithm, "float32", threads) + game.nbytes
-    solver = ChunkedSolver(game, "dcfr", precision="float32", threads=threads)
+    memory = bytes_needed(game, solver.algorithm, "float32", threads=threads) + game.nbytes
+    solver = Solver(game, "dcfr", precision="float32", threads=threads)
     begin, cpu = time.perf_counter(), time.process_time()
     while True:
         solver.step(10)
@@ -120,7 +120,7 @@ def main() -> None:
     for name in options.spots.split(","):
         spot, iterations = SPOTS[name]
         game = compile_game("holdem", **spot, pot=POT, stacks=STACKS)
-        assert isinstance(game, CompiledCardGame)
+        assert isinstance(game, CutGame)
         best: dict[str, list[float]] = {}
         for _ in range(options.rounds):
             runs = {"tensorcfr": run_own(game, iterations, options.threads)}

@@ -4,20 +4,26 @@
 compiling, of the checks within, of saving and loading; how long the checks take in times of one
 reading of the arrays; and the memory that loading takes at its peak, in sizes of the arrays (of
 large games: that of small ones is lost in what the program takes).
+
+``python -m benchmarks.loading --json benchmarks/results/loading.json`` says how fast files are
+read, and how fast that is which checks them: games, solutions, and checkpoints of games in chunks.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tensorcfr import compile_game, load_game, save_game
+from tensorcfr import Solution, compile_game, load_game, save_game, solve
+from tensorcfr._util.machine import machine, versions
 from tensorcfr.invariants import check
 
 from .bandwidth import triad_bandwidth
@@ -88,6 +94,66 @@ def peak() -> int:
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
 
 
+FILES: tuple[tuple[str, str, bool, dict[str, Any]], ...] = (
+    ("game", "bluff(dice=(2,1), faces=7)", False, {}),
+    ("game", "liars_dice(faces=9)", False, {}),
+    ("solution", "bluff(dice=(2,1), faces=7)", False, {"algorithm": "hedge"}),
+    ("solution", "liars_dice(faces=9)", False, {"algorithm": "hedge"}),
+    ("checkpoint", "bluff(dice=(2,1), faces=7)", True, {"algorithm": "cfr+"}),
+    ("checkpoint", "bluff(dice=(2,2))", True, {"algorithm": "dcfr", "precision": "float32"}),
+    ("checkpoint", "bluff(dice=(2,2))", True, {"algorithm": "dcfr", "precision": "int16"}),
+)
+"""Kinds of files, games, whether these are cut, and options of ``solve``."""
+
+
+def measure_file(kind: str, name: str, cut: bool, options: dict[str, Any]) -> dict[str, Any]:
+    """How fast a file is loaded, by the game where it is a checkpoint, and how fast that is but for
+    the reading of its bytes; CPU seconds, the least of some rounds."""
+    _warm_up()
+    small = compile_game("leduc", cut=3 if cut else False)
+    game = compile_game(name, cut=cut)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.npz"
+        for each in (small, game):
+            if kind == "game":
+                save_game(each, path)
+                load: Callable[[], Any] = lambda: load_game(path)  # noqa: E731
+            else:
+                solve(each, iters=1, checkpoints=(), **options).save(path)
+                known = each if kind == "checkpoint" else None
+                load = lambda: Solution.load(path, game=known)  # noqa: B023, E731
+            load()  # Loads the kernels of the checks.
+        loading = min(_timed(load)[0] for _ in range(ROUNDS))
+        reading = min(_timed(path.read_bytes)[0] for _ in range(ROUNDS))
+        size = path.stat().st_size
+    return {
+        "kind": kind,
+        "game": name,
+        "options": options,
+        "bytes": size,
+        "load_seconds": round(loading, 4),
+        "read_seconds": round(reading, 4),
+        "load_gb_per_second": round(size / loading / 1e9, 3),
+        "checks_gb_per_second": round(size / max(loading - reading, 1e-9) / 1e9, 3),
+    }
+
+
+def main() -> None:
+    """Measure games by name, or the files that there are."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("games", nargs="*")
+    parser.add_argument("--json", type=Path, help="measure files, and write the figures here")
+    asked = parser.parse_args()
+    for name in asked.games:
+        print(json.dumps(measure(name)), flush=True)
+    if asked.json:
+        found = []
+        for one in FILES:
+            found.append(measure_file(*one))
+            print(json.dumps(found[-1]), flush=True)
+        of = {"machine": machine(), "versions": versions(), "date": f"{datetime.now(UTC).date()}"}
+        asked.json.write_text(json.dumps({**of, "files": found}, indent=1) + "\n")
+
+
 if __name__ == "__main__":
-    for asked in sys.argv[1:]:
-        print(json.dumps(measure(asked)), flush=True)
+    main()

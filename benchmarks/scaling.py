@@ -112,7 +112,7 @@ def measure(*, quick: bool) -> Iterator[Point]:
             progress(f"{spec} …")
             try:
                 started = time.process_time()
-                game = tensorcfr.compile_game(spec)
+                game = tensorcfr.compile_game(spec, cut=False)
                 compiling = time.process_time() - started
                 solver = tensorcfr.Solver(game, "cfr")
             except tensorcfr.MemoryLimitError as error:

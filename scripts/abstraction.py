@@ -33,8 +33,7 @@ from tensorcfr.plots.style import (
     new_figure,
     save_picture,
 )
-from tensorcfr.solvers.make import make_solver
-from tensorcfr.solvers.request import SolveRequest
+from tensorcfr.solvers.request import SolveRequest, make_solver
 
 from ._pages import page_with
 
@@ -93,7 +92,7 @@ def river(spot: dict[str, Any], counts: Sequence[int], iterations: int) -> list[
     """A river, exactly and in buckets of strength."""
     game = compile_game("holdem", **spot)
     pot = spot["pot"] / 100
-    asked = [("exact", len(game.rules.hands[0]))]
+    asked = [("exact", len(game.nodes.hands[0]))]
     asked += [(spacing, count) for spacing in ("quantiles", "width") for count in counts]
     games = [game] + [
         abstract_hands(game, buckets_by_strength(game, count, spacing=spacing))
@@ -105,10 +104,10 @@ def river(spot: dict[str, Any], counts: Sequence[int], iterations: int) -> list[
     for (spacing, count), solution, time in zip(asked, solutions, times, strict=True):
         policy = solution.policy if solution.game is game else lift(solution)
         kept = [array for array in solution.state if isinstance(array, np.ndarray)]
-        assert solution.game.public is not None
+        assert solution.game.nodes is not None
         found.append(
             Point(
-                *(spacing, count, len(solution.game.public.hands[0])),
+                *(spacing, count, len(solution.game.nodes.hands[0])),
                 *(exploitability(game, policy) / pot, solution.exploitability / pot),
                 *(time, sum(array.nbytes for array in kept) / MIB),
             )
@@ -188,7 +187,7 @@ def nl_leduc(iterations: int, **parameters: int) -> str:
         small = game if buckets is None else abstract_hands(game, [buckets, buckets])
         solution = solve(small, "dcfr", iters=iterations)
         policy = solution.policy if buckets is None else lift(solution)
-        size = small.solver_form.n_sequences
+        size = small.swept(merged=True).n_numbers
         rows.append(
             f"| {name} | {1000 * exploitability(game, policy):,.1f} | "
             f"{1000 * solution.exploitability:,.1f} | {size:,} | {solution.seconds:.1f} |"

@@ -43,7 +43,6 @@ from tensorcfr import (
 )
 from tensorcfr._util.arguments import Check, Where, Whole, checks_of
 from tensorcfr.algorithms import ALGORITHMS, Deep
-from tensorcfr.algorithms.deep import OPTIONS as DEEP
 from tensorcfr.errors import MemoryLimitError, SweepError
 from tensorcfr.formats import save_spot
 from tensorcfr.games import make_game
@@ -225,7 +224,7 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "read_spot", formats.read_spot, {"path": save_spot(spot.game, folder / "s.toml")}
     yield "save_spot", save_spot, {"spot": spot.game, "path": folder / "s.toml"}
     yield "spot_text", formats.spot_text, {"spot": spot.game}
-    rivers = {"spot": spot.game.rules, "boards": ["QsJh2h8d3c"], "target": 100.0}
+    rivers = {"spot": spot.game.nodes.rules, "boards": ["QsJh2h8d3c"], "target": 100.0}
     yield "solve_boards", analysis.solve_boards, rivers
     yield "compare", analysis.compare, {"first": solution, "second": solution}
     yield "head_to_head", analysis.head_to_head, {"game": kuhn, "policies": [policy]}
@@ -277,11 +276,12 @@ def game_calls() -> Iterator[Call]:
 def algorithm_calls() -> Iterator[Call]:
     """Options of the algorithms."""
     for name, record in ALGORITHMS.items():
-        checks = DEEP if isinstance(record, Deep) else {}
+        checks = checks_of(type(record)) if isinstance(record, Deep) else {}
         for option in record.options:
             for label, value in VALUES.items():
                 run = _bound(record, {option: value})
-                yield Call(f"the algorithm {name}", option, label, run, checks.get(option))
+                check, _ = checks.get(option, (None, False))
+                yield Call(f"the algorithm {name}", option, label, run, check)
 
 
 def command_calls(folder: Path) -> Iterator[Call]:

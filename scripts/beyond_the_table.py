@@ -27,14 +27,14 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
+from tensorcfr import SampledSolver
 from tensorcfr._util.machine import machine, versions
 from tensorcfr._util.memory import taken
 from tensorcfr.algorithms import DEEP_CFR, Deep, find_algorithm
 from tensorcfr.analysis import LocalBestResponse, local_best_response
 from tensorcfr.errors import MemoryLimitError
 from tensorcfr.rules import Chance, Decision
-from tensorcfr.solvers import RulesSolver
-from tensorcfr.solvers.kinds import solver_class
+from tensorcfr.solvers.base import solver_class
 from tensorcfr.uncompiled import UncompiledGame
 
 from ._pages import page_with
@@ -165,14 +165,14 @@ def measure_speed(only: str | None) -> None:
     _write("speed", rows)
 
 
-def _tools(name: str, scheme: str) -> tuple[RulesSolver, dict[str, Callable[[int], object]]]:
+def _tools(name: str, scheme: str) -> tuple[SampledSolver, dict[str, Callable[[int], object]]]:
     """Our solver of a game of OpenSpiel; and functions that run iterations, by tool."""
     import pyspiel
     from open_spiel.python.algorithms.external_sampling_mccfr import ExternalSamplingSolver
     from open_spiel.python.algorithms.outcome_sampling_mccfr import OutcomeSamplingSolver
 
     game = pyspiel.load_game(name)
-    ours = RulesSolver(game, f"{scheme}_sampling", seed=1)
+    ours = SampledSolver(game, f"{scheme}_sampling", seed=1)
     python: Any
     if scheme == "external":
         simple = pyspiel.MCCFRAverageType.SIMPLE

@@ -99,7 +99,7 @@ def check_wheel(wheel: Path, work: Path) -> None:
     # First with what the package itself asks for, and nothing more.
     run(python, "-m", "pip", "install", "--quiet", wheel, cwd=work, env=environment)
     run(python, "-c", "import tensorcfr as t; print(t.__file__)", cwd=work, env=environment)
-    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[all]", cwd=work, env=environment)
+    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[standard]", cwd=work, env=environment)
     run(programs / "tensorcfr", "solve", "kuhn", "--iters", "100", cwd=work, env=environment)
     tools = ("pytest", "hypothesis", "pytest-benchmark", "pytest-xdist")
     run(python, "-m", "pip", "install", "--quiet", *tools, cwd=work, env=environment)

@@ -31,7 +31,7 @@ from random import Random
 
 from distributed import Client
 
-from scripts.kill_tests import ROOT, Found, check_rows, rows_of
+from scripts.kill_tests import ROOT, Found, check_rows, figures, rows_of, write
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.errors import ClusterError
 from tensorcfr.solvers.driver import Progress
@@ -233,19 +233,24 @@ def _compare(what: str, solution: Solution, expected: Solution, found: Found) ->
 def main(words: list[str] | None = None) -> int:
     """Kill, look, and say."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--kills", type=int, default=20, help="of workers")
+    parser.add_argument("--schedulers", type=int, default=1, help="kills of schedulers")
     parser.add_argument("--cells", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="put the figures into this file, too")
     asked = parser.parse_args(words)
     found, rng = Found(), Random(asked.seed)
     if asked.kills:
         kill_workers(asked.kills, rng, found)
-        kill_scheduler(rng, found)
+        for _ in range(asked.schedulers):
+            kill_scheduler(rng, found)
     if asked.cells:
         kill_sweep(asked.cells, rng, found)
     print(", ".join(f"{count:,} {what}" for what, count in found.counts.items()), flush=True)
     for fault in found.faults:
         print(fault)
+    if asked.json:
+        write(asked.json, {"cluster": figures(found, asked.seed)})
     return int(bool(found.faults))
 
 

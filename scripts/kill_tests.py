@@ -15,6 +15,7 @@ It ends with a line of figures, and with status 1 if anything was found.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import signal
@@ -25,10 +26,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from tensorcfr import Solution, compile_game, solve
+from tensorcfr._util.machine import machine, versions
 from tensorcfr.sweep import Row, read_sweep
 
 ROOT = Path(__file__).parent.parent
@@ -62,6 +66,18 @@ class Found:
         """Note something that must not be."""
         self.counts[kind] += 1
         self.faults.append(f"{kind}: {said}")
+
+
+def figures(found: Found, seed: int) -> dict[str, Any]:
+    """What a file of figures says of a run."""
+    of = {"machine": machine(), "versions": versions(), "date": f"{datetime.now(UTC).date()}"}
+    return {**of, "seed": seed, "counts": found.counts, "faults": found.faults}
+
+
+def write(path: Path, said: dict[str, Any]) -> None:
+    """Put figures into a file; what else is there stays."""
+    before = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**before, **said}, indent=1) + "\n")
 
 
 def main(words: list[str] | None = None) -> int:

@@ -4,6 +4,8 @@ python -m scripts.large_games bluff_2_2        Bluff(2,2): 22 million infosets
 python -m scripts.large_games nl_leduc         no-limit Leduc
 python -m scripts.large_games full_bluff_2_2   all six faces can be bid: 352 million infosets
 python -m scripts.large_games bluff_3_2        Bluff(3,2): 1.3 billion infosets
+python -m scripts.large_games flop_holdem      flop hold'em from the first card: 5e12 histories
+python -m scripts.large_games rhode_island     Rhode Island hold'em: 7e9 histories
 
 Each writes docs/figures/<name>.csv (or one in ``--out``), a row per evaluation, as it goes;
 ``--minutes`` says how long.  The games are cut into chunks, no-limit Leduc is not.
@@ -37,8 +39,7 @@ from tensorcfr.plots.style import (
     new_figure,
     save_picture,
 )
-from tensorcfr.solvers.make import make_solver
-from tensorcfr.solvers.request import SolveRequest
+from tensorcfr.solvers.request import SolveRequest, make_solver
 
 from ._pages import page_with
 
@@ -83,7 +84,16 @@ RUNS = {
         "liars_dice(dice=(2, 2))", "dcfr", {"precision": "float32", "threads": 2}, 1.4
     ),
     "bluff_3_2": Run("bluff(dice=(3, 2))", "dcfr", {"precision": "int16", "threads": 2}, 1.8),
+    "flop_holdem": Run("flop_holdem", "dcfr", {"precision": "float32", "threads": 2}, 1.2),
+    "rhode_island": Run("rhode_island", "dcfr", {"precision": "float32"}, 1.2),
 }
+
+POKER = {
+    "flop_holdem": ("flop hold'em", 100.0 / 1000, "mbb", (37.0, 10.0, 1.0, 0.1)),
+    "rhode_island": ("Rhode Island hold'em", 1.0, "chips", (1.0, 0.1, 0.01, 0.001)),
+}
+"""Poker from the first card: title, chips of a unit, its name, and what is to be reached; 37 mbb is
+a published bound on Deep CFR's strategies (Brown et al., ICML 2019, figure 1)."""
 
 
 def main() -> None:
@@ -102,7 +112,7 @@ def main() -> None:
     options = run.options | ({"threads": arguments.threads} if arguments.threads else {})
 
     started = time.perf_counter()
-    game = compile_game(run.game, cut=run.cut or None)
+    game = compile_game(run.game, cut="auto" if run.cut else False)
     compiling = time.perf_counter() - started
     solver = make_solver(
         SolveRequest(game=game, algorithm=arguments.algorithm or run.algorithm, **options)
@@ -161,7 +171,7 @@ def curve(name: str) -> list[dict[str, str]]:
 
 def write_page() -> None:
     """The table and the picture, from what was measured."""
-    curves = {name: rows for name in RUNS if (rows := curve(name))}
+    curves = {name: rows for name in TITLES if (rows := curve(name))}
     draw(curves)
     lines = [
         "| | solved as | compile | peak memory | iteration | evaluation | "
@@ -206,7 +216,48 @@ def write_page() -> None:
         "![Exploitability of four large games against nodes touched, and against "
         "seconds of iterating](figures/large_games.png)"
     )
-    PAGE.write_text(page_with(PAGE.read_text(), "large_games", {"results": text}))
+    parts = {"results": text, "poker": poker_table()}
+    PAGE.write_text(page_with(PAGE.read_text(), "large_games", parts))
+
+
+def poker_table() -> str:
+    """Games of poker from the first card, and what they take to be solved."""
+    lines = [
+        "| | compile | peak memory | iteration | evaluation | iterations and seconds to | best |",
+        "| --- | ---: | ---: | ---: | ---: | --- | ---: |",
+    ]
+    said: dict[str, str] = {}
+    for name, (title, unit, called, targets) in POKER.items():
+        rows = curve(name)
+        if not rows:
+            continue
+        said, middle = rows[-1], rows[len(rows) // 2]
+        each = (float(said["seconds"]) - float(middle["seconds"])) / (
+            int(said["iteration"]) - int(middle["iteration"])
+        )
+        reached = []
+        for target in targets:
+            hit = (row for row in rows if float(row["exploitability"]) <= target * unit)
+            if (first := next(hit, None)) is not None:
+                iterations, seconds = int(first["iteration"]), float(first["seconds"])
+                reached.append(f"{target:g} {called}: {iterations:,}, {seconds:.3g} s")
+        cells = [
+            f"{title}, {_options(said['options'])}",
+            f"{float(said['compile_seconds']):.2g} s",
+            f"{max(float(row['peak_gib']) for row in rows):.2f} GiB",
+            f"{each:.3g} s",
+            f"{float(middle['evaluation_seconds']):.2g} s",
+            "; ".join(reached),
+            f"{float(said['exploitability']) / unit:.2g} {called}, value "
+            f"{float(said['value']):+.4f} chips",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return (
+        "\n".join(lines) + "\n\n"
+        "Exploitability of the average strategies by an exact best response in the whole game; a "
+        "mbb is a thousandth of the big blind, and the value is player 0's, who has the big blind. "
+        f"Evaluations come on top.  {said['machine']}; {said['versions']}; {said['date']}."
+    )
 
 
 def _options(options: str) -> str:

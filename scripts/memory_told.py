@@ -1,7 +1,14 @@
-"""Memory that is told before a solve, against the peak that was measured: ten games.
+"""Memory that is told before a solve, against the peak that was measured; and limits, held.
 
-``python -m scripts.memory_told`` measures each in a process of its own and writes a table, with the
-ratio of told to measured; it ends with status 1 if one is off by more than a twentieth.
+``python -m scripts.memory_told`` measures twenty games, each in a process of its own, and writes a
+table with the ratio of told to measured; it ends with status 1 if one is off by more than a
+twentieth.
+
+``python -m scripts.memory_told --limits`` gives a limit at every door (``scripts._limited_doors``),
+each in a process of its own: what does not fit must end with a MemoryLimitError, what fits by a
+little must not, and the process must not grow by more than 1.1 times the limit.
+
+``--json FILE`` puts the figures of either into a file, and keeps those of the other.
 
 ``python -m scripts.memory_told --files`` solves games in chunks with their state in files, writes
 checkpoints, and goes on from them, each in a process that may not have as much private memory as
@@ -19,17 +26,21 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from scripts._limited_doors import DOORS
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr._util.machine import machine, versions
 from tensorcfr._util.memory import taken
 from tensorcfr.algorithms import Algorithm, Sampling
+from tensorcfr.errors import MemoryLimitError
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers import chunked_solver, sampled_solver, solver
+from tensorcfr.solvers import sampled_solver, solver
+from tensorcfr.solvers.state import bytes_kept
 from tensorcfr.sweep import read_algorithm
 
 ROOT = Path(__file__).parent.parent
@@ -47,8 +58,35 @@ CASES = (
     ("nl_leduc(stack=16)", "outcome_sampling(baseline=0.5)", "float64"),
     ("liars_dice(faces=8)", "chance_sampling", "float64"),
     ("nl_leduc(ranks=4, stack=14)", "public_chance_sampling", "float64"),
+    ("turn, wide", "dcfr", "float32"),
+    ("turn, wide", "dcfr", "int16"),
+    ("turn, wide", "cfr+", "float64"),
+    ("turn, wide", "pcfr+", "float32"),
+    ("flop", "dcfr", "float32"),
+    ("flop", "dcfr", "int16"),
+    ("flop, two sizes", "dcfr", "float32"),
+    ("flop, two sizes", "cfr+", "int16"),
 )
-"""Game, algorithm, precision: large enough that arrays count, small enough to be compiled soon."""
+"""Game or spot, algorithm, precision: large enough that arrays count, small enough to be compiled
+soon."""
+SPOTS = {
+    "turn, wide": {
+        "board": "Ah7c2s5h",
+        "ranges": ("22+,A2s+,K8s+,Q9s+,ATo+,KQo", "22+,A2s+,K5s+,Q8s+,J8s+,A8o+"),
+        **{"pot": 20, "stacks": 190, "bets": "33%,75%", "raises": "60%"},
+    },
+    "flop": {
+        "board": "Td9d6h",
+        "ranges": ("TT+,AQs+", "QQ-99,AJs+"),
+        **{"pot": 55, "stacks": 200, "bets": "50%"},
+    },
+    "flop, two sizes": {
+        "board": "Ks8h3d",
+        "ranges": ("99+,AJs+", "88-TT,AQs+,KQs"),
+        **{"pot": 60, "stacks": 150, "bets": "40%,a"},
+    },
+}
+"""Options of hold'em, by the names of spots above."""
 
 
 MMAP_THRESHOLD = -3
@@ -59,7 +97,11 @@ grows to 32 MiB by itself, and then the holes that smaller arrays leave count as
 def measure(spec: str, algorithm: str, precision: str) -> dict[str, Any]:
     """What is told and what is taken, in bytes; in this process."""
     ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, 1 << 18)
-    game, record = compile_game(spec), read_algorithm(algorithm)
+    spot = SPOTS.get(spec)
+    record = read_algorithm(algorithm)
+    # Histories are sampled of a game that is laid out.
+    cut: Any = not isinstance(record, Sampling) and "auto"
+    game = compile_game(spec, cut=cut) if spot is None else compile_game("holdem", **spot)
     options: dict[str, Any] = {} if isinstance(record, Sampling) else {"precision": precision}
     solve(game, record, iters=1, **options)  # Compiles the kernels.
     if isinstance(record, Algorithm):
@@ -84,6 +126,66 @@ def measure(spec: str, algorithm: str, precision: str) -> dict[str, Any]:
         "measured": peak,
         "ratio": told / peak,
     }
+
+
+LIMIT_TOLERANCE = 0.1
+
+
+def hold(number: int, folder: Path) -> dict[str, Any]:
+    """What comes of a limit, and by how many bytes the process grows; in this process."""
+    door = DOORS[number]
+    ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, 1 << 18)
+    work, limit, refused = door.prepare(folder), door.mebibytes << 20, ""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    before = taken()
+    Path("/proc/self/clear_refs").write_text("5")
+    shared = _status("VmRSS") - taken()
+    began = time.process_time()
+    try:
+        work(limit)
+    except MemoryLimitError as error:
+        refused = str(error)
+    grown = _status("VmHWM") - shared - before
+    return {
+        "door": door.what,
+        "limit": limit,
+        "is enough": door.fits,
+        "refused": refused,
+        "grown": grown,
+        "ratio": grown / limit,
+        "seconds": round(time.process_time() - began, 2),
+    }
+
+
+def print_limits(path: Path | None, only: str) -> bool:
+    """The table of limits; says whether all hold."""
+    print("| door | limit, MiB | grown, MiB | refused |\n| --- | ---: | ---: | --- |")
+    all_hold = True
+    for number, door in enumerate(DOORS):
+        if only not in door.what:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            one = _in_a_process("--limits", "--one", str(number), "--folder", folder)
+        holds = one["ratio"] <= 1.0 + LIMIT_TOLERANCE and bool(one["refused"]) != one["is enough"]
+        write(path, "limits", "door", {**one, "holds": holds})
+        all_hold &= holds
+        sizes = f"{one['limit'] / 2**20:,.0f} | {one['grown'] / 2**20:,.1f}"
+        fault = "" if holds else f" WRONG {one['refused']}"
+        words = f"{'yes' if one['refused'] else 'no'} |{fault}"
+        print(f"| {one['door']} | {sizes} | {words}", flush=True)
+    return all_hold
+
+
+def write(path: Path | None, part: str, key: str, found: dict[str, Any]) -> None:
+    """Put what was found of a case into a file, if there is one, in place of what it had."""
+    if path is None:
+        return
+    said = json.loads(path.read_text()) if path.exists() else {}
+    cases = [one for one in said.get(part, {}).get("cases", []) if one[key] != found[key]]
+    of = {"machine": machine(), "versions": versions(), "date": f"{datetime.now(UTC).date()}"}
+    said[part] = {**of, "cases": [*cases, found]}
+    path.write_text(json.dumps(said, indent=1) + "\n")
 
 
 def _status(key: str) -> int:
@@ -134,8 +236,8 @@ def measure_in_files(spec: str, algorithm: str, precision: str, folder: Path) ->
     assert isinstance(game, CutGame)
     assert isinstance(record, Algorithm)
     solve(compile_game("kuhn", cut=1), record, iters=1, precision=precision)  # Loads the kernels.
-    state = chunked_solver.bytes_kept(game.chunks, record, precision)
-    told = chunked_solver.bytes_needed(game.chunks, record, precision) - state
+    state = bytes_kept(game.chunks, record, precision)
+    told = solver.bytes_needed(game, record, precision, state_dir=folder)
     allowed = told + ROOM
     assert state > 1.5 * allowed
     gc.collect()
@@ -180,10 +282,15 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--one", type=int, help="measure this case here, and print it as JSON")
     parser.add_argument("--out", type=Path, help="write the table to this file, too")
     parser.add_argument("--files", action="store_true", help="measure states in files")
+    parser.add_argument("--limits", action="store_true", help="give limits, at every door")
+    parser.add_argument("--only", default="", help="cases or doors whose name contains this")
+    parser.add_argument("--json", type=Path, help="put the figures into this file")
     parser.add_argument("--folder", type=Path, help="of the one that is measured here")
     asked = parser.parse_args(words)
     if asked.one is not None:
-        if asked.files:
+        if asked.limits:
+            found = hold(asked.one, asked.folder)
+        elif asked.files:
             found = measure_in_files(*IN_FILES[asked.one], asked.folder)
         else:
             found = measure(*CASES[asked.one])
@@ -192,6 +299,8 @@ def main(words: list[str] | None = None) -> int:
     if asked.files:
         print_in_files()
         return 0
+    if asked.limits:
+        return int(not print_limits(asked.json, asked.only))
     lines = [
         f"Measured {datetime.now(UTC).date()}: {machine()}; {versions()}",
         "",
@@ -199,9 +308,12 @@ def main(words: list[str] | None = None) -> int:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     worst = 0.0
-    for number in range(len(CASES)):
+    for number, case in enumerate(CASES):
+        if asked.only not in " ".join(case):
+            continue
         found = _in_a_process("--one", str(number))
         worst = max(worst, abs(found["ratio"] - 1.0))
+        write(asked.json, "told", "case", {"case": " ".join(case), **found})
         lines.append(
             f"| {found['game']} | {found['algorithm']} | {found['precision']} "
             f"| {found['sequences']:,} | {found['told'] / 2**20:.1f} "

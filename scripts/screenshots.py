@@ -1,6 +1,6 @@
 """The pictures of the viewer in docs/figures, by headless Chromium.
 
-python scripts/screenshots.py             needs tensorcfr[view], Playwright and Chromium
+python scripts/screenshots.py             needs Playwright and Chromium
 python scripts/screenshots.py --time      also measures the time to the first view of some games
 """
 
@@ -42,13 +42,12 @@ def served(desk: Desk) -> Iterator[str]:
     server = Server(desk)
     thread = threading.Thread(target=server.run)
     thread.start()
-    while not server.uvicorn.started:
-        time.sleep(0.01)
     try:
         yield server.url
     finally:
         server.stop()
         thread.join()
+        server.server_close()
 
 
 def leduc(browser: Any) -> None:

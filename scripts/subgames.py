@@ -20,11 +20,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tensorcfr import compile_game
+from tensorcfr import Solver, compile_game
 from tensorcfr._util.machine import machine, versions
 from tensorcfr.algorithms import CFR_D
 from tensorcfr.solvers.base import IterativeSolver
-from tensorcfr.solvers.chunked_solver import ChunkedSolver
 from tensorcfr.subgames import DecomposedSolver
 from tensorcfr.subgames.cfr_d import decomposed_bytes
 
@@ -82,7 +81,7 @@ def bluff(name: str, seconds: float) -> Iterator[dict[str, Any]]:
     if name == "bluff":
         solver = DecomposedSolver(game, BLUFF_CFR_D)
     else:
-        solver = ChunkedSolver(game, "dcfr", precision="float32")
+        solver = Solver(game, "dcfr", precision="float32")
     yield from measured(solver, (5 * 2**n for n in range(20)), seconds)
 
 

@@ -177,7 +177,7 @@ def _mean(values: np.ndarray) -> str:
 
 def ours(iterations: Sequence[int], seeds: int) -> str:
     """External sampling here, after more iterations."""
-    game = compile_game("nl_leduc")
+    game = compile_game("nl_leduc", cut=False)
     rows = []
     for count in iterations:
         solutions = [

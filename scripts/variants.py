@@ -43,10 +43,9 @@ from tensorcfr._util.machine import machine, versions
 from tensorcfr.errors import format_bytes
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.payoff import count_entries
-from tensorcfr.solvers.base import IterativeSolver
+from tensorcfr.solvers.base import IterativeSolver, solver_class
 from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept
-from tensorcfr.solvers.kinds import solver_class
+from tensorcfr.solvers.state import bytes_kept
 from tensorcfr.sweep import Row, SweepProgress, reached, read_algorithm, sweep
 
 from ._pages import page_with
@@ -420,12 +419,12 @@ def measure_holdem() -> str:
         game = compile_game("holdem", **SPOTS[name][0], pot=POT, stacks=STACKS)
         assert isinstance(game, CutGame)
         solvers = {
-            algorithm: ChunkedSolver(game, algorithm, precision="float32")
+            algorithm: Solver(game, algorithm, precision="float32")
             for algorithm in HOLDEM_ALGORITHMS
         }
         cells, taken = {}, dict.fromkeys(solvers, 0.0)
         for algorithm in solvers:
-            ChunkedSolver(game, algorithm, precision="float32").step(1)  # Compiles.
+            Solver(game, algorithm, precision="float32").step(1)  # Compiles.
         while len(cells) < len(solvers):
             for algorithm, solver in solvers.items():
                 if algorithm in cells:

@@ -84,29 +84,17 @@ MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "sapcfr+", "idcfr+")
 OTHERS = (
     "icfr",
     "icfr+",
-    "apcfr+",
-    "spcfr+",
     "pcfr+gradient",
-    "hs-dcfr(horizon=1000)",
-    "hs-pcfr+(horizon=1000)",
     "mmd(alpha=0)",
 )
 """Those of the second row."""
-HORIZONS = (100, 1000, 10_000)
-SCHEDULES = {"hs-dcfr": "dcfr", "hs-pcfr+": "pcfr+"}
-"""Algorithms with a horizon, each with the one that it changes."""
-ALGORITHMS = tuple(
-    dict.fromkeys(
-        [
-            *MAIN,
-            *OTHERS,
-            "lcfr",
-            "hedge",
-            "cfr+(average_power=2)",
-            "dcfr(average_power=3, restart_base=4)",
-            *(f"{name}(horizon={horizon})" for name in SCHEDULES for horizon in HORIZONS),
-        ]
-    )
+ALGORITHMS = (
+    *MAIN,
+    *OTHERS,
+    "lcfr",
+    "hedge",
+    "cfr+(average_power=2)",
+    "dcfr(average_power=3, restart_base=4)",
 )
 
 TARGETS = (1e-3, 1e-6, 1e-9)
@@ -122,7 +110,7 @@ class Mark(NamedTuple):
     game: str
     algorithm: str
     kind: str
-    """``target 1e-06``: the first checkpoint at or below; ``iteration 100``; ``end``."""
+    """``target 1e-06``: the first checkpoint at or below; ``end``."""
     iteration: int
     seconds: float
     exploitability: float
@@ -207,7 +195,6 @@ def marks(rows: Sequence[Row]) -> list[Mark]:
         for target in TARGETS:
             first = next((row for row in line if row.exploitability <= target), None)
             found += [mark(f"target {target:g}", first)] if first else []
-        found += [mark(f"iteration {r.iteration}", r) for r in line if r.iteration in HORIZONS]
         found.append(mark("end", line[-1]))
     return found
 
@@ -251,7 +238,6 @@ def tables(rows: Sequence[Row], exact: Sequence[Row]) -> dict[str, str]:
         "summary in seconds": _summary(marks(rows), "seconds"),
         "summary in iterations": _summary(marks(rows), "iteration"),
         **{f"to {target:g}": _by_game(two, exact, target) for target in TARGETS},
-        "horizons": _horizons(two),
         "many players": _many(rows),
     }
 
@@ -310,37 +296,6 @@ def _by_game(rows: Sequence[Row], exact: Sequence[Row], target: float) -> str:
             cells.append(f"{emphasis}{duration(mark.seconds)}{emphasis} ({mark.iteration:,})")
         body.append([game, *cells, duration(solved[game]) if game in solved else NOT_REACHED])
     return table(["", *(f"`{name}`" for name in names), "`lp`"], body)
-
-
-def _horizons(rows: Sequence[Row]) -> str:
-    """Exploitability with a schedule over that without, by horizon and iteration."""
-    at = {
-        (row.game, row.algorithm, row.iteration): row.exploitability
-        for row in rows
-        if row.iteration in HORIZONS
-    }
-    body = []
-    for name, plain in SCHEDULES.items():
-        for horizon in HORIZONS:
-            cells = []
-            for iteration in HORIZONS:
-                pairs = [
-                    (
-                        at.get((game, f"{name}(horizon={horizon})", iteration)),
-                        at.get((game, plain, iteration)),
-                    )
-                    for game in GAMES
-                ]
-                # Below 1e-9 a solve has ended, and rounding counts.
-                shares = [a / b for a, b in pairs if a and b and min(a, b) > TARGETS[-1]]
-                if not shares:
-                    cells.append(NOT_REACHED)
-                    continue
-                low, high = min(shares), max(shares)
-                middle = math.exp(statistics.fmean(map(math.log, shares)))
-                cells.append(f"{middle:.2g} ({low:.2g} to {high:.2g}; {len(shares)})")
-            body.append([f"`{name}(horizon={horizon})` / `{plain}`", *cells])
-    return table(["", *(f"after {n:,}" for n in HORIZONS)], body)
 
 
 def _many(rows: Sequence[Row]) -> str:

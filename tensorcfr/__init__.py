@@ -14,6 +14,7 @@ from .errors import GameError, MemoryLimitError
 from .evaluation import best_response, evaluate, exploitability, nash_conv
 from .games import GAMES
 from .kernels.local_rule import LocalRule
+from .model.flat_game import FlatGame
 from .model.game import CompiledGame
 from .model.locks import Locks
 from .model.policy import Policy
@@ -49,6 +50,7 @@ __all__ = [
     "CompiledGame",
     "Deal",
     "Decision",
+    "FlatGame",
     "Fold",
     "Game",
     "GameError",

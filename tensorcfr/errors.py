@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from functools import partial
 
 
 class GameError(ValueError):
     """The rules of a game break the contract of :mod:`tensorcfr.rules`; names the history or
     the infoset at fault."""
+
+
+class CutError(GameError):
+    """A game is in chunks and something needs it laid out, or the reverse; says how to compile it.
+
+    Args:
+        problem: What does not go together.
+        cut: Whether a game in chunks is needed, and not one that is laid out.
+    """
+
+    def __init__(self, problem: str, *, cut: bool) -> None:
+        remedy = "give game.flat(), or compile it with cut=False"
+        super().__init__(f"{problem}: {'compile_game(..., cut=True)' if cut else remedy}")
+        self.problem = problem
+        self.cut = cut
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return partial(type(self), cut=self.cut), (self.problem,)
 
 
 class ImperfectRecallError(GameError):

@@ -152,8 +152,11 @@ class PublicTreeGame:
 
 
 class Deal(NamedTuple):
-    """A public node of a :class:`CardGame` where one card is dealt face up: each card that is
-    neither on the board nor in a hand is equally likely."""
+    """A public node of a :class:`CardGame` where cards are dealt face up: each card that is neither
+    on the board nor in a hand is equally likely."""
+
+    cards: int = 1
+    """How many are dealt at once, in no order; in every line equally many for the n-th time."""
 
 
 class Fold(NamedTuple):
@@ -178,7 +181,7 @@ class CardGame:
     """A game of two players in which hands are sets of cards, and cards are dealt to a board.
 
     The private hands have one or two cards each.  The betting does not depend on the cards: it is
-    one tree for all boards, with a :class:`Deal` wherever the next card comes.  At the end stands
+    one tree for all boards, with a :class:`Deal` wherever the next cards come.  At the end stands
     a :class:`Fold` or a :class:`Showdown`.  No array of hands x hands is ever made, so hands may
     be many: :class:`tensorcfr.games.holdem.Holdem` has up to 1,176 of each player.
 
@@ -196,11 +199,19 @@ class CardGame:
     """For each player int64 (hands, 1 or 2): the cards of each hand, as many for both players."""
     weights: Sequence[np.ndarray]
     """For each player float64 (hands,): the weights of the hands, above 0."""
+    player_names: tuple[str, str] = ("player 0", "player 1")
+    """What the players are called, where one plays against the solver."""
+    unit_name: str = ""
+    """What utilities are counted in, after a space; "" where it has no name."""
 
     @property
     def name(self) -> str:
         """The name that the compiled game carries."""
         return type(self).__name__
+
+    def described(self, state: Any) -> list[str]:
+        """What a player is told of a public state in addition to the board, in a few words each."""
+        return []
 
     def root(self) -> Any:
         """The public state right after the deal; states are hashable, and equal states have equal
@@ -208,12 +219,12 @@ class CardGame:
         return ()
 
     def node(self, state: Any) -> Decision | Deal | Fold | Showdown:
-        """Who acts at this public state, whether a card is dealt, or what the end pays.  The
+        """Who acts at this public state, whether cards are dealt, or what the end pays.  The
         ``infoset`` of a decision is None: it is what was done so far."""
         raise NotImplementedError(f"{type(self).__name__} must define node(state)")
 
     def next(self, state: Any, action: Any) -> Any:
-        """The public state after an action; after a card was dealt, ``action`` is None."""
+        """The public state after an action; after cards were dealt, ``action`` is None."""
         return (*state, action)
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:

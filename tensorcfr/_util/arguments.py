@@ -77,7 +77,7 @@ class Whole(Check):
     def __str__(self) -> str:
         if self.least is None or self.most is None:
             return self.counts + _bounds(self.least, self.most)
-        # A bound that nobody meets says less than none.
+        # Leave out an upper bound that no caller comes near: it would only confuse.
         most = None if self.most >= EXACT and self.least is not None else self.most
         return self.counts + _bounds(self.least, most)
 

@@ -9,8 +9,9 @@ from errno import ENOENT
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ClusterError, MissingExtraError
+from ..errors import ClusterError
 from .arguments import LONGEST_PATH, Check
+from .extras import needs
 from .machine import versions
 
 if TYPE_CHECKING:
@@ -63,10 +64,7 @@ def connect(cluster: Any) -> Client:
         FileNotFoundError: There is no such scheduler file.
         ClusterError: No scheduler answers, or it has no workers.
     """
-    try:
-        import distributed
-    except ImportError:
-        raise MissingExtraError("distributed", "cluster") from None
+    distributed = needs("distributed", "cluster")
     options: dict[str, Any] = {"direct_to_workers": True, "set_as_default": False}
     cluster = CLUSTER("cluster", cluster)
     if not isinstance(cluster, str):

@@ -44,12 +44,26 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
                     os.replace(unfinished, target)
             if not HAS_LOCKS:
                 os.replace(unfinished, target)
+            _sync_folder(target.parent)
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise
     except OSError as error:
         # A full disk names no file, and other errors name the unfinished one.
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new names of a folder last through a crash of the machine, where that is known."""
+    if os.name == "nt":
+        return  # Windows opens no folders.
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        # Some network file systems know no such thing.
+        with suppress(OSError):
+            os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _begin(target: Path) -> tuple[BinaryIO, Path]:

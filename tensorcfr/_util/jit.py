@@ -16,10 +16,10 @@ from typing import Any
 import numba
 from numba.core import cgutils, types
 from numba.core.dispatcher import Dispatcher
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import intrinsic, lower_builtin, overload, register_jitable, type_callable
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
-_KERNEL: dict[str, Any] = {"nogil": True, **_OPTIONS}
+_KERNEL: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **_OPTIONS}
 _PIECE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_OPTIONS}
 LENDERS: set[Any] = set()
 BORROWERS: set[Any] = set()
@@ -77,8 +77,16 @@ def entry_point(compiled: Any, *arguments: Any) -> Callable[..., Any]:
         return compiled  # The JIT is off.
     signature = tuple(map(numba.typeof, arguments))
     compiled.compile(signature)
-    code: Callable[..., Any] = compiled.get_overload(signature)
-    return code
+    return compiled.get_overload(signature)
+
+
+def typed(piece: Callable[..., Any]) -> Any:
+    """Numba's ``overload``: what stands for a piece of kernels, by the types of its arguments.
+
+    Nothing is fused in it: it has the bits that its arithmetic has in Python.
+    """
+    options: Any = {"forceinline": True, **_PIECE, "fastmath": False}
+    return overload(piece, jit_options=options)
 
 
 def if_given(function: Callable[..., Any]) -> Any:
@@ -99,7 +107,7 @@ def if_given(function: Callable[..., Any]) -> Any:
 
     # Numba compares them.
     nothing.__signature__ = choose.__signature__ = signature  # type: ignore[attr-defined]
-    overload(piece)(choose)
+    typed(piece)(choose)
     return piece
 
 
@@ -153,29 +161,25 @@ def borrowed(value: Any) -> Any:
 BORROWERS.add(borrowed)
 
 
-@overload(borrowed)
-def _borrowed(value):  # type: ignore[no-untyped-def]
-    return lends(lambda value: _without_counts(value))
+@type_callable(borrowed)
+def _borrowed(context: Any) -> Any:
+    return lambda value: value
 
 
-@lends
-@intrinsic
-def _without_counts(typingctx: Any, value: Any) -> Any:
-    def strip(context: Any, builder: Any, kind: Any, found: Any, path: tuple[int, ...]) -> Any:
+@lower_builtin(borrowed, types.Any)
+def _without_counts(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def strip(kind: Any, found: Any, path: tuple[int, ...]) -> Any:
         if isinstance(kind, types.BaseTuple):
             parts: Any = kind
             for k, one in enumerate(parts):
-                found = strip(context, builder, one, found, (*path, k))
+                found = strip(one, found, (*path, k))
         elif isinstance(kind, types.Array):
             field = context.data_model_manager[kind].get_field_position("meminfo")
             nothing = cgutils.get_null_value(cgutils.voidptr_t)
             found = builder.insert_value(found, nothing, (*path, field))
         return found
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return strip(context, builder, value, arguments[0], ())
-
-    return value(value), generate
+    return strip(signature.return_type, arguments[0], ())
 
 
 @lends
@@ -188,7 +192,7 @@ def view(pool: Any, begin: int, shape: tuple[int, ...]) -> Any:
     return pool[begin : begin + math.prod(shape)].reshape(shape)
 
 
-@overload(view)
+@typed(view)
 def _view(pool, begin, shape):  # type: ignore[no-untyped-def]
     return lends(lambda pool, begin, shape: _numbers_from(pool, begin, shape))
 

@@ -7,13 +7,16 @@ import pickle
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.np import linalg
 
 PACKAGE = Path(__file__).parents[1]
 SOURCES = (
+    "_util/declared.py",
     "_util/jit*.py",
     "algorithms/local_rules.py",
     "analysis/equity.py",
@@ -45,6 +48,28 @@ def _is_ours(function: Callable[..., Any]) -> bool:
     return function.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
+@cache
+def _import_array_functions() -> None:
+    """Import numba's functions on arrays without ``scipy.linalg``, which takes 0.2 s.
+
+    Numba imports both before it loads or compiles a kernel, the second only to see whether there is
+    a BLAS.  Kernels that use it import it themselves.
+    """
+
+    def find_blas() -> None:
+        if find_spec("scipy") is None:
+            raise ImportError("scipy")
+
+    looks = getattr(linalg, "ensure_blas", None)
+    if looks is None:
+        return  # A version with other internals.
+    linalg.ensure_blas = find_blas
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = looks
+
+
 class KernelCache(FunctionCache):
     """Numba's cache of one kernel; files that cannot be read are removed and written anew.
 
@@ -65,6 +90,7 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for a signature, or None where it must be compiled."""
+        _import_array_functions()
         try:
             return super().load_overload(sig, target_context)
         except Exception:

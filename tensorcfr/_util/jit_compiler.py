@@ -14,7 +14,11 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.errors import NumbaTypeError
-from numba.core.typed_passes import NoPythonSupportedFeatureValidation
+from numba.core.targetconfig import ConfigStack
+from numba.core.typed_passes import NativeLowering, NoPythonSupportedFeatureValidation
+from numba.core.untyped_passes import IRProcessing
+
+from .jit_lowering import LowerKernel
 
 LENDERS: set[Any] = set()
 """Pieces that return borrowed arrays."""
@@ -80,6 +84,28 @@ class _CountNoReferences(FunctionPass):
         return False
 
 
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _AskAlike(FunctionPass):
+    """Kernels ask for pieces as pieces do.
+
+    Numba keeps what it compiled by the options of who calls it.  Those that make a kernel what
+    Python calls would have every piece compiled twice.
+    """
+
+    _name = "ask_alike"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        """Numba calls this before typing; returns whether it changed the code."""
+        asked = ConfigStack.top_or_none()  # A copy of the options of what is compiled.
+        if asked is not None:
+            asked.release_gil = asked.forceinline = False
+            asked.no_cpython_wrapper = asked.no_cfunc_wrapper = True
+        return False
+
+
 def _makes_arrays(state: Any) -> bool:
     """Whether a piece may make an array, return one that is not lent, or call what makes one
     inside."""
@@ -102,7 +128,7 @@ def _makes_arrays(state: Any) -> bool:
                     return True
                 if not isinstance(made, ir.Expr) or made.op in BORROWED:
                     continue
-                if made.op == "call" and _callee(made, kinds) in LENDERS:
+                if made.op == "call" and _hands_on(made, kinds):
                     continue
                 if counts(kinds[statement.target.name]):
                     return True
@@ -126,10 +152,9 @@ def _check_borrowed(state: Any) -> None:
         for made in state.func_ir._definitions.get(name, ()):
             parts = [part.name for part in made.list_vars()] if hasattr(made, "list_vars") else []
             if isinstance(made, ir.Expr) and made.op == "call":
-                function = kinds[made.func.name]
                 if _callee(made, kinds) in LENDERS:
                     continue
-                if not isinstance(function, types.NamedTupleClass):
+                if not isinstance(kinds[made.func.name], types.NamedTupleClass):
                     return True
             elif isinstance(made, ir.Expr) and made.op not in BORROWED:
                 return True
@@ -145,6 +170,12 @@ def _check_borrowed(state: Any) -> None:
                     "would be freed while it is in use",
                     loc=call.loc,
                 )
+
+
+def _hands_on(call: Any, kinds: Mapping[str, types.Type]) -> bool:
+    """Whether a call makes a named tuple, or is of a piece that lends."""
+    is_tuple = isinstance(kinds[call.func.name], types.NamedTupleClass)
+    return is_tuple or _callee(call, kinds) in LENDERS
 
 
 def _callee(call: Any, kinds: Mapping[str, types.Type]) -> Any:
@@ -169,10 +200,15 @@ class KernelCompiler(Compiler):
     """Numba's compiler, for kernels."""
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's steps, with :class:`_CountNoReferences` among them."""
+        """Numba's steps, with those of this module among them."""
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
+            pipeline.add_pass_after(_AskAlike, IRProcessing)
             pipeline.add_pass_after(_CountNoReferences, NoPythonSupportedFeatureValidation)
+            pipeline.passes = [
+                (LowerKernel, *rest) if step is NativeLowering else (step, *rest)
+                for step, *rest in pipeline.passes
+            ]
             pipeline.finalize()
         return pipelines
 

@@ -15,6 +15,8 @@ games NumPy takes less time than compiling the kernels, once on every machine.""
 ONE_VISIT_CHECK_LIMIT = 2_000_000
 """Histories.  For larger games nobody computes whether a traversal visits each infoset at most
 once.  Without that knowledge a traversal is as correct and a little slower."""
+DEEPEST = 10_000
+"""Steps of a history.  A game with a longer one is refused as endless."""
 INDEX_LIMIT = 2**32 - 3
 """Nodes of a traversal tree, and numbers in its table: indices are uint32, and the largest two
 values are reserved as codes."""
@@ -48,3 +50,8 @@ one payoff: the division has rounded them."""
 HASH_DECIMALS = 9
 """Decimals to which rows of payoffs are rounded to find candidates for proportional rows; the
 candidates are then compared within :data:`PAYOFF_ROUNDING`."""
+
+CUT_FROM = 1 << 17
+"""Sequences of a game of private hands that is cut into chunks without being asked: regrets,
+averages, strategies and reaches of so many take 4 MiB, more than most second-level caches have.
+The same on every machine, so that a game is cut on all or on none."""

@@ -9,6 +9,7 @@ an array that does not fit.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
@@ -127,6 +128,9 @@ LOOKS = 200
 """Into how many looks a limit is divided at least, while a loop fills it."""
 FARTHEST = 1 << 14
 """Items between two looks, at most."""
+GIVEN_BACK_FROM = 8 << 20
+"""Bytes by which a piece of work has grown the process, from which on what it has freed is given
+back to the system."""
 
 
 def taken() -> int:
@@ -214,12 +218,37 @@ def budget(what: str, limit: int) -> Iterator[Budget]:
         yield own
     finally:
         _current.reset(token)
+        if own.spent > GIVEN_BACK_FROM:
+            give_back()
 
 
 def reserve(coming: int, what: str | None = None) -> None:
     """:meth:`Budget.reserve` of the work that is being done; nothing where there is no limit."""
     if (own := _current.get()) is not None:
         own.reserve(coming, what)
+
+
+def require(needed: float, what: str, limit: int | None = None) -> None:
+    """Refuse work that would take more memory than it may, before it begins.
+
+    Args:
+        needed: Bytes that it will take.
+        what: The work, for the error: ``"solving leduc"``.
+        limit: Bytes that it may take; by default the free memory.
+
+    Raises:
+        MemoryLimitError: It would take more; says both figures.
+    """
+    if limit is None and needed <= LEAST:
+        return  # To ask what is free takes longer than small work.
+    if needed > (most := free_memory() if limit is None else limit):
+        raise MemoryLimitError(what, int(needed), most)
+
+
+def give_back() -> None:
+    """Give memory that is freed back to the system, where the C library keeps it until told."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager

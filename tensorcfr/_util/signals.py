@@ -32,6 +32,8 @@ class _State:
 
     signum: int | None = None
     """SIGTERM or SIGHUP, once one of them has come."""
+    pressed: bool = False
+    """Whether Ctrl-C has ended some work."""
     held: int = 0
     """How many callers put off the end."""
 
@@ -42,6 +44,11 @@ _state = _State()
 def exit_status() -> int:
     """The exit status after an interrupt: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP."""
     return STATUS_OF_SIGNAL + (_state.signum or signal.SIGINT)
+
+
+def is_asked_to_end() -> bool:
+    """Whether Ctrl-C has ended some work, or SIGTERM or SIGHUP has come."""
+    return _state.pressed or is_terminated()
 
 
 def is_terminated() -> bool:
@@ -61,7 +68,7 @@ def terminations() -> Iterator[None]:
         return
     before = {number: signal.getsignal(number) for number in TERMINATIONS}
     taken = {number: old for number, old in before.items() if old is signal.SIG_DFL}
-    _state.signum = None
+    _state.signum, _state.pressed = None, False
     for number in taken:
         signal.signal(number, _note_termination)
     try:
@@ -105,7 +112,7 @@ def interrupts() -> Iterator[Callable[[], bool]]:
 
     def note(signum: int, frame: FrameType | None) -> None:
         nonlocal pressed
-        pressed = True
+        pressed = _state.pressed = True
         signal.signal(signal.SIGINT, default)
 
     listens = default not in (None, signal.SIG_IGN)

@@ -24,6 +24,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
         if len(set(names)) < len(call.keywords):
             raise ValueError
         values = [ast.literal_eval(keyword.value) for keyword in call.keywords]
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # The last two are what Python says of texts that are nested too deeply.
         raise ValueError(f"cannot read {spec!r}; write it as name(setting=value, ...)") from None
     return name.rstrip(), dict(zip(names, values, strict=True))

@@ -9,9 +9,9 @@ import numpy as np
 
 from .._util.arguments import Flag, Kind, OneOf, Whole, checked
 from ..analysis.equity import equities
+from ..compilers.cards.nodes import CardNodes
 from ..errors import MissingExtraError
 from ..model.arguments import Compiled
-from ..model.card_game import CompiledCardGame
 from ..model.game import CompiledGame
 from .hands import boards_of, public_of
 from .infosets import bucket_of
@@ -47,7 +47,7 @@ def buckets_by_label(
     Raises:
         ValueError: The game has no private hands, or the function fails.
     """
-    public = public_of(game)
+    public = public_of(game.flat())
     found = []
     for hands in public.hands:
         if by_board:
@@ -86,7 +86,7 @@ def buckets_by_strength(
     Raises:
         ValueError: It is no game of cards.
     """
-    cards = _card_game(game)
+    cards = _card_nodes(game)
     if not by_board:
         first, second = _strengths(cards, ())
         weights = cards.rules.weights
@@ -94,7 +94,7 @@ def buckets_by_strength(
             _spaced(first, weights[0], count, spacing),
             _spaced(second, weights[1], count, spacing),
         )
-    boards = boards_of(public_of(game))
+    boards = boards_of(public_of(game.flat()))
     found = [np.empty((len(boards.names), len(own)), dtype=np.int64) for own in cards.rules.hands]
     number = {str(card): place for place, card in enumerate(cards.rules.cards)}
     for board, name in enumerate(boards.names):
@@ -139,7 +139,7 @@ def buckets_by_future(
         ValueError: It is no game of cards.
         MissingExtraError: scikit-learn is not installed: ``tensorcfr[buckets]``.
     """
-    cards = _card_game(game)
+    cards = _card_nodes(game)
     try:
         from sklearn.cluster import KMeans
     except ImportError:
@@ -158,18 +158,19 @@ def buckets_by_future(
     return found[0], found[1]
 
 
-def _card_game(game: CompiledGame) -> CompiledCardGame:
-    """The game as a game of cards.
+def _card_nodes(game: CompiledGame) -> CardNodes:
+    """The nodes of a game of cards.
 
     Raises:
         ValueError: It is none.
     """
-    if not isinstance(game, CompiledCardGame):
-        raise ValueError(f"{game.name} is no game of cards: hands have no strength")
-    return game
+    try:
+        return CardNodes.of(game)
+    except TypeError as error:
+        raise ValueError(f"{error}: hands have no strength") from None
 
 
-def _strengths(game: CompiledCardGame, dealt: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _strengths(game: CardNodes, dealt: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """For each player the equity of every hand once some cards were dealt, float64 (hands,); NaN
     for hands with such a card."""
     rules = game.rules
@@ -195,7 +196,7 @@ def _spaced(strength: np.ndarray, weight: np.ndarray, count: int, spacing: str) 
     return found
 
 
-def _histograms(game: CompiledCardGame, bins: int) -> list[np.ndarray]:
+def _histograms(game: CardNodes, bins: int) -> list[np.ndarray]:
     """For each player the distribution of a hand's strength over the final boards, float64 (hands,
     bins); each row sums to 1."""
     boards = game.boards[-1].cards

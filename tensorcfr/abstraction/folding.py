@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.memory import free_memory
+from .._util.memory import free_memory, require
 from ..compilers.form_of_histories import Sequences, lay_out
-from ..errors import MemoryLimitError
 from ..model.arrays import SequenceForm
-from ..model.game import CompiledGame
-from ..model.labels import InfosetPlaces
+from ..model.flat_game import FlatGame
 from ..model.levels import levels_below_root
 from ..payoff import PayoffPart
-from ..payoff.added import payoff_entries
+from ..payoff.entries import payoff_entries
 
 BYTES_PER_ENTRY = 150
 """Bytes per pair of last sequences at a terminal, while the payoff operator is made."""
@@ -25,7 +23,7 @@ NO_STEP = -1
 
 
 def folded_form(
-    game: CompiledGame,
+    game: FlatGame,
     number: np.ndarray,
     owner: np.ndarray,
     n_actions: np.ndarray,
@@ -57,7 +55,7 @@ def folded_form(
     return SequenceForm(**layout, operator=operator), order
 
 
-def _terminals(game: CompiledGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The payoffs of all pairs of last sequences, int64 (players, pairs) and float64 (pairs,
     players).
 
@@ -66,8 +64,7 @@ def _terminals(game: CompiledGame, first: np.ndarray) -> tuple[np.ndarray, np.nd
         first: int64 (infosets of the full game,): the first sequence of the infoset that each is
             in.
     """
-    assert game.public is not None
-    tree = game.public.tree
+    tree = game.public_tree
     last = np.full((2, tree.n_nodes), NO_STEP, dtype=np.int64)
     for level in levels_below_root(tree.first_child):
         above = tree.parent[level]
@@ -87,8 +84,7 @@ def _terminals(game: CompiledGame, first: np.ndarray) -> tuple[np.ndarray, np.nd
         table = np.add.reduceat(table[:, :, columns.order], columns.begin, axis=2)
         own, other = np.nonzero(table.any(axis=0))
         entries += len(own)
-        if (needed := entries * BYTES_PER_ENTRY) > limit:
-            raise MemoryLimitError(f"the payoffs of an abstraction of {game.name}", needed, limit)
+        require(entries * BYTES_PER_ENTRY, f"the payoffs of an abstraction of {game.name}", limit)
         found.append(
             (np.stack([rows.sequence[own], columns.sequence[other]]), table[:, own, other].T)
         )
@@ -115,24 +111,21 @@ class _Fold:
 class _Steps:
     """The last own sequences of hands, by the last own step."""
 
-    def __init__(self, game: CompiledGame, first: np.ndarray) -> None:
-        assert game.public is not None
-        self.form, self.public, self.first = game.form, game.public, first
-        self.places = InfosetPlaces(game.public, game.form)
+    def __init__(self, game: FlatGame, first: np.ndarray) -> None:
+        self.game, self.first = game, first
         self.known: dict[tuple[int, int], _Fold] = {}
 
     def fold(self, player: int, step: int) -> _Fold:
         """Hands by the sequence of a step, which is the public node that it leads into."""
         key = player, step
         if key not in self.known:
-            hands = len(self.public.hands[player])
-            sequence = np.full(hands, player if step == NO_STEP else -1)
+            game, tree = self.game, self.game.public_tree
+            sequence = np.full(tree.prior.shape[player], player if step == NO_STEP else -1)
             if step != NO_STEP:
-                tree = self.public.tree
                 above = int(tree.parent[step])
-                mask = self.form.hand_rank[self.form.bucket_mask[tree.bucket[above]]]
+                mask = game.form.hand_rank[game.form.bucket_mask[tree.bucket[above]]]
                 held = np.flatnonzero(np.diff(mask))
-                infoset = self.places.infosets(np.full(len(held), above), held)
+                infoset = game.places.infosets(np.full(len(held), above), held)
                 sequence[held] = self.first[infoset] + step - int(tree.first_child[above])
             self.known[key] = _Fold(sequence)
         return self.known[key]

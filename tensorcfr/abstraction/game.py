@@ -1,14 +1,20 @@
-"""An abstraction: a compiled game whose infosets are several of another game."""
+"""An abstraction: a compiled game whose infosets are several of another game; and the way from its
+strategies to those of the full game."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
+from .._util.arguments import Kind, checked
 from ..model.arrays import HistoryTree
+from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..solvers.solution import Solution
 
 OF_THE_ABSTRACTION = (
     "This holds in the abstraction.  In the full game its strategies may be exploitable, and a "
@@ -17,15 +23,17 @@ OF_THE_ABSTRACTION = (
 
 
 @dataclass(frozen=True, eq=False)
-class AbstractGame(CompiledGame):
+class AbstractGame(FlatGame):
     """A compiled game whose infosets are several infosets of a full game.
 
     Make one with :func:`abstract` or :func:`abstract_hands`.  It is solved, evaluated and saved as
     any other game.
     """
 
-    full: CompiledGame = field(kw_only=True, repr=False)
+    full: FlatGame = field(kw_only=True, repr=False)
     """The game that it is an abstraction of."""
+    given: CompiledGame | None = field(default=None, kw_only=True, repr=False)
+    """The same game as it was given, if that was in chunks."""
     infoset: np.ndarray = field(kw_only=True, repr=False)
     """int64 (infosets of the full game,): the infoset of the abstraction that each is in."""
 
@@ -41,23 +49,6 @@ class AbstractGame(CompiledGame):
         infoset.flags.writeable = False
         return tree._replace(infoset=infoset)
 
-    @cached_property
-    def n_histories(self) -> int:
-        """As :attr:`CompiledGame.n_histories`."""
-        return self._counted.n_histories if self._counted is not self else super().n_histories
-
-    @cached_property
-    def n_decision_nodes(self) -> int:
-        """As :attr:`CompiledGame.n_decision_nodes`."""
-        if self._counted is not self:
-            return self._counted.n_decision_nodes
-        return super().n_decision_nodes
-
-    def _utilities(self) -> np.ndarray:
-        if self._counted is not self:
-            return self._counted._utilities()
-        return super()._utilities()
-
     def freeze(self) -> None:
         """Make every array read-only."""
         super().freeze()
@@ -65,29 +56,62 @@ class AbstractGame(CompiledGame):
 
     @property
     def by_histories(self) -> bool:
-        """As :attr:`CompiledGame.by_histories`; without either, the full game's are taken."""
+        """As :attr:`FlatGame.by_histories`; without either, the full game's are taken."""
         return self.histories is not None or self.public is None
 
     @property
-    def _counted(self) -> CompiledGame:
+    def _counted(self) -> FlatGame:
         """The game whose histories are counted."""
-        return self.full if self.histories is None and self.public is None else self
+        is_folded = self.histories is None and self.public is None
+        return self.full._counted if is_folded else self
 
     @property
     def caveat(self) -> str:
-        """See :attr:`CompiledGame.caveat`."""
+        """See :attr:`FlatGame.caveat`."""
         return " ".join(filter(None, (super().caveat, OF_THE_ABSTRACTION)))
 
     @cached_property
     def sequence(self) -> np.ndarray:
         """int64 (sequences of the full game,): the sequence of the abstraction that each is in."""
-        full, own = self.full, self
-        found = np.empty(full.form.n_sequences, dtype=np.int64)
-        found[full.form.player_sequences[:-1]] = own.form.player_sequences[:-1]
-        actions = np.repeat(full.form.bucket_actions, full.form.bucket_lanes)
-        for action in range(int(actions.max(initial=0))):
-            here = actions > action
-            theirs = full.infoset_sequence[here] + action * full.infoset_stride[here]
-            at = self.infoset[here]
-            found[theirs] = own.infoset_sequence[at] + action * own.infoset_stride[at]
+        full, own = self.full.form, self.form
+        found = np.repeat(own.player_sequences[:-1], np.diff(full.player_sequences))
+        infoset, action = full.owners
+        acts = infoset >= 0
+        at = self.infoset[infoset[acts]]
+        found[acts] = self.infoset_sequence[at] + action[acts] * self.infoset_stride[at]
         return found
+
+
+SOURCE = Kind((Policy, Solution), "a solution or a policy of an abstraction")
+
+
+@checked()
+def lift(source: Annotated[Solution | Policy, SOURCE]) -> Policy:
+    """A strategy of an abstraction as a strategy of the full game.
+
+    Every infoset of the full game plays what its bucket plays.  Evaluating the result in the full
+    game is exact:
+
+    >>> from tensorcfr import compile_game, exploitability, solve
+    >>> game = compile_game("kuhn")
+    >>> from tensorcfr.abstraction import abstract
+    >>> small = abstract(game, infosets=lambda label: label.replace("Q", "J"))
+    >>> exploitability(game, lift(solve(small, "lp"))) > 0.1
+    True
+
+    Args:
+        source: A solution, whose average strategy is lifted, or a policy.
+
+    Raises:
+        ValueError: It is of a game that is no abstraction, or no longer knows its full game, as
+            after loading it from a file without ``game=``.
+    """
+    policy = source.policy if isinstance(source, Solution) else source
+    game = policy.game
+    if not isinstance(game, AbstractGame):
+        raise ValueError(
+            f"{game.name} is no abstraction, or was loaded from a file without game=, which gives "
+            "the abstraction that it is of"
+        )
+    found = Policy(game.full, np.array(policy.probabilities[game.sequence]))
+    return found.moved_to(game.given or game.full)

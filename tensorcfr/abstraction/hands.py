@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from .._util.arguments import Flag, Kind, brief, checked
-from ..compilers.public_game import assemble
+from ..compilers.laid_out import assemble
 from ..compilers.symmetry import quotient_by
 from ..model.arguments import Compiled
+from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
-from ..model.labels import InfosetPlaces, PublicGame
+from ..model.labels import PublicGame
 from ..rules import PublicTreeGame
 from .game import AbstractGame
 from .infosets import abstract_game, from_buckets, name_of
@@ -44,7 +46,7 @@ def abstract_hands(
     ('J', 'K', 'Q')
 
     Args:
-        game: A game of private hands between two players.
+        game: A game of private hands between two players; one in chunks is laid out for it.
         buckets: For each player whole numbers or texts, (hands,), in the order of
             ``game.public.hands``; or (boards, hands), in the order of :func:`board_names`; or None,
             for hands as they are.
@@ -57,6 +59,14 @@ def abstract_hands(
         MemoryLimitError: There is not enough memory to lay out the full game hand by hand, or for
             the payoffs of the abstraction.
     """
+    flat = game.flat()
+    found = _of_hands(flat, buckets, imperfect_recall=imperfect_recall)
+    return found if flat is game else replace(found, given=game)
+
+
+def _of_hands(
+    game: FlatGame, buckets: Sequence[Buckets | None], *, imperfect_recall: bool
+) -> AbstractGame:
     public = public_of(game)
     if len(buckets) != 2:
         raise ValueError(f"buckets are of 2 players, not of {len(buckets)}")
@@ -81,12 +91,13 @@ def abstract_hands(
 
 def board_names(game: CompiledGame) -> tuple[str, ...]:
     """The boards of a game of private hands: the outcomes of public chance so far, each after a
-    space; the first is empty, a board comes after the one that it adds to.
+    space; the first is empty, a board comes after the one that it adds to.  A game in chunks is
+    laid out for it.
 
     Raises:
         ValueError: The game has no private hands.
     """
-    return boards_of(public_of(game)).names
+    return boards_of(public_of(game.flat())).names
 
 
 class Boards(NamedTuple):
@@ -123,7 +134,7 @@ def boards_of(public: PublicGame) -> Boards:
     return Boards(tuple(names), np.array(parent), of_node)
 
 
-def public_of(game: CompiledGame) -> PublicGame:
+def public_of(game: FlatGame) -> PublicGame:
     """The public tree of a game.
 
     Raises:
@@ -138,7 +149,7 @@ def public_of(game: CompiledGame) -> PublicGame:
 
 
 def _read(
-    game: CompiledGame,
+    game: FlatGame,
     public: PublicGame,
     player: int,
     array: np.ndarray,
@@ -165,9 +176,7 @@ def _read(
     return np.atleast_2d(array)
 
 
-def _of_all_boards(
-    game: CompiledGame, public: PublicGame, buckets: list[np.ndarray]
-) -> AbstractGame:
+def _of_all_boards(game: FlatGame, public: PublicGame, buckets: list[np.ndarray]) -> AbstractGame:
     """The abstraction whose hands are buckets."""
     tree = public.tree
     numbered = [np.unique(own, return_inverse=True) for own in buckets]
@@ -186,17 +195,15 @@ def _of_all_boards(
         None if labels is None else tuple(labels[node] for node in kept.tolist()),
     )
     compiled = assemble(rules, smaller, name_of(game), unit=game.unit, symmetry=True)
-    assert compiled.public is not None
-    ours = InfosetPlaces(compiled.public, compiled.form)
     infoset = np.empty(game.form.n_infosets, dtype=np.int64)
     for at, nodes, hand, player in _infosets(game, public):
-        infoset[at] = ours.infosets(small.node[nodes], np.full(len(nodes), colours[player][hand]))
+        infoset[at] = compiled.places.infosets(
+            small.node[nodes], np.full(len(nodes), colours[player][hand])
+        )
     return abstract_game(compiled, game, infoset)
 
 
-def _names(
-    game: CompiledGame, public: PublicGame, boards: Boards, rows: list[np.ndarray]
-) -> list[str]:
+def _names(game: FlatGame, public: PublicGame, boards: Boards, rows: list[np.ndarray]) -> list[str]:
     """The name of the bucket of every infoset."""
     found = [""] * game.form.n_infosets
     deciding = np.flatnonzero(public.tree.bucket >= 0)
@@ -211,13 +218,10 @@ def _names(
     return found
 
 
-def _infosets(
-    game: CompiledGame, public: PublicGame
-) -> list[tuple[np.ndarray, np.ndarray, int, int]]:
+def _infosets(game: FlatGame, public: PublicGame) -> list[tuple[np.ndarray, np.ndarray, int, int]]:
     """The infosets by hand: their numbers and their public nodes, int64 each, the hand, and the
     player."""
     tree, form = public.tree, game.form
-    places = InfosetPlaces(public, form)
     deciding = np.flatnonzero(tree.bucket >= 0)
     mask = form.bucket_mask[tree.bucket[deciding]]
     found = []
@@ -226,6 +230,6 @@ def _infosets(
         for hand in range(len(hands)):
             held = form.hand_rank[mask, hand + 1] > form.hand_rank[mask, hand]
             nodes = deciding[own & held]
-            at = places.infosets(nodes, np.full(len(nodes), hand))
+            at = game.places.infosets(nodes, np.full(len(nodes), hand))
             found.append((at, nodes, hand, player))
     return found

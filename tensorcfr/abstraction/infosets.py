@@ -10,12 +10,11 @@ import numpy as np
 
 from .._util.arguments import Flag, Kind, brief, checked
 from ..compilers.histories import Infosets, WalkedGame
-from ..compilers.walked_game import compile_walked
+from ..compilers.laid_out import compile_walked
 from ..errors import ImperfectRecallError
 from ..invariants import check
 from ..model.arguments import Compiled
-from ..model.cut_game import CutGame
-from ..model.game import CompiledGame
+from ..model.flat_game import FlatGame
 from ..model.policy import suggest_label
 from .folding import folded_form
 from .game import AbstractGame
@@ -45,14 +44,14 @@ def abstract(
     (936, 288)
 
     Args:
-        game: The full game.
+        game: The full game; one in chunks is laid out for it.
         infosets: For the label of every infoset the name of its bucket, as a mapping or a function.
             All infosets of a bucket have one player and the same actions.
         imperfect_recall: Whether players may forget.  In the abstraction a player forgets if a
             bucket holds infosets that the player reaches by different own buckets or actions.  CFR
             has no guarantee there, and the linear program and sampling do not apply; the infosets
             of the abstraction are then the buckets with what the player remembers without
-            forgetting, and :attr:`CompiledGame.tied_to` says which of them share a strategy.
+            forgetting, and :attr:`FlatGame.tied_to` says which of them share a strategy.
 
     Raises:
         ValueError: The mapping lacks an infoset or has an unknown one, or a bucket holds infosets
@@ -63,13 +62,13 @@ def abstract(
         MemoryLimitError: There is not enough memory for the histories of the full game, or, if it
             has a public tree, for the payoffs of the abstraction.
     """
-    buckets = _buckets_of(game, infosets)
-    return from_buckets(game, buckets, imperfect_recall=imperfect_recall)
+    flat = game.flat()
+    buckets = _buckets_of(flat, infosets)
+    found = from_buckets(flat, buckets, imperfect_recall=imperfect_recall)
+    return found if flat is game else replace(found, given=game)
 
 
-def from_buckets(
-    game: CompiledGame, buckets: Sequence[str], *, imperfect_recall: bool
-) -> AbstractGame:
+def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bool) -> AbstractGame:
     """As :func:`abstract`, from the name of the bucket of every infoset, in their order."""
     if game.tied_to is not None:
         raise ImperfectRecallError(
@@ -94,12 +93,11 @@ def from_buckets(
     return made
 
 
-def _compiled(game: CompiledGame, found: _Refined, *, symmetry: bool) -> CompiledGame:
+def _compiled(game: FlatGame, found: _Refined, *, symmetry: bool) -> FlatGame:
     """The game with other infosets."""
     if len(found.labels) == game.n_infosets:
         # Nothing is merged: the game itself, with the names of the buckets.
-        flat = game.flat if isinstance(game, CutGame) else game
-        renamed = replace(flat, name=name_of(game), infoset_labels=tuple(found.labels))
+        renamed = replace(game, name=name_of(game), infoset_labels=tuple(found.labels))
         return renamed if symmetry else renamed.without_merging()
     if game.public is not None and game.n_histories > MOST_HISTORIES:
         return _folded(game, found)
@@ -116,7 +114,7 @@ def _compiled(game: CompiledGame, found: _Refined, *, symmetry: bool) -> Compile
     return compile_walked(walked, name_of(game), symmetry=symmetry)
 
 
-def _folded(game: CompiledGame, found: _Refined) -> CompiledGame:
+def _folded(game: FlatGame, found: _Refined) -> FlatGame:
     """The same without histories."""
     form, order = folded_form(
         game,
@@ -125,7 +123,7 @@ def _folded(game: CompiledGame, found: _Refined) -> CompiledGame:
         np.array([len(actions) for actions in found.actions]),
         np.array(found.before),
     )
-    return CompiledGame(
+    return FlatGame(
         name=name_of(game),
         form=form,
         infoset_labels=tuple(found.labels[infoset] for infoset in order.tolist()),
@@ -135,26 +133,26 @@ def _folded(game: CompiledGame, found: _Refined) -> CompiledGame:
     )
 
 
-def name_of(game: CompiledGame) -> str:
+def name_of(game: FlatGame) -> str:
     """The name of an abstraction of a game."""
     return f"abstraction of {game.name}"
 
 
 def abstract_game(
-    compiled: CompiledGame,
-    full: CompiledGame,
+    compiled: FlatGame,
+    full: FlatGame,
     infoset: np.ndarray,
     tied_to: np.ndarray | None = None,
 ) -> AbstractGame:
     """A compiled game as an abstraction of another, read-only; arguments are its fields."""
-    fields = {name: getattr(compiled, name) for name in CompiledGame.__dataclass_fields__}
+    fields = {name: getattr(compiled, name) for name in FlatGame.__dataclass_fields__}
     made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, infoset=infoset)
     made.freeze()
     return made
 
 
 def _buckets_of(
-    game: CompiledGame, infosets: Mapping[str, Hashable] | Callable[[str], Hashable]
+    game: FlatGame, infosets: Mapping[str, Hashable] | Callable[[str], Hashable]
 ) -> list[str]:
     """The name of the bucket of every infoset."""
     if not isinstance(infosets, Mapping):
@@ -188,7 +186,7 @@ def bucket_of(name: str, function: Callable[..., Hashable], *labels: str) -> str
         ) from error
 
 
-def _named(game: CompiledGame, infosets: Iterable[int]) -> str:
+def _named(game: FlatGame, infosets: Iterable[int]) -> str:
     """``infosets 'J', 'Q'`` and how many more."""
     given = list(infosets)
     labels = ", ".join(repr(game.infoset_labels[infoset]) for infoset in given[:SHOWN])
@@ -196,7 +194,7 @@ def _named(game: CompiledGame, infosets: Iterable[int]) -> str:
     return f"infoset{'s' * (len(given) > 1)} {labels}{more}"
 
 
-def _check_alike(game: CompiledGame, buckets: Sequence[str]) -> None:
+def _check_alike(game: FlatGame, buckets: Sequence[str]) -> None:
     """Check that all infosets of a bucket have one player and the same actions."""
     player, actions = game.infoset_player, game.infoset_actions
     first: dict[str, int] = {}
@@ -230,14 +228,16 @@ class _Refined(NamedTuple):
     """The first infoset of the full game in each."""
 
 
-def _refine(game: CompiledGame, buckets: Sequence[str]) -> _Refined:
+def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
     """The coarsest infosets without forgetting that tell buckets apart.
 
     Raises:
         ImperfectRecallError: A bucket holds an infoset and one after it.
     """
     form = game.form
-    above = _steps_before(game)
+    infosets, acts = form.owners
+    # The own infoset before each and the action that is taken there; -1 twice at the first one.
+    above = list(zip(*(own[form.infoset_parent].tolist() for own in (infosets, acts)), strict=True))
     player, actions = game.infoset_player.tolist(), game.infoset_actions
     found: dict[tuple[str, int, int], int] = {}
     passed: list[frozenset[str]] = []
@@ -285,24 +285,7 @@ def _refine(game: CompiledGame, buckets: Sequence[str]) -> _Refined:
     )
 
 
-def _steps_before(game: CompiledGame) -> list[tuple[int, int]]:
-    """For every infoset the own infoset before it, and the action that is taken there; -1 and -1
-    at the first decision of a player."""
-    form = game.form
-    infoset_of = np.full(form.n_sequences, -1, dtype=np.int64)
-    action_of = np.full(form.n_sequences, -1, dtype=np.int64)
-    actions = np.repeat(form.bucket_actions, form.bucket_lanes)
-    for action in range(int(actions.max(initial=0))):
-        here = np.flatnonzero(actions > action)
-        at = game.infoset_sequence[here] + action * game.infoset_stride[here]
-        infoset_of[at], action_of[at] = here, action
-    parent = form.infoset_parent
-    return list(zip(infoset_of[parent].tolist(), action_of[parent].tolist(), strict=True))
-
-
-def _forgetting(
-    game: CompiledGame, buckets: Sequence[str], found: _Refined
-) -> ImperfectRecallError:
+def _forgetting(game: FlatGame, buckets: Sequence[str], found: _Refined) -> ImperfectRecallError:
     """The error for a bucket whose infosets are reached in different ways."""
     first: dict[str, int] = {}
     for bucket, nth in found.of_bucket:

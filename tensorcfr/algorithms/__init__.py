@@ -10,7 +10,6 @@ with which parameters, how it weighs the average and in which order players upda
 from __future__ import annotations
 
 from .catalogue import (
-    APCFR_PLUS,
     AVERAGE_STRATEGY_SAMPLING,
     CFR,
     CFR_AVG,
@@ -23,8 +22,6 @@ from .catalogue import (
     DOMWU,
     EXTERNAL_SAMPLING,
     HEDGE,
-    HS_DCFR,
-    HS_PCFR_PLUS,
     ICFR,
     ICFR_PLUS,
     IDCFR_PLUS,
@@ -40,20 +37,17 @@ from .catalogue import (
     ROBUST_SAMPLING,
     RTCFR_PLUS,
     SAPCFR_PLUS,
-    SPCFR_PLUS,
     WHOLE_TRAVERSAL,
 )
-from .correlated import EFCCE, EFCE, Correlated
 from .decomposition import Decomposition
 from .deep import DEEP_CFR, DREAM, SD_CFR, Deep
-from .first_order import EGT, ExcessiveGap
 from .records import Algorithm, LinearProgram
 from .registry import ALGORITHMS, AUTOMATIC, Record, find_algorithm, from_dict, register
 from .sampling import Sampling
+from .unscheduled import EFCCE, EFCE, EGT, Correlated, ExcessiveGap
 
 __all__ = [
     "ALGORITHMS",
-    "APCFR_PLUS",
     "AUTOMATIC",
     "AVERAGE_STRATEGY_SAMPLING",
     "CFR",
@@ -72,8 +66,6 @@ __all__ = [
     "EGT",
     "EXTERNAL_SAMPLING",
     "HEDGE",
-    "HS_DCFR",
-    "HS_PCFR_PLUS",
     "ICFR",
     "ICFR_PLUS",
     "IDCFR_PLUS",
@@ -90,7 +82,6 @@ __all__ = [
     "RTCFR_PLUS",
     "SAPCFR_PLUS",
     "SD_CFR",
-    "SPCFR_PLUS",
     "WHOLE_TRAVERSAL",
     "Algorithm",
     "Correlated",

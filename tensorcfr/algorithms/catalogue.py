@@ -2,27 +2,8 @@
 
 from __future__ import annotations
 
+from . import local_rules as rules
 from .decomposition import Decomposition
-from .local_rules import (
-    ADAPTIVE_PREDICTIVE_PLUS,
-    ASYMMETRIC_PREDICTIVE_PLUS,
-    DCFR_DISCOUNTED_PLUS,
-    DISCOUNTED,
-    DISCOUNTED_PLUS,
-    EXPONENTIAL,
-    LINEAR,
-    MAGNETIC,
-    MOVING_MAGNET,
-    OPTIMISTIC,
-    PREDICTIVE_DISCOUNTED_PLUS,
-    PREDICTIVE_PLUS,
-    PREDICTIVE_PLUS_GRADIENT,
-    REGRET_MATCHING,
-    REGRET_MATCHING_PLUS,
-    REWARD_TRANSFORMED,
-    SCHEDULED,
-    SMOOTH_PREDICTIVE_PLUS,
-)
 from .records import Algorithm, LinearProgram
 from .registry import publish
 from .sampling import Sampling
@@ -43,23 +24,14 @@ MENG = (
     "L. Meng, T. Yang, Y. Zhang, Z. Ge, Y. Gao, 'Faster game solving via asymmetry of step sizes', "
     "AAAI 2026 (arXiv 2503.12770)"
 )
-ZHANG = (
-    "N. Zhang, S. McAleer, T. Sandholm, 'Faster game solving via hyperparameter schedules', AAAI "
-    "2026 (arXiv 2404.09097)"
-)
 SOKOTA = (
     "S. Sokota, R. D'Orazio, J. Z. Kolter, N. Loizou, M. Lanctot, I. Mitliagkas, N. Brown, "
     "C. Kroer, 'A unified approach to reinforcement learning, quantal response equilibria, and "
     "two-player zero-sum games', ICLR 2023"
 )
-NO_THEOREM = (
-    "No theorem about these schedules is known here; in practice the average strategy comes near a "
-    "Nash equilibrium."
-)
-
 CFR = Algorithm(
     "cfr",
-    REGRET_MATCHING,
+    rules.REGRET_MATCHING,
     formula="R <- R + r; strategy from [R]+; uniform average",
     source="M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games "
     "with incomplete information', NIPS 2007",
@@ -69,7 +41,7 @@ unless told otherwise."""
 
 CFR_PLUS = Algorithm(
     "cfr+",
-    REGRET_MATCHING_PLUS,
+    rules.REGRET_MATCHING_PLUS,
     formula="R <- [R + r]+; strategy from R; average weighted by t",
     source="O. Tammelin, 'Solving large imperfect information games using CFR+', "
     "arXiv 1407.5042, 2014",
@@ -79,7 +51,7 @@ CFR_PLUS = Algorithm(
 
 LCFR = Algorithm(
     "lcfr",
-    LINEAR,
+    rules.LINEAR,
     formula="R <- R + t r; strategy from [R]+; average weighted by t",
     source=BROWN_SANDHOLM,
     average_power=1.0,
@@ -88,7 +60,7 @@ LCFR = Algorithm(
 
 DCFR = Algorithm(
     "dcfr",
-    DISCOUNTED,
+    rules.DISCOUNTED,
     formula="R <- R (t-1)^a / ((t-1)^a + 1) + r where R > 0, with b for a elsewhere; "
     "strategy from [R]+; average weighted by t^2",
     source=BROWN_SANDHOLM,
@@ -99,7 +71,7 @@ DCFR = Algorithm(
 
 DCFR_PLUS = Algorithm(
     "dcfr+",
-    DISCOUNTED_PLUS,
+    rules.DISCOUNTED_PLUS,
     formula="R <- [R (t-1)^a / ((t-1)^a + 1.5) + r]+; strategy from R; average weighted by t^4",
     source=XU,
     parameters={"alpha": 1.5},
@@ -109,7 +81,7 @@ DCFR_PLUS = Algorithm(
 
 PCFR_PLUS = Algorithm(
     "pcfr+",
-    PREDICTIVE_PLUS,
+    rules.PREDICTIVE_PLUS,
     formula="R <- [R + r]+; strategy from [R + r]+, r as its own prediction; "
     "average weighted by t^2",
     source="G. Farina, C. Kroer, T. Sandholm, 'Faster game solving via predictive Blackwell "
@@ -121,7 +93,7 @@ PCFR_PLUS = Algorithm(
 
 PCFR_PLUS_GRADIENT = Algorithm(
     "pcfr+gradient",
-    PREDICTIVE_PLUS_GRADIENT,
+    rules.PREDICTIVE_PLUS_GRADIENT,
     formula="R <- [R + r]+; strategy from [R + r']+, where r' are the regrets against the same "
     "opponents when the player already plays the new strategy further down; average weighted by "
     "t^2",
@@ -134,7 +106,7 @@ again, and its values are carried up the tree with the new strategies."""
 
 PDCFR_PLUS = Algorithm(
     "pdcfr+",
-    PREDICTIVE_DISCOUNTED_PLUS,
+    rules.PREDICTIVE_DISCOUNTED_PLUS,
     formula="R <- [R (t-1)^a / ((t-1)^a + 1) + r]+; strategy from [R t^a / (t^a + 1) + r]+; "
     "average weighted by t^5",
     source=XU,
@@ -149,7 +121,7 @@ DCFR_POSTFLOP = DCFR(average_power=3, restart_base=4)
 
 ICFR = Algorithm(
     "icfr",
-    REGRET_MATCHING,
+    rules.REGRET_MATCHING,
     formula="CFR, but v(I) for the decisions before I is the value of the new strategy",
     source=LI,
     passes_up="new",
@@ -159,7 +131,7 @@ skipped, as in the paper, is ``delay=T // 2``."""
 
 ICFR_PLUS = Algorithm(
     "icfr+",
-    REGRET_MATCHING_PLUS,
+    rules.REGRET_MATCHING_PLUS,
     formula="CFR+, but v(I) for the decisions before I is the value of the new strategy",
     source=LI,
     average_power=1.0,
@@ -169,7 +141,7 @@ ICFR_PLUS = Algorithm(
 
 IDCFR_PLUS = Algorithm(
     "idcfr+",
-    DCFR_DISCOUNTED_PLUS,
+    rules.DCFR_DISCOUNTED_PLUS,
     formula="R <- [R (t-1)^a / ((t-1)^a + 1) + r]+; strategy from R; average weighted by t^2; v(I) "
     "for the decisions before I is the value of the new strategy",
     source=LI,
@@ -182,7 +154,7 @@ several parameters and does not name them; these are DCFR's."""
 
 SAPCFR_PLUS = Algorithm(
     "sapcfr+",
-    ASYMMETRIC_PREDICTIVE_PLUS,
+    rules.ASYMMETRIC_PREDICTIVE_PLUS,
     formula="R <- [R + r]+; strategy from [R + r / (1 + a)]+; average weighted by t^2",
     source=MENG,
     parameters={"alpha": 2.0},
@@ -190,59 +162,9 @@ SAPCFR_PLUS = Algorithm(
 )
 """Simple asymmetric predictive CFR+: a third of the prediction counts; ``a`` is ``alpha``."""
 
-APCFR_PLUS = Algorithm(
-    "apcfr+",
-    ADAPTIVE_PREDICTIVE_PLUS,
-    formula="R <- [R + r]+; strategy from [R + r / (1 + a)]+, a the square root of sum |r - last "
-    "r|^2 / sum |R - last R|^2 over the iterations so far, at most m; average weighted by t^2",
-    source=MENG + ", equation 3",
-    parameters={"most": 5.0},
-    average_power=2.0,
-)
-"""Asymmetric predictive CFR+, whose factor each infoset learns; ``m`` is ``most``."""
-
-SPCFR_PLUS = Algorithm(
-    "spcfr+",
-    SMOOTH_PREDICTIVE_PLUS,
-    formula="R <- P(R + e r); strategy from P(R + e r) once more, P the nearest point with entries "
-    "from 0 and a sum from 1; average weighted by t^2",
-    source="G. Farina, J. Grand-Clement, C. Kroer, C.-W. Lee, H. Luo, 'Regret matching+: "
-    "(in)stability and fast convergence in games', NeurIPS 2023",
-    parameters={"eta": 1.0},
-    average_power=2.0,
-)
-"""Smooth predictive CFR+: SPRM+ at every infoset; ``e`` is ``eta``, per unit of payoff.  The
-smoothing needs regrets of the size of 1, so that small counterfactual values want a large ``eta``;
-beyond all bounds it is PCFR+."""
-
-HS_DCFR = Algorithm(
-    "hs-dcfr",
-    SCHEDULED,
-    formula="DCFR with a = 1 + 3 t/n, b = -1 - 2 t/n, and the average discounted by (1 - 1/t)^g, "
-    "g = 30 - 5 t/n; n is the horizon",
-    source=ZHANG,
-    parameters={"alpha": 1.0, "alpha_rise": 3.0, "beta": -1.0, "beta_fall": 2.0},
-    average_power=30.0,
-    average_fall=5.0,
-    limit=NO_THEOREM,
-)
-"""DCFR with hyperparameter schedules, HS-DCFR(30); ``average_power=15`` is HS-DCFR(15).  ``n`` is
-``horizon``, or the ``iters`` of a solve."""
-
-HS_PCFR_PLUS = Algorithm(
-    "hs-pcfr+",
-    PREDICTIVE_PLUS,
-    formula="PCFR+ with the average discounted by (1 - 1/t)^g, g = 30 - 5 t/n; n is the horizon",
-    source=ZHANG,
-    average_power=30.0,
-    average_fall=5.0,
-    limit=NO_THEOREM,
-)
-"""Predictive CFR+ with a hyperparameter schedule, HS-PCFR+(30)."""
-
 MMD = Algorithm(
     "mmd",
-    MAGNETIC,
+    rules.MAGNETIC,
     formula="strategy proportional to (strategy exp(e q))^(1 / (1 + e a)); v(I) for the decisions "
     "before I is (a + 1/e) ln of the sum of these numbers; uniform average",
     source=SOKOTA,
@@ -260,7 +182,7 @@ has 1/3. With ``alpha=0`` it is mirror descent, whose average converges."""
 
 MMD_MOVING = Algorithm(
     "mmd-moving",
-    MOVING_MAGNET,
+    rules.MOVING_MAGNET,
     formula="mmd with strategies magnet^(e a / (1 + e a)) times as likely, and v(I) alike; every n "
     "iterations the strategies that are played become the magnet; uniform average",
     source=SOKOTA + ", with a magnet that moves in steps, as the policies that R-NaD regularizes "
@@ -278,7 +200,7 @@ temperature ``alpha`` as it is."""
 
 DOMWU = Algorithm(
     "domwu",
-    OPTIMISTIC,
+    rules.OPTIMISTIC,
     formula="mmd with a = 0, where the payoffs g of the sequences count as 2 g - (g of the last "
     "iteration); uniform average",
     source="C.-W. Lee, C. Kroer, H. Luo, 'Last-iterate convergence in extensive-form games', "
@@ -295,7 +217,7 @@ payoff."""
 
 RTCFR_PLUS = Algorithm(
     "rtcfr+",
-    REWARD_TRANSFORMED,
+    rules.REWARD_TRANSFORMED,
     formula="CFR+ on payoffs g - m (x - y) of the sequences, where x is own reach and y that of "
     "the reference, the strategy that is played in iterations 1, n, 2 n, ...; average weighted by "
     "t",
@@ -313,7 +235,7 @@ RTCFR_PLUS = Algorithm(
 
 HEDGE = Algorithm(
     "hedge",
-    EXPONENTIAL,
+    rules.EXPONENTIAL,
     formula="R <- R + r; strategy proportional to exp(eta R / sqrt(t)); uniform average",
     source="Y. Freund, R. Schapire, 'Adaptive game playing using multiplicative weights', Games "
     "and Economic Behavior 29, 1999; in CFR: N. Brown, C. Kroer, T. Sandholm, 'Dynamic "
@@ -327,7 +249,7 @@ all below 1e-12 it is per ``CompiledGame.unit``, which is about the largest of t
 
 CFR_AVG = Algorithm(
     "cfr-avg",
-    REGRET_MATCHING,
+    rules.REGRET_MATCHING,
     formula="R <- R + r, where r are the regrets against the others' average strategies; strategy "
     "from [R]+; uniform average",
     source="N. Brown, A. Bakhtin, A. Lerer, Q. Gong, 'Combining deep reinforcement learning and "
@@ -341,9 +263,9 @@ of those of the iteration; on the way there, reaches are those of the iteration.
 not cut there is nothing below, and its CFR-AVG is CFR.  So is its modified form, which adds ``t``
 times the value under the average of ``t`` iterations less ``t - 1`` times that of the iteration
 before: payoffs are linear in an opponent's reach, so that this is the value under strategy ``t``.
-What is here takes the name at its word, at every terminal, as OpenSpiel's value function solver
-does with ``beliefs_for_average``.  It is there to be studied: it has no guarantee, and comes to no
-equilibrium of Kuhn or Leduc poker."""
+This record applies the name literally, at every terminal, as OpenSpiel's value function solver
+does with ``beliefs_for_average``.  It is for study: it has no guarantee, and does not converge to
+an equilibrium of Kuhn or Leduc poker."""
 
 LP = LinearProgram()
 """The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
@@ -376,8 +298,8 @@ WHOLE_TRAVERSAL = Sampling(
     "games', PhD thesis, University of Alberta, 2013",
     averaging="stochastic",
 )
-"""The same sums as ``variant``, history by history: slower, and with an honest count of the nodes
-that are touched where those that nobody reaches are left out."""
+"""The same sums as ``variant``, history by history: slower, but it skips histories that have no
+reach, and counts the nodes that it visits."""
 
 CHANCE_SAMPLING = Sampling(
     "chance_sampling",
@@ -388,9 +310,8 @@ CHANCE_SAMPLING = Sampling(
     "with incomplete information', NIPS 2007",
     averaging="stochastic",
 )
-"""Chance-sampled CFR.  Each player's traversal draws its own deal, because the strategies that it
-meets already depend on the deals before it; with ``alternating=False`` all players learn from one
-deal."""
+"""Chance-sampled CFR.  Each player's traversal draws its own deal, because the strategies already
+depend on the earlier deals; with ``alternating=False`` all players learn from one deal."""
 
 PUBLIC_CHANCE_SAMPLING = Sampling(
     "public_chance_sampling",
@@ -467,10 +388,6 @@ publish(
     ICFR_PLUS,
     IDCFR_PLUS,
     SAPCFR_PLUS,
-    APCFR_PLUS,
-    SPCFR_PLUS,
-    HS_DCFR,
-    HS_PCFR_PLUS,
     MMD,
     MMD_MOVING,
     DOMWU,

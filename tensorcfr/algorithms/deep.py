@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import EXACT, Check, Flag, Number, OneOf, Several, Whole, brief
-from ..errors import suggest
+from .._util.arguments import EXACT, Flag, Number, OneOf, Several, Whole, brief
 from .catalogue import CFR
 from .records import Algorithm
 from .registry import Record, from_dict, publish
@@ -65,37 +65,8 @@ class Features:
         return "yours"
 
 
-OPTIONS: Mapping[str, Check] = {
-    "traversals": Whole(1, EXACT),
-    "buffer": Whole(1, 2**31 - 1),
-    "power": Number(0, finite=True),
-    "learner": OneOf(("network", "table")),
-    "layers": Several(Whole(1, 1 << 16), ordered=True),
-    "skip": Flag(),
-    "normalise": Flag(),
-    "updates": Whole(1, EXACT),
-    "batch": Whole(1, EXACT),
-    "learning_rate": Number(above=0, finite=True),
-    "clip": Number(above=0, finite=True),
-    "largest": Number(above=0, finite=True),
-    "warm": Flag(),
-    "unplayed": OneOf(("best", "uniform")),
-    "keep_networks": Flag(),
-    "average": OneOf(("network", "exact")),
-    "strategy_updates": Whole(1, EXACT),
-    "epsilon": Number(above=0, most=1),
-    "baselines": OneOf(("histories", "infosets")),
-    "baseline_step": Number(above=0, most=1),
-    "baseline_updates": Whole(0, EXACT),
-}
-"""What the options must be; ``features`` are checked by themselves."""
-KINDS: Mapping[str, type] = {
-    "layers": tuple,
-    **dict.fromkeys(
-        ("power", "learning_rate", "clip", "largest", "epsilon", "baseline_step"), float
-    ),
-}
-"""Options that are kept as something else than a check returns."""
+FLOATS = ("power", "learning_rate", "clip", "largest", "epsilon", "baseline_step")
+"""Options that are kept as floats."""
 OF_NETWORK_AVERAGE = ("strategy_updates",)
 OF_OUTCOME = ("epsilon", "baselines", "baseline_step", "baseline_updates")
 
@@ -113,13 +84,16 @@ class Deep(Record):
 
     is_sampled = True
     samples_rules = True
-    solver_package = "tensorcfr.deep"
+    solvers = MappingProxyType(
+        {"flat": "deep.solver:DeepSolver", "rules": "deep.solver:DeepSolver"}
+    )
+    own_draws = None
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
     scheme: str
     """What is sampled: ``"external"`` (chance and the opponents) or ``"outcome"`` (one play)."""
-    average: str
+    average: Annotated[str, OneOf(("network", "exact"))]
     """Where the average strategy comes from: ``"network"`` (a network trained on a reservoir of the
     strategies, as in Deep CFR), or ``"exact"`` (each iteration's strategy weighted with its reach,
     as Single Deep CFR plays on average)."""
@@ -127,63 +101,63 @@ class Deep(Record):
     """What it does, in a line."""
     source: str
     """The paper it comes from."""
-    traversals: int = 1500
+    traversals: Annotated[int, Whole(1, EXACT)] = 1500
     """Traversals for each player in an iteration."""
-    buffer: int = 1_000_000
+    buffer: Annotated[int, Whole(1, 2**31 - 1)] = 1_000_000
     """Samples that a reservoir keeps; each player has one of each kind."""
-    power: float = 1.0
+    power: Annotated[float, Number(0, finite=True)] = 1.0
     """Iteration ``t`` has the weight ``t ** power``, in the loss and in the average."""
     features: str | Features = "auto"
     """What a network sees of an infoset; see :func:`tensorcfr.deep.features.make_features`.  An
     array (infosets, width) is taken as it is."""
-    learner: str = "network"
+    learner: Annotated[str, OneOf(("network", "table"))] = "network"
     """``"network"``; or ``"table"``, an exact fit with an entry for each infoset, by which the rest
     can be tested."""
-    layers: tuple[int, ...] = (64, 64, 64)
+    layers: Annotated[tuple[int, ...], Several(Whole(1, 1 << 16), ordered=True)] = (64, 64, 64)
     """Units of the hidden layers."""
-    skip: bool = True
+    skip: Annotated[bool, Flag()] = True
     """Whether a layer adds its input to its output, where both have the same width."""
-    normalise: bool = True
+    normalise: Annotated[bool, Flag()] = True
     """Whether the last hidden layer is normalised: mean 0, standard deviation 1."""
-    updates: int = 750
+    updates: Annotated[int, Whole(1, EXACT)] = 750
     """Updates of an advantage network in an iteration."""
-    batch: int = 2048
+    batch: Annotated[int, Whole(1, EXACT)] = 2048
     """Samples for each update."""
-    learning_rate: float = 1e-3
+    learning_rate: Annotated[float, Number(above=0, finite=True)] = 1e-3
     """Learning rate of Adam."""
-    clip: float = 1.0
+    clip: Annotated[float, Number(above=0, finite=True)] = 1.0
     """Largest norm of a gradient."""
-    largest: float = 16.0
+    largest: Annotated[float, Number(above=0, finite=True)] = 16.0
     """What the largest utility is scaled to before a network is trained, to a factor of two.  The
     errors that Adam leaves depend on its learning rate, not on the size of what is learned, and
     advantages are much smaller than utilities."""
-    warm: bool = False
+    warm: Annotated[bool, Flag()] = False
     """Whether a network goes on from the last iteration's, and does not begin anew."""
-    unplayed: str = "best"
+    unplayed: Annotated[str, OneOf(("best", "uniform"))] = "best"
     """What is played where no regret is positive: the action of the largest one (``"best"``, as in
     the papers), or any (``"uniform"``)."""
-    keep_networks: bool = False
+    keep_networks: Annotated[bool, Flag()] = False
     """Whether the networks of all iterations are kept, to be played from; see
     :class:`tensorcfr.deep.Mixture`.  The average strategy does without."""
-    strategy_updates: int = 5000
+    strategy_updates: Annotated[int, Whole(1, EXACT)] = 5000
     """Updates of the network of the average strategy, whenever that is asked for."""
-    epsilon: float = 0.5
+    epsilon: Annotated[float, Number(above=0, most=1)] = 0.5
     """Outcome sampling: probability with which the player who is updated takes any action."""
-    baselines: str = "histories"
+    baselines: Annotated[str, OneOf(("histories", "infosets"))] = "histories"
     """Outcome sampling: what has a baseline.  ``"histories"``: every step of every history, in a
     table, so that baselines know all hands; ``"infosets"``: every action of an infoset, by a
     network."""
-    baseline_step: float = 0.3
+    baseline_step: Annotated[float, Number(above=0, most=1)] = 0.3
     """Outcome sampling: how far a baseline of a history moves towards what was sampled."""
-    baseline_updates: int = 750
+    baseline_updates: Annotated[int, Whole(0, EXACT)] = 750
     """Outcome sampling: updates of the network of the baselines in an iteration; 0 for no baselines
     of either kind."""
 
     def __post_init__(self) -> None:
-        for option, check in OPTIONS.items():
-            value = check(f"{self.name}: {option}", getattr(self, option))
-            kind = KINDS.get(option)
-            object.__setattr__(self, option, value if kind is None else kind(value))
+        self._check_options()
+        object.__setattr__(self, "layers", tuple(self.layers))
+        for option in FLOATS:
+            object.__setattr__(self, option, float(getattr(self, option)))
         found = self.features
         if isinstance(found, np.ndarray):
             object.__setattr__(self, "features", Features(found))
@@ -202,6 +176,11 @@ class Deep(Record):
     def has_baseline(self) -> bool:
         """Whether there are baselines."""
         return self.scheme == "outcome" and self.baseline_updates > 0
+
+    @property
+    def baseline(self) -> float:
+        """As :attr:`tensorcfr.algorithms.Sampling.baseline`: a traversal corrects by baselines."""
+        return float(self.has_baseline)
 
     @property
     def has_history_baseline(self) -> bool:
@@ -228,18 +207,6 @@ class Deep(Record):
             "No theorem says that the average strategies are near an equilibrium: without errors "
             "of the networks the joint play would come near a coarse correlated one."
         )
-
-    def __call__(self, **changes: Any) -> Deep:
-        """The same record with some options changed.
-
-        Raises:
-            TypeError: There is no such option.
-        """
-        known = self.options
-        for option in changes:
-            if option not in known:
-                raise TypeError(f"{self.name} has no option {option!r}; {suggest(option, known)}")
-        return replace(self, **changes)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -279,11 +246,9 @@ class Deep(Record):
         return f"{self.name}({', '.join(said)})" if said else self.name
 
 
-def _with_features(values: Mapping[str, Any], features: str | Features) -> Deep:
+def _with_features(values: Mapping[str, Any], features: str | Features) -> Record:
     """The record that :meth:`Deep.to_dict` described, with its features."""
-    found = from_dict(values)
-    assert isinstance(found, Deep)
-    return found(features=features)
+    return from_dict(values)(features=features)
 
 
 _DEFAULTS = {field.name: field.default for field in fields(Deep)}

@@ -79,80 +79,6 @@ def _pulled(payoff, reach, reference, parameters):  # type: ignore[no-untyped-de
 
 
 @inlined
-def _match_whole(weight, strategy):  # type: ignore[no-untyped-def]
-    """Regret matching; ``strategy`` is modified in place."""
-    for lane in range(weight.shape[1]):
-        total = 0.0
-        for a in range(len(weight)):
-            strategy[a, lane] = max(weight[a, lane], 0.0)
-            total += strategy[a, lane]
-        for a in range(len(weight)):
-            strategy[a, lane] = strategy[a, lane] / total if total > 0.0 else 1.0 / len(weight)
-
-
-def _adaptive_predictive_plus(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-    last, errors, moves = memory[0], memory[1], memory[2]
-    most = parameters[0]
-    for lane in range(len(mean)):
-        wrong, moved = 0.0, 0.0
-        for a in range(len(regret)):
-            new = max(regret[a, lane] + instant[a, lane], 0.0)
-            errors[a, lane] += (instant[a, lane] - last[a, lane]) ** 2
-            moves[a, lane] += (new - regret[a, lane]) ** 2
-            wrong += errors[a, lane]
-            moved += moves[a, lane]
-            regret[a, lane], last[a, lane] = new, instant[a, lane]
-        factor = most if wrong >= most * most * moved else math.sqrt(wrong / moved)
-        for a in range(len(regret)):
-            strategy[a, lane] = regret[a, lane] + instant[a, lane] / (1.0 + factor)
-    _match_whole(strategy, strategy)
-
-
-@inlined
-def _project(weight, lane):  # type: ignore[no-untyped-def]
-    """The nearest point with entries from 0 and a sum from 1; ``weight`` is modified in place."""
-    total = 0.0
-    for a in range(len(weight)):
-        total += max(weight[a, lane], 0.0)
-    if total >= 1.0:
-        for a in range(len(weight)):
-            weight[a, lane] = max(weight[a, lane], 0.0)
-        return
-    # On the simplex: entries move alike, and those that would be negative are left out.
-    move, left = 0.0, 0
-    while True:
-        total, count = 0.0, 0
-        for a in range(len(weight)):
-            if left == 0 or weight[a, lane] + move > 0.0:
-                total += weight[a, lane]
-                count += 1
-        move = (1.0 - total) / count
-        # An entry that is 0 but for rounding may come back, which would go on for ever.
-        if 0 < left <= count:
-            break
-        left = count
-    for a in range(len(weight)):
-        weight[a, lane] = max(weight[a, lane] + move, 0.0)
-
-
-def _smooth_predictive_plus(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-    eta = parameters[0]
-    for lane in range(len(mean)):
-        total = 0.0
-        for a in range(len(regret)):
-            total += regret[a, lane]
-        for a in range(len(regret)):
-            # All regrets are 0 before the first step: the nearest point is the uniform strategy.
-            start = regret[a, lane] if total > 0.0 else 1.0 / len(regret)
-            regret[a, lane] = start + eta * instant[a, lane]
-        _project(regret, lane)
-        for a in range(len(regret)):
-            strategy[a, lane] = regret[a, lane] + eta * instant[a, lane]
-        _project(strategy, lane)
-    _match_whole(strategy, strategy)
-
-
-@inlined
 def _mirror(regret, instant, value, mean, strategy, alpha, eta, first):  # type: ignore[no-untyped-def]
     """A step of mirror descent with entropy; regrets are logarithms of strategies.
 
@@ -279,23 +205,6 @@ ASYMMETRIC_PREDICTIVE_PLUS = LocalRule(
     parameter_names=("alpha",),
     checks={"alpha": Number(0, finite=True)},
 )
-ADAPTIVE_PREDICTIVE_PLUS = LocalRule(
-    "adaptive asymmetric predictive regret matching+",
-    _adaptive_predictive_plus,
-    at=lambda t, most: (most + 0.0 * t,),
-    parameter_names=("most",),
-    checks={"most": Number(0, finite=True)},
-    memory=("last instantaneous regret", "squared errors", "squared moves"),
-    whole=True,
-)
-SMOOTH_PREDICTIVE_PLUS = LocalRule(
-    "smooth predictive regret matching+",
-    _smooth_predictive_plus,
-    at=lambda t, eta: (eta + 0.0 * t,),
-    parameter_names=("eta",),
-    checks={"eta": Number(above=0, finite=True)},
-    whole=True,
-)
 MAGNETIC = LocalRule(
     "magnetic mirror descent",
     _magnetic,
@@ -342,16 +251,6 @@ REWARD_TRANSFORMED = LocalRule(
     checks={"mu": Number(0, finite=True), "stay": Number(1, finite=True)},
     memory=("own reach of the reference",),
     payoff=_pulled,
-)
-SCHEDULED = LocalRule(
-    "discounted regret matching with a schedule",
-    _discounted,
-    at=lambda t, horizon, alpha, alpha_rise, beta, beta_fall: (
-        _share(t - 1, alpha + alpha_rise * np.minimum(t - 1, horizon) / horizon),
-        _share(t - 1, beta - beta_fall * np.minimum(t - 1, horizon) / horizon),
-    ),
-    parameter_names=("alpha", "alpha_rise", "beta", "beta_fall"),
-    matches_regret=True,
 )
 EXPONENTIAL = LocalRule(
     "exponential weights",

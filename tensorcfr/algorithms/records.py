@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from math import lgamma
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import Annotated, Any, TypeGuard
 
 import numpy as np
 
 from .._util.arguments import EXACT, Check, Flag, Number, OneOf, Whole
 from ..errors import suggest
 from ..kernels.local_rule import LocalRule
-from .registry import ALGORITHMS, PUBLISHED, Record
+from .registry import ALGORITHMS, PUBLISHED, Record, find_algorithm
 
 CONVERGES = "The average strategy converges to a Nash equilibrium."
 NO_REGRET = (
@@ -22,40 +21,40 @@ NO_REGRET = (
     "strategy takes every player's average apart; it need not come near any equilibrium."
 )
 """What no regret means where the game is not zero-sum or has not two players."""
+AT_ONCE = (
+    "Proven for players who update at once (alternating=False), seen for players who alternate, as "
+    "here: "
+)
+"""Before what is a theorem for simultaneous updates alone."""
+SEEN = (
+    "Seen, not proven: the average strategy has come near a Nash equilibrium in every game that "
+    "was tried.  What is proven is for players who update at once and a uniform average "
+    "(alternating=False, average_power=0)."
+)
+"""Of two-player zero-sum games and :data:`FORECASTS`."""
+FORECASTS = frozenset({"pcfr+", "pcfr+gradient", "pdcfr+", "sapcfr+", "idcfr+"})
+"""Variants whose next strategy may lose against what the opponents have just played: it is made of
+a forecast, or against values of strategies that nobody played.  The proof for alternating updates
+(N. Burch, M. Moravcik, M. Schmid, "Revisiting CFR+ and alternating updates", JAIR 2019) needs an
+update that gains; regrets that are summed, discounted or floored have one."""
 SCHEDULE_ROWS = 1 << 16
 """Iterations whose weights and parameters are worked out at a time."""
 
+FINITE = Number(finite=True)
 Parameter = float | Callable[[np.ndarray], np.ndarray]
 """A number, or a function of the iterations."""
-AGAINST = ("current", "average")
-"""Which strategies of the others a player may face."""
-SAID = {"rule", "parameters", "name", "formula", "source", "limit"}
-"""Fields of a record that a call does not change."""
-PASSES_UP = ("played", "new")
-"""Which strategy's values may go up."""
-FINITE = Number(finite=True)
-OPTIONS: Mapping[str, Check] = {
-    "average_power": Number(0, finite=True),
-    "average_fall": FINITE,
-    "horizon": Whole(0, EXACT),
-    "delay": Whole(0, EXACT),
-    "restart_base": Whole(0, EXACT),
-    "floor": Number(0, 1, "a probability"),
-    "against": OneOf(AGAINST),
-    "passes_up": OneOf(PASSES_UP),
-    "alternating": Flag(),
-}
-"""What the options of an algorithm must be."""
-UNSAID: Mapping[str, Any] = {
-    "average_fall": 0.0,
-    "horizon": 0,
+DEFAULTS: Mapping[str, Any] = {
     "delay": 0,
     "restart_base": 0,
     "floor": 0.0,
     "against": "current",
     "passes_up": "played",
 }
-"""Options that a description leaves out where they have these values."""
+"""Default values of options.  Descriptions leave out an option that has its default."""
+
+
+FORMER_OPTIONS: Mapping[str, Any] = {"average_fall": 0.0, "horizon": 0}
+"""Options of earlier versions, whose files name them; only these values can be read."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,17 @@ class Algorithm(Record):
     """
 
     passes_whole_game = True
+    unsaid = DEFAULTS
+    scheduled = ("average_power", "floor")
+    solvers = MappingProxyType(
+        {
+            "flat": "solvers.solver:Solver",
+            "tied": "solvers.tied_solver:TiedSolver",
+            "chunks": "solvers.solver:Solver",
+            "cluster": "cluster.solver:ClusterSolver",
+            "teams": "teams.solver:TeamSolver",
+        }
+    )
 
     @property
     def variant(self) -> Algorithm:
@@ -77,10 +87,6 @@ class Algorithm(Record):
         # A merged infoset has the sum of the regrets of its members: regret matching does not
         # depend on the scale; weights of exponents do, and projections of regrets.
         return not self.rule.minds_scale
-
-    @property
-    def needs_horizon(self) -> bool:  # noqa: D102
-        return self.rule.needs_horizon or self.average_fall != 0.0
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
@@ -94,39 +100,32 @@ class Algorithm(Record):
     parameters: Mapping[str, Parameter] = field(default_factory=dict, hash=False)
     """Parameters of the rule, by name: numbers, or functions of the iterations ``t`` (a float64
     array, from 1) that give one number each."""
-    average_power: float = 0.0
-    """``gamma``: iteration ``t`` enters the average with weight ``max(t - delay, 0) ** gamma``
-    (0 up to ``delay``) times own reach."""
-    delay: int = 0
+    average_power: Annotated[Parameter, Number(0, finite=True)] = 0.0
+    """``gamma``: iteration ``t`` enters the average with weight ``(t - delay) ** gamma`` (0 up to
+    ``delay``) times own reach.  A number, or a function of ``t - delay``."""
+    delay: Annotated[int, Whole(0, EXACT)] = 0
     """Iterations left out of the average."""
-    restart_base: int = 0
+    restart_base: Annotated[int, Whole(0, EXACT)] = 0
     """``b``: the average begins anew at the iterations ``b, b**2, b**3, ...``; 0 for never."""
-    alternating: bool = True
+    alternating: Annotated[bool, Flag()] = True
     """Whether a player's update sees those before it in the same iteration.  Otherwise all
     players update from the strategies of the iteration before."""
-    floor: Parameter = 0.0
+    floor: Annotated[Parameter, Number(0, 1, "a probability")] = 0.0
     """``e``: a strategy is a mixture, ``1 - e`` of what the rule says and ``e`` of the uniform one,
     so that every action has at least the probability ``e / |A|``; a number, or a function of the
     iterations that play it."""
-    against: str = "current"
+    against: Annotated[str, OneOf(("current", "average"))] = "current"
     """Which strategies of the others a player's values and regrets are taken against: those that
     they play now (``"current"``), or their average so far, the strategies that they play now
     included with the weight that they will have in it (``"average"``).  As long as nothing has a
-    weight there is no average, and the current strategies stand for it."""
+    weight there is no average, and the current strategies are used instead."""
     limit: str | None = None
     """What the strategies converge to in two-player zero-sum games, in a sentence, where it is not
     the average to a Nash equilibrium."""
-    passes_up: str = "played"
+    passes_up: Annotated[str, OneOf(("played", "new"))] = "played"
     """Whose value an infoset has for the decisions before it: that of the strategy that the
     iteration played (``"played"``), or of the strategy that it has just made (``"new"``; Li et al.
     2019)."""
-    average_fall: float = 0.0
-    """By how much ``gamma`` falls until the horizon: at iteration ``t`` it is ``average_power -
-    average_fall * t / horizon``, and what is in the average before is multiplied by ``((t - 1) / t)
-    ** gamma`` (Zhang, McAleer and Sandholm 2026)."""
-    horizon: int = 0
-    """``n``: iterations that a schedule is made for, where it needs to know; later iterations are
-    run as the last of these.  0 is for the ``iters`` of :func:`tensorcfr.solve`."""
 
     def __post_init__(self) -> None:
         given = MappingProxyType(
@@ -143,10 +142,7 @@ class Algorithm(Record):
                 f"{self.name}: the rule {self.rule.name} takes the parameters "
                 f"{list(self.rule.parameter_names)}, not {list(given)}"
             )
-        for option, check in OPTIONS.items():
-            value = getattr(self, option)
-            if not (option == "floor" and callable(value)):
-                object.__setattr__(self, option, check(f"{self.name}: {option}", value))
+        self._check_options()
         if self.restart_base == 1:
             raise ValueError(f"{self.name}: restart_base must be 0 or at least 2, not 1")
         object.__setattr__(self, "rule", self.rule.passing_up(self.passes_up))
@@ -158,6 +154,7 @@ class Algorithm(Record):
             and self.passes_up == known.passes_up
             # A sentence of its own says for which parameters it holds.
             and (self.limit is not None or self.parameters == known.parameters)
+            and not callable(self.average_power)
         )
         if not published or self.against != "current" or callable(self.floor):
             return super().guarantee(zero_sum=zero_sum)
@@ -170,21 +167,9 @@ class Algorithm(Record):
                 "an equilibrium of the game."
             )
         if zero_sum:
-            return CONVERGES
-        return NO_REGRET
-
-    def for_iterations(self, iterations: int | None) -> Algorithm:  # noqa: D102
-        if not self.needs_horizon or self.horizon > 0:
-            return self
-        if iterations is None:
-            raise ValueError(self._no_horizon())
-        return self(horizon=iterations)
-
-    def _no_horizon(self) -> str:
-        return (
-            f"{self.name} needs a horizon, the number of iterations that its schedule is for: give "
-            f"iters, or {self.name}(horizon=...)"
-        )
+            has_theorem = not (self.alternating or self.average_power)
+            return CONVERGES if has_theorem or self.name not in FORECASTS else SEEN
+        return AT_ONCE + NO_REGRET[0].lower() + NO_REGRET[1:] if self.alternating else NO_REGRET
 
     def __call__(self, **changes: Any) -> Algorithm:
         """The same record with some fields or parameters of the rule changed.
@@ -192,7 +177,7 @@ class Algorithm(Record):
         Raises:
             TypeError: There is no such field or parameter.
         """
-        own = {f.name for f in fields(self)} - SAID
+        own = set(super().options)
         parameters = dict(self.parameters)
         kept: dict[str, Any] = {}
         for key, value in changes.items():
@@ -214,16 +199,11 @@ class Algorithm(Record):
             :func:`tensorcfr.kernels.iteration.iterate` takes.
 
         Raises:
-            ValueError: One of them is not finite, or there is no horizon and the schedule needs
-                one.
+            ValueError: One of them is not finite.
         """
-        if self.needs_horizon and self.horizon == 0:
-            raise ValueError(self._no_horizon())
         t = np.arange(first, first + count, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
-            if self.rule.needs_horizon:
-                given["horizon"] = self.horizon
             columns = self.rule.at(t, **given) if self.rule.at else ()
         # Filled column by column: this is most of what a single iteration of a small game costs.
         table = np.empty((count, 1 + len(columns)))
@@ -236,29 +216,12 @@ class Algorithm(Record):
         return table
 
     def weights(self, t: np.ndarray) -> np.ndarray:
-        """With which iterations ``t`` (float64, from 1) enter the average; float64, alike."""
-        if self.average_fall != 0.0:
-            weights = self._falling_weights(np.maximum(t - self.delay, 1.0))
-        else:
-            with np.errstate(over="ignore"):
-                weights = np.maximum(t - self.delay, 0.0) ** self.average_power
+        """Weights of iterations ``t`` (float64, from 1) in the average; float64, of that shape."""
+        counted, power = np.maximum(t - self.delay, 1.0), self.average_power
+        with np.errstate(over="ignore"):
+            weights = counted ** (power(counted) if callable(power) else power)
         weights[t <= self.delay] = 0.0
         return weights
-
-    def _falling_weights(self, t: np.ndarray) -> np.ndarray:
-        """The product of ``(s / (s - 1)) ** gamma(s)`` over ``s`` from 2 to ``t``, over that of
-        the horizon: from then on 1 and more."""
-        last = float(self.horizon)
-
-        def logarithm(t: np.ndarray) -> np.ndarray:
-            # The sum of s (ln s - ln (s - 1)) is t ln t - ln (t - 1)!.
-            falling = t * np.log(t) - np.array([lgamma(s) for s in t])
-            return self.average_power * np.log(t) - self.average_fall / last * falling
-
-        until = logarithm(np.minimum(t, last)) - logarithm(np.array([last]))
-        late = np.maximum(t, last) / last
-        with np.errstate(over="ignore", under="ignore"):
-            return np.exp(until) * late ** (self.average_power - self.average_fall)
 
     def floors(self, first: int, count: int) -> np.ndarray:
         """Floors of the strategies that iterations ``first`` to ``first + count - 1`` end with,
@@ -313,24 +276,21 @@ class Algorithm(Record):
         for key in functions:
             if known is None or known.parameters.get(key) is not self.parameters[key]:
                 raise ValueError(_unsaved(f"parameter {key!r}", self.name))
-        if callable(self.floor) and (known is None or known.floor is not self.floor):
-            raise ValueError(_unsaved("the floor", self.name))
-        floor = {} if callable(self.floor) else {"floor": float(self.floor)}
+        numbers = {}
+        for key in self.scheduled:
+            value = getattr(self, key)
+            if not callable(value):
+                numbers[key] = float(value)
+            elif known is None or getattr(known, key) is not value:
+                raise ValueError(_unsaved(key, self.name))
         return {
-            **floor,
+            **numbers,
             "name": self.name,
             "rule": self.rule.name,
             "digest": self.rule.digest,
             "parameters": {key: p for key, p in self.parameters.items() if not callable(p)},
             "functions": functions,
-            "average_power": float(self.average_power),
-            "delay": int(self.delay),
-            "restart_base": int(self.restart_base),
-            "alternating": self.alternating,
-            "against": self.against,
-            "passes_up": self.passes_up,
-            "average_fall": float(self.average_fall),
-            "horizon": int(self.horizon),
+            **{key: p for key, p in super().options.items() if key not in self.scheduled},
         }
 
     def restore(self, values: Mapping[str, Any]) -> Algorithm:  # noqa: D102
@@ -346,37 +306,45 @@ class Algorithm(Record):
         for key in values["functions"]:
             if not callable(self.parameters.get(key)):
                 raise ValueError(f"parameter {key!r} of {self.name} was a function when written")
-        options = ("average_power", "delay", "restart_base", "alternating")
-        changes = {key: values[key] for key in options}
-        for key in ("against", "passes_up", "average_fall", "horizon"):
-            changes[key] = values.get(key, UNSAID[key])
-        if "floor" in values or not callable(self.floor):
-            changes["floor"] = values.get("floor", 0.0)
+        for key, default in FORMER_OPTIONS.items():
+            if values.get(key, default) != default:
+                raise ValueError(f"{self.name} was written with {key}={values[key]!r}, by 0.6.0")
+        changes = {key: values[key] for key in ("delay", "restart_base", "alternating")}
+        for key in ("against", "passes_up"):
+            changes[key] = values.get(key, DEFAULTS[key])
+        for key in self.scheduled:
+            if key in values or not callable(getattr(self, key)):
+                changes[key] = values.get(key, 0.0)
         return self(**values["parameters"], **changes)
+
+    def beyond(self, honoured: Collection[str]) -> list[str]:
+        """The options that have other values than by default, those in ``honoured`` apart: what a
+        solver that knows these alone would leave out."""
+        changed = (name for name, default in DEFAULTS.items() if getattr(self, name) != default)
+        return [name for name in changed if name not in honoured]
 
     @property
     def options(self) -> dict[str, Any]:
         """The parameters of the rule and the other options, by the names that a call takes."""
-        return {
-            **self.parameters,
-            "average_power": self.average_power,
-            "average_fall": self.average_fall,
-            "horizon": self.horizon,
-            "delay": self.delay,
-            "restart_base": self.restart_base,
-            "alternating": self.alternating,
-            "floor": self.floor,
-            "against": self.against,
-            "passes_up": self.passes_up,
-        }
+        return {**self.parameters, **super().options}
 
-    def __str__(self) -> str:
-        said = [
-            describe(key, value)
-            for key, value in self.options.items()
-            if value != UNSAID.get(key, object())
-        ]
-        return f"{self.name}({', '.join(said)})"
+
+class Variant(Check):
+    """A variant of CFR as an option of another record, where it may be given by name."""
+
+    def __call__(self, name: str, value: Any) -> Algorithm:
+        """The record."""
+        try:
+            found = find_algorithm(value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name}: {error}") from None
+        if not isinstance(found, Algorithm):
+            record, _, option = name.rpartition(": ")
+            raise ValueError(f"{record}: the {option} must be one of CFR, not {found.name}")
+        return found
+
+
+VARIANT = Variant()
 
 
 def _unsaved(what: str, name: str) -> str:
@@ -384,15 +352,6 @@ def _unsaved(what: str, name: str) -> str:
         f"{what} of {name} is a function, which cannot be saved; give the algorithm a name of its "
         "own and register() it"
     )
-
-
-def describe(option: str, value: Any) -> str:
-    """An option of an algorithm in a few characters: ``alpha=1.5``, ``simultaneous``."""
-    if option == "alternating":
-        return "alternating" if value else "simultaneous"
-    if isinstance(value, (str, bool)):
-        return f"{option}={value}"
-    return f"{option}=f(t)" if callable(value) else f"{option}={value:g}"
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -415,6 +374,3 @@ class LinearProgram(Record):
         "D. Koller, N. Megiddo, B. von Stengel, 'Fast algorithms for finding randomized "
         "strategies in game trees', STOC 1994"
     )
-
-    def __str__(self) -> str:
-        return self.name

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from .._util.arguments import brief
+from .._util.arguments import Check, brief, checks_of
 from ..errors import suggest
 
 
@@ -42,9 +42,14 @@ class Record:
 
     forgets_subgames = False
     """Whether the solver keeps numbers of the trunk alone, not of all infosets."""
-    solver_package: ClassVar[str | None] = None
-    """The package that adds the solver when it is imported; None where it is in
-    :mod:`tensorcfr.solvers`."""
+    unsaid: ClassVar[Mapping[str, Any]] = {}
+    """Options that descriptions leave out where they have these values."""
+    scheduled: ClassVar[tuple[str, ...]] = ()
+    """Options that may be functions of the iterations."""
+    solvers: ClassVar[Mapping[str, str]] = {}
+    """The solvers that run it, ``"module:Class"`` of this package by the layout of the game
+    (:attr:`CompiledGame.layouts`), or ``"cluster"``.  A module is imported when its solver is first
+    needed.  Empty where it does not iterate."""
 
     @property
     def shares_draws(self) -> bool:
@@ -56,15 +61,36 @@ class Record:
         """Whether infosets that the payoffs cannot tell apart may be solved as one."""
         return False
 
-    def __call__(self, **changes: Any) -> Record:
+    @property
+    def _checks(self) -> dict[str, tuple[Check, bool]]:
+        """The checks of the options, which are the fields whose annotations have one."""
+        kind: Callable[..., Any] = type(self)
+        return checks_of(kind)
+
+    def _check_options(self) -> None:
+        """Hold every option to its check.
+
+        Raises:
+            ValueError: One is out of range, or something else altogether; names it.
+        """
+        for option, (check, _) in self._checks.items():
+            value = getattr(self, option)
+            if not (option in self.scheduled and callable(value)):
+                object.__setattr__(self, option, check(f"{self.name}: {option}", value))
+
+    def __call__(self, **changes: Any) -> Self:
         """The same record with some options changed.
 
         Raises:
             TypeError: There is no such option.
         """
+        known = self.options
         for option in changes:
-            raise TypeError(f"{self.name} has no option {option!r}")
-        return self
+            if option not in known:
+                meant = f"; {suggest(option, known)}" if known else ""
+                raise TypeError(f"{self.name} has no option {option!r}{meant}")
+        changed: Self = replace(self, **changes) if changes else self  # type: ignore[type-var]
+        return changed
 
     def guarantee(self, *, zero_sum: bool) -> str:
         """What theory promises of its strategies, in a sentence.
@@ -75,23 +101,9 @@ class Record:
         return UNKNOWN
 
     @property
-    def needs_horizon(self) -> bool:
-        """Whether its schedule depends on the number of iterations that it is made for."""
-        return False
-
-    def for_iterations(self, iterations: int | None) -> Record:
-        """The record for a solve of so many iterations (None: nobody knows): with that as its
-        horizon, if it needs one and has none.
-
-        Raises:
-            ValueError: It needs a horizon, and there is none.
-        """
-        return self
-
-    @property
     def options(self) -> dict[str, Any]:
         """The options, by the names that a call takes."""
-        return {}
+        return {option: getattr(self, option) for option in self._checks}
 
     def usual_options(self, known: Record | None) -> dict[str, Any]:
         """The options that a text naming this algorithm need not say: those of the record that is
@@ -119,24 +131,22 @@ class Record:
         # By name: rules are functions, which pickle does not take.
         return from_dict, (self.to_dict(),)
 
-
-class Unscheduled(Record):
-    """A record whose iterations are all alike: nothing depends on their number."""
-
-    is_plain = True
-    alternating = False
-
-    @property
-    def variant(self) -> Self:
-        """What says how iterations are divided: this record."""
-        return self
-
-    def runs(self, first: int, count: int) -> Iterator[tuple[bool, int]]:
-        """All iterations in one run, without a restart of the average."""
-        yield False, count
-
     def __str__(self) -> str:
-        return self.name
+        said = [
+            describe(option, value)
+            for option, value in self.options.items()
+            if option not in self.unsaid or value != self.unsaid[option]
+        ]
+        return f"{self.name}({', '.join(said)})" if said else self.name
+
+
+def describe(option: str, value: Any) -> str:
+    """An option of an algorithm in a few characters: ``alpha=1.5``, ``simultaneous``."""
+    if option == "alternating":
+        return "alternating" if value else "simultaneous"
+    if isinstance(value, (str, bool)):
+        return f"{option}={value}"
+    return f"{option}=f(t)" if callable(value) else f"{option}={value:g}"
 
 
 UNKNOWN = "No theorem about this algorithm is known here."
@@ -149,7 +159,7 @@ PUBLISHED = {AUTOMATIC}
 
 
 def publish(*records: Record) -> None:
-    """Enter algorithms of this library, whose names nobody else can register."""
+    """Register algorithms of this library; their names cannot be registered again."""
     for record in records:
         ALGORITHMS[record.name] = record
         PUBLISHED.add(record.name)
@@ -172,7 +182,7 @@ def register(algorithm: Record) -> None:
 
 
 def find_algorithm(algorithm: str | Record) -> Record:
-    """The record that a name stands for; a record stands for itself.
+    """The record of a name; a record is returned as it is.
 
     Raises:
         ValueError: There is no such algorithm; suggests the right one.
@@ -196,7 +206,7 @@ def find_algorithm(algorithm: str | Record) -> Record:
 
 @dataclass(frozen=True)
 class Unregistered(Record):
-    """An algorithm that a file names and nobody has registered here: it can be named, not run."""
+    """An algorithm that a file names and that is not registered here: it cannot run."""
 
     name: str
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import numpy as np
 
 from .._util.arguments import EXACT, Flag, Number, OneOf, Whole
 from ..errors import suggest
-from .records import UNSAID, Algorithm, describe
-from .registry import ALGORITHMS, UNKNOWN, Record, find_algorithm, from_dict
+from .records import DEFAULTS, VARIANT, Algorithm
+from .registry import ALGORITHMS, UNKNOWN, Record, from_dict
 
 SCHEMES: dict[str, tuple[str, ...]] = {
     "whole": ("prune",),
@@ -55,6 +56,13 @@ class Sampling(Record):
     """
 
     is_sampled = True
+    unsaid = MappingProxyType({**DEFAULTS, "baseline": 0.0, "prune": True, "draws": "independent"})
+    solvers = MappingProxyType(
+        {
+            "flat": "solvers.sampled_solver:SampledSolver",
+            "rules": "solvers.sampled_solver:SampledSolver",
+        }
+    )
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
@@ -63,7 +71,7 @@ class Sampling(Record):
     private hands are played), ``"external"`` (chance and the opponents), ``"robust"`` or
     ``"average"`` (in addition, which own actions are tried: ``tries`` of them, all alike likely, or
     each by itself, by the average strategy) or ``"outcome"`` (a single play)."""
-    variant: Algorithm
+    variant: Annotated[Algorithm, VARIANT]
     """The variant of CFR that the regrets and the weights of the average are those of."""
     formula: str
     """What it does, in a line."""
@@ -88,24 +96,24 @@ class Sampling(Record):
 
     Where a player is alone, no traversal is another player's: ``"simple"`` then adds what
     ``"stochastic"`` does, see :meth:`averaging_among`."""
-    epsilon: float = 0.6
+    epsilon: Annotated[float, Number(above=0, most=1)] = 0.6
     """Outcome sampling: probability with which the player who is updated takes any action.
     Average strategy sampling: the least probability with which an action is tried."""
-    tries: int = 1
+    tries: Annotated[int, Whole(1, EXACT)] = 1
     """Robust sampling: how many own actions are tried; all, where there are no more."""
-    threshold: float = 1e3
+    threshold: Annotated[float, Number(0, finite=True)] = 1e3
     """Average strategy sampling: an action of at least the share ``1 / threshold`` of the average
     strategy is always tried."""
-    bonus: float = 1e6
+    bonus: Annotated[float, Number(0, finite=True)] = 1e6
     """Average strategy sampling: as long as the cumulative strategy of an infoset is far below it,
     all actions are tried."""
-    baseline: float = 0.0
+    baseline: Annotated[float, Number(0, 1)] = 0.0
     """Outcome sampling: how far a baseline moves to each value seen (0.5 in the paper, Schmid et
     al. 2019), or 0 for none."""
-    prune: bool = True
+    prune: Annotated[bool, Flag()] = True
     """Chance sampling, public or not, and whole traversals: leave out the nodes that neither the
     player who is updated nor the others reach (with any hand), below which no sum changes."""
-    draws: str = "independent"
+    draws: Annotated[str, OneOf(("independent", "golden"))] = "independent"
     """Chance sampling, public or not: how the draws of one chance node depend on each other.
 
     * ``"independent"``: not at all.
@@ -114,21 +122,10 @@ class Sampling(Record):
       sampling; Li, Chen, Huang, arXiv 2607.27035).  Players alternate."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.variant, Algorithm):
-            object.__setattr__(self, "variant", _find_variant(self.name, self.variant))
         if self.scheme not in SCHEMES:
             raise ValueError(f"there is no scheme {self.scheme!r}; {suggest(self.scheme, SCHEMES)}")
-        for option, check in (
-            ("averaging", OneOf(AVERAGING[self.scheme])),
-            ("epsilon", Number(above=0, most=1)),
-            ("tries", Whole(1, EXACT)),
-            ("threshold", Number(0, finite=True)),
-            ("bonus", Number(0, finite=True)),
-            ("baseline", Number(0, 1)),
-            ("prune", Flag()),
-            ("draws", OneOf(("independent", "golden"))),
-        ):
-            object.__setattr__(self, option, check(f"{self.name}: {option}", getattr(self, option)))
+        OneOf(AVERAGING[self.scheme])(f"{self.name}: averaging", self.averaging)
+        self._check_options()
         if not self.variant.alternating and self.scheme in ONE_BRANCH:
             raise ValueError(
                 f"{self.name}: players alternate; updating all of them at once is for chance "
@@ -157,7 +154,7 @@ class Sampling(Record):
         kept = {key: value for key, value in changes.items() if key in own}
         rest = {key: value for key, value in changes.items() if key not in own}
         if rest:
-            variant = _find_variant(self.name, kept.get("variant", self.variant))
+            variant = VARIANT(f"{self.name}: variant", kept.get("variant", self.variant))
             known = set(variant.options)
             for key in rest:
                 if key not in known:
@@ -195,8 +192,8 @@ class Sampling(Record):
 
     @property
     def extra(self) -> int:
-        """Numbers that are kept per action beside regret, strategy and average, unless there are
-        baselines, which every player has."""
+        """Numbers kept per action in addition to regret, strategy and average; without baselines,
+        of which every player has its own."""
         return int(self.scheme in ("whole", "chance"))
 
     @property
@@ -226,42 +223,20 @@ class Sampling(Record):
                 f"{self.name} was written with the scheme {values['scheme']!r}, but it is "
                 f"{self.scheme!r} here"
             )
-        variant = from_dict(values["variant"])
-        assert isinstance(variant, Algorithm)
-        return replace(self, variant=variant, **values["options"])
-
-    def __str__(self) -> str:
-        unsaid = {**UNSAID, "baseline": 0.0, "prune": True, "draws": "independent"}
-        said = [
-            describe(key, value)
-            for key, value in self.options.items()
-            if value != unsaid.get(key, object())
-        ]
-        return f"{self.name}({', '.join(said)})"
-
-
-def _find_variant(name: str, variant: Any) -> Algorithm:
-    """The record of a variant that may be given by name."""
-    try:
-        found = find_algorithm(variant)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: variant: {error}") from None
-    if not isinstance(found, Algorithm):
-        raise ValueError(f"{name}: the variant must be one of CFR, not {found.name}")
-    return found
+        return replace(self, **values["options"] | {"variant": from_dict(values["variant"])})
 
 
 PROBES = ((0.0, -2.0), (0.0, 0.5), (1.5, -0.5), (3.0, 1.0), (0.5, -3.0))
 """Pairs of instantaneous regrets that a rule is tried on."""
 
 
+KNOWN_OPTIONS = ("delay", "restart_base", "floor", "against", "passes_up")
+"""Options of variants that samples follow, or that :func:`_why_not` has words for."""
+
+
 def _why_not(variant: Algorithm) -> str:
     """Why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
-    if variant.needs_horizon:
-        fall = float(variant.average_fall)
-        what = f"average_fall={fall:g}" if fall else "its schedule"
-        return f"{what} needs a horizon, and a sampled iteration is no whole one"
     if variant.passes_up != "played":
         return "its new strategies' values take those of the whole tree"
     if rule.whole:
@@ -272,6 +247,8 @@ def _why_not(variant: Algorithm) -> str:
         return "its strategy has a floor; what is sampled plays by regret matching"
     if variant.against != "current":
         return "it plays against averages; what is sampled are the strategies of one iteration"
+    if beyond := variant.beyond(KNOWN_OPTIONS):
+        return f"its {beyond[0]} is for passes over the whole game"
     if rule.memory:
         return f"its rule keeps more than a regret ({', '.join(rule.memory)})"
     if rule.forecast:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,10 @@ COLUMNS = ("board", "weight", "player", "value", "equity")
 """Columns before the actions."""
 LAST_COLUMNS = ("exploitability", "iterations", "seconds", "spot")
 """Columns after them."""
+NUMBERS = ("weight", "value", "equity", "exploitability", "seconds")
+"""Columns that hold numbers, in addition to the actions."""
+ROUNDING = 1e-5
+"""How far from 1 the frequencies of a row may sum: strategies may be in single precision."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,8 @@ def solve_boards(
                 "seconds": solution.seconds,
                 "spot": said,
             }
+            if other := next((each for each in known.values() if each.keys() != row.keys()), None):
+                raise ValueError(f"table: {path} has other columns for {other['board']}")
         rows.append(row | {"weight": board.weight})
         if path is not None:
             # Boards of the table that nobody asks for now stay in it.
@@ -183,13 +190,38 @@ def _read(path: Path, said: str) -> dict[str, dict[str, Any]]:
                 "precision; give another file"
             )
         try:
-            found[row["board"]] = {
-                name: value if name in ("board", "player", "spot") else float(value)
-                for name, value in row.items()
-            } | {"iterations": int(row["iterations"])}
+            read = _row(row)
+            if read["board"] in found:
+                raise ValueError
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"table: {path}, line {number}, is no row of a report") from None
+        found[read["board"]] = read
     return found
+
+
+def _row(cells: dict[str, str]) -> dict[str, Any]:
+    """A row of numbers of a row of texts.
+
+    Raises:
+        KeyError: A column is missing.
+        TypeError: There are more or fewer cells than columns.
+        ValueError: A cell does not hold what its column does, or the frequencies of the actions do
+            not sum to 1.
+    """
+    actions = set(cells).difference(COLUMNS, LAST_COLUMNS)
+    found: dict[str, Any] = {name: float(cells[name]) for name in {*NUMBERS, *actions}}
+    found["iterations"] = int(cells["iterations"])
+    # Rows without equities say that it is no number.
+    finite = [value for name, value in found.items() if name != "equity" or value == value]
+    frequencies = [found[name] for name in actions]
+    if (
+        cells["player"] not in PLAYERS
+        or not all(map(math.isfinite, finite))
+        or min(found["weight"], found["iterations"], *frequencies) < 0
+        or abs(sum(frequencies) - 1.0) > ROUNDING
+    ):
+        raise ValueError
+    return {name: found.get(name, text) for name, text in cells.items()}
 
 
 def _lines(path: Path) -> Iterator[dict[str, str]]:

@@ -12,13 +12,13 @@ import numpy as np
 
 from .._util.arguments import Kind, brief, checked
 from ..evaluation import Evaluation
-from ..evaluation.metrics import PolicyLike, evaluate_plan
+from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
-from ..kernels.evaluation import realization_plan
-from ..model.arguments import Compiled
+from ..model.arguments import Flat, laid_out
+from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
 from ..solvers.solution import Solution
-from .policy_values import Values, values
+from .policy_values import LaidOutValues, laid_out_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class HeadToHead:
 
 @checked()
 def head_to_head(
-    game: Compiled,
+    game: Flat,
     policies: Annotated[
         Mapping[str, PolicyLike] | Sequence[PolicyLike], Kind((Mapping, Sequence), "policies")
     ],
@@ -79,18 +79,17 @@ def head_to_head(
     if not policies:
         raise ValueError("policies: there is no policy to play")
     form, n = game.form, game.n_players
-    plans = np.empty((len(policies), game.n_sequences))
-    for plan, (name, policy) in zip(plans, policies.items(), strict=True):
-        found_policy = find_policy(game, policy, f"policies[{brief(name)}]")
-        realization_plan(form, np.ascontiguousarray(found_policy.probabilities), plan)
+    given = np.empty((len(policies), game.n_sequences))
+    for row, (name, policy) in zip(given, policies.items(), strict=True):
+        row[:] = find_policy(game, policy, f"policies[{brief(name)}]").probabilities
     ends = form.player_sequences.tolist()
     found = np.empty((len(policies),) * n + (n,))
-    reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
+    strategy = np.empty(game.n_sequences)
     for seats in product(range(len(policies)), repeat=n):
         for player, policy in enumerate(seats):
             own = slice(ends[player], ends[player + 1])
-            reach[own] = plans[policy, own]
-        found[seats] = evaluate_plan(form, reach, scratch, unit=game.unit).values
+            strategy[own] = given[policy, own]
+        found[seats] = evaluate_probabilities(game, strategy).values
     return HeadToHead(tuple(policies), found)
 
 
@@ -113,16 +112,16 @@ class Difference(NamedTuple):
 class Comparison:
     """Where two policies of one game differ, and what it is worth."""
 
-    first: Values
+    first: LaidOutValues
     """The first policy."""
-    second: Values
+    second: LaidOutValues
     """The second."""
 
     def __repr__(self) -> str:
         return f"<Comparison of two policies for {self.game.name}>"
 
     @property
-    def game(self) -> CompiledGame:
+    def game(self) -> FlatGame:
         """The game."""
         return self.first.game
 
@@ -216,6 +215,6 @@ def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comp
     other = second.policy if isinstance(second, Solution) else second
     if not hasattr(one, "game") or not isinstance(one.game, CompiledGame):
         raise TypeError(f"first must be a Solution or a Policy, not {brief(first)}")
-    return Comparison(
-        values(one.game, one), values(one.game, find_policy(one.game, other, "second"))
-    )
+    game = laid_out(one.game, "compare")
+    there = find_policy(game, other, "second")
+    return Comparison(laid_out_values(game, find_policy(game, one)), laid_out_values(game, there))

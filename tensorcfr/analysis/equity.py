@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from .._util.jit import inlined, kernel
-from ..compilers.card_rules import same_hands
+from ..compilers.cards.rules import same_hands
 from ..rules import CardGame
 
 

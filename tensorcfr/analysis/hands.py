@@ -12,13 +12,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
-from ..compilers.card_rules import Weighted, weight_met
+from ..compilers.cards.nodes import ANY_CARD, CardNodes
+from ..compilers.cards.rules import Weighted, weight_met
 from ..evaluation.metrics import Evaluation
+from ..evaluation.profile import own_reach, profile_of
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
-from ..model.card_game import ANY_CARD, DECISION, CompiledCardGame
 from ..solvers.solution import Solution
-from .chunk_values import ChunkValues
 from .equity import equities
 from .tables import save_rows
 
@@ -241,16 +241,14 @@ class SolvedSpot:
         if not isinstance(solution, Solution):
             raise TypeError(f"solution must be a Solution, not {brief(solution)}")
         game = solution.game
-        if not isinstance(game, CompiledCardGame):
-            raise TypeError(f"{game.name} is no game of cards")
-        self.game: CompiledCardGame = game
-        self._labels = set(map(str, game.rules.cards))
-        self._values = ChunkValues.of(solution)
+        self.game, self.nodes = game, CardNodes.of(game)
+        self.rules = self.nodes.rules
+        self._values = profile_of(solution.policy)
 
     @property
     def evaluation(self) -> Evaluation:
         """Value and best-response value of each player, by that pass."""
-        return self._values.evaluation
+        return Evaluation(self._values.values, self._values.best_responses)
 
     @checked()
     def table(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> HandTable:
@@ -262,8 +260,7 @@ class SolvedSpot:
         Raises:
             ValueError: There is no such line, or nobody acts there.
         """
-        node, board = self.game.find(line)
-        return self._table(line, node, board)
+        return self._table(line, self.nodes.find_line(line))
 
     @checked()
     def ranges(
@@ -278,20 +275,20 @@ class SolvedSpot:
             For each player float64 (hands,), over :attr:`game.hands`: weight in the range times own
             reach; 0 for hands with a card of the board.
         """
-        node, board = self.game.find(line)
-        return self._left(node, board, 0), self._left(node, board, 1)
+        node = self.nodes.find_line(line)
+        return self._left(node, 0), self._left(node, 1)
 
     @checked()
     def path(self, line: Annotated[str, Text(LONGEST_LINE)]) -> list[dict[str, Any]]:
         """A line step by step: who acts, how often the range takes this action, and how many combos
         of both players are left after it."""
-        self.game.find(line)
+        self.nodes.find_line(line)
         found, taken = [], ""
         for step in line.split():
-            node, board = self.game.find(taken)
+            node = self.nodes.find_line(taken)
             row: dict[str, Any] = {"step": step, "player": None, "frequency": None}
-            if self.game.betting.kind[node] == DECISION:
-                table = self._table(taken, node, board)
+            if self.nodes.player(node) >= 0:
+                table = self._table(taken, node)
                 row |= {"player": table.player, "frequency": table.frequencies[step]}
             taken = f"{taken} {step}".strip()
             left = self.ranges(taken)
@@ -316,16 +313,14 @@ class SolvedSpot:
         steps = line.split()
         if ANY_CARD not in steps:
             raise ValueError(f"line must have {ANY_CARD} for any card, not {brief(line)}")
-        node, boards = self.game.find_all(steps)
-        is_any = [step == ANY_CARD for step in steps if step == ANY_CARD or step in self._labels]
+        nodes = self.nodes.find_lines(steps)
+        is_any = [step == ANY_CARD for step in steps]
         tables, cards, weights = [], [], []
-        for board in boards.tolist():
-            dealt = self.game.board_cards(node, board)[-len(is_any) :]
-            labels = [str(self.game.rules.cards[card]) for card in dealt]
+        for node in nodes:
+            labels = [step.label for step in self.nodes.path(node)]
             cards.append(tuple(compress(labels, is_any)))
-            rest = iter(cards[-1])
-            here = " ".join(next(rest) if step == ANY_CARD else step for step in steps)
-            table = self._table(here, node, board)
+            here = " ".join(labels)
+            table = self._table(here, node)
             tables.append(table)
             weights.append(float(table.weight @ table.met))
         first = tables[0]
@@ -372,44 +367,40 @@ class SolvedSpot:
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"values must be numbers, not {brief(values)}") from None
         if unit == "pot":
-            rules = self.game.rules
+            rules = self.rules
             if not isinstance(rules, Holdem):
                 raise TypeError(f"{self.game.name} has no pot")
             return chips * 100.0 / rules.pot
         return chips * (1000.0 / big_blind if unit == "mbb" else 1.0)
 
-    def _left(self, node: int, board: int, player: int) -> np.ndarray:
+    def _left(self, node: int, player: int) -> np.ndarray:
         """How much of each hand a player has left, float64 (hands,)."""
-        game, lines = self.game, self.game.lines
         found: np.ndarray = (
-            game.rules.weights[player]
-            * self._values.own_reach(lines, game.node_number(node, board), player)
-            * game.possible(node, board, player)
+            self.rules.weights[player]
+            * own_reach(self.nodes, self._values, node, player)
+            * self.nodes.free(node, player)
         )
         return found
 
-    def _table(self, line: str, node: int, board: int) -> HandTable:
-        game, rules = self.game, self.game.rules
-        place = game.place(node, board)
-        player, other = place.player, 1 - place.player
-        left = (self._left(node, board, 0), self._left(node, board, 1))
-        hands = np.flatnonzero(game.possible(node, board, player))
+    def _table(self, line: str, node: int) -> HandTable:
+        nodes, rules = self.nodes, self.rules
+        layout = nodes.layout(node)
+        player, other = layout.player, 1 - layout.player
+        left = (self._left(node, 0), self._left(node, 1))
+        hands = np.flatnonzero(nodes.free(node, player))
         met = weight_met(Weighted(rules, list(left)), player)[hands]
         # Differences of sums leave rounding where all that is left shares a card with a hand.
         met[met <= 1e-12 * left[other].sum()] = 0.0
-        at = place.first + place.lane[hands, None] + np.arange(len(place.actions)) * place.stride
-        here = self._values.at(place.chunk, at)
-        round_ = int(game.betting.round[node])
-        free = len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1]
-        dealt = float(np.prod([free - k for k in range(round_)]))
-        share = rules.weights[player][hands] * met / (game.deals * dealt)
-        share *= place.stands_for[hands]
+        here = self._values.at(layout.numbers(hands))
+        betting, (at, _) = nodes.betting, nodes.at(node)
+        share = rules.weights[player][hands] * met / (nodes.deals * nodes.runouts(at))
+        share *= layout.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(met > 0.0, here.value.T / share, np.nan).T
-        cards = game.board_cards(node, board)
+        cards = nodes.cards(node)
 
         def equity() -> np.ndarray:
-            left_to_deal = game.betting.rounds - round_
+            left_to_deal = betting.rounds - int(betting.round[at])
             found: np.ndarray = equities(rules, cards, left, left_to_deal)[player][hands]
             return found
 
@@ -421,8 +412,8 @@ class SolvedSpot:
             line=line,
             board=tuple(str(rules.cards[card]) for card in cards),
             player=player,
-            actions=place.actions,
-            hands=tuple(game.hands[player][hand] for hand in hands.tolist()),
+            actions=layout.actions,
+            hands=tuple(nodes.hands[player][hand] for hand in hands.tolist()),
             cards=rules.hands[player][hands],
             weight=left[player][hands],
             met=met,

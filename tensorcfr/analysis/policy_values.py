@@ -2,28 +2,104 @@
 
 from __future__ import annotations
 
+import heapq
 import string
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from .._util.arguments import checked
+from .._util.memory import require
 from ..evaluation import BestResponse, Evaluation, best_response
 from ..evaluation.metrics import PolicyLike
+from ..evaluation.profile import Actions, own_reach, profile_of, rows_of_whole
 from ..formats.policies import find_policy
-from ..formats.tables import SequenceTable
-from ..kernels import evaluation as kernels
-from ..kernels.regrets import add_regrets
-from ..model.arguments import Compiled
-from ..model.arrays import HistoryTree
-from ..model.game import CompiledGame
-from ..model.labels import InfosetPlaces
+from ..formats.tables import Piece, SequenceTable
+from ..model.arguments import Compiled, Flat
+from ..model.arrays import TERMINAL
+from ..model.flat_game import FlatGame
+from ..model.game import CompiledGame, InfosetRows
+from ..model.levels import levels_below_root
 from ..model.policy import Policy
+from ..model.public_nodes import PublicNodes
+from ..model.team_game import reach_without
 
 
-@dataclass(frozen=True, eq=False)
-class Values:
+class ValueRows(NamedTuple):
+    """Some infosets of one player with what their actions are worth."""
+
+    infosets: InfosetRows
+    own_reach: np.ndarray
+    """float64 (infosets,): the probability with which the player's own actions lead there."""
+    others_reach: np.ndarray
+    """float64 (infosets,): the probability with which chance and the others lead there."""
+    probability: np.ndarray
+    """float64 (infosets, actions)."""
+    counterfactual: np.ndarray
+    """float64 (infosets, actions): the counterfactual value of every action, which is its expected
+    value times ``others_reach``."""
+    best: np.ndarray
+    """float64 (infosets, actions): the same if the player goes on with a best response."""
+
+    @property
+    def reach(self) -> np.ndarray:
+        """float64 (infosets,): the probability with which the infoset is reached."""
+        return self.own_reach * self.others_reach
+
+    @property
+    def mean(self) -> np.ndarray:
+        """float64 (infosets,): the counterfactual value of the infoset."""
+        found: np.ndarray = (self.probability * self.counterfactual).sum(axis=1)
+        return found
+
+    @property
+    def regret(self) -> np.ndarray:
+        """float64 (infosets, actions): the counterfactual value of the action minus that of the
+        infoset."""
+        return self.counterfactual - self.mean[:, None]
+
+    @property
+    def expected(self) -> np.ndarray:
+        """float64 (infosets, actions): the expected value of every action given that its infoset is
+        reached; NaN where chance and the others never lead there."""
+        others = self.others_reach[:, None]
+        return np.divide(
+            self.counterfactual,
+            others,
+            out=np.full_like(self.counterfactual, np.nan),
+            where=others > 0,
+        )
+
+    @property
+    def infoset_expected(self) -> np.ndarray:
+        """float64 (infosets,): the expected value of the infoset; NaN likewise."""
+        found: np.ndarray = (self.probability * self.expected).sum(axis=1)
+        return found
+
+    @property
+    def loss(self) -> np.ndarray:
+        """float64 (infosets,): what is lost there against a best response.
+
+        The best action's value minus the policy's, when the player goes on with a best response,
+        times the probability of getting there.  Over a player's infosets the losses sum to what
+        the best response gains, so they say which infosets the exploitability comes from.
+        """
+        found: np.ndarray = self.own_reach * (
+            self.best.max(axis=1) - (self.probability * self.best).sum(axis=1)
+        )
+        return found
+
+    def select(self, which: np.ndarray) -> ValueRows:
+        """Some of the infosets: bool (infosets,), or their numbers here."""
+        at = np.arange(len(self.own_reach))[which]
+        return ValueRows(self.infosets.select(at), *(array[at] for array in self[1:]))
+
+
+class Values(ABC):
     """What a policy is worth at every infoset, when everybody plays it.
 
     Values are in the game's own unit of utility, of the player who acts.
@@ -33,28 +109,199 @@ class Values:
     """The game."""
     policy: Policy
     """The policy."""
-    own_reach: np.ndarray
-    """float64 (infosets,): the probability with which the player's own actions lead there."""
+
+    def __repr__(self) -> str:
+        return f"<Values of {self.game.name}: {self.evaluation}>"
+
+    @property
+    @abstractmethod
+    def evaluation(self) -> Evaluation:
+        """Value and best-response value of each player; best responses play no locks."""
+
+    @abstractmethod
+    def at(self, numbers: np.ndarray) -> Actions:
+        """What there is at some numbers of the game, all of them in one chunk or in the trunk."""
+
+    @abstractmethod
+    def rows(self, player: int) -> Iterator[ValueRows]:
+        """The infosets of a player, in the order of :meth:`CompiledGame.rows`."""
+
+    @abstractmethod
+    def of(self, infosets: InfosetRows) -> ValueRows:
+        """Some infosets, all of one public node where the game is in chunks."""
+
+    def at_node(self, node: int) -> ValueRows:
+        """The infosets of a public node."""
+        nodes = self._nodes
+        player = nodes.player(node)
+        hands = np.flatnonzero(nodes.possible(node, player))
+        infosets, own = nodes.rows(node, hands), self.own_reaches(node)
+        alike = infosets.stands_for
+        reaches = own[player][hands], nodes.others_reach(node, player, own)[hands]
+        if nodes.layout(node).stride:
+            strategy, _, value, best = self.at(infosets.numbers)
+            return ValueRows(
+                infosets, *reaches, strategy, value / alike[:, None], best / alike[:, None]
+            )
+        # A decision with one action, which is left out of the game that was cut.
+        worth, best = self._worth(node, player, own)[:, hands, None]
+        return ValueRows(infosets, *reaches, np.ones_like(worth), worth, best)
+
+    def own_reaches(self, node: int) -> list[np.ndarray]:
+        """For each player float64 (hands,): the own reach of a public node with every hand."""
+        return [own_reach(self._nodes, self, node, one) for one in range(self.game.n_players)]
+
+    @property
+    def _nodes(self) -> PublicNodes:
+        if (nodes := self.game.nodes) is None:
+            raise ValueError(f"{self.game.name} is no game of private hands and a public tree")
+        return nodes
+
+    def _worth(self, node: int, player: int, own: list[np.ndarray]) -> np.ndarray:
+        """The counterfactual value of a node to each hand of a player, and that with a best
+        response from there on, float64 (2, hands): from the terminals and the player's next
+        decisions after it."""
+        nodes, acts = self._nodes, self._nodes.player(node)
+        if acts == TERMINAL:
+            paid = nodes.payoffs(node, player, own)
+            assert paid is not None
+            return np.stack([paid, paid])
+        if acts == player and (layout := nodes.layout(node)).stride:
+            here = self.at(layout.numbers(np.arange(len(layout.lane))))
+            worth = np.stack([(here.strategy * here.value).sum(axis=1), here.best.max(axis=1)])
+            return np.where(layout.lane >= 0, worth / layout.stands_for, 0.0)
+        found = np.zeros((2, len(nodes.hands[player])))
+        for step in nodes.children(node):
+            reaches = list(own)
+            if acts >= 0:
+                reaches[acts] = own_reach(nodes, self, step.node, acts)
+            found += self._worth(step.node, player, reaches)
+        return found
+
+    def worst(self, count: int = 10) -> list[tuple[str, float]]:
+        """The infosets with the largest :attr:`ValueRows.loss`, and what is lost there."""
+        losses = (
+            (label, loss)
+            for player in range(self.game.n_players)
+            for rows in self.rows(player)
+            for label, loss in zip(rows.infosets.labels, rows.loss.tolist(), strict=True)
+        )
+        return heapq.nlargest(count, losses, key=lambda pair: pair[1])
+
+    def table(self) -> SequenceTable:
+        """Everything by label: ``probability``, ``reach`` (of the infoset), ``others_reach``,
+        ``expected_value``, ``counterfactual_value``, ``regret`` and ``loss`` (of the infoset)."""
+        return SequenceTable(self.game, COLUMNS, self._pieces, self.policy.n_rows)
+
+    def _pieces(self) -> Iterator[Piece]:
+        for player in range(self.game.n_players):
+            for rows in self.rows(player):
+                shape = rows.probability.shape
+                columns = [
+                    np.broadcast_to(column if column.ndim == 2 else column[:, None], shape)
+                    for column in (
+                        rows.probability,
+                        rows.reach,
+                        rows.others_reach,
+                        rows.expected,
+                        rows.counterfactual,
+                        rows.regret,
+                        rows.loss,
+                    )
+                ]
+                yield Piece(player, rows.infosets.labels, rows.infosets.actions, columns)
+
+
+COLUMNS = (
+    "probability",
+    "reach",
+    "others_reach",
+    "expected_value",
+    "counterfactual_value",
+    "regret",
+    "loss",
+)
+
+
+class ChunkValues(Values):
+    """The values of a policy of a game in chunks; a chunk is worked out when it is looked at.
+
+    Args:
+        policy: The policy.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.game, self.policy, self._profile = policy.game, policy, profile_of(policy)
+
+    @property
+    def evaluation(self) -> Evaluation:  # noqa: D102
+        return Evaluation(self._profile.values, self._profile.best_responses)
+
+    def at(self, numbers: np.ndarray) -> Actions:  # noqa: D102
+        return self._profile.at(numbers)
+
+    def rows(self, player: int) -> Iterator[ValueRows]:
+        """The infosets of a player, public node by public node."""
+        return map(self.at_node, filter(self._nodes.decides, self._nodes.decisions(player)))
+
+    def of(self, infosets: InfosetRows) -> ValueRows:  # noqa: D102
+        found = self._nodes.find(infosets.labels[0])
+        assert found is not None
+        rows = self.at_node(found.node)
+        place = {label: at for at, label in enumerate(rows.infosets.labels)}
+        return rows.select(np.array([place[label] for label in infosets.labels]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LaidOutValues(Values):
+    """The values of a policy of a game that is laid out, as arrays."""
+
+    game: FlatGame
+    """The game."""
+    policy: Policy
+    """The policy."""
+    sequence_reach: np.ndarray
+    """float64 (sequences,): own reaches."""
     others_reach: np.ndarray
     """float64 (infosets,): the probability with which chance and the others lead there."""
     counterfactual: np.ndarray
     """float64 (sequences,): the counterfactual value of every action, which is its expected value
     times ``others_reach``; of the empty sequences, the value of the game."""
-    regret: np.ndarray
-    """float64 (sequences,): the counterfactual value of the action minus that of the infoset; 0
-    for the empty sequences."""
     best: np.ndarray
     """float64 (sequences,): the counterfactual value of every action if the player goes on with a
     best response; of the empty sequences, the best-response value."""
-
-    def __repr__(self) -> str:
-        return f"<Values of {self.game.name}: {self.evaluation}>"
 
     @property
     def evaluation(self) -> Evaluation:
         """Value and best-response value of each player."""
         empty = self.game.form.player_sequences[:-1]
         return Evaluation(tuple(self.counterfactual[empty]), tuple(self.best[empty]))
+
+    def at(self, numbers: np.ndarray) -> Actions:  # noqa: D102
+        arrays = self.policy.probabilities, self.sequence_reach, self.counterfactual, self.best
+        return Actions(*(array[numbers] for array in arrays))
+
+    def rows(self, player: int) -> Iterator[ValueRows]:
+        """The infosets of a player, in their order."""
+        return map(self.of, self.game.rows(player))
+
+    def of(self, infosets: InfosetRows) -> ValueRows:  # noqa: D102
+        at, found = self.infoset_of[infosets.numbers[:, 0]], self.at(infosets.numbers)
+        own, others = self.own_reach[at], self.others_reach[at]
+        return ValueRows(infosets, own, others, found.strategy, found.value, found.best)
+
+    @cached_property
+    def regret(self) -> np.ndarray:
+        """float64 (sequences,): the counterfactual value of the action minus that of the infoset; 0
+        for the empty sequences."""
+        mean = self.total(self.policy.probabilities * self.counterfactual)
+        return np.where(self.is_action, self.counterfactual - self.spread(mean), 0.0)
+
+    @property
+    def own_reach(self) -> np.ndarray:
+        """float64 (infosets,): the probability with which the player's own actions lead there."""
+        found: np.ndarray = self.sequence_reach[self.game.form.infoset_parent]
+        return found
 
     @property
     def reach(self) -> np.ndarray:
@@ -90,7 +337,7 @@ class Values:
     @cached_property
     def infoset_of(self) -> np.ndarray:
         """int64 (sequences,): the infoset of every sequence; -1 for the empty ones."""
-        return sequence_infosets(self.game)
+        return self.game.form.owners[0]
 
     @property
     def is_action(self) -> np.ndarray:
@@ -105,27 +352,6 @@ class Values:
         """The sum over the actions of each infoset, float64 (infosets,)."""
         at = self.is_action
         return np.bincount(self.infoset_of[at], by_sequence[at], self.game.n_infosets)
-
-    def worst(self, count: int = 10) -> list[tuple[str, float]]:
-        """The infosets with the largest :attr:`loss`, and what is lost there."""
-        order = np.argsort(-self.loss, kind="stable")[:count]
-        return [(self.game.infoset_labels[i], float(self.loss[i])) for i in order.tolist()]
-
-    def table(self) -> SequenceTable:
-        """Everything by label: ``probability``, ``reach`` (of the infoset), ``others_reach``,
-        ``expected_value``, ``counterfactual_value``, ``regret`` and ``loss`` (of the infoset)."""
-        return SequenceTable(
-            self.game,
-            {
-                "probability": self.policy.probabilities,
-                "reach": self.spread(self.reach),
-                "others_reach": self.spread(self.others_reach),
-                "expected_value": self.expected,
-                "counterfactual_value": self.counterfactual,
-                "regret": self.regret,
-                "loss": self.spread(self.loss),
-            },
-        )
 
 
 @checked()
@@ -142,95 +368,74 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         game: The game.
         policy: The policy, in any form that :func:`tensorcfr.formats.find_policy` reads.
 
+    Returns:
+        :class:`LaidOutValues` of a game that is laid out, which has everything as arrays.
+
     Raises:
         ValueError: The policy is not one for this game.
+        MemoryLimitError: There is not enough free memory.
     """
-    policy = find_policy(game, policy)
-    form, sigma = game.form, np.ascontiguousarray(policy.probabilities)
-    n = game.n_sequences
-    reach, value, best, unused, regret = np.zeros((5, n))
-    kernels.realization_plan(form, sigma, reach)
-    pure = sigma.copy()
-    for player in range(game.n_players):
-        add_regrets(form, player, sigma, reach, value, unused, regret, None)
-        kernels.best_response(form, player, reach, best, pure, None)
-    return Values(
+    found = find_policy(game, policy)
+    return laid_out_values(game, found) if isinstance(game, FlatGame) else ChunkValues(found)
+
+
+def laid_out_values(game: FlatGame, policy: Policy) -> LaidOutValues:
+    """As :func:`values`, of a game that is laid out."""
+    require(_bytes_needed(game), f"the values of a policy of {game.name}")
+    _, reach, value, best = rows_of_whole(game.form, policy.probabilities)
+    return LaidOutValues(
         game=game,
         policy=policy,
-        own_reach=reach[form.infoset_parent],
-        others_reach=others_reach(game, reach),
+        sequence_reach=reach,
+        others_reach=others_reach(game, policy.probabilities),
         counterfactual=value * game.unit,
-        regret=regret * game.unit,
         best=best * game.unit,
     )
 
 
+def _bytes_needed(game: FlatGame) -> int:
+    """Bytes that :func:`laid_out_values` takes: reaches, values and best values of sequences,
+    reaches of infosets, and what :func:`others_reach` goes through."""
+    if game.by_histories:
+        met = 16 * len(game.tree.player)
+    else:
+        met = 8 * game.public_tree.n_nodes * sum(game.public_tree.prior.shape)
+    return 24 * game.n_sequences + 8 * game.n_infosets + met
+
+
 @checked()
-def best_responses(game: Compiled, policy: PolicyLike) -> tuple[BestResponse, ...]:
+def best_responses(game: Flat, policy: PolicyLike) -> tuple[BestResponse, ...]:
     """Each player's best response to the others' strategies, a policy with its value."""
     policy = find_policy(game, policy)
     return tuple(best_response(game, policy, player) for player in range(game.n_players))
 
 
-def sequence_infosets(game: CompiledGame) -> np.ndarray:
-    """int64 (sequences,): the infoset of every sequence; -1 for the empty ones."""
-    form = game.form
-    found = np.full(game.n_sequences, -1)
-    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
-    for infoset, first, actions, lanes in zip(*(s.tolist() for s in shapes), strict=True):
-        found[first : first + actions * lanes] = np.tile(infoset + np.arange(lanes), actions)
-    return found
-
-
-def others_reach(game: CompiledGame, reach: np.ndarray) -> np.ndarray:
+def others_reach(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
     """The probability with which chance and the others lead to each infoset.
 
     Args:
         game: The game.
-        reach: float64 (sequences,): own reaches of all players.
+        strategy: float64 (sequences,): behaviour strategies of all players.
 
     Returns:
         float64 (infosets,).
     """
-    if game.by_histories:
-        return _by_histories(game, game.tree, reach)
-    return _by_hands(game, reach)
-
-
-def _by_histories(game: CompiledGame, tree: HistoryTree, reach: np.ndarray) -> np.ndarray:
-    """Down the tree, level by level; each history adds to its infoset."""
-    n_players, nodes = game.n_players, tree.n_nodes
-    own, chance = np.ones((n_players, nodes)), np.ones(nodes)
-    for level in tree_levels(tree.first_child):
-        up = tree.parent[level]
-        own[:, level] = own[:, up]
-        chance[level] = chance[up] * tree.probability[level]
-        acted = tree.player[up]
-        moved = np.flatnonzero(acted >= 0)
-        node, above = level.start + moved, up[moved]
-        infoset = tree.infoset[above]
-        action = node - tree.first_child[above]
-        sequence = game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]
-        own[acted[moved], node] = reach[sequence]
-    found = np.zeros(game.n_infosets)
-    for player in range(n_players):
+    if not game.by_histories:
+        return _by_hands(game, strategy)
+    tree, found = game.tree, np.zeros(game.n_infosets)
+    for player in range(game.n_players):
         at = np.flatnonzero(tree.player == player)
-        others = chance[at]
-        for other in range(n_players):
-            if other != player:
-                others = others * own[other, at]
-        found += np.bincount(tree.infoset[at], others, game.n_infosets)
+        reach = reach_without(game, (player,), strategy)
+        found += np.bincount(tree.infoset[at], reach[at], game.n_infosets)
     return found
 
 
-def _by_hands(game: CompiledGame, reach: np.ndarray) -> np.ndarray:
+def _by_hands(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
     """Down the public tree with all hands at once; joint probabilities of the hands at the end."""
-    assert game.public is not None
-    tree = game.public.tree
-    places = InfosetPlaces(game.public, game.form)
+    tree, places = game.public_tree, game.places
     own = [np.ones((hands, tree.n_nodes)) for hands in tree.prior.shape]
     first_child = tree.first_child.astype(np.int64)
-    for level in tree_levels(first_child):
+    for level in levels_below_root(first_child):
         up = tree.parent[level].astype(np.int64)
         for player, mine in enumerate(own):
             mine[:, level] = mine[:, up]
@@ -243,7 +448,7 @@ def _by_hands(game: CompiledGame, reach: np.ndarray) -> np.ndarray:
             infoset = np.minimum(infoset, game.n_infosets - 1)
             action = node - first_child[above]
             sequence = game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]
-            mine[:, node] = reach[np.minimum(sequence, game.n_sequences - 1)]
+            mine[:, node] *= strategy[np.minimum(sequence, game.n_sequences - 1)]
     found = np.zeros(game.n_infosets)
     decides = tree.bucket >= 0
     axes = string.ascii_letters[: game.n_players]
@@ -260,13 +465,3 @@ def _by_hands(game: CompiledGame, reach: np.ndarray) -> np.ndarray:
                 at, hand = np.nonzero(held)
                 found[places.infosets(some[at], hand)] = met[hand, at]
     return found
-
-
-def tree_levels(first_child: np.ndarray) -> list[slice]:
-    """The levels of a tree in breadth-first order, from the children of the root on."""
-    begin, end = 0, 1
-    levels = []
-    while (level := slice(int(first_child[begin]), int(first_child[end]))).start < level.stop:
-        levels.append(level)
-        begin, end = level.start, level.stop
-    return levels

@@ -26,16 +26,14 @@ import numpy as np
 
 from .._util.arguments import EXACT, Several, Whole, checked
 from ..algorithms import find_algorithm
-from ..kernels.evaluation import realization_plan
+from ..kernels.evaluation import add_regrets, best_total, realization_plan
 from ..kernels.random import Seed
-from ..kernels.regrets import add_regrets, best_total
-from ..model.arguments import LOCKS, Compiled
+from ..model.arguments import LOCKS, Flat
 from ..model.arrays import FREE
-from ..model.game import CompiledGame
-from ..model.locks import Locks, LocksLike, locks_for
+from ..model.flat_game import FlatGame
+from ..model.locks import Locks, LocksLike, locks_for, part_locks
 from ..solvers.arguments import Named
-from ..solvers.make import make_solver
-from ..solvers.request import SolveRequest
+from ..solvers.request import SolveRequest, make_solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +77,7 @@ class RegretPoint:
 
 @checked()
 def regrets(
-    game: Compiled,
+    game: Flat,
     algorithm: Named = "cfr",
     *,
     checkpoints: Annotated[Iterable[int], Several(Whole(1, EXACT))],
@@ -141,10 +139,10 @@ def regrets(
 class _Sums:
     """The sums over iterations from which regrets are read."""
 
-    def __init__(self, game: CompiledGame, locks: Locks) -> None:
+    def __init__(self, game: FlatGame, locks: Locks) -> None:
         n = game.n_sequences
         self.game = game
-        self.lanes = locks.lanes(game.form)
+        self.locks = part_locks(game, game.chunks, locks)
         self.free = locks.probabilities() == FREE
         """bool (sequences,): which actions are not locked."""
         self.regret = np.zeros(n)
@@ -169,18 +167,15 @@ class _Sums:
         value = np.empty(len(strategy))
         for player in range(self.game.n_players):
             self.earned[player] += add_regrets(
-                form, player, strategy, reach, value, self.gradient, self.regret, self.lanes
+                form, player, strategy, reach, value, self.gradient, self.regret, self.locks
             )
             if alternating:
                 own = slice(form.player_sequences[player], form.player_sequences[player + 1])
                 reach[own] = reach_new[own]
 
+    @np.errstate(over="ignore")
     def point(self, iteration: int) -> RegretPoint:
         """What the sums say; those beyond the range of floats are infinite."""
-        with np.errstate(over="ignore"):
-            return self._point(iteration)
-
-    def _point(self, iteration: int) -> RegretPoint:
         game, form = self.game, self.game.form
         infoset, actions = np.zeros(game.n_infosets), np.zeros(game.n_infosets, np.int64)
         for index in range(game.n_infosets):
@@ -189,7 +184,7 @@ class _Sums:
             if actions[index]:
                 infoset[index] = self.regret[rows][self.free[rows]].max()
         best = np.empty(game.n_players)
-        best_total(form, self.gradient.copy(), best, self.lanes)
+        best_total(form, self.gradient.copy(), best, self.locks)
         infoset_bound = np.zeros(game.n_infosets)
         overall_bound, immediate = [], []
         for player in range(game.n_players):

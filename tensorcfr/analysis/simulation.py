@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 
 from .._util.arguments import EXACT, Whole, checked
-from ..algorithms.records import is_whole
 from ..errors import GameError
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
-from ..model.arguments import Compiled
-from ..model.arrays import CHANCE, TERMINAL, HistoryTree
-from ..model.game import CompiledGame
-from ..model.labels import InfosetPlaces, PublicGame
+from ..model.arguments import Flat
+from ..model.arrays import CHANCE, TERMINAL, HistoryTree, PublicTree
+from ..model.flat_game import FlatGame
+from ..model.labels import PublicGame
 
 
 @dataclass(frozen=True, eq=False)
 class Plays:
     """Plays of a game."""
 
-    game: CompiledGame
+    game: FlatGame
     """The game."""
     utilities: np.ndarray
     """float64 (plays, players): what each play paid."""
@@ -91,7 +91,7 @@ class Plays:
 
 @checked()
 def simulate(
-    game: Compiled,
+    game: Flat,
     policy: PolicyLike,
     n: Annotated[int, Whole(1, EXACT)],
     seed: Annotated[int, Whole(0)] = 0,
@@ -113,8 +113,6 @@ def simulate(
     Raises:
         ValueError: The policy is not for this game, or ``n`` is not a whole number >= 1.
     """
-    if not is_whole(n) or n < 1:
-        raise ValueError(f"n must be a whole number >= 1, not {n!r}")
     probabilities = find_policy(game, policy).probabilities
     board = _board(game)
     rng = np.random.default_rng(seed)
@@ -155,106 +153,106 @@ def simulate(
     return Plays(game, board.utilities(node, hands) * game.unit, nodes, hands)
 
 
-class _Board(Protocol):
+class _Board(ABC):
     """What plays are drawn on: histories, or a public tree with hands."""
 
-    first_child: np.ndarray
-    """int64 (nodes + 1,)."""
+    def __init__(self, game: FlatGame, tree: HistoryTree | PublicTree) -> None:
+        self.game, self.player = game, tree.player
+        self.first_child = tree.first_child.astype(np.int64)
+        """int64 (nodes + 1,)."""
 
     def deal(self, rng: np.random.Generator, n: int) -> np.ndarray | None:
         """int64 (n, players): hands; None where chance nodes deal them."""
-
-    def probability(
-        self, policy: np.ndarray, node: np.ndarray, child: int, hands: np.ndarray | None
-    ) -> np.ndarray:
-        """float64: the probability of the step from each node to its child with this number."""
-
-    def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
-        """float64 (plays, players): what the terminals pay, as multiples of the game's unit."""
-
-    def label(self, above: int, node: int) -> str:
-        """The action or outcome that leads from one node to the next."""
-
-    def infoset(self, node: int, hands: np.ndarray | None) -> int | None:
-        """The infoset at a node; None where chance acts."""
-
-
-def _board(game: CompiledGame) -> _Board:
-    if game.by_histories:
-        return _Histories(game, game.tree)
-    assert game.public is not None
-    return _Hands(game, game.public)
-
-
-class _Histories:
-    """Plays on the history tree."""
-
-    def __init__(self, game: CompiledGame, tree: HistoryTree) -> None:
-        self.game, self.tree = game, tree
-        self.first_child = tree.first_child
-        self.terminal = np.full(tree.n_nodes, -1)
-        self.terminal[tree.terminal] = np.arange(len(tree.terminal))
-
-    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray | None:
         return None
 
     def probability(
         self, policy: np.ndarray, node: np.ndarray, child: int, hands: np.ndarray | None
     ) -> np.ndarray:
-        infoset = np.maximum(self.tree.infoset[node], 0)
+        """float64: the probability of the step from each node to its child with this number."""
+        found, by_chance = np.empty(len(node)), self.player[node] == CHANCE
+        some, others = (None if hands is None else hands[at] for at in (by_chance, ~by_chance))
+        found[by_chance] = self.chance(self.first_child[node[by_chance]] + child, some)
+        infoset = self.infosets(node[~by_chance], others)
         sequence = self.game.infoset_sequence[infoset] + child * self.game.infoset_stride[infoset]
-        by_chance = self.tree.player[node] == CHANCE
-        return np.where(
-            by_chance,
-            self.tree.probability[self.first_child[node] + child],
-            policy[np.where(by_chance, 0, sequence)],
-        )
+        found[~by_chance] = policy[sequence]
+        return found
+
+    @abstractmethod
+    def chance(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+        """float64: the probability of chance's step into each node."""
+
+    @abstractmethod
+    def infosets(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+        """The infoset at each node, where somebody acts."""
+
+    @abstractmethod
+    def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+        """float64 (plays, players): what the terminals pay, as multiples of the game's unit."""
+
+    @abstractmethod
+    def label(self, above: int, node: int) -> str:
+        """The action or outcome that leads from one node to the next."""
+
+    def infoset(self, node: int, hands: np.ndarray | None) -> int | None:
+        """The infoset at a node; None where chance acts."""
+        if self.player[node] == CHANCE:
+            return None
+        given = None if hands is None else hands[None]
+        return int(self.infosets(np.array([node]), given)[0])
+
+
+def _board(game: FlatGame) -> _Board:
+    public = game.public
+    return _Histories(game) if game.by_histories or public is None else _Hands(game, public)
+
+
+class _Histories(_Board):
+    """Plays on the history tree."""
+
+    def __init__(self, game: FlatGame) -> None:
+        super().__init__(game, game.tree)
+        self.tree = tree = game.tree
+        self.terminal = np.full(tree.n_nodes, -1)
+        self.terminal[tree.terminal] = np.arange(len(tree.terminal))
+
+    def chance(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+        return self.tree.probability[node]
+
+    def infosets(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+        return self.tree.infoset[node]
 
     def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
         return self.tree.utility[self.terminal[node]]
 
     def label(self, above: int, node: int) -> str:
-        if self.tree.player[above] == CHANCE:
+        if self.player[above] == CHANCE:
             return self.game.outcome_labels[int(self.tree.outcome[node])]
         actions = self.game.infoset_actions[int(self.tree.infoset[above])]
         return actions[node - int(self.first_child[above])]
 
-    def infoset(self, node: int, hands: np.ndarray | None) -> int | None:
-        return None if self.tree.player[node] == CHANCE else int(self.tree.infoset[node])
 
-
-class _Hands:
+class _Hands(_Board):
     """Plays on the public tree, hands dealt beforehand."""
 
-    def __init__(self, game: CompiledGame, public: PublicGame) -> None:
-        self.game, self.public, self.tree = game, public, public.tree
-        self.places = InfosetPlaces(public, game.form)
-        self.first_child = self.tree.first_child.astype(np.int64)
+    def __init__(self, game: FlatGame, public: PublicGame) -> None:
+        super().__init__(game, public.tree)
+        self.tree, self.edges = public.tree, public.edges
 
-    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray | None:
+    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray:
         prior = self.tree.prior
         drawn = rng.choice(prior.size, size=n, p=prior.ravel() / prior.sum())
         return np.stack(np.unravel_index(drawn, prior.shape), axis=1)
 
-    def probability(
-        self, policy: np.ndarray, node: np.ndarray, child: int, hands: np.ndarray | None
-    ) -> np.ndarray:
-        assert hands is not None
-        found = np.empty(len(node))
-        acts = self.tree.player[node]
-        by_chance = np.flatnonzero(acts == CHANCE)
-        row = self.tree.chance[self.first_child[node[by_chance]] + child]
-        found[by_chance] = self.tree.chance_table[(row, *hands[by_chance].T)]
-        decides = np.flatnonzero(acts >= 0)
-        held = hands[decides, acts[decides]]
-        infoset = self.places.infosets(node[decides], held)
-        sequence = self.game.infoset_sequence[infoset] + child * self.game.infoset_stride[infoset]
-        found[decides] = policy[sequence]
+    def chance(self, node: np.ndarray, hands: Any) -> np.ndarray:
+        found: np.ndarray = self.tree.chance_table[(self.tree.chance[node], *hands.T)]
         return found
 
-    def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
-        assert hands is not None
-        if (self.tree.player[node] != TERMINAL).any():
+    def infosets(self, node: np.ndarray, hands: Any) -> np.ndarray:
+        held = hands[np.arange(len(node)), self.player[node]]
+        return self.game.places.infosets(node, held)
+
+    def utilities(self, node: np.ndarray, hands: Any) -> np.ndarray:
+        if (self.player[node] != TERMINAL).any():
             raise GameError(f"{self.game.name}: a play did not come to an end")
         payoff = self.tree.payoff[node]
         at = self.tree.matrix[payoff]
@@ -264,11 +262,4 @@ class _Hands:
         return self.tree.coefficient[payoff][:, None] * np.stack(paid, axis=1)
 
     def label(self, above: int, node: int) -> str:
-        return self.public.edges[int(self.tree.edge[node])]
-
-    def infoset(self, node: int, hands: np.ndarray | None) -> int | None:
-        player = int(self.tree.player[node])
-        if player < 0:
-            return None
-        assert hands is not None
-        return int(self.places.infosets(np.array([node]), hands[player : player + 1])[0])
+        return self.edges[int(self.tree.edge[node])]

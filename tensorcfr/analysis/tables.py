@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from .._util.arguments import brief
+from .._util.extras import needs
 from .._util.files import replacing
-from ..errors import MissingExtraError
+from .._util.plain import plain
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -49,22 +49,11 @@ def _csv(rows: Rows, file: BinaryIO) -> None:
 
 def _json(rows: Rows, file: BinaryIO) -> None:
     """NaN is null: JSON has no other word for it."""
-    listed = [
-        {
-            key: None if isinstance(value, float) and math.isnan(value) else value
-            for key, value in row.items()
-        }
-        for row in rows
-    ]
-    file.write(json.dumps(listed, indent=1).encode() + b"\n")
+    file.write(json.dumps(plain(list(rows)), indent=1).encode() + b"\n")
 
 
 def _parquet(rows: Rows, file: BinaryIO) -> None:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "tables") from None
+    pyarrow, parquet = needs("pyarrow", "tables"), needs("pyarrow.parquet", "tables")
     parquet.write_table(pyarrow.Table.from_pylist(list(rows)), file)
 
 

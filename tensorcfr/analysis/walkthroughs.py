@@ -11,14 +11,13 @@ import numpy as np
 from .._util.arguments import Whole, checked
 from ..algorithms import Record, find_algorithm
 from ..kernels.random import Seed
-from ..model.arguments import Compiled
+from ..model.arguments import Flat
 from ..model.arrays import CHANCE, HistoryTree
-from ..model.game import CompiledGame
+from ..model.flat_game import FlatGame
+from ..model.public_nodes import START
 from ..solvers.arguments import Deal, Named
-from ..solvers.base import IterativeSolver
-from ..solvers.kinds import solver_class
+from ..solvers.base import IterativeSolver, solver_class
 from ..solvers.traversal import fixed_chance
-from .public_nodes import START
 
 MOST_ITERATIONS = 1_000_000
 """Iterations to show, at most."""
@@ -160,7 +159,7 @@ class Iteration:
 class Walkthrough:
     """Some iterations of an algorithm, the first ones, in every detail."""
 
-    game: CompiledGame
+    game: FlatGame
     """The game."""
     algorithm: Record
     """The algorithm."""
@@ -198,7 +197,7 @@ class Walkthrough:
 
 @checked()
 def walkthrough(
-    game: Compiled,
+    game: Flat,
     algorithm: Named,
     *,
     iters: Annotated[int, Whole(1, MOST_ITERATIONS)],
@@ -279,13 +278,13 @@ def _numbers(solver: IterativeSolver) -> Numbers:
     return state.regret.copy(), state.strategy.copy(), state.cumulative.copy()
 
 
-def _changed(game: CompiledGame, infoset: int, before: Numbers, after: Numbers) -> bool:
+def _changed(game: FlatGame, infoset: int, before: Numbers, after: Numbers) -> bool:
     """Whether an iteration changed anything at an infoset."""
     at = game.sequences(infoset)
     return any((b[at] != a[at]).any() for b, a in zip(before, after, strict=True))
 
 
-def _dealt(game: CompiledGame, rows: Sequence[Row]) -> tuple[str, ...] | None:
+def _dealt(game: FlatGame, rows: Sequence[Row]) -> tuple[str, ...] | None:
     """The outcomes of chance before anybody acts after which all the infosets lie; None if these
     are several, or none."""
     tree = game.tree
@@ -314,7 +313,7 @@ def _below(tree: HistoryTree, node: int) -> list[int]:
 
 
 def _histories(
-    game: CompiledGame, deal: tuple[str, ...], strategy: np.ndarray
+    game: FlatGame, deal: tuple[str, ...], strategy: np.ndarray
 ) -> tuple[HistoryRow, ...]:
     """The histories of a deal that somebody has acted or acts in.
 
@@ -324,47 +323,42 @@ def _histories(
         strategy: float64 (sequences,).
     """
     tree = game.tree
-    chance, live = fixed_chance(game, deal)
+    weight, live = fixed_chance(game, deal)
     order = [node for node in _below(tree, 0) if live[node]]
-    # By history: labels of the steps after the deal, None before it; own reaches; values.
-    steps: dict[int, tuple[str, ...] | None] = {0: None if tree.player[0] == CHANCE else ()}
-    reach = {0: np.ones(game.n_players)}
-    value = {node: np.zeros(game.n_players) for node in order}
-    weight = {0: 1.0}
-    for node, row in zip(tree.terminal.tolist(), tree.utility, strict=True):
-        if node in value:
-            value[node] += row * game.unit
-    for node in order[1:]:
+    # Labels of the steps after the deal; histories that are part of it have none.
+    steps: dict[int, tuple[str, ...]] = {}
+    reach, value = np.ones((tree.n_nodes, game.n_players)), np.zeros((tree.n_nodes, game.n_players))
+    value[tree.terminal] = tree.utility * game.unit
+    for node in order:
         above = int(tree.parent[node])
-        player, before = int(tree.player[above]), steps[above]
-        own = reach[above].copy()
-        if player == CHANCE:
-            step, weight[node] = game.outcome_labels[tree.outcome[node]], float(chance[node])
-        else:
-            infoset, action = int(tree.infoset[above]), node - int(tree.first_child[above])
-            step = game.infoset_actions[infoset][action]
-            weight[node] = float(strategy[game.sequences(infoset)][action])
-            own[player] *= weight[node]
-        if before is not None:
-            steps[node] = (*before, step)
-        else:
-            steps[node] = None if tree.player[node] == CHANCE else ()
-        reach[node] = own
+        if node:
+            mover, reach[node] = int(tree.player[above]), reach[above]
+            if mover == CHANCE:
+                step = game.outcome_labels[tree.outcome[node]]
+            else:
+                infoset, action = int(tree.infoset[above]), node - int(tree.first_child[above])
+                step = game.infoset_actions[infoset][action]
+                weight[node] = strategy[game.sequences(infoset)][action]
+                reach[node, mover] *= weight[node]
+        if above in steps:
+            steps[node] = (*steps[above], step)
+        elif tree.player[node] != CHANCE:
+            steps[node] = ()
     for node in order[:0:-1]:
-        value[int(tree.parent[node])] += weight[node] * value[node]
+        value[tree.parent[node]] += weight[node] * value[node]
     return tuple(
         HistoryRow(
-            steps=taken,
+            steps=steps[node],
             infoset=game.infoset_labels[tree.infoset[node]] if tree.infoset[node] >= 0 else None,
             reach=tuple(reach[node].tolist()),
             value=tuple(value[node].tolist()),
         )
         for node in order
-        if (taken := steps[node]) is not None
+        if node in steps
     )
 
 
-def _row(game: CompiledGame, infoset: int, before: Numbers, after: Numbers) -> Row:
+def _row(game: FlatGame, infoset: int, before: Numbers, after: Numbers) -> Row:
     at = game.sequences(infoset)
     units = (game.unit, 1.0, 1.0)
     old = [tuple((n[at] * unit).tolist()) for n, unit in zip(before, units, strict=True)]

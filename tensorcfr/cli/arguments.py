@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .._util.arguments import brief
-from ..algorithms import Record
+from ..algorithms import ALGORITHMS, AUTOMATIC, Record
 from ..errors import suggest
+from ..formats.sources import is_foreign
+from ..games import GAMES
 from ..model.game import CompiledGame
 from ..model.policy import suggest_label
+from ..solvers.choose import DEFAULT_ALGORITHM
 from ..sweep import read_algorithm as named_algorithm
 
 MOST_SEEDS = 1_000_000
@@ -30,15 +33,46 @@ Cluster = Annotated[
     ),
 ]
 
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the game; repeatable."),
+]
+Seed = Annotated[int | None, typer.Option(help="Seed of a sampling algorithm; 0 by default.")]
+Picture = Annotated[
+    Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf ...).")
+]
+DEFAULT_ITERATIONS = 1000
+"""Number of iterations if nothing says when to stop."""
+SolvedBy = Annotated[
+    str | None, typer.Option(help=f"What solves a game; by default {DEFAULT_ALGORITHM}.")
+]
+SolvedIn = Annotated[
+    int | None, typer.Option(help=f"Iterations for a game; by default {DEFAULT_ITERATIONS}.")
+]
 
-def read_settings(settings: Sequence[str]) -> dict[str, Any]:
+
+def is_saved(source: str, algorithm: str | None, iters: int | None) -> bool:
+    """Whether a source is a saved solution, and not a game to be solved.
+
+    Raises:
+        ValueError: It is one, and an algorithm or a number of iterations is given.
+    """
+    saved = source.endswith(".npz")
+    if saved and (algorithm is not None or iters is not None):
+        raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
+    return saved
+
+
+def read_settings(settings: Sequence[str] | None, game: str | None) -> dict[str, Any]:
     """Parse ``["ranks=4"]`` to ``{"ranks": 4}``; a value that is no Python literal is a text.
 
     Raises:
-        ValueError: A setting lacks ``=``, or a name before it.
+        ValueError: A setting lacks ``=``, or a name before it; or the game is not built in.
     """
+    if settings and game is not None and is_foreign(game):
+        raise ValueError(f"--set is for built-in games, not for {game!r}")
     read: dict[str, Any] = {}
-    for setting in settings:
+    for setting in settings or ():
         key, equals, value = (part.strip() for part in setting.partition("="))
         if not equals or not key:
             raise ValueError(f"--set takes parameter=value, not {setting!r}")
@@ -49,7 +83,7 @@ def read_settings(settings: Sequence[str]) -> dict[str, Any]:
     return read
 
 
-def read_algorithm(spec: str, *, simultaneous: bool) -> Record:
+def read_algorithm(spec: str, *, simultaneous: bool = False) -> Record:
     """The record that ``"dcfr"`` or ``"dcfr(alpha=2)"`` names.
 
     Raises:
@@ -58,19 +92,24 @@ def read_algorithm(spec: str, *, simultaneous: bool) -> Record:
     return named_algorithm(spec, **({"alternating": False} if simultaneous else {}))
 
 
-def read_cut(text: str | None) -> bool | int | None:
-    """Where ``--cut`` says to cut a game.
+CUTS: dict[str, bool | str] = {"auto": "auto", "always": True, "never": False}
+
+
+def read_cut(text: str | None) -> bool | int | str | None:
+    """Where ``--cut`` says to cut a game; None without it.
 
     Raises:
-        ValueError: It is neither ``"auto"`` nor a number.
+        ValueError: It is neither one of :data:`CUTS` nor a number.
     """
     if text is None:
         return None
-    if text == "auto":
-        return True
+    if text in CUTS:
+        return CUTS[text]
     if text.isascii() and text.isdigit() and len(text) < 6:
         return int(text)
-    raise ValueError(f"--cut takes 'auto' or a number of public steps, not {brief(text)}")
+    raise ValueError(
+        f"--cut takes {', '.join(CUTS)} or a number of public steps, not {brief(text)}"
+    )
 
 
 def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, float]] | None:
@@ -87,52 +126,65 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
     """
     locks: dict[str, dict[str, float]] = {}
     for text in texts:
-        # Look up candidates instead of searching all labels: a large game makes labels on demand.
-        ends = [at for at, character in enumerate(text) if character == ":"]
-        found = [(text[:at], _actions_at(game, text[:at])) for at in reversed(ends)]
-        label, actions = next(((one, there) for one, there in found if there), ("", ()))
-        if not actions:
-            written = text.partition(":")[0]
-            if _actions_at(game, text):
-                raise ValueError(f"--lock {text!r} names no action; write it as {text}:action=0.5")
-            try:
-                game.lockable(written)
-                problem = ""
-            except KeyError:
-                problem = suggest_label(game, written)
-            except ValueError as error:
-                problem = str(error)
-            raise ValueError(
-                f"--lock takes infoset:action=probability, and {text!r} begins with no infoset of "
-                f"{game.name}; {problem}"
-            )
+        label, actions = _locked_infoset(game, text)
         lock = locks.setdefault(label, {})
-        rest = text[len(label) + 1 :]
-        while True:
-            rest = rest.strip()
-            action = _longest(rest, actions, "=")
-            if action is None:
-                written = rest.partition("=")[0]
-                if rest in actions:
-                    raise ValueError(
-                        f"--lock {text!r} gives {rest!r} no probability; write it as {rest}=0.5"
-                    )
-                raise ValueError(
-                    f"--lock {text!r}: infoset {label!r} has no action {written!r}; "
-                    f"{suggest(written, actions)}"
-                )
+        rest, comma = text[len(label) + 1 :], ","
+        while comma:
+            action = _locked_action(text, label, actions, rest.strip())
             if action in lock:
                 raise ValueError(f"--lock {text!r}: {action!r} at {label!r} is locked twice")
-            number, comma, rest = rest[len(action) + 1 :].partition(",")
+            number, comma, rest = rest.strip()[len(action) + 1 :].partition(",")
             try:
                 lock[action] = _probability(number)
             except (ValueError, ZeroDivisionError):
                 raise ValueError(
                     f"--lock {text!r}: {number!r} is no probability; write 0.25 or 1/4"
                 ) from None
-            if not comma:
-                break
     return locks or None
+
+
+def _locked_infoset(game: CompiledGame, text: str) -> tuple[str, tuple[str, ...]]:
+    """The infoset that a lock begins with, and its actions.
+
+    Raises:
+        ValueError: It begins with none.
+    """
+    # Look up candidates instead of searching all labels: a large game makes labels on demand.
+    ends = [at for at, character in enumerate(text) if character == ":"]
+    for at in reversed(ends):
+        if actions := _actions_at(game, text[:at]):
+            return text[:at], actions
+    if _actions_at(game, text):
+        raise ValueError(f"--lock {text!r} names no action; write it as {text}:action=0.5")
+    written = text.partition(":")[0]
+    try:
+        game.lockable(written)
+        problem = ""
+    except KeyError:
+        problem = suggest_label(game, written)
+    except ValueError as error:
+        problem = str(error)
+    raise ValueError(
+        f"--lock takes infoset:action=probability, and {text!r} begins with no infoset of "
+        f"{game.name}; {problem}"
+    )
+
+
+def _locked_action(text: str, label: str, actions: Sequence[str], rest: str) -> str:
+    """The action that the rest of a lock begins with: of several that fit, the longest.
+
+    Raises:
+        ValueError: It begins with none.
+    """
+    fitting = [action for action in actions if rest.startswith(f"{action}=")]
+    if fitting:
+        return max(fitting, key=len)
+    written = rest.partition("=")[0]
+    if rest in actions:
+        raise ValueError(f"--lock {text!r} gives {rest!r} no probability; write it as {rest}=0.5")
+    raise ValueError(
+        f"--lock {text!r}: infoset {label!r} has no action {written!r}; {suggest(written, actions)}"
+    )
 
 
 def _actions_at(game: CompiledGame, label: str) -> tuple[str, ...]:
@@ -153,12 +205,6 @@ def _probability(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError
     return number
-
-
-def _longest(text: str, labels: Iterable[str], end: str) -> str | None:
-    """The longest label that begins the text and is followed by ``end``; None if none does."""
-    fitting = [label for label in labels if text.startswith(label + end)]
-    return max(fitting, key=len, default=None)
 
 
 def read_whole(option: str, text: str | None) -> int | None:
@@ -184,10 +230,7 @@ def read_seeds(text: str) -> list[int]:
     Raises:
         ValueError: The text cannot be parsed.
     """
-    try:
-        seeds = [int(seed) for seed in text.split(",") if seed.strip()]
-    except ValueError:
-        seeds = []
+    seeds = _numbers(text, int)
     if not seeds or ("," not in text and not 1 <= seeds[0] <= MOST_SEEDS):
         raise ValueError(
             f"--seeds takes a number from 1 to {MOST_SEEDS:,} or numbers with commas, "
@@ -202,10 +245,7 @@ def read_levels(text: str) -> list[float]:
     Raises:
         ValueError: The text cannot be parsed, or a number is not positive.
     """
-    try:
-        levels = [float(level) for level in text.split(",") if level.strip()]
-    except ValueError:
-        levels = []
+    levels = _numbers(text, float)
     if not levels or not all(0 < level < float("inf") for level in levels):
         raise ValueError(f"--levels takes exploitabilities > 0 with commas, not {text!r}")
     return levels
@@ -229,13 +269,18 @@ def read_marks(text: str, takes: str = "numbers with commas") -> list[int]:
     Raises:
         ValueError: The text cannot be parsed.
     """
-    try:
-        marks = [int(mark) for mark in text.split(",") if mark.strip()]
-    except ValueError:
-        marks = []
+    marks = _numbers(text, int)
     if not marks:
         raise ValueError(f"--checkpoints takes {takes}, not {text!r}")
     return marks
+
+
+def _numbers(text: str, kind: Callable[[str], Any]) -> list[Any]:
+    """Numbers with commas between them; none where one of them is no number."""
+    try:
+        return [kind(one) for one in text.split(",") if one.strip()]
+    except ValueError:
+        return []
 
 
 def read_deal(text: str | None) -> list[str] | None:
@@ -295,3 +340,13 @@ def check_plot(path: Path, *, force: bool, option: str = "--plot") -> None:
 
     check_format(path)
     check_target(option, path, force=force)
+
+
+def game_names(incomplete: str) -> list[str]:
+    """The built-in games that begin like this."""
+    return [name for name in GAMES if name.startswith(incomplete)]
+
+
+def algorithm_names(incomplete: str) -> list[str]:
+    """The algorithms that begin like this."""
+    return [name for name in (AUTOMATIC, *ALGORITHMS) if name.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""The command ``chart``: draw a strategy."""
+"""The commands ``chart`` and ``draw``: a strategy, and a small game as a tree."""
 
 from __future__ import annotations
 
@@ -15,18 +15,14 @@ from ..solvers.solution import Solution
 from . import arguments, report
 from .console import errors_in_one_line, plain_console
 
-DEFAULT_ITERATIONS = 1000
-"""Number of iterations if the chart is of a game, which is solved first."""
 
-
+@errors_in_one_line()
 def chart(
     source: Annotated[
         str,
         typer.Argument(help="A solution saved by: tensorcfr solve --save; or a game, 'kuhn'."),
     ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf ...).")
-    ] = None,
+    output: arguments.Picture = None,
     node: Annotated[
         str | None,
         typer.Option(
@@ -36,42 +32,35 @@ def chart(
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the public nodes.")] = False,
-    algorithm: Annotated[
-        str | None, typer.Option(help=f"What solves a game; by default {DEFAULT_ALGORITHM}.")
-    ] = None,
-    iters: Annotated[
-        int | None, typer.Option(help=f"Iterations to run; by default {DEFAULT_ITERATIONS}.")
-    ] = None,
+    algorithm: arguments.SolvedBy = None,
+    iters: arguments.SolvedIn = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
 ) -> None:
     """Draw a strategy: hands by actions at a public node, infosets by actions in games without
     hands, or Kuhn's four decisions."""
-    with errors_in_one_line():
-        if output is None and not listed:
-            raise ValueError("where to? --output picture.png (or --list, for the public nodes)")
-        if output:
-            arguments.check_plot(output, force=force, option="--output")
-        is_saved = source.endswith(".npz")
-        if is_saved and (algorithm is not None or iters is not None):
-            raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
-        found = Solution.load(source, registered=False) if is_saved else compile_game(source)
-        console = plain_console()
-        game = found.game if isinstance(found, Solution) else found
-        if listed:
-            report.print_public_nodes(console, game)
-        if output:
-            _check_node(game, node)
-            solution = found if isinstance(found, Solution) else _solved(found, algorithm, iters)
-            _draw(solution, node, output)
-            report.print_line(console, f"wrote {output}")
+    if output is None and not listed:
+        raise ValueError("where to? --output picture.png (or --list, for the public nodes)")
+    if output:
+        arguments.check_plot(output, force=force, option="--output")
+    saved = arguments.is_saved(source, algorithm, iters)
+    found = Solution.load(source, registered=False) if saved else compile_game(source)
+    console = plain_console()
+    game = found.game if isinstance(found, Solution) else found
+    if listed:
+        report.print_public_nodes(console, game)
+    if output:
+        _check_node(game, node)
+        solution = found if isinstance(found, Solution) else _solved(found, algorithm, iters)
+        _draw(solution, node, output)
+        report.print_line(console, f"wrote {output}")
 
 
 def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Solution:
     """A solution of the game."""
-    record = arguments.read_algorithm(algorithm or DEFAULT_ALGORITHM, simultaneous=False)
+    record = arguments.read_algorithm(algorithm or DEFAULT_ALGORITHM)
     if record.is_exact:
         return run(game, record, iters=iters)
-    return run(game, record, iters=DEFAULT_ITERATIONS if iters is None else iters)
+    return run(game, record, iters=arguments.DEFAULT_ITERATIONS if iters is None else iters)
 
 
 def _check_node(game: CompiledGame, node: str | None) -> None:
@@ -98,3 +87,35 @@ def _draw(solution: Solution, node: str | None, path: Path) -> None:
         infoset_chart(solution, path=path)
     else:
         strategy_chart(solution, node or next(iter(public_nodes(solution.game))), path=path)
+
+
+def draw(
+    source: Annotated[
+        str, typer.Argument(help="A game, 'kuhn', or a solution (.npz) with its probabilities.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The picture (.svg, .png ...), by Graphviz; .dot or .gv: text."
+        ),
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="Histories that may be drawn.")] = 2_000,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
+) -> None:
+    """Draw the tree of a small game; without --output, print it as text for Graphviz."""
+    from ..plots.trees import draw as picture
+    from ..plots.trees import tree_source
+
+    with errors_in_one_line():
+        if output:
+            arguments.check_target("--output", output, force=force)
+        solution = Solution.load(source, registered=False) if source.endswith(".npz") else None
+        game = solution.game if solution else compile_game(source, cut=False)
+        if output is None:
+            typer.echo(tree_source(game, solution, most=most), nl=False)
+        elif output.suffix in (".dot", ".gv"):
+            output.write_text(tree_source(game, solution, most=most), encoding="utf-8")
+        else:
+            picture(game, solution, path=output, most=most)
+        if output:
+            typer.echo(f"wrote {output}")

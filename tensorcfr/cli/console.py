@@ -1,20 +1,26 @@
-"""Consoles, progress bars and error messages of all commands."""
+"""Options, consoles, progress bars and error messages of all commands."""
 
 from __future__ import annotations
 
+import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
-from .._util.signals import Terminated, exit_status, is_terminated, terminations
-from ..errors import MemoryLimitError, MissingExtraError
+from .._util.signals import Terminated, exit_status, is_asked_to_end, is_terminated, terminations
+from ..compilers import CompileProgress
+from ..errors import CutError, MemoryLimitError, MissingExtraError
+from ..solvers.driver import Progress
 
 USAGE, FAILURE = 2, 1
 """Exit codes: a wrong argument; a failure while working."""
@@ -37,7 +43,7 @@ def progress_bar(total: float | None = None) -> Iterator[Callable[..., None]]:
         ``figures``, the text after the bar, by name.
     """
     console = plain_console(stderr=True)
-    with Progress(
+    with Bar(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         TextColumn("{task.fields[figures]}", markup=False),
@@ -47,6 +53,51 @@ def progress_bar(total: float | None = None) -> Iterator[Callable[..., None]]:
         disable=not console.is_terminal,
     ) as bar:
         yield partial(bar.update, bar.add_task("compiling", total=total, figures=""))
+
+
+class Hooks(NamedTuple):
+    """Progress hooks that move the bar."""
+
+    compiling: Callable[[CompileProgress], object]
+    solving: Callable[[Progress], object]
+
+
+@contextmanager
+def solve_bar(first: int, time_limit: float | None) -> Iterator[Hooks]:
+    """A bar of a solve on a terminal; yields the hooks that move it.
+
+    Args:
+        first: The iteration that the solve begins after.
+        time_limit: Its time limit in seconds, if any.
+    """
+    with progress_bar() as move:
+
+        def compiling(progress: CompileProgress) -> None:
+            figures = f"{progress.done:,}"
+            if progress.expected:
+                figures += f" of about {progress.expected:,.0f} histories"
+            move(
+                description="compiling",
+                total=progress.expected,
+                completed=progress.done,
+                figures=figures,
+            )
+
+        def solving(progress: Progress) -> None:
+            done = [progress.seconds / time_limit] if time_limit else []
+            if progress.last_iteration is not None and progress.last_iteration > first:
+                done.append((progress.iteration - first) / (progress.last_iteration - first))
+            figures = f"{progress.iteration:,} iterations"
+            if progress.latest:
+                figures += f", exploitability {progress.latest.exploitability:.3g}"
+            move(
+                description="solving",
+                total=1.0 if done else None,
+                completed=min(1.0, max(done, default=0.0)),
+                figures=figures,
+            )
+
+        yield Hooks(compiling, solving)
 
 
 @contextmanager
@@ -73,7 +124,7 @@ def log_to(path: Path | None) -> Iterator[None]:
 def errors_in_one_line() -> Iterator[None]:
     """Report errors of the library or the disk in one line, without a traceback.
 
-    After SIGTERM or SIGHUP, exits with the status of the signal.
+    After Ctrl-C, SIGTERM or SIGHUP, exits with the status of the signal.
     """
     with terminations():
         try:
@@ -86,7 +137,7 @@ def errors_in_one_line() -> Iterator[None]:
             if is_terminated():
                 raise typer.Exit(exit_status()) from None
             raise
-        if is_terminated():
+        if is_asked_to_end():
             raise typer.Exit(exit_status())
 
 
@@ -104,6 +155,9 @@ def _errors_told() -> Iterator[None]:
     except (MissingExtraError, MemoryError, RuntimeError) as error:
         said = (str(error) or "out of memory", *getattr(error, "__notes__", ()))
         end("; ".join(said), FAILURE)
+    except CutError as error:
+        how = "--cut always cuts it" if error.cut else "--cut never lays it out"
+        end(f"{error.problem}: tensorcfr solve {how}", USAGE)
     except ValueError as error:
         end(str(error), USAGE)
 
@@ -117,3 +171,34 @@ def end(message: str, code: int) -> None:
     """Print an error and exit."""
     print(f"tensorcfr: {message}", file=sys.stderr)
     raise typer.Exit(code)
+
+
+def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function of dataclasses, whose fields are its options, in this order.
+
+    Errors of the function are told in one line.
+    """
+    hints = {group: get_type_hints(group, include_extras=True) for group in groups}
+    parameters = [
+        inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if one.default is MISSING else one.default,
+            annotation=hints[group][one.name],
+        )
+        for group in groups
+        for one in fields(group)
+    ]
+
+    def make(command: Callable[..., None]) -> Callable[..., None]:
+        @errors_in_one_line()
+        def run(**options: Any) -> None:
+            command(*(group(**{name: options[name] for name in hints[group]}) for group in groups))
+
+        del vars(run)["__wrapped__"]
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        vars(run)["__signature__"] = inspect.Signature(parameters)
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return make

@@ -15,6 +15,7 @@ from ..errors import suggest
 from ..formats import policy_table, save_efg, save_nfg, save_policy
 from ..formats.policies import FORMATS, is_policy_file
 from ..formats.tables import WRITERS
+from ..model.arguments import laid_out
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 from . import arguments, machine, report
@@ -32,6 +33,7 @@ class Which(StrEnum):
     BEST = "best"
 
 
+@errors_in_one_line()
 def export(
     file: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
     output: Annotated[
@@ -58,31 +60,31 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write the strategy or the game of a saved solution in a format of other programs."""
-    with errors_in_one_line():
-        name = format or (output.suffix.removeprefix(".").lower() if output else "csv")
-        known = [*FORMATS, *GAMES]
-        if name not in known:
-            raise ValueError(f"cannot export to {name!r}; {suggest(name, known)}")
-        if values and name not in WRITERS:
-            raise ValueError(f"--values is for {', '.join(WRITERS)}, not for {name}")
-        if output is None and name not in ("csv", "json"):
-            raise ValueError(f"where to? --output file.{name}")
-        if output:
-            arguments.check_target("--output", output, force=force)
-        solution = Solution.load(file, registered=False)
-        policy = _strategy(solution, strategy)
-        table = values_of(solution.game, policy).table() if values else policy_table(policy)
-        if output is None:
-            sys.stdout.flush()
-            table.write(sys.stdout.buffer, name)
-        elif name in GAMES:
-            GAMES[name](solution.game, output)
-        elif values:
-            table.save(output, name)
-        else:
-            save_policy(policy, output, name)
+    name = format or (output.suffix.removeprefix(".").lower() if output else "csv")
+    known = [*FORMATS, *GAMES]
+    if name not in known:
+        raise ValueError(f"cannot export to {name!r}; {suggest(name, known)}")
+    if values and name not in WRITERS:
+        raise ValueError(f"--values is for {', '.join(WRITERS)}, not for {name}")
+    if output is None and name not in ("csv", "json"):
+        raise ValueError(f"where to? --output file.{name}")
+    if output:
+        arguments.check_target("--output", output, force=force)
+    solution = Solution.load(file, registered=False)
+    policy = _strategy(solution, strategy)
+    table = values_of(solution.game, policy).table() if values else policy_table(policy)
+    if output is None:
+        sys.stdout.flush()
+        table.write(sys.stdout.buffer, name)
+    elif name in GAMES:
+        GAMES[name](laid_out(solution.game, name), output)
+    elif values:
+        table.save(output, name)
+    else:
+        save_policy(policy, output, name)
 
 
+@errors_in_one_line()
 def compare(
     first: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
     second: Annotated[
@@ -93,15 +95,14 @@ def compare(
     as_json: machine.Json = False,
 ) -> None:
     """Show the infosets at which two strategies differ, and the utility of each change."""
-    with errors_in_one_line():
-        one = Solution.load(first, registered=False)
-        is_solution = second.suffix == ".npz" and not is_policy_file(second)
-        other = Solution.load(second, registered=False) if is_solution else second
-        compared = compare_policies(one, other)
-        if as_json:
-            machine.print_json(machine.of_comparison(compared, rows))
-        else:
-            report.print_comparison(plain_console(), compared, rows)
+    one = Solution.load(first, registered=False)
+    is_solution = second.suffix == ".npz" and not is_policy_file(second)
+    other = Solution.load(second, registered=False) if is_solution else second
+    compared = compare_policies(one, other)
+    if as_json:
+        machine.print_json(machine.of_comparison(compared, rows))
+    else:
+        report.print_comparison(plain_console(), compared, rows)
 
 
 def _strategy(solution: Solution, which: Which) -> Policy:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from .._util.signals import put_off
 from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
@@ -19,13 +20,14 @@ from ..errors import format_bytes, suggest
 from ..formats import save_spot
 from ..formats.spots import ENDINGS
 from ..games.holdem import Holdem
-from ..solvers.driver import Progress, run
+from ..model.game import CompiledGame
+from ..solvers.driver import run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
 from . import arguments, holdem_report
-from .console import errors_in_one_line, plain_console, progress_bar
+from .console import plain_console, solve_bar, takes
 from .report import print_line
-from .spots import GivenSpot, spot_options, with_spot
+from .spots import GivenSpot, SpotOptions, spot_options
 
 ALGORITHM, PRECISION = "dcfr", "float32"
 """What solves if nothing else is said."""
@@ -47,14 +49,16 @@ Precision = Annotated[
 Threads = Annotated[int, typer.Option(min=1, help="Threads; the same bits.")]
 
 
-@with_spot
-def holdem(
+@dataclass(frozen=True)
+class HoldemOptions:
+    """What ``holdem`` takes, the options of the spot apart."""
+
     spot: Annotated[
         Path | None,
         typer.Argument(
             help=f"A file with a spot ({', '.join(ENDINGS)}), or a solution (.npz) to look at."
         ),
-    ] = None,
+    ] = None
     locks: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,7 +67,7 @@ def holdem(
             help="Fix what hands do at a line, 'AA-TT,AKs check bet66:call=1', with * for all "
             "hands or any card, and solve the rest; repeatable.",
         ),
-    ] = None,
+    ] = None
     buckets: Annotated[
         int | None,
         typer.Option(
@@ -71,136 +75,161 @@ def holdem(
             help="Solve with so many buckets of each player's hands in place of the hands, and "
             "evaluate the strategies among all hands.",
         ),
-    ] = None,
+    ] = None
     buckets_by: Annotated[
         str, typer.Option(help=f"What hands of a bucket share: {', '.join(BUCKETS)}.")
-    ] = "strength",
+    ] = "strength"
     size: Annotated[
         bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
-    ] = False,
-    algorithm: Algorithm = ALGORITHM,
+    ] = False
+    algorithm: Algorithm = ALGORITHM
     target: Annotated[
         float | None,
         typer.Option(
             help="Stop at an exploitability of so many per cent of the pot; "
             f"{DEFAULT_TARGET:g} if nothing says when."
         ),
-    ] = None,
-    iters: Annotated[int | None, typer.Option(help="Stop after so many iterations.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
-    threads: Threads = 1,
-    precision: Precision = PRECISION,
-    memory_limit: arguments.MemoryLimit = None,
+    ] = None
+    iters: Annotated[int | None, typer.Option(help="Stop after so many iterations.")] = None
+    time_limit: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None
+    threads: Threads = 1
+    precision: Precision = PRECISION
+    memory_limit: arguments.MemoryLimit = None
     line: Annotated[
         list[str] | None,
         typer.Option(
             help="Show the hands at a line, 'check bet60 call 7s', or with * for any card all "
             "runouts, 'check check *'; repeatable.  By default the start."
         ),
-    ] = None,
-    unit: Annotated[str, typer.Option(help=f"Of values: {', '.join(UNITS)}.")] = "chips",
-    big_blind: Annotated[float, typer.Option(help="Chips of the big blind, for mbb.")] = 1.0,
+    ] = None
+    unit: Annotated[str, typer.Option(help=f"Of values: {', '.join(UNITS)}.")] = "chips"
+    big_blind: Annotated[float, typer.Option(help="Chips of the big blind, for mbb.")] = 1.0
     hands: Annotated[
         int, typer.Option(min=0, help="Hands to print at a line; 0 prints them all.")
-    ] = 20,
+    ] = 20
     export: Annotated[
         Path | None,
         typer.Option(help="Write the last --line to a file (.csv, .json, .parquet)."),
-    ] = None,
+    ] = None
     picture: Annotated[
         Path | None, typer.Option(help="Draw the last --line to a file (.png, .svg ...).")
-    ] = None,
+    ] = None
     save_spot_as: Annotated[
         Path | None, typer.Option("--save-spot", help="Write the spot to a file (.toml, .txt).")
-    ] = None,
-    save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
-    *,
-    given: GivenSpot,
-) -> None:
+    ] = None
+    save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False
+
+
+@takes(SpotOptions, HoldemOptions)
+def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
     """Solve a spot of hold'em after the flop, and show hands and runouts."""
-    with errors_in_one_line():
-        if save:
-            arguments.check_save(save, force=force)
-        if picture:
-            arguments.check_plot(picture, force=force, option="--picture")
-        for option, path in (("--export", export), ("--save-spot", save_spot_as)):
-            if path:
-                arguments.check_target(option, path, force=force)
-        if size and (save or export or picture or line):
-            raise ValueError("--size solves nothing: there is nothing to save, export or show")
-        if unit not in UNITS:
-            raise ValueError(f"--unit {unit}: {suggest(unit, UNITS)}")
-        if buckets_by not in BUCKETS:
-            raise ValueError(f"--buckets-by {buckets_by}: {suggest(buckets_by, BUCKETS)}")
-        if buckets is not None and (save or locks):
-            raise ValueError(f"--buckets: {'--save' if save else '--lock'} takes a solve of hands")
-        console = plain_console()
-        limit = arguments.read_memory_limit(memory_limit)
-        if spot is not None and spot.suffix == ".npz":
-            asked = (target, iters, time_limit, save, save_spot_as, memory_limit, buckets)
-            chosen = (algorithm, threads, precision) != (ALGORITHM, 1, PRECISION)
-            if given or size or chosen or locks or any(one is not None for one in asked):
-                raise ValueError(f"{spot} is a solution: it takes --line and what shows lines")
-            solution = Solution.load(spot)
-        else:
-            options = spot_options(spot, given)
-            rules = Holdem(**options)
-            found = game_size("holdem", **options)
-            print_line(console, _size_line(rules, found))
-            if save_spot_as:
-                save_spot(rules, save_spot_as)
-            if size:
-                return
-            game = compile_game("holdem", memory_limit=limit, **options)
-            if target is None and iters is None and time_limit is None:
-                target = DEFAULT_TARGET
-            solved = game
-            if buckets is not None:
-                solved = abstract_hands(game, BUCKETS[buckets_by](game, buckets))
-            request = SolveRequest(
-                game=solved,
-                algorithm=arguments.read_algorithm(algorithm, simultaneous=False),
-                iters=iters,
-                target=None if target is None else target / 100.0 * rules.pot,
-                time_limit=time_limit,
-                threads=threads,
-                precision=precision,
-                locks=arguments.read_locks(game, locks or []),
-                memory_limit=limit,
-            )
-            with put_off(), progress_bar() as move:
-
-                def solving(progress: Progress) -> None:
-                    figures = f"{progress.iteration:,} iterations"
-                    if progress.latest:
-                        figures += f", exploitability {progress.latest.exploitability:.3g}"
-                    move(description="solving", figures=figures)
-
-                solution = run(request, solving)
-            if save:
-                solution.save(save)
-            if buckets is not None:
-                print_line(console, _buckets_line(solution, rules))
-                solution = replace(solution, game=game, policy=lift(solution), state=None)
+    given = spot.given
+    _check(asked)
+    console = plain_console()
+    if asked.spot is not None and asked.spot.suffix == ".npz":
+        _check_look(asked, given)
+        solution = Solution.load(asked.spot)
         shown = SolvedSpot(solution)
-        if buckets is not None:
+    else:
+        options = spot_options(asked.spot, given)
+        rules = Holdem(**options)
+        print_line(console, _size_line(rules, game_size("holdem", **options)))
+        if asked.save_spot_as:
+            save_spot(rules, asked.save_spot_as)
+        if asked.size:
+            return
+        limit = arguments.read_memory_limit(asked.memory_limit)
+        game = compile_game("holdem", memory_limit=limit, **options)
+        with put_off(), solve_bar(0, asked.time_limit) as show:
+            solution = run(_request(asked, game, rules), show.solving)
+        if asked.save:
+            solution.save(asked.save)
+        if asked.buckets is not None:
+            print_line(console, _buckets_line(solution, rules))
+            solution = replace(solution, game=game, policy=lift(solution), state=None)
+        shown = SolvedSpot(solution)
+        if asked.buckets is not None:
             solution = replace(solution, evaluation=shown.evaluation)
-        holdem_report.print_spot(console, shown, solution, unit, big_blind)
-        last: Any = None
-        for text in line or [""]:
-            if "*" in text.split():
-                last = shown.runouts(text, equity=True)
-                holdem_report.print_runouts(console, shown, last, unit, big_blind)
-            else:
-                last = shown.table(text)
-                holdem_report.print_hands(console, shown, last, unit, big_blind, hands)
-        if export:
-            last.save(export)
-        if picture:
-            from ..plots import draw_line
+    holdem_report.print_spot(console, shown, solution, asked.unit, asked.big_blind)
+    _show_lines(console, shown, asked)
 
-            draw_line(last, path=picture)
+
+def _check(asked: HoldemOptions) -> None:
+    """Refuse options that make no sense, before anything is solved."""
+    if asked.save:
+        arguments.check_save(asked.save, force=asked.force)
+    if asked.picture:
+        arguments.check_plot(asked.picture, force=asked.force, option="--picture")
+    for option, path in (("--export", asked.export), ("--save-spot", asked.save_spot_as)):
+        if path:
+            arguments.check_target(option, path, force=asked.force)
+    if asked.size and (asked.save or asked.export or asked.picture or asked.line):
+        raise ValueError("--size solves nothing: there is nothing to save, export or show")
+    if asked.unit not in UNITS:
+        raise ValueError(f"--unit {asked.unit}: {suggest(asked.unit, UNITS)}")
+    if asked.buckets_by not in BUCKETS:
+        raise ValueError(f"--buckets-by {asked.buckets_by}: {suggest(asked.buckets_by, BUCKETS)}")
+    if asked.buckets is not None and (asked.save or asked.locks):
+        raise ValueError(
+            f"--buckets: {'--save' if asked.save else '--lock'} takes a solve of hands"
+        )
+
+
+SHOWS = {"spot", "line", "unit", "big_blind", "hands", "export", "picture", "force"}
+"""Options for a spot that is solved already."""
+
+
+def _check_look(asked: HoldemOptions, given: GivenSpot) -> None:
+    """Refuse what solves, where a solution is looked at."""
+    solves = any(
+        getattr(asked, one.name) != one.default
+        for one in fields(asked)
+        if one.name not in SHOWS | {"buckets_by"}
+    )
+    if given or solves:
+        raise ValueError(f"{asked.spot} is a solution: it takes --line and what shows lines")
+
+
+def _request(asked: HoldemOptions, game: CompiledGame, rules: Holdem) -> SolveRequest:
+    """What to solve, and when to stop."""
+    target = asked.target
+    if target is None and asked.iters is None and asked.time_limit is None:
+        target = DEFAULT_TARGET
+    solved = game
+    if asked.buckets is not None:
+        solved = abstract_hands(game, BUCKETS[asked.buckets_by](game, asked.buckets))
+    return SolveRequest(
+        game=solved,
+        algorithm=arguments.read_algorithm(asked.algorithm),
+        iters=asked.iters,
+        target=None if target is None else target / 100.0 * rules.pot,
+        time_limit=asked.time_limit,
+        threads=asked.threads,
+        precision=asked.precision,
+        locks=arguments.read_locks(game, asked.locks or []),
+        memory_limit=arguments.read_memory_limit(asked.memory_limit),
+    )
+
+
+def _show_lines(console: Console, shown: SolvedSpot, asked: HoldemOptions) -> None:
+    """Print the hands or the runouts at each line; write the last one."""
+    last: Any = None
+    for text in asked.line or [""]:
+        if "*" in text.split():
+            last = shown.runouts(text, equity=True)
+            holdem_report.print_runouts(console, shown, last, asked.unit, asked.big_blind)
+        else:
+            last = shown.table(text)
+            holdem_report.print_hands(
+                console, shown, last, asked.unit, asked.big_blind, asked.hands
+            )
+    if asked.export:
+        last.save(asked.export)
+    if asked.picture:
+        from ..plots import draw_line
+
+        draw_line(last, path=asked.picture)
 
 
 def _buckets_line(solution: Solution, rules: Holdem) -> str:
@@ -215,10 +244,11 @@ def _buckets_line(solution: Solution, rules: Holdem) -> str:
 
 def _size_line(rules: Holdem, size: Size) -> str:
     """How large a spot is."""
-    numbers = getattr(size, "numbers", 0)
     hands = " x ".join(str(len(own)) for own in rules.hands)
+    whole = {
+        floats: format_bytes(int(size.bytes_in_all(floats)[1])) for floats in ("float32", "int16")
+    }
     return (
         f"{rules.name}: {hands} hands, {size.public_nodes:,} public nodes, "
-        f"{int(size.infosets):,} infosets; {format_bytes(8 * numbers)} in float32, "
-        f"{format_bytes(4 * numbers)} in int16"
+        f"{int(size.infosets):,} infosets; {whole['float32']} in float32, {whole['int16']} in int16"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.console import Console
 
-from ..analysis import HandTable, Runouts, SolvedSpot
+from ..analysis import BoardReport, HandTable, Runouts, SolvedSpot
 from ..games.holdem import Holdem, grid_label
 from ..games.holdem.betting import CALL, CHECK, FOLD
 from ..games.holdem.spot import PLAYERS
@@ -20,7 +20,7 @@ def print_spot(
     console: Console, shown: SolvedSpot, solution: Solution, unit: str, bb: float
 ) -> None:
     """What the solve says of the whole spot."""
-    rules = shown.game.rules
+    rules = shown.rules
     if not isinstance(rules, Holdem):
         raise ValueError(f"{shown.game.name} is no spot of hold'em: tensorcfr show prints it")
     exploitability = solution.exploitability
@@ -124,3 +124,20 @@ def _print_grid(console: Console, grid: np.ndarray) -> None:
         text = "".join(cells).rstrip()
         if text:
             print_line(console, "  " + text)
+
+
+def print_boards(console: Console, report: BoardReport, line: str) -> None:
+    """What is done at a line on each board, the equity, and their means."""
+    width = max(7, *map(len, report.actions))
+    heads = " ".join(f"{action:>{width}}" for action in report.actions)
+    player = report.rows[0]["player"]
+    print_line(console, f"{line or 'the start'}: {player} to act; per cent, values in chips")
+    board_width = max(len(row["board"]) for row in report.rows)
+    print_line(console, f"  {'board':<{board_width}} {heads} {'value':>8} {'equity':>7}")
+    for row in (*report.rows, {"board": "mean", **report.means}):
+        numbers = " ".join(f"{100 * row[action]:{width}.1f}" for action in report.actions)
+        print_line(
+            console,
+            f"  {row['board']:<{board_width}} {numbers} {row['value']:8.2f} "
+            f"{100 * row['equity']:7.1f}",
+        )

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
+from .._util.plain import plain
 from ..analysis.comparison import Comparison
 from ..analysis.policy_values import Values
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
-from ..model.game import CompiledGame
+from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 
@@ -26,19 +27,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 def print_json(said: Any) -> None:
     """Print plain values as one JSON document."""
-    typer.echo(json.dumps(_finite(said), ensure_ascii=False, indent=1))
-
-
-def _finite(said: Any) -> Any:
-    if isinstance(said, dict):
-        return {key: _finite(value) for key, value in said.items()}
-    if isinstance(said, (list, tuple)):
-        return [_finite(value) for value in said]
-    return None if isinstance(said, float) and not math.isfinite(said) else said
+    typer.echo(json.dumps(plain(said), ensure_ascii=False, indent=1))
 
 
 def of_game(game: CompiledGame) -> dict[str, Any]:
-    """Name and counts; those that nobody knows of a game that is not compiled are None."""
+    """Name and counts; None for counts that only a compiled game has."""
     fields = ("name", "n_players", "zero_sum", "n_histories", "n_infosets", "n_sequences")
     return {field: getattr(game, field, None) for field in (*fields, "nbytes", "digest")}
 
@@ -91,35 +84,29 @@ def of_policy(policy: Policy) -> list[dict[str, Any]]:
 
 
 def of_infosets(
-    policy: Policy, infosets: Iterable[int], table: Values | None
-) -> list[dict[str, Any]]:
-    """Strategies by infoset, with values if there is a table of them."""
-    game = policy.game
-    rows = []
-    for infoset in infosets:
-        at = game.sequences(infoset)
-        actions: list[dict[str, Any]] = [
-            {"action": action, "probability": probability}
-            for action, probability in zip(
-                game.infoset_actions[infoset], policy.probabilities[at].tolist(), strict=True
-            )
-        ]
-        row: dict[str, Any] = {
-            "infoset": game.infoset_labels[infoset],
-            "player": int(game.infoset_player[infoset]),
-        }
-        if table is not None:
-            row |= {
-                "reach": float(table.reach[infoset]),
-                "others_reach": float(table.others_reach[infoset]),
-                "expected_value": float(table.infoset_expected[infoset]),
-                "loss": float(table.loss[infoset]),
-            }
-            values, regrets = table.expected[at].tolist(), table.regret[at].tolist()
-            for action, value, regret in zip(actions, values, regrets, strict=True):
-                action |= {"expected_value": value, "regret": regret}
-        rows.append(row | {"actions": actions})
-    return rows
+    policy: Policy, infosets: Iterable[InfosetRows], values: Values | None
+) -> Iterator[dict[str, Any]]:
+    """Strategies by infoset, with values if there are any."""
+    for rows in infosets:
+        played = policy.at(rows.numbers).tolist()
+        found = None if values is None else values.of(rows)
+        for at, (label, actions) in enumerate(zip(rows.labels, rows.actions, strict=True)):
+            listed: list[dict[str, Any]] = [
+                {"action": action, "probability": probability}
+                for action, probability in zip(actions, played[at], strict=True)
+            ]
+            row: dict[str, Any] = {"infoset": label, "player": rows.player}
+            if found is not None:
+                row |= {
+                    "reach": float(found.reach[at]),
+                    "others_reach": float(found.others_reach[at]),
+                    "expected_value": float(found.infoset_expected[at]),
+                    "loss": float(found.loss[at]),
+                }
+                pairs = found.expected[at].tolist(), found.regret[at].tolist()
+                for action, value, regret in zip(listed, *pairs, strict=True):
+                    action |= {"expected_value": value, "regret": regret}
+            yield row | {"actions": listed}
 
 
 def of_comparison(compared: Comparison, rows: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,28 +15,30 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.play import Match
 from ..subgames.resolving import ITERATIONS
-from . import completion
-from .console import errors_in_one_line
-from .spots import GivenSpot, spot_options, with_spot
+from . import arguments
+from .console import takes
+from .spots import GivenSpot, SpotOptions, spot_options
 
 BLUEPRINT_ITERATIONS = 200
 
 
-@with_spot
-def play(
+@dataclass(frozen=True)
+class PlayOptions:
+    """What ``play`` takes, the options of a spot apart."""
+
     source: Annotated[
         str,
         typer.Argument(
             help="A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; 'holdem' with the "
             f"options of a spot, or a file with a spot ({', '.join(ENDINGS)}); or a solution "
             "(.npz), which is then the blueprint.",
-            autocompletion=completion.games,
+            autocompletion=arguments.game_names,
         ),
-    ],
+    ]
     seat: Annotated[
         int, typer.Option(min=0, max=1, help="Your player; in hold'em 0 acts first.")
-    ] = 0,
-    plays: Annotated[int, typer.Option(min=1, help="How many plays.")] = 1,
+    ] = 0
+    plays: Annotated[int, typer.Option(min=1, help="How many plays.")] = 1
     resolve_after: Annotated[
         int,
         typer.Option(
@@ -43,19 +46,19 @@ def play(
             help="Public cards or other outcomes that must come before the solver resolves; before "
             "that, it follows the blueprint.",
         ),
-    ] = 0,
+    ] = 0
     blueprint_only: Annotated[
         bool, typer.Option("--blueprint-only", help="The solver never resolves.")
-    ] = False,
+    ] = False
     method: Annotated[
         str, typer.Option(help="'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.")
-    ] = "resolve",
+    ] = "resolve"
     algorithm: Annotated[
-        str, typer.Option(help="Solves the subgames.", autocompletion=completion.algorithms)
-    ] = DEFAULT_ALGORITHM,
+        str, typer.Option(help="Solves the subgames.", autocompletion=arguments.algorithm_names)
+    ] = DEFAULT_ALGORITHM
     iters: Annotated[
         int, typer.Option(min=1, help="Iterations of the blueprint, if no solution is given.")
-    ] = BLUEPRINT_ITERATIONS,
+    ] = BLUEPRINT_ITERATIONS
     subgame_iters: Annotated[
         int | None,
         typer.Option(
@@ -63,39 +66,39 @@ def play(
             help="Iterations on the rest of the game before each action; "
             f"{ITERATIONS} if the algorithm iterates.",
         ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of hands, outcomes and actions.")] = 0,
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Of hands, outcomes and actions.")] = 0
     hints: Annotated[
         bool, typer.Option("--hints", help="Print the blueprint's probabilities of your actions.")
-    ] = False,
-    *,
-    given: GivenSpot,
-) -> None:
+    ] = False
+
+
+@takes(SpotOptions, PlayOptions)
+def play(spot: SpotOptions, asked: PlayOptions) -> None:
     """Play against the solver, which resolves before each of its actions."""
-    with errors_in_one_line():
-        blueprint = _blueprint(source, given, iters)
-        match = Match(
-            blueprint.game,
-            blueprint,
-            seat=1 - seat,
-            resolve_after=None if blueprint_only else resolve_after,
-            method=method,
-            algorithm=algorithm,
-            iters=subgame_iters,
-            seed=seed,
-        )
-        total = 0.0
-        for number in range(1, plays + 1):
-            match.deal()
-            named = match.position.player_names[seat]
-            typer.echo(f"play {number}: you are {named} and hold {match.hand(seat)}")
-            _finish(match, seat, hints=hints)
-            won = match.utilities()[seat]
-            total += won
-            other = match.hand(1 - seat)
-            typer.echo(f"over: {match.position.line}; the solver held {other}")
-            unit = match.position.unit
-            typer.echo(f"you get {won:+g}{unit}, in all {total:+g}{unit}")
+    blueprint = _blueprint(asked.source, spot.given, asked.iters)
+    match = Match(
+        blueprint.game,
+        blueprint,
+        seat=1 - asked.seat,
+        resolve_after=None if asked.blueprint_only else asked.resolve_after,
+        method=asked.method,
+        algorithm=asked.algorithm,
+        iters=asked.subgame_iters,
+        seed=asked.seed,
+    )
+    total = 0.0
+    for number in range(1, asked.plays + 1):
+        match.deal()
+        named = match.position.player_names[asked.seat]
+        typer.echo(f"play {number}: you are {named} and hold {match.hand(asked.seat)}")
+        _finish(match, asked.seat, hints=asked.hints)
+        won = match.utilities()[asked.seat]
+        total += won
+        other = match.hand(1 - asked.seat)
+        typer.echo(f"over: {match.position.line}; the solver held {other}")
+        unit = match.position.unit
+        typer.echo(f"you get {won:+g}{unit}, in all {total:+g}{unit}")
 
 
 def _blueprint(source: str, given: GivenSpot, iters: int) -> Solution:

@@ -7,6 +7,7 @@ Rich prints colours on terminals only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +24,7 @@ from ..analysis.walkthroughs import Walkthrough
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
 from ..games import GAMES, GameEntry
-from ..model.game import CompiledGame
+from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution, TracePoint
 from ..sweep import Reached, Row, reached
@@ -68,8 +69,8 @@ def print_solution(console: Console, solution: Solution, *, rows: int, strategy:
 def print_infosets(
     console: Console,
     policy: Policy,
-    infosets: Sequence[int] | None,
-    table: Values | None,
+    infosets: Sequence[InfosetRows] | None,
+    values: Values | None,
     rows: int,
 ) -> None:
     """Reach and expected value of infosets, probability and expected value of their actions.
@@ -78,38 +79,30 @@ def print_infosets(
         console: Where to print.
         policy: The strategies.
         infosets: Which; None for all.
-        table: The values; None to print probabilities alone.
+        values: The values; None to print probabilities alone.
         rows: Infosets to print per player; 0 prints them all.
     """
     game = policy.game
     for player in range(game.n_players):
-        first, end = game.form.player_infosets[player : player + 2].tolist()
-        own: Sequence[int] = range(first, end)
-        if infosets is not None:
-            own = [infoset for infoset in infosets if first <= infoset < end]
-        shown = own[: rows or len(own)]
-        if not shown:
+        if infosets is None:
+            own, count = game.rows(player), game.count_of(player)
+        else:
+            chosen = [some for some in infosets if some.player == player]
+            own, count = iter(chosen), sum(len(some.labels) for some in chosen)
+        if not count:
             continue
         _print(console, "")
-        grid = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
-        grid.add_column(f"player {player}, infoset", overflow="fold", max_width=LABEL_WIDTH)
-        if table is not None:
-            grid.add_column("reach", justify="right", no_wrap=True)
-            grid.add_column("EV", justify="right", no_wrap=True)
-        grid.add_column("probability" + (" (EV)" if table else ""), overflow="fold")
-        for infoset in shown:
-            label, cells = game.infoset_labels[infoset], _with_values(policy, infoset, table)
-            figures = []
-            if table is not None:
-                value = float(table.infoset_expected[infoset])
-                figures = [f"{table.reach[infoset]:.4f}", _value(game, value)]
-            grid.add_row(Text(label), *figures, Text(GAP.join(cells)))
+        numbers = () if values is None else ("reach", "EV")
+        grid = _table(f"player {player}, infoset", *numbers, width=LABEL_WIDTH)
+        grid.add_column("probability" + (" (EV)" if values else ""), overflow="fold")
+        for cells in islice(_infoset_cells(policy, own, values), rows or None):
+            grid.add_row(*map(Text, cells))
         _print(console, grid)
-        if left_out := len(own) - len(shown):
+        if rows and (left_out := count - rows) > 0:
             _print(
                 console, Text(f"... and {left_out:,} more infosets (--rows 0 prints all)", "dim")
             )
-    if table is not None:
+    if values is not None:
         _print(console, "")
         note = (
             "reach: probability of the infoset under these strategies; EV: expected utility of its "
@@ -118,17 +111,28 @@ def print_infosets(
         _print(console, Text(note, "dim"))
 
 
-def _with_values(policy: Policy, infoset: int, table: Values | None) -> list[str]:
-    """``bet 0.222 (+0.5)`` for each action that is worth its place."""
+def _infoset_cells(
+    policy: Policy, infosets: Iterator[InfosetRows], values: Values | None
+) -> Iterator[list[str]]:
+    """Label, reach, expected value, and ``bet 0.222 (+0.5)`` for each action that is worth its
+    place."""
     game = policy.game
-    at, actions = game.sequences(infoset), game.infoset_actions[infoset]
-    probabilities = policy.probabilities[at].tolist()
-    values = [None] * len(actions) if table is None else table.expected[at].tolist()
-    return [
-        f"{action} {probability:.3f}" + ("" if value is None else f" ({_value(game, value)})")
-        for action, probability, value in zip(actions, probabilities, values, strict=True)
-        if len(actions) <= FEW_ACTIONS or probability >= NEVER_PLAYED
-    ]
+    for some in infosets:
+        played = policy.at(some.numbers).tolist()
+        found = None if values is None else values.of(some)
+        for at, (label, actions) in enumerate(zip(some.labels, some.actions, strict=True)):
+            worth = [""] * len(actions)
+            figures = []
+            if found is not None:
+                worth = [f" ({_value(game, value)})" for value in found.expected[at].tolist()]
+                mean = float(found.infoset_expected[at])
+                figures = [f"{found.reach[at]:.4f}", _value(game, mean)]
+            shown = [
+                f"{action} {probability:.3f}{value}"
+                for action, probability, value in zip(actions, played[at], worth, strict=True)
+                if len(actions) <= FEW_ACTIONS or probability >= NEVER_PLAYED
+            ]
+            yield [label, *figures, GAP.join(shown)]
 
 
 def _value(game: CompiledGame, value: float) -> str:
@@ -158,9 +162,7 @@ def print_evaluation(
     _print_meaning(console, game)
     if worst:
         _print(console, "")
-        lost = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-        lost.add_column("infoset", overflow="fold", max_width=LABEL_WIDTH)
-        lost.add_column("lost there", justify="right", no_wrap=True)
+        lost = _table("infoset", "lost there", width=LABEL_WIDTH)
         for label, loss in worst:
             lost.add_row(Text(label), f"{settled(loss) + 0.0:.4g}")
         _print(console, lost)
@@ -192,7 +194,7 @@ def print_walkthrough(console: Console, walked: Walkthrough) -> None:
         _print(console, "")
         _print(console, Text(iteration.title, "bold"))
         for number, shown in enumerate(iteration.tables):
-            table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+            table = _table(None)
             for column, heading in enumerate(shown.headings):
                 justify: Literal["left", "right"] = "left" if column < shown.texts else "right"
                 table.add_column(heading, justify=justify, no_wrap=True)
@@ -227,10 +229,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
     for mark in reached(rows, levels):
         games.setdefault(mark.game, {}).setdefault(mark.algorithm, []).append(mark)
     for game, algorithms in games.items():
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-        table.add_column(game, overflow="fold")
-        for level in levels:
-            table.add_column(f"{level:g}", justify="right", no_wrap=True)
+        table = _table(game, *(f"{level:g}" for level in levels))
         for algorithm, marks in algorithms.items():
             seeds = f" x{marks[0].seeds}" if marks[0].seeds > 1 else ""
             table.add_row(Text(algorithm + seeds), *map(_effort, marks))
@@ -252,19 +251,13 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
     game = compared.game
     _print(console, _game_line(game))
     _print(console, "")
-    worth = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    worth.add_column("")
-    for player in range(game.n_players):
-        worth.add_column(f"value of {player}", justify="right", no_wrap=True)
-    worth.add_column("exploitability", justify="right", no_wrap=True)
+    values = (f"value of {player}" for player in range(game.n_players))
+    worth = _table("", *values, "exploitability")
     for which, found in zip(("first", "second"), compared.evaluations, strict=True):
-        values = [f"{game.settled(value) + 0.0:+.6g}" for value in found.values]
-        worth.add_row(which, *values, f"{game.settled(found.exploitability):.6g}")
+        own = [f"{game.settled(value) + 0.0:+.6g}" for value in found.values]
+        worth.add_row(which, *own, f"{game.settled(found.exploitability):.6g}")
     _print(console, worth)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("infoset", overflow="fold")
-    for heading in ("player", "reach", "variation", "gain"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = _table("infoset", "player", "reach", "variation", "gain")
     for row in compared.differences(rows or game.n_infosets):
         if row.total_variation > 0:
             table.add_row(
@@ -309,6 +302,16 @@ def _print(console: Console, what: RenderableType) -> None:
         console.print(what)
     for line in captured.get().splitlines():
         print_line(console, line.rstrip())
+
+
+def _table(text: str | None, *numbers: str, width: int | None = None) -> Table:
+    """A table without lines: a column of texts (None for none) and columns of numbers."""
+    table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
+    if text is not None:
+        table.add_column(text, overflow="fold", max_width=width)
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
 
 
 def _indented(text: str) -> Padding:
@@ -389,7 +392,6 @@ def _seconds(seconds: float) -> str:
 
 
 def _trace(trace: Sequence[TracePoint]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     columns: dict[str, Callable[[TracePoint], str]] = {
         "iteration": lambda point: f"{point.iteration:,}",
         "nodes touched": lambda point: f"{point.nodes_touched:,}",
@@ -403,8 +405,7 @@ def _trace(trace: Sequence[TracePoint]) -> Table:
         columns["MiB"] = lambda point: f"{(point.bytes_held or 0) / 2**20:,.1f}"
     if any(point.last_exploitability is not None for point in trace):
         columns["last iterate"] = lambda point: f"{point.last_exploitability:.4g}"
-    for heading in columns:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = _table(None, *columns)
     decimals = max(0, 5 - len(f"{trace[-1].seconds:.0f}"))
     for point in _some(trace):
         table.add_row(*(cell(point) for cell in columns.values()))
@@ -433,7 +434,7 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
     cell_width = max((len(cell) for row in cells for cell in row), default=0) + len(GAP)
     per_line = max(1, (console.width - label_width - len(GAP)) // cell_width)
 
-    table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
+    table = _table(None)
     table.add_column(heading, overflow="fold", width=label_width)
     table.add_column("average strategy", overflow="fold")
     for label, row in zip(shown, cells, strict=True):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +12,6 @@ import typer
 from ..formats import read_spot
 from ..formats.spots import ENDINGS
 from ..games.holdem.spot import PLAYERS
-from .console import errors_in_one_line
 
 GivenSpot = Mapping[str, Any]
 """The options of a spot that the command line gives, as the game takes them."""
@@ -25,78 +23,59 @@ Sizes = typer.Option(
 )
 
 
-def _given(
-    board: Annotated[str | None, typer.Option(help="Three to five cards: Td9d6hQc.")] = None,
+@dataclass(frozen=True)
+class SpotOptions:
+    """The options of a spot."""
+
+    board: Annotated[str | None, typer.Option(help="Three to five cards: Td9d6hQc.")] = None
     oop: Annotated[
         str | None, typer.Option(metavar="RANGE", help="Who acts first: '66+,A8s+,KQo'.")
-    ] = None,
-    ip: Annotated[str | None, typer.Option(metavar="RANGE", help="Who acts last.")] = None,
-    pot: Annotated[int | None, typer.Option(help="Chips in the pot.")] = None,
-    stacks: Annotated[int | None, typer.Option(help="Chips behind.")] = None,
-    bets: Annotated[list[str] | None, Sizes] = None,
-    raises: Annotated[list[str] | None, Sizes] = None,
-    donk: Annotated[list[str] | None, Sizes] = None,
-    rake: Annotated[float | None, typer.Option(help="Share of the pot for the house.")] = None,
-    rake_cap: Annotated[float | None, typer.Option(help="The most chips of it.")] = None,
+    ] = None
+    ip: Annotated[str | None, typer.Option(metavar="RANGE", help="Who acts last.")] = None
+    pot: Annotated[float | None, typer.Option(help="Chips in the pot.")] = None
+    stacks: Annotated[float | None, typer.Option(help="Chips behind.")] = None
+    chip: Annotated[float | None, typer.Option(help="The smallest chip; 1.")] = None
+    bets: Annotated[list[str] | None, Sizes] = None
+    raises: Annotated[list[str] | None, Sizes] = None
+    donk: Annotated[list[str] | None, Sizes] = None
+    rake: Annotated[float | None, typer.Option(help="Share of the pot for the house.")] = None
+    rake_cap: Annotated[float | None, typer.Option(help="The most chips of it.")] = None
     add_allin: Annotated[
         float | None, typer.Option(help="Add all-in up to so many times the pot.")
-    ] = None,
+    ] = None
     force_allin: Annotated[
         float | None, typer.Option(help="All-in where so much of the pot would be left.")
-    ] = None,
+    ] = None
     merging: Annotated[
         float | None, typer.Option(help="Drop sizes that are so near a larger one.")
-    ] = None,
+    ] = None
     add: Annotated[
         list[str] | None, typer.Option(metavar="LINE", help="Add 'check bet75'; repeatable.")
-    ] = None,
+    ] = None
     remove: Annotated[
         list[str] | None, typer.Option(metavar="LINE", help="Remove a line; repeatable.")
-    ] = None,
-) -> GivenSpot:
-    """The options that are given.
+    ] = None
 
-    Raises:
-        ValueError: Sizes are given twice.
-    """
-    given = {
-        "board": board,
-        "ranges": None if oop is None and ip is None else (oop, ip),
-        "pot": pot,
-        "stacks": stacks,
-        "bets": _sizes("--bets", bets),
-        "raises": _sizes("--raises", raises),
-        "donk": _sizes("--donk", donk),
-        "rake": rake,
-        "rake_cap": rake_cap,
-        "add_allin": add_allin,
-        "force_allin": force_allin,
-        "merging": merging,
-        "add": tuple(add) if add else None,
-        "remove": tuple(remove) if remove else None,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+    @property
+    def given(self) -> GivenSpot:
+        """The options that are given.
 
-
-def with_spot(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes the options of a spot, too, and gets them as ``given``."""
-    own = inspect.signature(command, eval_str=True)
-    shared = inspect.signature(_given, eval_str=True)
-    parameters = [one for one in own.parameters.values() if one.name != "given"]
-
-    @wraps(command)
-    def run(**options: Any) -> None:
-        with errors_in_one_line():
-            given = _given(**{name: options.pop(name) for name in shared.parameters})
-        command(**options, given=given)
-
-    # After the command's argument.
-    own_first, *own_rest = parameters
-    merged = own.replace(parameters=[own_first, *shared.parameters.values(), *own_rest])
-    vars(run)["__signature__"] = merged
-    run.__annotations__ = {one.name: one.annotation for one in merged.parameters.values()}
-    del vars(run)["__wrapped__"]
-    return run
+        Raises:
+            ValueError: Sizes are given twice.
+        """
+        given = vars(self) | {
+            "ranges": None if self.oop is None and self.ip is None else (self.oop, self.ip),
+            "bets": _sizes("--bets", self.bets),
+            "raises": _sizes("--raises", self.raises),
+            "donk": _sizes("--donk", self.donk),
+            "add": tuple(self.add) if self.add else None,
+            "remove": tuple(self.remove) if self.remove else None,
+        }
+        return {
+            name: value
+            for name, value in given.items()
+            if value is not None and name not in PLAYERS
+        }
 
 
 def spot_options(spot: Path | None, given: GivenSpot) -> dict[str, Any]:

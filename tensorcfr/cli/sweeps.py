@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from ..errors import suggest
 from ..sweep import LEVELS, Row, SweepProgress, read_sweep
 from ..sweep import sweep as run
 from . import arguments, report
-from .console import end, errors_in_one_line, plain_console, progress_bar, quiet
+from .console import end, errors_in_one_line, plain_console, progress_bar, quiet, takes
 
 Levels = Annotated[
     str, typer.Option(metavar="A,B,C", help="Exploitabilities for the table: effort to reach them.")
@@ -22,89 +23,93 @@ Levels = Annotated[
 DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
 
 
-def sweep(
+@dataclass(frozen=True)
+class SweepOptions:
+    """What ``sweep`` takes."""
+
     table: Annotated[
         Path,
         typer.Argument(help="The CSV file; if it exists, the sweep continues."),
-    ],
+    ]
     games: Annotated[
         list[str], typer.Option("--game", "-g", help="'kuhn' or 'leduc(ranks=4)'; repeatable.")
-    ],
+    ]
     algorithms: Annotated[
         list[str], typer.Option("--algorithm", "-a", help="'cfr' or 'dcfr(alpha=2)'; repeatable.")
-    ],
+    ]
     seeds: Annotated[
         str,
         typer.Option(
             metavar="NUMBER", help="Seeds 0 to NUMBER - 1, or 'A,B,C', of sampling algorithms."
         ),
-    ] = "1",
+    ] = "1"
     iters: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="End each solve after so many iterations.")
-    ] = None,
+    ] = None
     nodes: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="End each solve at so many nodes touched, 1e9 say."),
-    ] = None,
+    ] = None
     time_limit: Annotated[
         float | None, typer.Option(help="End each solve after so many seconds of iterating.")
-    ] = None,
+    ] = None
     target: Annotated[
         float | None,
         typer.Option(help="End each solve at this exploitability."),
-    ] = None,
+    ] = None
     processes: Annotated[
         int,
         typer.Option(help="Solves that run at a time; more than 1 distorts the measured seconds."),
-    ] = 1,
+    ] = 1
     memory_limit: Annotated[
         float | None, typer.Option(help="GiB that a solve may take; by default the free memory.")
-    ] = None,
-    cluster: arguments.Cluster = None,
-    levels: Levels = DEFAULT_LEVELS,
+    ] = None
+    cluster: arguments.Cluster = None
+    levels: Levels = DEFAULT_LEVELS
     plot: Annotated[
         Path | None, typer.Option(help="Draw exploitability against nodes and seconds (.png ...).")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Let --plot overwrite a file.")] = False,
-) -> None:
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Let --plot overwrite a file.")] = False
+
+
+@takes(SweepOptions)
+def sweep(asked: SweepOptions) -> None:
     """Solve games by algorithms from seeds, into one table.
 
     Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command continues the sweep.
     """
-    with errors_in_one_line(), _interrupt_told(table):
-        if plot:
-            arguments.check_plot(plot, force=force)
-        if cluster:
-            quiet("distributed")
-        marks = arguments.read_levels(levels)
-        with _progress_bar() as show:
-            rows = run(
-                table,
-                games,
-                algorithms,
-                seeds=arguments.read_seeds(seeds),
-                iters=arguments.read_whole("--iters", iters),
-                nodes=arguments.read_whole("--nodes", nodes),
-                time_limit=time_limit,
-                target=target,
-                processes=processes,
-                memory_limit=arguments.read_memory_limit(memory_limit),
-                progress=show,
-                cluster=cluster,
-            )
-        console = plain_console()
-        report.print_summary(console, rows, marks)
-        report.print_line(console, f"wrote {table}: {len(rows):,} rows")
-        if plot:
-            _draw(rows, plot)
-            report.print_line(console, f"wrote {plot}")
+    if asked.plot:
+        arguments.check_plot(asked.plot, force=asked.force)
+    if asked.cluster:
+        quiet("distributed")
+    marks = arguments.read_levels(asked.levels)
+    with _interrupt_told(asked.table), _progress_bar() as show:
+        rows = run(
+            asked.table,
+            asked.games,
+            asked.algorithms,
+            seeds=arguments.read_seeds(asked.seeds),
+            iters=arguments.read_whole("--iters", asked.iters),
+            nodes=arguments.read_whole("--nodes", asked.nodes),
+            time_limit=asked.time_limit,
+            target=asked.target,
+            processes=asked.processes,
+            memory_limit=arguments.read_memory_limit(asked.memory_limit),
+            progress=show,
+            cluster=asked.cluster,
+        )
+    console = plain_console()
+    report.print_summary(console, rows, marks)
+    report.print_line(console, f"wrote {asked.table}: {len(rows):,} rows")
+    if asked.plot:
+        _draw(rows, asked.plot)
+        report.print_line(console, f"wrote {asked.plot}")
 
 
+@errors_in_one_line()
 def plot(
     table: Annotated[Path, typer.Argument(help="The CSV file that: tensorcfr sweep wrote.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf ...).")
-    ] = None,
+    output: arguments.Picture = None,
     x: Annotated[
         list[str] | None,
         typer.Option(
@@ -122,18 +127,17 @@ def plot(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
 ) -> None:
     """Draw a sweep, and print the effort to given exploitabilities."""
-    with errors_in_one_line():
-        if output:
-            arguments.check_plot(output, force=force, option="--output")
-        marks = arguments.read_levels(levels)
-        rows = _only(read_sweep(table), "game", games)
-        rows = _only(rows, "algorithm", algorithms)
-        console = plain_console()
-        if output:
-            _draw(rows, output, x=x or ("nodes", "seconds"), title=title)
-        report.print_summary(console, rows, marks)
-        if output:
-            report.print_line(console, f"wrote {output}")
+    if output:
+        arguments.check_plot(output, force=force, option="--output")
+    marks = arguments.read_levels(levels)
+    rows = _only(read_sweep(table), "game", games)
+    rows = _only(rows, "algorithm", algorithms)
+    console = plain_console()
+    if output:
+        _draw(rows, output, x=x or ("nodes", "seconds"), title=title)
+    report.print_summary(console, rows, marks)
+    if output:
+        report.print_line(console, f"wrote {output}")
 
 
 def _draw(rows: list[Row], path: Path, **options: Any) -> None:

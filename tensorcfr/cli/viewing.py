@@ -17,10 +17,8 @@ from ..viewer.page import MOST_NODES
 from . import arguments
 from .console import errors_in_one_line
 
-DEFAULT_ITERATIONS = 1000
-"""Iterations by which a game is solved."""
 
-
+@errors_in_one_line()
 def view(
     source: Annotated[
         str,
@@ -38,12 +36,8 @@ def view(
     most: Annotated[
         int, typer.Option(min=1, help="Nodes that the page of --html holds, the first ones.")
     ] = MOST_NODES,
-    algorithm: Annotated[
-        str | None, typer.Option(help=f"What solves a game; by default {DEFAULT_ALGORITHM}.")
-    ] = None,
-    iters: Annotated[
-        int | None, typer.Option(min=1, help=f"Iterations for a game; {DEFAULT_ITERATIONS}.")
-    ] = None,
+    algorithm: arguments.SolvedBy = None,
+    iters: arguments.SolvedIn = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any free one.")] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the browser.")
@@ -51,24 +45,21 @@ def view(
     force: Annotated[bool, typer.Option("--force", help="Let --html overwrite a file.")] = False,
 ) -> None:
     """Look at a solution in the browser, on this machine alone; Ctrl-C ends."""
-    with errors_in_one_line():
-        if html:
-            arguments.check_target("--html", html, force=force)
-        is_saved = source.endswith(".npz")
-        if is_saved and (algorithm is not None or iters is not None):
-            raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
-        count = None if is_saved else iters or DEFAULT_ITERATIONS
-        if is_saved:
-            solution = Solution.load(source, registered=False)
-        else:
-            record = arguments.read_algorithm(algorithm or DEFAULT_ALGORITHM, simultaneous=False)
-            if not record.passes_whole_game:
-                raise ValueError(f"{record.name} does not pass over the whole game: solve it first")
-            # A page for sharing is of the result.
-            solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
-        second = Solution.load(other, registered=False) if other else None
-        if html:
-            save_html(solution, html, other=second, most=most)
-            typer.echo(f"wrote {html}")
-        else:
-            serve(solution, second, iters=count, port=port, browser=browser, announce=typer.echo)
+    if html:
+        arguments.check_target("--html", html, force=force)
+    saved = arguments.is_saved(source, algorithm, iters)
+    count = arguments.DEFAULT_ITERATIONS if iters is None and not saved else iters
+    if saved:
+        solution = Solution.load(source, registered=False)
+    else:
+        record = arguments.read_algorithm(algorithm or DEFAULT_ALGORITHM)
+        if not record.passes_whole_game:
+            raise ValueError(f"{record.name} does not pass over the whole game: solve it first")
+        # A page for sharing is of the result.
+        solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
+    second = Solution.load(other, registered=False) if other else None
+    if html:
+        save_html(solution, html, other=second, most=most)
+        typer.echo(f"wrote {html}")
+    else:
+        serve(solution, second, iters=count, port=port, browser=browser, announce=typer.echo)

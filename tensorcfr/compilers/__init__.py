@@ -6,16 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, Several, Text, Whole, checked
+from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, OneOf, Several, Text, Whole, checked
 from .._util.memory import budget, free_memory, no_garbage_collection
 from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
 from ..rules import CardGame, Game, PublicTreeGame
-from . import card_flat, card_game, cut_game, histories, public_game, walked_game
+from . import histories, laid_out
+from .cards import flat as card_flat
+from .cards import game as card_game
+from .cut import game as cut_game
 from .shared_payoffs import share_payoffs
-from .sizing import CompileProgress, Size, Watch, game_size
+from .sizes.sizing import CompileProgress, Size, Watch, game_size
 
 __all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
 
@@ -24,8 +27,8 @@ HOOK = Kind((Callable,), "a function")
 LONGEST_LABEL = 10_000
 """Characters of a public label at which to cut, at most."""
 CUT = AnyOf(
-    (Flag(), Whole(0, EXACT), Several(Text(LONGEST_LABEL), alone=True)),
-    "True, public steps from 0, or public labels",
+    (OneOf((cut_game.AUTO,)), Flag(), Whole(0, EXACT), Several(Text(LONGEST_LABEL), alone=True)),
+    "auto, True, False, public steps from 0, or public labels",
 )
 
 
@@ -35,7 +38,7 @@ def compile_game(
     *,
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
-    cut: Annotated[cut_game.CutLike | None, CUT] = None,
+    cut: Annotated[cut_game.CutLike | None, CUT] = cut_game.AUTO,
     teams: Annotated[Teams | None, TEAMS] = None,
     progress: Annotated[Callable[[CompileProgress], object] | None, HOOK] = None,
     **parameters: Any,
@@ -57,9 +60,12 @@ def compile_game(
         symmetry: Whether to merge infosets with indistinguishable payoffs (hands that differ only
             in suits, say) for solving; solutions are of the whole game in any case.
         memory_limit: Bytes that compiling may take; by default the machine's free memory.
-        cut: For games of private hands between two players: whether to cut the public tree into
-            chunks, which takes less memory.  True cuts by the cache sizes of this machine; a number
-            of public steps and a set of public labels say where to cut.
+        cut: Whether to cut the public tree of a game of private hands between two players into
+            chunks, which takes less memory and is faster where the game is large.  ``"auto"`` cuts
+            a :class:`PublicTreeGame` of 131,072 sequences or more, and every game of cards; True
+            cuts by the cache sizes of this machine; a number of public steps or a set of public
+            labels say where to cut; False lays the game out, which some algorithms and analyses
+            need.
         teams: ``((0, 2), (1, 3))``: players 0 and 2 share their payoffs, and so do players 1 and 3;
             each gets the mean of their team's.  What a player knows does not change.  See
             :func:`tensorcfr.evaluation.team_exploitability`.
@@ -97,16 +103,17 @@ def compile_game(
                 return card_flat.flatten(rules, name, limit)
             return card_game.compile_rules(rules, name, own, symmetric=symmetry, source=found_by)
         own.watch = watch = Watch(rules, name, own, progress)
-        if cut is not None and cut is not False:
-            if not isinstance(rules, PublicTreeGame):
-                raise ValueError(f"{name} is no game of private hands: it cannot be cut")
+        cut = False if cut is None else cut
+        if isinstance(rules, PublicTreeGame):
+            if cut is False:
+                return laid_out.compile_rules(rules, name, own, symmetry=symmetry)
             return cut_game.compile_rules(
                 rules, name, own, cut=cut, symmetric=symmetry, source=found_by
             )
-        if isinstance(rules, PublicTreeGame):
-            return public_game.compile_rules(rules, name, own, symmetry=symmetry)
+        if cut is not False and cut != cut_game.AUTO:
+            raise ValueError(f"{name} is no game of private hands: it cannot be cut")
         try:
             walked = histories.walk(rules, own)
         except MemoryLimitError as error:
             raise watch.explain(error) from None
-        return walked_game.compile_walked(walked, name, symmetry=symmetry)
+        return laid_out.compile_walked(walked, name, symmetry=symmetry)

@@ -8,6 +8,7 @@ differ.  Multisets are compared by hash: a uint64 per element, summed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,31 +79,19 @@ def root_colours(tree: PublicTree) -> Colours | None:
         The colours; None if all hands differ and the game has no public chance.
     """
     public_chance = bool((tree.player == CHANCE).any())
-    colour = [np.zeros(hands, dtype=np.int64) for hands in tree.prior.shape]
     hashes = _PayoffHashes(tree)
     signatures: list[np.ndarray] = []
 
-    def by_terminals() -> list[np.ndarray]:
-        return hashes.bags_of_terminals(colour)
-
-    def by_tree() -> list[np.ndarray]:
+    def by_tree(colour: list[np.ndarray]) -> list[np.ndarray]:
         signatures[:] = _signatures(tree, hashes, colour)
         return [own[0] for own in signatures]
 
+    colour = _one_colour(tree)
     # Compare multisets of terminals first, which is fast and separates most hands.
-    for hash_of_hands in (by_terminals, by_tree):
-        while True:
-            before = [int(own.max()) for own in colour]
-            colour = [
-                _number(hash_pair(own.astype(np.uint64), new))
-                for own, new in zip(colour, hash_of_hands(), strict=True)
-            ]
-            after = [int(own.max()) for own in colour]
-            all_differ = all(top + 1 == len(own) for top, own in zip(after, colour, strict=True))
-            if all_differ and not public_chance:
-                return None
-            if after == before:
-                break
+    for hash_of_hands in (hashes.bags_of_terminals, by_tree):
+        colour, all_differ = _refined(colour, hash_of_hands, until_apart=not public_chance)
+        if all_differ and not public_chance:
+            return None
     return Colours(colour, signatures)
 
 
@@ -113,19 +102,44 @@ def tells_hands_apart(tables: PublicTree, ways: np.ndarray) -> bool:
         tables: Arrays over public states in place of those over nodes.
         ways: int64 (states,): number of public nodes of each state.
     """
-    colour = [np.zeros(hands, dtype=np.int64) for hands in tables.prior.shape]
     hashes = _PayoffHashes(tables)
+    _, all_differ = _refined(
+        _one_colour(tables), lambda own: hashes.bags_of_terminals(own, ways), until_apart=True
+    )
+    return all_differ
+
+
+def _one_colour(tree: PublicTree) -> list[np.ndarray]:
+    """One colour for all hands of each player."""
+    return [np.zeros(hands, dtype=np.int64) for hands in tree.prior.shape]
+
+
+def _refined(
+    colour: list[np.ndarray],
+    hash_of_hands: Callable[[list[np.ndarray]], list[np.ndarray]],
+    *,
+    until_apart: bool,
+) -> tuple[list[np.ndarray], bool]:
+    """Colours that are told apart by hashes until no hash tells more apart.
+
+    Args:
+        colour: int64 (hands,), for each player: the colours to begin with.
+        hash_of_hands: From colours, uint64 (hands,) for each player.
+        until_apart: Whether to end as soon as all hands differ.
+
+    Returns:
+        The colours, and whether all hands differ.
+    """
     while True:
         before = [int(own.max()) for own in colour]
         colour = [
             _number(hash_pair(own.astype(np.uint64), new))
-            for own, new in zip(colour, hashes.bags_of_terminals(colour, ways), strict=True)
+            for own, new in zip(colour, hash_of_hands(colour), strict=True)
         ]
         after = [int(own.max()) for own in colour]
-        if all(top + 1 == len(own) for top, own in zip(after, colour, strict=True)):
-            return True
-        if after == before:
-            return False
+        all_differ = all(top + 1 == len(own) for top, own in zip(after, colour, strict=True))
+        if after == before or (all_differ and until_apart):
+            return colour, all_differ
 
 
 def _number(values: np.ndarray) -> np.ndarray:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ImperfectRecallError
-from ..model.arrays import SequenceForm
+from ..model.arrays import SequenceForm, bucket_layout
 from ..model.levels import levels
 from ..payoff import PayoffPart
-from ..payoff.added import payoff_entries
+from ..payoff.entries import payoff_entries
 from .histories import WalkedGame
 
 NO_SEQUENCE = -1
@@ -166,7 +166,7 @@ def lay_out(
     place = np.empty(n_players + int(n_actions.sum()), dtype=np.int64)
     order: list[np.ndarray] = []
     buckets: list[tuple[int, int, int, int, int]] = []
-    player_infosets, player_sequences, player_buckets = [0], [0], [0]
+    player_ends = [(0, 0, 0)]
     next_infoset = next_sequence = 0
     for player in range(n_players):
         place[player] = next_sequence
@@ -185,25 +185,10 @@ def lay_out(
                 place[sequences.first[lanes] + action] = np.arange(first, first + count)
             next_infoset += count
             next_sequence += count * actions
-        player_infosets.append(next_infoset)
-        player_sequences.append(next_sequence)
-        player_buckets.append(len(buckets))
+        player_ends.append((next_infoset, next_sequence, len(buckets)))
     final = np.concatenate(order) if order else np.empty(0, dtype=np.int64)
-    table = np.array(buckets, dtype=np.int64).reshape(-1, 5).T
-    layout = dict(
-        zip(
-            ("bucket_level", "bucket_actions", "bucket_lanes", "bucket_infoset", "bucket_sequence"),
-            np.ascontiguousarray(table),
-            strict=True,
-        ),
-        player_infosets=np.array(player_infosets),
-        player_sequences=np.array(player_sequences),
-        player_buckets=np.array(player_buckets),
-        bucket_stride=table[2].copy(),
-        bucket_mask=np.zeros(len(buckets), dtype=np.int64),
-        hand_rank=np.array([[0, 1]]),
-        infoset_parent=place[sequences.parent[final]].astype(np.uint32),
-    )
+    layout = bucket_layout(buckets, player_ends)
+    layout["infoset_parent"] = place[sequences.parent[final]].astype(np.uint32)
     return layout, final, place
 
 

@@ -19,7 +19,7 @@ from ..model.arrays import PublicTree, SequenceForm
 from ..model.chunks import ALIGNED
 from ..model.levels import levels_below_root
 from . import payoff_blocks
-from .payoff_blocks import NO_STEP, Entries, sequences_of
+from .payoff_blocks import NO_STEP, Entries, places_of
 from .tables import smallest_int
 
 BYTES_PER_NODE = 130
@@ -308,7 +308,7 @@ def _parents(
     deciding, bucket = deciding[order], bucket[order]
     step = steps.last[tree.player[deciding], deciding]
     player = tree.player[deciding].astype(np.int64)
-    first, stride, mask = sequences_of(tree, layout, entered, player, step)
+    above = places_of(tree, layout, entered, player, step)
     infosets = int(layout["player_infosets"][-1])
     reserve(BYTES_PER_INFOSET * infosets)
     parent = np.empty(infosets, dtype=np.uint32)
@@ -319,8 +319,8 @@ def _parents(
         held = np.flatnonzero(np.diff(rank_here))
         at, nodes = int(layout["bucket_infoset"][b]), end - begin
         for hand in held.tolist():
-            above = layout["hand_rank"][mask[begin:end], hand]
-            parent[at : at + nodes] = first[begin:end] + above * stride[begin:end]
+            rank = layout["hand_rank"][above.mask[begin:end], hand]
+            parent[at : at + nodes] = above.sequence[begin:end] + rank * above.stride[begin:end]
             at += nodes
         begin = end
     return parent

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
-from typing import Any
+from functools import partial
+from itertools import chain
+from math import inf, isfinite
+from typing import Any, NoReturn
 
 import numpy as np
 
-from .._util.limits import CHANCE_TOLERANCE
+from .._util.arguments import brief
+from .._util.limits import CHANCE_TOLERANCE, DEEPEST
 from .._util.memory import Budget
-from ..errors import GameError
+from ..errors import GameError, MemoryLimitError
 from ..model.arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, tree_links
-from ..model.game import history_labels
+from ..model.flat_game import history_labels
 from ..rules import Chance, Decision, Game, Terminal
-from .too_large import Probe, check_depth
-from .units import check_range, unit_of
 
 BYTES_AFTER_WALK = 170
 """Bytes per history of a compile after the walk, for both forms of the game."""
-LEAST_BYTES = 100
-"""Least number of bytes per history of a compile."""
 
 
 @dataclass
@@ -49,7 +48,7 @@ class WalkedGame:
     outcome_labels: list[str]
     n_players: int
     unit: float = 1.0
-    """The unit of the utilities of ``tree``; see :mod:`tensorcfr.compilers.units`."""
+    """The unit of the utilities of ``tree``; see :func:`unit_of`."""
 
     def where(self, node: int) -> str:
         """The name of a history in error messages."""
@@ -63,6 +62,48 @@ def name_history(labels: Sequence[object]) -> str:
     return f"history [{', '.join(map(str, labels))}]" if labels else "the root"
 
 
+FAULTS = (RuntimeError, StopIteration, OverflowError, MemoryError)
+"""Errors of rules that say too little; see :func:`raise_named`."""
+MOST_PLAYERS = int(np.iinfo(np.int8).max)
+"""Players of a game, at most."""
+
+
+def raise_named(error: BaseException, here: Callable[[], str]) -> NoReturn:
+    """Raise an error of the rules again, with the history: a recursion without end, an iterator
+    that is at its end, a number that is no float, memory that is full.  Others are as they were.
+
+    Args:
+        error: One of ``FAULTS``.
+        here: Names the history.
+
+    Raises:
+        GameError: Instead of the error.
+        MemoryError: Instead of another one.
+    """
+    # Within a generator, the end of an iterator is a RuntimeError.
+    fault = error.__cause__ if isinstance(error.__cause__, StopIteration) else error
+    if isinstance(fault, MemoryLimitError) or type(fault) is RuntimeError:
+        raise error
+    said = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    kind = MemoryError if isinstance(fault, MemoryError) else GameError
+    raise kind(f"the rules raise {said}, at {here()}") from error
+
+
+def check_rules(name: object, n_players: object) -> None:
+    """Check what rules say of themselves.
+
+    Raises:
+        GameError: The name is no text, or the number of players none.
+    """
+    if not isinstance(name, str):
+        raise GameError(f"the name of a game must be a string, not {brief(name)}")
+    if not isinstance(n_players, int) or not 1 <= n_players <= MOST_PLAYERS:
+        raise GameError(
+            f"{name}: n_players must be a whole number from 1 to {MOST_PLAYERS}, not "
+            f"{brief(n_players)}"
+        )
+
+
 def walk(game: Game, budget: Budget) -> WalkedGame:
     """Visit every history of a game, depth first: only the states of one path are in memory.
 
@@ -71,24 +112,30 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
             history.
         MemoryLimitError: The tree would need more than the budget.
     """
-    n_players = game.n_players
-    if not isinstance(n_players, int) or n_players < 1:
-        raise GameError(f"{game.name}: n_players must be a positive integer, not {n_players!r}")
+    check_rules(game.name, game.n_players)
     seen = _Walk()
+    try:
+        _visit(game, seen, budget)
+    except FAULTS as error:
+        raise_named(error, seen.next)
+    budget.reserve(len(seen.kinds) * BYTES_AFTER_WALK)
+    return seen.breadth_first(game.name, game.n_players)
+
+
+def _visit(game: Game, seen: _Walk, budget: Budget) -> None:
+    """Visit all histories; ``seen`` is filled."""
+    n_players, path = game.n_players, seen.path
     infosets, index_of = seen.infosets, seen.index_of
     kinds, children, depths = seen.kinds, seen.children, seen.depths
-    probe = Probe(game, _children, budget, LEAST_BYTES, "histories")
     next_look = 0
 
     rules: Callable[[Any], Any] = game.node
     next_state = game.next
-    # For every node of the current path, an iterator over the children still to be visited.
-    path: list[Iterator[Any]] = [iter([game.root()])]
+    path.append(_children_of(lambda state, edge: game.root(), None, [None]))
     while path:
         depth = len(path)
         if len(kinds) >= next_look:
             next_look = budget.look(len(kinds), len(kinds) * BYTES_AFTER_WALK)
-            probe.look(len(kinds))
             check_depth(depth, seen.here)
         for state in path[-1]:
             node = rules(state)
@@ -110,7 +157,7 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
                     _check_same(node, infoset, seen)
                 kinds.append(infoset)
                 children.append(len(actions))
-                path.append(map(next_state, repeat(state), actions))
+                path.append(_children_of(next_state, state, actions))
                 break
             elif kind is Chance:
                 chances = node[0]
@@ -118,7 +165,7 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
                 seen.chances[len(kinds)] = chances
                 kinds.append(CHANCE)
                 children.append(len(chances))
-                path.append(map(next_state, repeat(state), chances))
+                path.append(_children_of(next_state, state, chances))
                 break
             else:
                 raise GameError(
@@ -127,20 +174,14 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
                 )
         else:
             path.pop()
-    budget.reserve(len(kinds) * BYTES_AFTER_WALK)
-    return seen.breadth_first(game.name, n_players)
 
 
-def _children(game: Game, state: Any) -> tuple[int, Callable[[int], Any]]:
-    """Number of children of a history, and a function that makes one of them."""
-    node = game.node(state)
-    if type(node) is Decision:
-        edges: Sequence[Any] = node.actions
-    elif type(node) is Chance:
-        edges = list(node.outcomes)
-    else:
-        return 0, lambda index: None
-    return len(edges), lambda index: game.next(state, edges[index])
+def _children_of(
+    next_state: Callable[[Any, Any], Any], state: Any, edges: Iterable[Any]
+) -> Iterator[Any]:
+    """The states after a state.  In ``map``, rules that raise StopIteration would go unnoticed."""
+    for edge in edges:
+        yield next_state(state, edge)
 
 
 def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray) -> HistoryTree:
@@ -176,80 +217,91 @@ def _outcome_labels(outcome_of: dict[Hashable, int]) -> list[str]:
     return list(named)
 
 
-def _fill_chance(walked: WalkedGame, probabilities: list[float], outcomes: list[int]) -> None:
+def _fill_chance(
+    walked: WalkedGame, chances: list[Mapping[Hashable, Any]], outcome_of: dict[Hashable, int]
+) -> None:
     """Write chance probabilities and outcomes into the tree; check that they are probabilities."""
     tree = walked.tree
+    nodes = np.flatnonzero(tree.player == CHANCE)
+    if not len(nodes):
+        return
     into = np.flatnonzero(tree.player[np.maximum(tree.parent, 0)] == CHANCE)
     into = into[into > 0]
-    if not len(into):
-        return
+    tree.outcome[into] = [outcome_of[outcome] for outcomes in chances for outcome in outcomes]
     try:
-        chosen = np.array(probabilities, dtype=np.float64)
-    except (TypeError, ValueError):
-        bad = next(i for i, p in enumerate(probabilities) if not _is_number(p))
-        raise GameError(
-            f"chance probability {probabilities[bad]!r} is not a number, "
-            f"at {walked.where(int(tree.parent[into[bad]]))}"
-        ) from None
-    tree.outcome[into] = outcomes
-    wrong = ~(chosen >= 0) | ~np.isfinite(chosen)
-    if wrong.any():
-        node = int(into[wrong.argmax()])
-        raise GameError(
-            f"chance probability {float(chosen[wrong.argmax()])!r} is not between 0 and 1, "
-            f"at {walked.where(node)}"
-        )
+        chosen = np.array([p for outcomes in chances for p in outcomes.values()], dtype=np.float64)
+        counts = np.diff(tree.first_child)[nodes]
+        sums = np.add.reduceat(chosen, np.cumsum(counts) - counts)
+        adds_up = np.abs(sums - 1.0) <= CHANCE_TOLERANCE
+        is_sound = bool((chosen >= 0).all() and adds_up.all())
+    except (TypeError, ValueError, OverflowError):
+        is_sound = False
+    if not is_sound:  # One by one, which names the one that is wrong.
+        pairs = zip(nodes.tolist(), chances, strict=True)
+        checked = [checked_outcomes(given, partial(walked.where, node)) for node, given in pairs]
+        chosen = np.concatenate(checked)
     tree.probability[into] = chosen
-    chance = np.flatnonzero(tree.player == CHANCE)
-    starts = np.cumsum(np.diff(tree.first_child)[chance]) - np.diff(tree.first_child)[chance]
-    sums = np.add.reduceat(chosen, starts)
-    off = np.abs(sums - 1.0) > CHANCE_TOLERANCE
-    if off.any():
-        node = int(chance[off.argmax()])
-        raise GameError(
-            f"chance probabilities sum to {float(sums[off.argmax()])!r}, not 1, "
-            f"at {walked.where(node)}"
-        )
 
 
 def _utilities(walked: WalkedGame, utilities: list[Sequence[float]]) -> np.ndarray:
     """The utilities as an array, checked: one finite number per player."""
-    tree, n_players = walked.tree, walked.n_players
+    shape = len(utilities), walked.n_players
     try:
         table = np.array(utilities, dtype=np.float64).reshape(len(utilities), -1)
-        shaped = table.shape[1] == n_players
-    except (TypeError, ValueError):
-        shaped = False
-    if not shaped:
-        for index, given in enumerate(utilities):
-            if not _is_utility(given, n_players):
-                raise GameError(
-                    f"a terminal must pay one number to each of {n_players} players, not "
-                    f"{given!r}, at {walked.where(int(tree.terminal[index]))}"
-                )
-    finite = np.isfinite(table).all(axis=1)
-    if not finite.all():
-        index = int((~finite).argmax())
+        is_sound = table.shape == shape and bool(np.isfinite(table).all())
+    except (TypeError, ValueError, OverflowError):
+        is_sound = False
+    if is_sound:
+        return table
+    # One by one, which names the one that is wrong.
+    pairs = zip(walked.tree.terminal.tolist(), utilities, strict=True)
+    checked = [checked_utilities(own, shape[1], partial(walked.where, end)) for end, own in pairs]
+    return np.array(checked).reshape(shape)
+
+
+def checked_outcomes(chances: Mapping[Hashable, Any], here: Callable[[], str]) -> list[float]:
+    """The probabilities of the outcomes of a chance node.
+
+    Raises:
+        GameError: They are no probabilities, or do not sum to 1.
+    """
+    found = []
+    for outcome, probability in chances.items():
+        try:
+            number = float(probability)
+        except (TypeError, ValueError, OverflowError):
+            raise GameError(
+                f"chance probability {probability!r} is not a number, at {here()}"
+            ) from None
+        if not 0.0 <= number < inf:
+            raise GameError(
+                f"chance probability {number!r} of {str(outcome)!r} is not between 0 and 1, "
+                f"at {here()}"
+            )
+        found.append(number)
+    if abs(sum(found) - 1.0) > CHANCE_TOLERANCE:
+        raise GameError(f"chance probabilities sum to {sum(found)!r}, not 1, at {here()}")
+    return found
+
+
+def checked_utilities(given: Any, n_players: int, here: Callable[[], str]) -> tuple[float, ...]:
+    """What a terminal pays.
+
+    Raises:
+        GameError: It is not one finite number for each player.
+    """
+    try:
+        utilities = tuple(map(float, given))
+    except (TypeError, ValueError, OverflowError):
+        utilities = ()
+    if len(utilities) != n_players:
         raise GameError(
-            f"utilities {tuple(table[index].tolist())!r} are not finite, "
-            f"at {walked.where(int(tree.terminal[index]))}"
+            f"a terminal must pay one number to each of {n_players} players, not "
+            f"{brief(given)}, at {here()}"
         )
-    return table
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _is_utility(given: object, n_players: int) -> bool:
-    try:
-        return np.shape(np.asarray(given, dtype=np.float64)) == (n_players,)
-    except (TypeError, ValueError):
-        return False
+    if not isfinite(sum(utilities)):
+        raise GameError(f"utilities {utilities!r} are not finite, at {here()}")
+    return utilities
 
 
 @dataclass
@@ -268,6 +320,13 @@ class _Walk:
     infosets: Infosets = field(default_factory=Infosets)
     index_of: dict[str, int] = field(default_factory=dict)
     """Infoset by label."""
+    path: list[Iterator[Any]] = field(default_factory=list)
+    """For every node of the current path, the states still to be visited below it."""
+
+    def next(self) -> str:
+        """The name of the history that comes next."""
+        self.depths.append(len(self.path))
+        return self.here()
 
     def here(self) -> str:
         """The name of the current history."""
@@ -308,11 +367,7 @@ class _Walk:
         distinct = dict.fromkeys(chain.from_iterable(chances))
         outcome_of = {outcome: code for code, outcome in enumerate(distinct)}
         walked = WalkedGame(tree, self.infosets, _outcome_labels(outcome_of), n_players)
-        _fill_chance(
-            walked,
-            [p for outcomes in chances for p in outcomes.values()],
-            [outcome_of[outcome] for outcomes in chances for outcome in outcomes],
-        )
+        _fill_chance(walked, chances, outcome_of)
         utilities = _utilities(walked, [self.utilities[end] for end in terminal.tolist()])
         check_range(game, utilities)
         walked.unit = unit_of(float(np.abs(utilities).max(initial=0.0)))
@@ -322,10 +377,21 @@ class _Walk:
         return walked
 
 
+def check_depth(depth: int, where: Callable[[], str]) -> None:
+    """Refuse a history that is too long.
+
+    Raises:
+        GameError: The history is too long; names it, shortened.
+    """
+    if depth > DEEPEST:
+        begin = where()[:60]
+        raise GameError(f"a history has more than {DEEPEST:,} steps, does the game end? {begin}...")
+
+
 def check_decision(node: Decision, n_players: int, here: Callable[[], str]) -> None:
     """Check the first history of an infoset: label, player, actions."""
     check_infoset(node, n_players, here)
-    check_actions(node, here)
+    check_actions(node.actions, f"infoset {node.infoset!r}", here)
 
 
 def check_infoset(node: Decision, n_players: int, here: Callable[[], str]) -> None:
@@ -333,26 +399,26 @@ def check_infoset(node: Decision, n_players: int, here: Callable[[], str]) -> No
     player, label, _ = node
     if not isinstance(label, str):
         raise GameError(f"infoset label {label!r} is not a string, at {here()}")
+    check_player(player, n_players, f"infoset {label!r}", here)
+
+
+def check_player(player: object, n_players: int, of: str, here: Callable[[], str]) -> None:
+    """Check the player of a decision; ``of`` is what errors call it."""
     if not isinstance(player, (int, np.integer)) or not 0 <= player < n_players:
         raise GameError(
-            f"infoset {label!r} belongs to player {player!r}, but the players are 0 to "
-            f"{n_players - 1}, at {here()}"
+            f"{of} belongs to player {player!r}, but the players are 0 to {n_players - 1}, "
+            f"at {here()}"
         )
 
 
-def check_actions(node: Decision, here: Callable[[], str]) -> None:
-    """Check the actions of an infoset."""
-    _, label, actions = node
+def check_actions(actions: Any, of: str, here: Callable[[], str]) -> None:
+    """Check the actions of a decision; ``of`` is what errors call it."""
     if isinstance(actions, str) or not hasattr(actions, "__len__"):
-        raise GameError(
-            f"the actions of infoset {label!r} must be a sequence, not {actions!r}, at {here()}"
-        )
+        raise GameError(f"the actions of {of} must be a sequence, not {actions!r}, at {here()}")
     if not len(actions):
-        raise GameError(f"infoset {label!r} has no actions, at {here()}")
+        raise GameError(f"{of} has no actions, at {here()}")
     if len(set(map(str, actions))) != len(actions):
-        raise GameError(
-            f"infoset {label!r} names an action twice: {list(map(str, actions))}, at {here()}"
-        )
+        raise GameError(f"{of} names an action twice: {list(map(str, actions))}, at {here()}")
 
 
 def _check_same(node: Decision, infoset: int, seen: _Walk) -> None:
@@ -372,9 +438,54 @@ def _check_same(node: Decision, infoset: int, seen: _Walk) -> None:
         )
 
 
-def check_chance(chances: object, here: Callable[[], str]) -> None:
-    """Check a chance node, except its probabilities."""
+def check_chance(chances: object, here: Callable[[], str]) -> Mapping[Hashable, Any]:
+    """The outcomes of a chance node, checked, except their probabilities."""
     if not isinstance(chances, Mapping):
         raise GameError(f"chance must map outcomes to probabilities, not {chances!r}, at {here()}")
     if not chances:
         raise GameError(f"chance has no outcomes at {here()}")
+    return chances
+
+
+SMALLEST, LARGEST = 2.0**-40, 2.0**40
+"""Range of the largest payoff of a game with unit 1: about 1e-12 to 1e12."""
+
+
+def unit_of(largest: float) -> float:
+    """The unit for a given largest absolute payoff: 1 or a power of two.
+
+    Regrets are sums of payoffs times probabilities, and weights make them larger still: at the ends
+    of the range of floats, 1e-310 or 5e307, sums overflow, products vanish, and every strategy
+    stays uniform without an error.  The compiler divides the payoffs of such a game by a unit near
+    their size, a power of two, which changes no digit; results are multiplied by it when shown.
+    Payoffs between :data:`SMALLEST` and :data:`LARGEST` stay unchanged: they are far from both ends
+    of the range, in single precision too.
+    """
+    if largest == 0.0 or SMALLEST <= largest <= LARGEST:
+        return 1.0
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
+
+
+def check_range(name: str, utilities: np.ndarray, least_sum: float | None = None) -> None:
+    """Refuse payoffs whose differences are not finite.
+
+    Args:
+        name: The game.
+        utilities: float64 (terminals, players): finite; or the least and the largest of each
+            player, with the least sum at a terminal.
+        least_sum: That sum; without it, it is that of the utilities.
+
+    Raises:
+        GameError: The gain of a best response, or the sum of gains, may be infinite.
+    """
+    if not len(utilities) or least_sum == np.inf:
+        return
+    with np.errstate(over="ignore"):
+        most = utilities.max(axis=0)
+        gains = most - utilities.min(axis=0)
+        total = most.sum() - (utilities.sum(axis=1).min() if least_sum is None else least_sum)
+    if not (np.isfinite(gains).all() and np.isfinite(total)):
+        raise GameError(
+            f"{name}: utilities from {utilities.min():g} to {utilities.max():g} are too large: "
+            "their differences are no finite numbers; divide them all by one number"
+        )

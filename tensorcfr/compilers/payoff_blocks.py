@@ -1,8 +1,11 @@
-"""The payoff operator of hands x public tree: blocks where they are cheaper, else entries."""
+"""The payoff operator of hands x public tree: blocks where they are cheaper, else entries.
+
+Blocks have programs: how to multiply by a matrix of hands in few operations; see
+:class:`tensorcfr.payoff.program.Program`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,10 +15,9 @@ from .._util import limits
 from .._util.memory import reserve
 from ..model.arrays import PublicTree
 from ..payoff import PayoffBlocks, PayoffEntries, PayoffPart
-from ..payoff.added import payoff_entries
 from ..payoff.blocks import COLUMNS
-from ..payoff.program import Program
-from .payoff_programs import find_program
+from ..payoff.entries import payoff_entries
+from ..payoff.program import Class, Program
 
 NO_STEP = -1
 """Last own step of a player who has not acted: the player's entry 0."""
@@ -82,7 +84,10 @@ def build(
         entered: The entries.
     """
     ends = _ends(tree, last, reachable)
-    places = [_places(tree, layout, entered, player, ends.step[player]) for player in range(2)]
+    places = [
+        places_of(tree, layout, entered, np.full(len(own), player), own)
+        for player, own in enumerate(ends.step)
+    ]
     programs = [
         (find_program(table[0]), find_program(np.ascontiguousarray(table[1].T)))
         for table in ends.tables
@@ -102,7 +107,7 @@ def build(
 
 @dataclass
 class Places:
-    """Sequences of one player's last steps; int64 (ends,) each."""
+    """Sequences of last steps; int64 (steps,) each."""
 
     group: np.ndarray
     """Bucket and action, as one number; the entry, as a negative one, before the first step."""
@@ -114,29 +119,13 @@ class Places:
     """Row of ``hand_rank``: the possible hands."""
 
 
-def _places(
-    tree: PublicTree,
-    layout: dict[str, np.ndarray],
-    entered: Entries,
-    player: int,
-    step: np.ndarray,
-) -> Places:
-    owner = np.full(len(step), player)
-    sequence, stride, mask = sequences_of(tree, layout, entered, owner, step)
-    node = tree.parent[step]
-    action = step - tree.first_child[node]
-    most = int(layout["bucket_actions"].max(initial=1))
-    group = np.where(step < 0, step, tree.bucket[node].astype(np.int64) * most + action)
-    return Places(group, sequence, stride, mask)
-
-
-def sequences_of(
+def places_of(
     tree: PublicTree,
     layout: dict[str, np.ndarray],
     entered: Entries,
     player: np.ndarray,
     step: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> Places:
     """The sequences of some steps.
 
     Args:
@@ -145,26 +134,22 @@ def sequences_of(
         entered: The entries.
         player: int64: the player of each step.
         step: int64: the node after each step, or the entry.
-
-    Returns:
-        The sequence with the first possible hand, the distance between hands, and the mask of
-        possible hands; all int64, of the shape of ``step``.
     """
     before = step < 0
     entry = entered.first[player] + np.where(before, -1 - step, 0)
-    found = entered.sequence[entry], entered.stride[entry], entered.mask[entry]
+    found = Places(step, entered.sequence[entry], entered.stride[entry], entered.mask[entry])
     if not len(layout["bucket_lanes"]):
         return found
     node = tree.parent[step]
     bucket = tree.bucket[node].astype(np.int64)
     action = step - tree.first_child[node]
-    mask, stride = layout["bucket_mask"][bucket], layout["bucket_stride"][bucket]
-    first = layout["bucket_sequence"][bucket] + action * layout["bucket_lanes"][bucket]
-    first += tree.rank[node]
-    return (
-        np.where(before, found[0], first),
-        np.where(before, found[1], stride),
-        np.where(before, found[2], mask),
+    most = int(layout["bucket_actions"].max(initial=1))
+    sequence = layout["bucket_sequence"][bucket] + action * layout["bucket_lanes"][bucket]
+    return Places(
+        np.where(before, step, bucket * most + action),
+        np.where(before, found.sequence, sequence + tree.rank[node]),
+        np.where(before, found.stride, layout["bucket_stride"][bucket]),
+        np.where(before, found.mask, layout["bucket_mask"][bucket]),
     )
 
 
@@ -300,11 +285,6 @@ def _blocks(
     )
 
 
-def _join(parts: Iterable[np.ndarray], dtype: type) -> np.ndarray:
-    """The parts as one array; of the right dtype also if there are none."""
-    return np.concatenate([np.empty(0, dtype=dtype), *parts]).astype(dtype)
-
-
 def _entries(
     tree: PublicTree,
     layout: dict[str, np.ndarray],
@@ -328,7 +308,68 @@ def _entries(
             last[player].append(sequence.ravel())
         payoff.append((ends.coefficient[here, None, None] * value.T[None]).reshape(-1, 2))
     return payoff_entries(
-        np.stack([_join(parts, np.int64) for parts in last]),
+        np.stack([np.concatenate([np.empty(0, np.int64), *parts]) for parts in last]),
         np.concatenate([np.empty((0, 2)), *payoff]),
         layout["player_sequences"],
     )
+
+
+def find_program(table: np.ndarray) -> Program:
+    """A short program for multiplying by a matrix.
+
+    Args:
+        table: float64 (own hands, other's hands): probability times utility.
+    """
+    columns, weights = _proportional(table.T)
+    pools = list(zip(columns, weights, strict=True))
+    reduced = (
+        np.stack([table[:, hands[0]] / own[0] for hands, own in pools], axis=1)
+        if pools
+        else (np.empty((len(table), 0)))
+    )
+    members, multiples = _proportional(reduced)
+    scaled = np.array(
+        [reduced[hands[0]] / own[0] for hands, own in zip(members, multiples, strict=True)]
+    ).reshape(len(members), len(pools))
+    terms = [np.flatnonzero(row) for row in scaled]
+    count = sum(map(len, terms))
+    if count >= limits.CHAIN_FROM_TERMS:
+        by_strength = np.argsort(scaled.sum(axis=1), kind="stable")
+        step = scaled[by_strength]
+        change = np.diff(step, axis=0, prepend=0.0)
+        change[np.abs(change) <= limits.PAYOFF_ROUNDING * np.abs(step).max()] = 0.0
+        if 2 * np.count_nonzero(change) <= count:
+            classes = [
+                Class(rank > 0, (np.flatnonzero(row), row[row != 0]), (members[i], multiples[i]))
+                for rank, (row, i) in enumerate(zip(change, by_strength.tolist(), strict=True))
+            ]
+            return Program(pools, classes)
+    classes = [
+        Class(False, (at, row[at]), hands)
+        for at, row, hands in zip(terms, scaled, zip(members, multiples, strict=True), strict=True)
+    ]
+    return Program(pools, classes)
+
+
+def _proportional(rows: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Classes of rows that are positive multiples of each other; rows of zeros are omitted.
+
+    Returns:
+        For each class, int64: its rows; and float64: the multiple of each.
+    """
+    size = np.abs(rows).max(axis=1, initial=0.0)
+    classes: dict[bytes, list[list[int]]] = {}
+    for index in np.flatnonzero(size).tolist():
+        scaled = rows[index] / size[index]
+        key = (np.round(scaled, limits.HASH_DECIMALS) + 0.0).tobytes()
+        candidates = classes.setdefault(key, [])
+        for members in candidates:
+            first = rows[members[0]] / size[members[0]]
+            if (np.abs(scaled - first) <= limits.PAYOFF_ROUNDING).all():
+                members.append(index)
+                break
+        else:
+            candidates.append([index])
+    found = sorted(members for candidates in classes.values() for members in candidates)
+    hands = [np.array(members) for members in found]
+    return hands, [size[members] for members in hands]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -12,7 +13,7 @@ from .._util.limits import CHANCE_TOLERANCE
 from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL, PublicTree
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .histories import name_history
+from . import histories
 
 
 @dataclass
@@ -35,7 +36,7 @@ class States:
         while state:
             state, edge = self.reached_from[state]
             labels.append(edge)
-        return f"public {name_history(labels[::-1])}" if labels else "the public root"
+        return f"public {histories.name_history(labels[::-1])}" if labels else "the public root"
 
 
 def checked_prior(game: PublicTreeGame) -> np.ndarray:
@@ -77,32 +78,14 @@ def check_decision(game: PublicTreeGame, states: States, node: Decision, index: 
             f"public label {node.infoset!r} at {states.where(index)}: where states repeat, public "
             "nodes are named by the steps that lead to them, and infoset must be None"
         )
-    if not isinstance(node.player, (int, np.integer)) or not 0 <= node.player < game.n_players:
-        raise GameError(
-            f"player {node.player!r} acts, but the players are 0 to {game.n_players - 1}, "
-            f"at {states.where(index)}"
-        )
-    if isinstance(node.actions, str) or not hasattr(node.actions, "__len__"):
-        raise GameError(
-            f"the actions must be a sequence, not {node.actions!r}, at {states.where(index)}"
-        )
-    if not len(node.actions):
-        raise GameError(f"there are no actions at {states.where(index)}")
-    if len(set(map(str, node.actions))) != len(node.actions):
-        raise GameError(
-            f"an action is named twice: {list(map(str, node.actions))}, at {states.where(index)}"
-        )
+    here = partial(states.where, index)
+    histories.check_player(node.player, game.n_players, "the decision", here)
+    histories.check_actions(node.actions, "the decision", here)
 
 
 def check_chance(states: States, node: Chance, index: int) -> None:
     """Check one public chance node, except its probabilities."""
-    if not isinstance(node.outcomes, Mapping):
-        raise GameError(
-            f"chance must map outcomes to probabilities, not {node.outcomes!r}, "
-            f"at {states.where(index)}"
-        )
-    if not node.outcomes:
-        raise GameError(f"chance has no outcomes at {states.where(index)}")
+    histories.check_chance(node.outcomes, lambda: states.where(index))
     if len(set(map(str, node.outcomes))) != len(node.outcomes):
         raise GameError(
             f"an outcome is named twice: {list(map(str, node.outcomes))}, at {states.where(index)}"

@@ -1,23 +1,24 @@
 """Build the arrays of the public tree from the rules of a game of private hands.
 
-Calls the rules once for every public state.  Array operations then unfold the states into the
-public tree, one level at a time.
+Calls the rules once for every public state.  Array operations then tell the states apart by the
+chance on the way to them, and unfold them into the public tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._util.memory import Budget, reserve
 from ..errors import GameError
-from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, PublicTree
+from ..model.arrays import CHANCE, TERMINAL, PublicTree
 from ..model.labels import PublicGame
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
+from .histories import check_depth, check_range, unit_of
 from .public_checks import (
     States,
     check_chance,
@@ -28,49 +29,72 @@ from .public_checks import (
     checked_matrix,
     checked_prior,
 )
+from .public_states import Graph, unfold
 from .tables import BYTES_PER_DEAL, ChanceProducts, fingerprint, smallest_int
-from .too_large import Probe, check_depth
-from .units import check_range, unit_of
 
 BYTES_PER_STATE = 100
 """Bytes per public state for its arrays; the memory of the rules is measured during the walk."""
-BYTES_PER_NODE = 100
-"""Bytes per node of the public tree, while it is unfolded and laid out."""
 
 
-def read(game: PublicTreeGame, budget: Budget) -> tuple[PublicGame, float]:
-    """The public tree of a game and its labels; buckets and ranks are not set yet.
+class Read(NamedTuple):
+    """What the rules answered, each question asked once; checked."""
 
-    The second is the unit of its payoffs; see :mod:`tensorcfr.compilers.units`.
+    graph: Graph
+    """The public states, each once for every product of chances on a way to it; the payoffs are in
+    their unit."""
+    hands: tuple[tuple[str, ...], ...]
+    """Labels of each player's hands."""
+    edges: tuple[str, ...]
+    """Labels of the steps."""
+    labels: tuple[str | None, ...] | None
+    """The public label of each state of the graph that has one; None where none can have one."""
+    unit: float
+    """The unit of the payoffs; see :func:`.histories.unit_of`."""
+
+    def unfolded(self, what: str) -> PublicGame:
+        """The public tree and its labels; buckets and ranks are not set yet.
+
+        Args:
+            what: What is being done, for errors.
+
+        Raises:
+            MemoryLimitError: The tree would need more than the budget; raised before it is
+                allocated.
+        """
+        tree, state, _ = unfold(self.graph, what=what)
+        # The digests of games hold these types.
+        links = {name: getattr(tree, name).astype(np.int32) for name in ("parent", "first_child")}
+        labels = self.labels and tuple(self.labels[i] for i in state.tolist())
+        return PublicGame(tree._replace(**links), self.hands, self.edges, labels)
+
+
+def read(game: PublicTreeGame, budget: Budget) -> Read:
+    """Ask the rules for the deal, every public state and every payoff.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
-        MemoryLimitError: The tree would need more than the budget; raised before it is allocated.
+        MemoryLimitError: The answers would need more than the budget.
     """
     prior = checked_prior(game)
     states = walk_states(game, budget)
     if game.n_players == 2:
         keys = {node.matrix for node in states.nodes if isinstance(node, Payoff)}
         budget.reserve(BYTES_PER_DEAL * len(keys) * prior.size)
-    tables = read_tables(game, states, prior)
-    tree, state = _unfold(states, tables, prior, budget)
-    edges = list(dict.fromkeys(str(edge) for edge in chain.from_iterable(states.edges)))
-    labels: list[str | None] = [
-        node.infoset if isinstance(node, Decision) else None for node in states.nodes
-    ]
-    check_deals(game, states, tree, state)
-    tree, unit = in_unit(game.name, tree)
-    public = PublicGame(
-        tree=tree,
+    graph, state, edges = graph_of(states, read_tables(game, states, prior), prior)
+    check_deals(game, states, graph.tables, state)
+    tables, unit = in_unit(game.name, graph.tables)
+    labels = [node.infoset if isinstance(node, Decision) else None for node in states.nodes]
+    return Read(
+        graph=graph._replace(tables=tables),
         hands=tuple(tuple(map(str, own)) for own in game.hands),
-        edges=tuple(edges),
-        node_labels=(
+        edges=edges,
+        labels=(
             None
             if all(label is None for label in labels)
             else tuple(labels[i] for i in state.tolist())
         ),
+        unit=unit,
     )
-    return public, unit
 
 
 def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
@@ -102,53 +126,6 @@ def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     return tree._replace(coefficient=np.ldexp(tree.coefficient, shift), matrix_table=table), unit
 
 
-def read_states(
-    game: PublicTreeGame, budget: Budget
-) -> tuple[PublicTree, np.ndarray, tuple[str, ...]] | None:
-    """The public states of a game without public chance, which are not unfolded to a tree.
-
-    Returns:
-        Arrays by state in place of arrays by node, but for ``parent``, which is empty, and for
-        ``first_child`` and ``edge``, which are over the steps; int64 (steps,): the state after
-        each step; the labels of the steps.  None where there is public chance.
-
-    Raises:
-        GameError: As for :func:`read`.
-        MemoryLimitError: Likewise.
-    """
-    prior = checked_prior(game)
-    states = walk_states(game, budget)
-    if any(isinstance(node, Chance) for node in states.nodes):
-        return None
-    tables = read_tables(game, states, prior)
-    edge_of: dict[str, int] = {}
-    edges = [edge_of.setdefault(str(e), len(edge_of)) for e in chain.from_iterable(states.edges)]
-    none = np.empty(0, dtype=np.int8)
-    tree = PublicTree(
-        prior=prior,
-        parent=none,
-        first_child=np.cumsum([0, *map(len, states.children)]),
-        player=np.array(
-            [node.player if isinstance(node, Decision) else TERMINAL for node in states.nodes],
-            dtype=np.int8,
-        ),
-        edge=smallest_int(edges),
-        chance=none,
-        chance_table=tables.chance_table,
-        weight=np.zeros(len(states.nodes), dtype=np.int8),
-        weight_table=np.ones((1, *prior.shape)),
-        payoff=smallest_int(tables.payoff),
-        coefficient=tables.coefficient,
-        matrix=tables.matrix,
-        matrix_table=tables.matrix_table,
-        bucket=none,
-        rank=none,
-    )
-    check_deals(game, states, tree, np.arange(len(states.nodes)))
-    after = np.array(list(chain.from_iterable(states.children)), dtype=np.int64)
-    return tree, after, tuple(edge_of)
-
-
 def walk_states(game: PublicTreeGame, budget: Budget) -> States:
     """Ask the rules once for every public state.
 
@@ -161,7 +138,6 @@ def walk_states(game: PublicTreeGame, budget: Budget) -> States:
     states.reached_from.append((0, None))
     if game.states_repeat:
         known[level[0]] = 0
-    probe = Probe(game, _children, budget, BYTES_PER_NODE, "public nodes")
     depth = next_look = 0
     while level:
         check_depth(depth, lambda: states.where(len(states.nodes) - 1))
@@ -171,7 +147,6 @@ def walk_states(game: PublicTreeGame, budget: Budget) -> States:
         for state in level:
             if n_states >= next_look:
                 next_look = budget.look(n_states, n_states * BYTES_PER_STATE)
-                probe.look(n_states)
             node, index = game.node(state), len(states.nodes)
             states.nodes.append(node)
             edges = _edges(game, states, labels, node, index)
@@ -189,18 +164,6 @@ def walk_states(game: PublicTreeGame, budget: Budget) -> States:
         level = below
     budget.reserve(len(states.nodes) * BYTES_PER_STATE)
     return states
-
-
-def _children(game: PublicTreeGame, state: Any) -> tuple[int, Callable[[int], Any]]:
-    """Number of children of a state, and a function that makes one of them."""
-    node = game.node(state)
-    if isinstance(node, Decision):
-        edges: Sequence[Any] = node.actions
-    elif isinstance(node, Chance):
-        edges = list(node.outcomes)
-    else:
-        return 0, lambda index: None
-    return len(edges), lambda index: game.next(state, edges[index])
 
 
 def _edges(
@@ -292,110 +255,93 @@ def read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tabl
     )
 
 
-@dataclass
-class StateArrays:
-    """The states as arrays, which all nodes of a state share."""
+def graph_of(
+    states: States, tables: Tables, prior: np.ndarray
+) -> tuple[Graph, np.ndarray, tuple[str, ...]]:
+    """The public states as a graph, each once for every product of chances on a way to it.
 
-    player: np.ndarray
-    """int8 (states,): the acting player, ``CHANCE`` or ``TERMINAL``."""
-    payoff: np.ndarray
-    """int (states,): payoff, or -1."""
-    n_children: np.ndarray
-    """int64 (states,)."""
-    first_step: np.ndarray
-    """int64 (states,): the steps from a state begin here in the next three arrays."""
-    child: np.ndarray
-    """int (steps,): the state to which each step leads."""
-    edge: np.ndarray
-    """int (steps,): label of the step."""
-    chance: np.ndarray
-    """int (steps,): row of the chance table; -1 for actions."""
-
-
-def _state_arrays(states: States, tables: Tables) -> StateArrays:
-    """The states and the steps between them as arrays."""
-    code = {Chance: CHANCE, Payoff: TERMINAL}
-    n_children = np.array(list(map(len, states.children)))
+    Returns:
+        The graph; int64 (states of the graph,): which of the states each is; labels of the steps.
+    """
+    fan = np.array(list(map(len, states.children)))
+    first = np.cumsum(fan) - fan
+    child = np.array(list(chain.from_iterable(states.children)), dtype=np.int64)
     edge_of: dict[str, int] = {}
     labels = chain.from_iterable(states.edges)
+    edge = np.array([edge_of.setdefault(str(label), len(edge_of)) for label in labels], np.int64)
     rows = (
         chances or [-1] * len(children)
         for chances, children in zip(tables.chance, states.children, strict=True)
     )
-    return StateArrays(
-        player=np.array(
-            [
-                node.player if isinstance(node, Decision) else code[type(node)]
-                for node in states.nodes
-            ],
-            dtype=np.int8,
-        ),
-        payoff=smallest_int(tables.payoff),
-        n_children=n_children,
-        first_step=np.cumsum(n_children) - n_children,
-        child=smallest_int(list(chain.from_iterable(states.children))),
-        edge=smallest_int([edge_of.setdefault(str(label), len(edge_of)) for label in labels]),
-        chance=smallest_int(list(chain.from_iterable(rows))),
-    )
-
-
-def _unfold(
-    states: States, tables: Tables, prior: np.ndarray, budget: Budget
-) -> tuple[PublicTree, np.ndarray]:
-    """The tree that the states unfold into, and the state of each of its nodes."""
-    of = _state_arrays(states, tables)
+    chance = np.array(list(chain.from_iterable(rows)), dtype=np.int64)
     weights = ChanceProducts(prior.shape, tables.chance_table)
-    level = np.zeros(1, dtype=of.child.dtype)
-    weight = np.zeros(1, dtype=np.int64)
-    parts: dict[str, list[np.ndarray]] = {
-        "state": [level],
-        "parent": [np.full(1, NO_PARENT, dtype=np.int32)],
-        "edge": [np.full(1, -1, dtype=of.edge.dtype)],
-        "chance": [np.full(1, -1, dtype=of.chance.dtype)],
-        "weight": [weight.astype(np.int32)],
-    }
-    nodes = 1
-    first_of_level = 0
-    while len(level):
-        children = of.n_children[level]
-        total = int(children.sum())
-        budget.reserve(
-            (nodes + total) * BYTES_PER_NODE,
-            f"{budget.what} ({nodes + total:,} public nodes or more)",
-        )
-        parent = np.arange(first_of_level, first_of_level + len(level), dtype=np.int32)
-        ends = np.cumsum(children)
-        step = np.arange(total) + np.repeat(of.first_step[level] - (ends - children), children)
-        weight = weights.after(np.repeat(weight, children), of.chance[step])
-        first_of_level += len(level)
-        level = of.child[step]
-        parts["state"].append(level)
-        parts["parent"].append(np.repeat(parent, children))
-        parts["edge"].append(of.edge[step])
-        parts["chance"].append(of.chance[step])
-        parts["weight"].append(weight.astype(np.int32))
-        nodes += total
-    joined = {name: np.concatenate(arrays) for name, arrays in parts.items()}
-    state = joined["state"]
-    first_child = np.empty(nodes + 1, dtype=np.int32)
-    first_child[0] = 1
-    np.cumsum(of.n_children[state], out=first_child[1:])
-    first_child[1:] += 1
-    tree = PublicTree(
+    state, weight, step, after = _told_apart(first, fan, child, chance, weights)
+    code = {Chance: CHANCE, Payoff: TERMINAL}
+    acts = [n.player if isinstance(n, Decision) else code[type(n)] for n in states.nodes]
+    none = np.empty(0, dtype=np.int8)
+    of_states = PublicTree(
         prior=prior,
-        parent=joined["parent"],
-        first_child=first_child,
-        player=of.player[state],
-        edge=joined["edge"],
-        chance=joined["chance"],
+        parent=none,
+        first_child=np.append(0, np.cumsum(fan[state])),
+        player=np.array(acts, dtype=np.int8)[state],
+        edge=smallest_int(edge[step]),
+        chance=smallest_int(chance[step]),
         chance_table=tables.chance_table,
-        weight=smallest_int(joined["weight"]),
+        weight=smallest_int(weight),
         weight_table=np.array(weights.table),
-        payoff=of.payoff[state],
+        payoff=smallest_int(np.array(tables.payoff)[state]),
         coefficient=tables.coefficient,
         matrix=tables.matrix,
         matrix_table=tables.matrix_table,
-        bucket=np.empty(0, dtype=np.int8),
-        rank=np.empty(0, dtype=np.int8),
+        bucket=none,
+        rank=none,
     )
-    return tree, state
+    return Graph(of_states, after, 0), state, tuple(edge_of)
+
+
+def _told_apart(
+    first: np.ndarray,
+    fan: np.ndarray,
+    child: np.ndarray,
+    chance: np.ndarray,
+    weights: ChanceProducts,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """States told apart by the chance on the way to them, level by level.
+
+    Args:
+        first: int64 (states,): the steps from a state begin here in the next arrays.
+        fan: int64 (states,): how many there are.
+        child: int64 (steps,): the state after each step.
+        chance: int64 (steps,): row of the chance table; -1 for actions.
+        weights: The products of chances; those that occur are added.
+
+    Returns:
+        All int64: the state and the weight of each that is told apart; for the steps from them, one
+        after the other, the step, and which of them comes after it.
+    """
+    states = len(fan)
+    if (chance < 0).all():
+        return np.arange(states), np.zeros(states, dtype=np.int64), np.arange(len(child)), child
+    # The key of a state with a weight; ``known`` are sorted, with their numbers.
+    level = known = number = np.zeros(1, dtype=np.int64)
+    keys, steps, ends = [level], [], []
+    while len(level):
+        weight, state = np.divmod(level, states)
+        count = fan[state]
+        stop = np.cumsum(count)
+        step = np.arange(int(count.sum())) + np.repeat(first[state] - (stop - count), count)
+        end = weights.after(np.repeat(weight, count), chance[step]) * states + child[step]
+        steps.append(step)
+        ends.append(end)
+        found, at = np.unique(end, return_index=True)
+        place = np.minimum(np.searchsorted(known, found), len(known) - 1)
+        # In the order in which they come.
+        level = end[np.sort(at[known[place] != found])]
+        order = np.argsort(level)
+        place = np.searchsorted(known, level[order])
+        number = np.insert(number, place, len(known) + order)
+        known = np.insert(known, place, level[order])
+        keys.append(level)
+    weight, state = np.divmod(np.concatenate(keys), states)
+    after = number[np.searchsorted(known, np.concatenate(ends))]
+    return state, weight, np.concatenate(steps), after

@@ -28,10 +28,10 @@ def share_payoffs(
     mean = np.zeros((rules.n_players, rules.n_players))
     for team in teams:
         mean[np.ix_(team, team)] = 1.0 / len(team)
-    if isinstance(rules, PublicTreeGame):
-        return _SharedPublicTree(rules, mean)
-    assert isinstance(rules, Game)
-    return _SharedTree(rules, mean)
+    if isinstance(rules, Game):
+        return _SharedTree(rules, mean)
+    # Of two players of a game of cards, each is alone.
+    return _SharedPublicTree(rules, mean) if isinstance(rules, PublicTreeGame) else rules
 
 
 class _SharedTree(Game):

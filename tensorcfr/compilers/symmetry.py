@@ -17,7 +17,9 @@ import numpy as np
 
 from .._util.memory import reserve
 from ..model.arrays import CHANCE, PublicTree, SequenceForm
+from ..model.flat_game import Merged
 from ..model.levels import levels_below_root
+from . import form_of_public_tree
 from .colours import (
     as_uint64,
     float_bits,
@@ -26,6 +28,7 @@ from .colours import (
     outcome_signatures,
     root_colours,
 )
+from .public_states import contracted, graph_of_tree, only_one_action, unfold
 from .tables import smallest_int
 
 Fold = Callable[[np.ndarray], np.ndarray]
@@ -49,7 +52,7 @@ class Quotient(NamedTuple):
         return any(len(np.unique(image)) < len(image) for image in images)
 
 
-def merge(tree: PublicTree) -> Quotient | None:
+def _by_colours(tree: PublicTree) -> Quotient | None:
     """The game with all indistinguishable hands and outcomes merged.
 
     Returns:
@@ -305,3 +308,47 @@ def merged_sequences(
                 found[at : at + end - begin] = base + merged.hand_rank[mask, hand] * stride
                 at += end - begin
     return found
+
+
+def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
+    """A smaller game with the same solutions, or None if there is none.
+
+    Omits decisions with one action (:func:`.public_states.contracted`), then merges hands and
+    public outcomes with indistinguishable payoffs (:func:`_by_colours`).
+
+    Args:
+        tree: The public tree, with buckets and ranks.
+        form: Its sequence form.
+    """
+    quotient = quotient_of(tree)
+    if quotient is None:
+        return None
+    merged, smaller = form_of_public_tree.build(quotient.tree)
+    quotient = quotient._replace(tree=smaller)
+    return Merged(merged, merged_sequences(tree, form, quotient, merged))
+
+
+def quotient_of(tree: PublicTree) -> Quotient | None:
+    """The public tree of the smaller game, or None if there is none."""
+    short = contraction_of(tree)
+    quotient = _by_colours(tree if short is None else short.tree)
+    if short is None or quotient is None:
+        return quotient or short
+    return quotient._replace(node=np.where(short.node < 0, -1, quotient.node[short.node]))
+
+
+def contraction_of(tree: PublicTree) -> Quotient | None:
+    """The public tree without decisions that have one action, or None if there are none."""
+    graph = graph_of_tree(tree)
+    if not only_one_action(graph).any():
+        return None
+    short = unfold(contracted(graph))
+    place = np.full(tree.n_nodes, -1, dtype=np.int64)
+    place[short.state] = np.arange(len(short.state))
+    return identity(tree)._replace(tree=short.tree, node=place)
+
+
+def identity(tree: PublicTree) -> Quotient:
+    """The game itself."""
+    hand = tuple(np.arange(hands) for hands in tree.prior.shape)
+    return Quotient(tree, np.arange(tree.n_nodes), hand)

@@ -7,15 +7,13 @@ on a compiled game, over all of its infosets; on rules, over those that were met
 from .features import make_features
 from .mixture import Mixture
 from .policy import NetworkPolicy
-from .rules_solver import DeepRulesSolver, RulesDeepState
-from .solver import DeepSolver, DeepState
+from .solver import DeepSolver
+from .state import DeepState
 
 __all__ = [
-    "DeepRulesSolver",
     "DeepSolver",
     "DeepState",
     "Mixture",
     "NetworkPolicy",
-    "RulesDeepState",
     "make_features",
 ]

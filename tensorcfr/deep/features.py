@@ -12,9 +12,8 @@ import numpy as np
 from ..algorithms.deep import Features
 from ..formats.openspiel import OpenSpielGame
 from ..model.arrays import CHANCE, PublicTree
-from ..model.game import CompiledGame
-from ..model.labels import InfosetPlaces
-from ..rules import Chance, Decision, Terminal
+from ..model.flat_game import FlatGame
+from ..rules import Decision, Terminal
 from ..uncompiled.game import UncompiledGame
 from .inputs import MOST_OUTPUTS
 
@@ -26,7 +25,7 @@ _NOT_THEIRS = "{} is not OpenSpiel's: features 'tensors' are OpenSpiel's own"
 _NO_TENSORS = "{} has no information state tensors"
 
 
-def make_features(game: CompiledGame, kind: str | Features = "auto") -> np.ndarray:
+def make_features(game: FlatGame, kind: str | Features = "auto") -> np.ndarray:
     """Features of every infoset.
 
     * ``"tensors"``: OpenSpiel's information state tensors, for games that came from OpenSpiel;
@@ -162,7 +161,7 @@ def _columns(*fact: object) -> list[int]:
     return [int(column) % HASHED_WIDTH for column in np.frombuffer(digest, "<u4")]
 
 
-def _hashed(game: CompiledGame) -> np.ndarray:
+def _hashed(game: FlatGame) -> np.ndarray:
     """Hashed features of every infoset."""
     found = np.zeros((game.n_infosets, HASHED_WIDTH), np.float32)
     for infoset, label in enumerate(game.infoset_labels):
@@ -170,11 +169,11 @@ def _hashed(game: CompiledGame) -> np.ndarray:
     return found
 
 
-def _of_public_tree(game: CompiledGame) -> np.ndarray:
+def _of_public_tree(game: FlatGame) -> np.ndarray:
     """Signs of the hand's label; public steps by round and place in it."""
     if game.public is None:
         raise ValueError(f"{game.name} has no public tree, which features 'public' are made of")
-    public, places = game.public, InfosetPlaces(game.public, game.form)
+    public, places = game.public, game.places
     tree = public.tree
     seen: dict[int, tuple[tuple[object, ...], ...]] = {}
     rows = []
@@ -210,9 +209,9 @@ def _public_facts(
             place += 1
 
 
-def _of_labels(game: CompiledGame) -> np.ndarray:
+def _of_labels(game: FlatGame) -> np.ndarray:
     """Signs of the label, and the player's own actions so far."""
-    owner, action = _sequence_owner(game)
+    owner, action = game.form.owners
     rows = []
     for infoset in range(game.n_infosets):
         own = []
@@ -224,16 +223,6 @@ def _of_labels(game: CompiledGame) -> np.ndarray:
         player = int(game.infoset_player[infoset])
         rows.append([("player", player), *_signs("label", game.infoset_labels[infoset]), *steps])
     return _one_hot(rows)
-
-
-def _sequence_owner(game: CompiledGame) -> tuple[np.ndarray, np.ndarray]:
-    """For each sequence its infoset and the place of its action; -1 for the empty ones."""
-    owner, action = np.full((2, game.n_sequences), -1)
-    for infoset in range(game.n_infosets):
-        here = game.sequences(infoset)
-        owner[here] = infoset
-        action[here] = np.arange(len(owner[here]))
-    return owner, action
 
 
 def _signs(what: object, label: str) -> Iterable[tuple[object, ...]]:
@@ -254,7 +243,7 @@ def _one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
     return np.ascontiguousarray(found[:, differs]) if differs.any() else found[:, :1]
 
 
-def _tensors(game: CompiledGame) -> np.ndarray:
+def _tensors(game: FlatGame) -> np.ndarray:
     """OpenSpiel's information state tensors."""
     if not game.name.startswith(PREFIX):
         raise ValueError(_NOT_THEIRS.format(game.name))
@@ -275,7 +264,6 @@ def _tensors(game: CompiledGame) -> np.ndarray:
                 found[node.infoset] = np.array(tensor, np.float32)
             actions: Iterable[object] = node.actions
         else:
-            assert isinstance(node, Chance)
             actions = node.outcomes
         left += [rules.next(state, action) for action in actions]  # type: ignore[arg-type]
     width = max(map(len, found.values()))

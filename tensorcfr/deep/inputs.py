@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.game import CompiledGame
+from ..model.flat_game import FlatGame
 
 MOST_OUTPUTS = 64
 """Action labels up to which a network has an output for each; otherwise one for each place in the
@@ -22,8 +22,9 @@ class Inputs(NamedTuple):
 
     features: np.ndarray
     """float32 (rows, width); the rows of player 0 come first."""
-    player_rows: np.ndarray
-    """int64 (players + 1,): player ``i`` has the rows ``[i]`` to ``[i + 1] - 1``."""
+    player_rows: np.ndarray | None
+    """int64 (players + 1,): player ``i`` has the rows ``[i]`` to ``[i + 1] - 1``; None where those
+    of a player are anywhere."""
     row: np.ndarray
     """int32 (infosets,): row of each infoset."""
     output: np.ndarray
@@ -44,11 +45,6 @@ class Inputs(NamedTuple):
         found: np.ndarray = self.sequence >= 0
         return found
 
-    @property
-    def n_players(self) -> int:
-        """Players."""
-        return len(self.player_rows) - 1
-
     def by_action(self, found: np.ndarray) -> np.ndarray:
         """What the rows' outputs are for every action, (infosets, most actions); 0 where there is
         none.
@@ -60,13 +56,13 @@ class Inputs(NamedTuple):
 
     def rows_of(self, player: int | None) -> tuple[int, int]:
         """The first row and the number of rows of a player; of all players for None."""
-        if player is None:
+        if player is None or self.player_rows is None:
             return 0, len(self.features)
         first, end = self.player_rows[player : player + 2].tolist()
         return first, end - first
 
 
-def make_inputs(game: CompiledGame, features: np.ndarray) -> Inputs:
+def make_inputs(game: FlatGame, features: np.ndarray) -> Inputs:
     """The rows of a game's infosets.
 
     Args:
@@ -100,7 +96,7 @@ def make_inputs(game: CompiledGame, features: np.ndarray) -> Inputs:
     )
 
 
-def _outputs(game: CompiledGame, n_actions: np.ndarray, width: int) -> tuple[np.ndarray, int]:
+def _outputs(game: FlatGame, n_actions: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     """``Inputs.output``, and the number of outputs."""
     number: dict[str, int] = {}
     output = np.zeros((game.n_infosets, width), np.int32)
@@ -113,7 +109,7 @@ def _outputs(game: CompiledGame, n_actions: np.ndarray, width: int) -> tuple[np.
     return output, max(len(number), 1)
 
 
-def _representatives(game: CompiledGame, sequence: np.ndarray, output: np.ndarray) -> np.ndarray:
+def _representatives(game: FlatGame, sequence: np.ndarray, output: np.ndarray) -> np.ndarray:
     """int64 (infosets,): the first infoset that has the same actions and the same strategy in every
     solution that respects the symmetries of the game: the infoset itself if it has none."""
     if game.merged is None:

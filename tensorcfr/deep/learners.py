@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -9,16 +10,20 @@ import numpy as np
 
 from ..algorithms import Deep
 from ..errors import MissingExtraError, TrainingError
-from ..kernels.random import draw
+from ..kernels.random import Seed, draw, seeded
 from ..kernels.reservoir import Batches, Reservoir, draw_batches
+from ..solvers.sampling import check_seed
 from .buffers import filled
 from .inputs import Inputs
 
+TRAINING_STREAM = 1
+"""The stream of a seed from which networks and reservoirs draw; traversals draw from the seed
+itself, as other samplers do."""
 SPAN = 250
 """Updates whose batches are drawn at a time."""
 
 
-class Place(NamedTuple):
+class OneInfoset(NamedTuple):
     """An infoset that is asked about alone."""
 
     features: np.ndarray
@@ -46,7 +51,6 @@ class Learner(ABC):
     def __init__(self, algorithm: Deep, inputs: Inputs, scale: float) -> None:
         self.algorithm, self.inputs, self.scale = algorithm, inputs, scale
 
-    @abstractmethod
     def fit(
         self,
         reservoir: Reservoir,
@@ -56,19 +60,20 @@ class Learner(ABC):
         generator: np.ndarray,
         what: str,
     ) -> np.ndarray:
-        """Parameters after a fit to the samples.
+        """Parameters after a fit to the samples; those given, if there are none to fit.
 
         Args:
             reservoir: The samples; one at least.
             player: Whose infosets they are of; None for all players'.
             parameters: Where to begin; zeros for parameters that are made anew.
             updates: Updates of a network.
-            generator: uint64 (4,); modified in place.
+            generator: uint64 (4,); modified in here.
             what: What is fitted and when, for errors.
 
         Raises:
             TrainingError: The loss is not finite; names the update.
         """
+        return parameters
 
     @abstractmethod
     def predict(
@@ -78,22 +83,22 @@ class Learner(ABC):
         other players, and where there is no action."""
 
     @abstractmethod
-    def predict_at(self, fitted: np.ndarray, place: Place) -> np.ndarray:
+    def predict_at(self, fitted: np.ndarray, here: OneInfoset) -> np.ndarray:
         """Predictions of several fits for one infoset, float64 (fits, actions).
 
         Args:
             fitted: What :meth:`fitted` returned for each of them, as rows.
-            place: The infoset.
+            here: The infoset.
         """
 
-    @abstractmethod
     def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """All that one must keep of a fit to predict again.
+        """All that one must keep of a fit to predict again: the parameters, unless said otherwise.
 
         Args:
             parameters: What :meth:`fit` returned.
             predicted: What :meth:`predict` made of it.
         """
+        return parameters
 
 
 class NetworkLearner(Learner):
@@ -168,19 +173,16 @@ class NetworkLearner(Learner):
         found[here] = self._network.predict(parameters, inputs.features[here], inputs.legal[here])
         return inputs.by_action(found)
 
-    def predict_at(self, fitted: np.ndarray, place: Place) -> np.ndarray:  # noqa: D102
+    def predict_at(self, fitted: np.ndarray, here: OneInfoset) -> np.ndarray:  # noqa: D102
         legal = np.zeros(self.inputs.n_outputs, bool)
-        legal[place.output] = True
+        legal[here.output] = True
         # Zeros are parameters before the first fit.
         known = np.any(fitted, axis=1).reshape(-1, 1)
         # A power of two: each number of networks is compiled by itself.
         several = np.zeros((1 << max(len(fitted) - 1, 0).bit_length(), self.size), np.float32)
         several[: len(fitted)] = fitted
-        found = self._network.predict_each(several, place.features, legal)[: len(fitted)]
-        return np.where(known, found[:, place.output], 0.0)
-
-    def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:  # noqa: D102
-        return parameters
+        found = self._network.predict_each(several, here.features, legal)[: len(fitted)]
+        return np.where(known, found[:, here.output], 0.0)
 
 
 class TableLearner(Learner):
@@ -191,17 +193,6 @@ class TableLearner(Learner):
 
     size = 0
     needs_samples = False
-
-    def fit(  # noqa: D102
-        self,
-        reservoir: Reservoir,
-        player: int | None,
-        parameters: np.ndarray,
-        updates: int,
-        generator: np.ndarray,
-        what: str,
-    ) -> np.ndarray:
-        return parameters
 
     def predict(  # noqa: D102
         self, reservoir: Reservoir, player: int | None, parameters: np.ndarray
@@ -221,12 +212,12 @@ class TableLearner(Learner):
         mean = mean.reshape(inputs.legal.shape)
         return inputs.by_action(self.scale * mean)
 
-    def predict_at(self, fitted: np.ndarray, place: Place) -> np.ndarray:  # noqa: D102
-        count = len(place.output)
+    def predict_at(self, fitted: np.ndarray, here: OneInfoset) -> np.ndarray:  # noqa: D102
+        count = len(here.output)
         found = np.zeros((len(fitted), count))
         # Sequences that were met later have no samples yet.
-        if 0 <= place.first < fitted.shape[1]:
-            found[:] = fitted[:, place.first : place.first + count]
+        if 0 <= here.first < fitted.shape[1]:
+            found[:] = fitted[:, here.first : here.first + count]
         return found
 
     def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:  # noqa: D102
@@ -293,3 +284,76 @@ def probabilities(predicted: np.ndarray, is_action: np.ndarray, unplayed: str) -
     shares = instead / instead.sum(axis=1, keepdims=True)
     some = total > 0.0
     return np.where(some[:, None], positive / np.where(some, total, 1.0)[:, None], shares)
+
+
+def first_generators(seed: Seed | None) -> dict[str, np.ndarray]:
+    """The random number generators of a state before the first iteration, by name.
+
+    Raises:
+        ValueError: The seed is no seed.
+    """
+    parts = check_seed(0 if seed is None else seed)
+    several = [parts] if isinstance(parts, int) else list(parts)
+    return {
+        "generator": seeded(parts),
+        "training_generator": seeded([*several, TRAINING_STREAM]),
+    }
+
+
+def scale_for(record: Deep, largest: float) -> float:
+    """The factor of utilities before training, a power of two, by which nothing is rounded.
+
+    Args:
+        record: The algorithm.
+        largest: The largest utility, as it is.
+    """
+    return 2.0 ** math.floor(math.log2(record.largest / largest)) if largest > 0.0 else 1.0
+
+
+def train_average(
+    learner: Learner,
+    record: Deep,
+    reservoirs: list[Reservoir],
+    is_own: np.ndarray,
+    player: int,
+    generator: np.ndarray,
+    where: str,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Fit a player's average strategy to the strategies that the others' traversals met.
+
+    Args:
+        learner: What is fitted.
+        record: The algorithm.
+        reservoirs: Those of the others.
+        is_own: bool (infosets,): the player's infosets.
+        player: The player.
+        generator: uint64 (4,): random numbers; modified in place.
+        where: Game and iteration, for errors.
+
+    Returns:
+        Parameters; and predictions, float64 (infosets, most actions).  None without samples.
+    """
+    reservoir = _joined(reservoirs, is_own)
+    if not filled(reservoir):
+        return None
+    parameters = learner.fit(
+        reservoir,
+        player,
+        np.zeros(learner.size, np.float32),
+        record.strategy_updates,
+        generator,
+        f"{where}, network of the average strategy of player {player}",
+    )
+    return parameters, learner.predict(reservoir, player, parameters)
+
+
+def _joined(reservoirs: list[Reservoir], is_own: np.ndarray) -> Reservoir:
+    """The samples of some reservoirs at a player's infosets."""
+    if len(reservoirs) == 1:
+        return reservoirs[0]
+    parts = []
+    for one in reservoirs:
+        here = np.flatnonzero(is_own[one.infoset[: filled(one)]])
+        parts.append((one.infoset[here], one.weight[here], one.values[here]))
+    infoset, weight, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return Reservoir(infoset, weight, values, np.array([len(infoset)], np.int64))

@@ -10,8 +10,9 @@ from .._util.arguments import Kind, checked
 from ..algorithms import Deep
 from ..kernels import evaluation
 from ..kernels.random import Seed, draw, seeded
+from ..model.arguments import laid_out
 from ..model.policy import Policy
-from ..solvers.sampled_solver import check_seed
+from ..solvers.sampling import check_seed
 from ..solvers.solution import Solution
 from .inputs import make_inputs
 from .learners import NetworkLearner, probabilities
@@ -48,7 +49,8 @@ class Mixture:
         self.weights = record.variant.schedule(1, len(solution.state.networks))[:, 0]
         """float64 (iterations,): the weight of each iteration."""
         self._record = record
-        self._inputs = make_inputs(solution.game, solution.state.features)
+        self._game = laid_out(solution.game, "a mixture of networks")
+        self._inputs = make_inputs(self._game, solution.state.features)
         self._learner = NetworkLearner(record, self._inputs, 1.0)
         self._ends = np.cumsum(self.weights)
         self._generator = seeded(check_seed(seed))
@@ -59,7 +61,7 @@ class Mixture:
         Args:
             iteration: From 1.
         """
-        game, inputs = self.solution.game, self._inputs
+        game, inputs = self._game, self._inputs
         found = np.ones(game.n_sequences)
         is_action = inputs.is_action
         for player, parameters in enumerate(self.solution.state.networks[iteration - 1]):
@@ -84,11 +86,9 @@ class Mixture:
 
     def average(self) -> Policy:
         """The average strategy: every iteration's, weighted with its weight and its reach."""
-        form = self.solution.game.form
+        form = self._game.form
         cumulative, reach = np.zeros((2, form.n_sequences))
         for iteration, weight in enumerate(self.weights, 1):
             evaluation.realization_plan(form, self.strategies(iteration), reach)
             cumulative += weight * reach
-        strategy = np.empty(form.n_sequences)
-        evaluation.normalise(form, cumulative, strategy)
-        return Policy(self.solution.game, strategy)
+        return Policy(self.solution.game, evaluation.normalise(form, cumulative))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ..algorithms import Deep
 from ..model.infoset import Infoset
+from ..model.policy import Policy
 from ..uncompiled.game import UncompiledGame
 from ..uncompiled.histories import Node
 from ..uncompiled.infosets import NO_SEQUENCE
 from ..uncompiled.policy import TablePolicy
-from .learners import Learner, Place, probabilities
-from .met import MetInfosets
+from .infosets import RuleInfosets
+from .learners import Learner, OneInfoset, make_learner, probabilities
+from .state import DeepState
 
 MOST_REMEMBERED = 1 << 26
 """Numbers that are remembered about infosets that were asked about, at most."""
@@ -41,7 +44,7 @@ class NetworkPolicy(TablePolicy):
 
     Args:
         game: The game.
-        met: The infosets that were met.
+        infosets: The infosets that were met.
         made: Returns what predicts, and what each player's strategy comes from; called when it is
             needed first.
         is_mixture: Whether each play follows one of the fits from its beginning to its end, drawn
@@ -52,14 +55,14 @@ class NetworkPolicy(TablePolicy):
     def __init__(
         self,
         game: UncompiledGame,
-        met: MetInfosets,
+        infosets: RuleInfosets,
         made: Callable[[], tuple[Learner, Sequence[Fits]]],
         *,
         is_mixture: bool,
         unplayed: str,
     ) -> None:
-        self.game, self._table, self._size = game, met.table, len(met.table)
-        self._met, self._make = met, made
+        self.game, self._table, self._size = game, infosets.table, len(infosets.table)
+        self._infosets, self._make = infosets, made
         self._is_mixture, self._unplayed = is_mixture, unplayed
         self._remembered: dict[int | str, np.ndarray] = {}
         self._numbers = 0
@@ -87,14 +90,14 @@ class NetworkPolicy(TablePolicy):
         """
         if self._row(infoset) is not None:
             return super().__call__(infoset)
-        if self._met.source.needs_state or self._is_mixture:
+        if self._infosets.features_of.needs_state or self._is_mixture:
             raise ValueError(
                 f"no play of {self.game.name} came to infoset {str(infoset)!r}, whose label does "
                 "not say what its networks need: ask at a history, as sampled_values and "
                 "local_best_response do"
             )
-        place = self._place(infoset, infoset.player, infoset.actions)
-        return _normalised(self._play_at(place, infoset.player, None))
+        here = self._of(infoset, infoset.player, infoset.actions)
+        return _normalised(self._play_at(here, infoset.player, None))
 
     def at_history(self, infoset: Infoset, node: Node) -> list[float]:
         """The probabilities at an infoset, met or not.
@@ -107,13 +110,13 @@ class NetworkPolicy(TablePolicy):
             return super().__call__(infoset)
         return _normalised(self._plays_below(node))
 
-    def _place(
+    def _of(
         self, label: str, player: int, actions: Sequence[object], state: object = None
-    ) -> Place:
+    ) -> OneInfoset:
         """An infoset that was not met."""
-        source = self._met.source
+        source = self._infosets.features_of
         output = np.array(source.outputs(label, actions), np.int32)
-        return Place(source.of(player, label, state), output, -1)
+        return OneInfoset(source.of(player, label, state), output, -1)
 
     def _plays(self, row: int) -> np.ndarray:
         """float64 (fits, actions): how much each fit plays each action of a row, with its own
@@ -126,7 +129,7 @@ class NetworkPolicy(TablePolicy):
         if self._is_mixture and own != NO_SEQUENCE:
             parent = int(np.searchsorted(self._first, own, "right")) - 1
             before = self._plays(parent)[:, own - table.first[parent]]
-        found = self._play_at(self._met.at(row), table.player[row], before)
+        found = self._play_at(self._infosets.at(row), table.player[row], before)
         return self._remember(row, found)
 
     def _plays_below(self, node: Node) -> np.ndarray:
@@ -143,14 +146,14 @@ class NetworkPolicy(TablePolicy):
             if here.actor == node.actor:
                 before = self._plays_below(here)[:, step]
                 break
-        place = self._place(node.label, node.actor, node.edges, node.state)
-        return self._remember(node.label, self._play_at(place, node.actor, before))
+        alone = self._of(node.label, node.actor, node.edges, node.state)
+        return self._remember(node.label, self._play_at(alone, node.actor, before))
 
-    def _play_at(self, place: Place, player: int, before: np.ndarray | None) -> np.ndarray:
+    def _play_at(self, here: OneInfoset, player: int, before: np.ndarray | None) -> np.ndarray:
         learner, fits = self._made
         fitted, weights = fits[player]
         before = weights if before is None else before
-        predicted = learner.predict_at(fitted, place)
+        predicted = learner.predict_at(fitted, here)
         is_action = np.ones(predicted.shape, bool)
         found: np.ndarray = before[:, None] * probabilities(predicted, is_action, self._unplayed)
         return found
@@ -175,3 +178,26 @@ def _normalised(plays: np.ndarray) -> list[float]:
     found = sums / total if total > 0.0 else np.full(len(sums), 1.0 / len(sums))
     strategy: list[float] = found.tolist()
     return strategy
+
+
+def policy_on_rules(
+    game: Any,
+    record: Deep,
+    state: DeepState,
+    fits: Callable[[], tuple[Learner, Sequence[Fits]]] | Sequence[Fits],
+    *,
+    is_mixture: bool,
+    unplayed: str | None = None,
+) -> Policy:
+    """Strategies over the infosets of a state on rules; typed as those of compiled games, which
+    they are read like."""
+    infosets = RuleInfosets(game, record, state._asdict())
+
+    def made() -> tuple[Learner, Sequence[Fits]]:
+        if callable(fits):
+            return fits()
+        return make_learner(record, infosets.inputs, 1.0), fits
+
+    unplayed = record.unplayed if unplayed is None else unplayed
+    policy = NetworkPolicy(game, infosets, made, is_mixture=is_mixture, unplayed=unplayed)
+    return cast(Policy, policy)

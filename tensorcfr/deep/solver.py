@@ -2,137 +2,112 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
-from .._util.memory import free_memory
 from ..algorithms import Deep
-from ..algorithms.deep import Features
-from ..errors import MemoryLimitError
-from ..evaluation.metrics import Evaluation, evaluate_probabilities
+from ..errors import TrainingError
+from ..evaluation.metrics import Evaluation
 from ..kernels import evaluation
-from ..kernels.local_rule import rule_errors
 from ..kernels.random import Script, Seed
+from ..kernels.reservoir import Reservoir, Samples
 from ..kernels.sampling import SIMPLE
-from ..kernels.sampling_external import external_sampling
-from ..kernels.sampling_outcome import outcome_sampling
-from ..kernels.traversal import TraversalState, new_frames
-from ..model.arguments import Compiled
-from ..model.game import CompiledGame
-from ..model.locks import Locks
+from ..kernels.traversal import Orders, TraversalState
 from ..model.policy import Policy
-from ..solvers import kinds
+from ..rules import Decision
 from ..solvers.arguments import Iterations, Named
-from ..solvers.kept import check_arrays
-from ..solvers.sampled_solver import refuse_seed_beside
-from ..solvers.traversal import (
-    BASELINE,
-    STRATEGY,
-    TableLayout,
-    bytes_of,
-    history_traversal,
-    public_traversal,
-)
+from ..solvers.base import Setting
+from ..solvers.sampling import Playable, SamplingSolver, telling_limit
+from ..solvers.traversal import BASELINE, REGRETS, STRATEGY
+from ..uncompiled.infosets import InfosetsFullError
 from .buffers import (
+    BYTES_PER_SAMPLE,
     bytes_of_buffers,
+    copy_buffers,
     filled,
     keep_buffers,
-    no_samples,
+    new_reservoir,
     put_buffers,
-    restored_buffers,
+    reservoirs_of,
+    wider,
 )
-from .features import make_features
-from .inputs import make_inputs
-from .iterations import DeepIterations, first_generators, scale_for, train_average
-from .learners import make_learner, probabilities
+from .infosets import GameInfosets, RuleInfosets, check_game, keeps_networks
+from .learners import (
+    Learner,
+    first_generators,
+    make_learner,
+    probabilities,
+    scale_for,
+    train_average,
+)
+from .policy import Fits, policy_on_rules
+from .state import DeepState, restored
+
+EVERYTHING = 1 << 62
+"""A memory limit that nothing meets."""
 
 
-class DeepState(NamedTuple):
-    """The state of a solver with networks between iterations."""
+class _Before(NamedTuple):
+    """What an iteration changes, in addition to the buffers and the fits that are kept."""
 
-    regret: np.ndarray
-    """float64 (sequences,): predicted advantages, from which the next strategy is made."""
-    strategy: np.ndarray
-    """float64 (sequences,): behaviour strategy; 1 for the empty sequences."""
+    infosets: int
+    groups: dict[int, np.ndarray]
     cumulative: np.ndarray
-    """float64 (sequences,): sum over iterations of weight times own reach; for the empty sequences
-    the sum of the weights."""
-    parameters: np.ndarray
-    """float32 (players, parameters): the advantage networks; zeros before the first fit."""
-    baseline_parameters: np.ndarray
-    """float32 (players, parameters): the baseline networks; (0, 0) without any."""
     history_values: np.ndarray
-    """float64 (players, histories): the baselines of the step into each history; (0, 0) without
-    any."""
-    networks: np.ndarray
-    """float32 (iterations, players, parameters): the networks that each iteration's strategies come
-    from; (0, players, parameters) unless they are kept."""
-    features: np.ndarray
-    """float32 (infosets, width)."""
-    advantage_infoset: np.ndarray
-    """int32 (samples,): the infoset of each sample of advantages, the reservoirs of the players one
-    after the other."""
-    advantage_weight: np.ndarray
-    """float64 (samples,): its weight."""
-    advantage_values: np.ndarray
-    """float64 (samples, most actions): a number for each action; nan where there is none."""
-    advantage_seen: np.ndarray
-    """int64 (players,): samples that were added to each reservoir."""
-    average_infoset: np.ndarray
-    """The same of the strategies that a network of the average is trained on; empty without it."""
-    average_weight: np.ndarray
-    """As ``advantage_weight``."""
-    average_values: np.ndarray
-    """As ``advantage_values``."""
-    average_seen: np.ndarray
-    """As ``advantage_seen``."""
-    baseline_infoset: np.ndarray
-    """The same of the values that networks of the baselines are trained on; empty without them."""
-    baseline_weight: np.ndarray
-    """As ``advantage_weight``."""
-    baseline_values: np.ndarray
-    """As ``advantage_values``."""
-    baseline_seen: np.ndarray
-    """As ``advantage_seen``."""
+    parameters: list[np.ndarray]
+    baseline_parameters: list[np.ndarray]
+    scale: float
     touched: np.ndarray
-    """int64 (2,): histories visited, and decision nodes among them."""
     generator: np.ndarray
-    """uint64 (4,): random numbers of the traversals."""
     training_generator: np.ndarray
-    """uint64 (4,): random numbers of reservoirs, batches and fresh networks."""
 
 
-class DeepSolver(DeepIterations):
+class DeepSolver(SamplingSolver):
     """A solver whose regrets are predicted by networks; :func:`tensorcfr.solve` is this with stop
     rules.
 
     Traversals are those of external or outcome sampling, with strategies that stay as they are
-    during an iteration.  The networks are evaluated for all infosets at once, after they have been
-    trained; no traversal waits for one.
+    during an iteration.  They leave samples, to which the networks are fitted, player by player.
+    The networks are evaluated for all infosets at once, after they have been trained; no traversal
+    waits for one.
+
+    Given the rules of a game, nothing is compiled: infosets enter a table with their features, and
+    histories a tree, when a traversal first reaches them, as in :class:`tensorcfr.SampledSolver`.
+    A new infoset asks the networks once.
 
     Args:
-        game: The game, of two players or more.
+        game: A compiled game, or a game by its rules, as for :class:`tensorcfr.SampledSolver`; of
+            two players or more.
         algorithm: A record, or its name; see :class:`tensorcfr.algorithms.Deep`.
         state: The state to continue from, after ``iteration`` iterations; copied.
         iteration: Iterations that led to ``state``.
         seed: As for :class:`tensorcfr.SampledSolver`.
-        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.  On
+            rules, histories are forgotten when their share is full, infosets and their features
+            are not.
 
     Raises:
         ValueError: There is no such algorithm; the seed is no seed; the features are not for this
-            game; the game has one player, or networks are to be kept for more than two.
+            game; the game has one player, or networks are to be kept for more than two; on rules,
+            features or baselines take a compiled game.
+        GameError: There is no such game, or its rules break their contract.
         MemoryLimitError: The arrays would not fit; raised before they are allocated.
         MissingExtraError: JAX, optax or equinox is not installed; says what installs them.
+
+    On rules, :meth:`step` raises MemoryLimitError when there is no room for another infoset.  An
+    iteration during which an error happens is undone.
     """
+
+    records = Deep
+    state_kind = DeepState
 
     @checked()
     def __init__(
         self,
-        game: Compiled,
+        game: Playable,
         algorithm: Named = "deep-cfr",
         *,
         state: Annotated[DeepState | None, Kind((DeepState,), "a solver's state")] = None,
@@ -140,318 +115,465 @@ class DeepSolver(DeepIterations):
         seed: Seed | None = None,
         memory_limit: Limit = None,
     ) -> None:
-        record: Deep = self._checked(game, algorithm)
-        refuse_seed_beside(state, seed)
-        if game.n_players == 1:
-            raise ValueError(f"{record.name} samples opponents, and {game.name} has one player")
-        if record.keep_networks and game.n_players > 2:
-            raise ValueError(
-                f"{record.name}: keep_networks is for two players: of more, an iteration has "
-                "several strategies of one"
-            )
-        limit = free_memory() if memory_limit is None else memory_limit
-        if (needed := bytes_needed(game, record)) > limit:
-            raise MemoryLimitError(f"solving {game.name}", needed, limit)
-        self.game, self.algorithm, self.iteration = game, record, iteration
-        self.locks = Locks(game, {})
-        self._layout = TableLayout(game, game.n_players, has_header=False)
-        traversal = public_traversal if _has_public_walk(game, record) else history_traversal
-        self._tree = traversal(game, self._layout)
-        self._history_values = np.zeros(_history_baselines(game, record))
-        self._frames = new_frames(self._tree.depth, self._tree.width, game.n_players)
-        given = None if state is None else self.restore(game, record, self.kept(state))
-        features = make_features(game, record.features) if given is None else given.features
-        features.flags.writeable = False
-        self._inputs = make_inputs(game, features)
-        largest = float(np.abs(game.utilities).max(initial=0.0)) / game.unit
-        self._scale = scale_for(record, largest)
-        self._make_learners(self._scale)
+        record: Deep = self._begin(game, algorithm, state, iteration, seed, memory_limit)
+        check_game(game, record)
+        players, given = game.n_players, None
+        if state is not None:
+            given = self.restore(self.setting, self.kept(state))
         self._generator, self._training_generator = np.zeros((2, 4), np.uint64)
-        self._table = np.zeros(max(self._layout.size, 1))
-        infoset = np.full(len(self._table), -1, np.int32)
-        block = self._layout.block
-        infoset[block[block >= 0]] = np.flatnonzero(block >= 0)
-        width, history = self._inputs.sequence.shape[1], self._history_values.reshape(-1)
-        self._samples, self._samples_before = (
-            [self._new_samples(infoset, history, width) for _ in range(game.n_players)]
-            for _ in range(2)
+        self._touched, self._turn_of = np.zeros(2, np.int64), np.zeros(1, np.uint64)
+        self._networks: list[list[np.ndarray]] = []
+        """The fits that each iteration's strategies come from, if they are kept."""
+        self._made: tuple[int, Policy] | None = None
+        self._infosets: GameInfosets | RuleInfosets
+        if not game.is_compiled:
+            self._make_infosets(None if given is None else given._asdict())
+            self._cumulative = np.zeros(0)
+        else:
+            arrays = None if given is None else given._asdict()
+            self._infosets = GameInfosets(game, record, arrays, self.memory_limit)
+            self._cumulative = np.zeros(game.n_sequences)
+        self.source = self._infosets.source
+        self._inputs = self._infosets.inputs
+        self._advantages: Learner = make_learner(record, self._inputs, 1.0)
+        """Predicts advantages, and baselines."""
+        self._averages: Learner = make_learner(record, self._inputs, 1.0, softmax=True)
+        """Predicts average strategies."""
+        baselines = players * record.has_baseline_network
+        self._parameters: list[np.ndarray]
+        self._baseline_parameters: list[np.ndarray]
+        self._parameters, self._baseline_parameters = (
+            [np.zeros(self._advantages.size, self._kind_of_fits) for _ in range(count)]
+            for count in (players, baselines)
         )
-        self._networks: list[np.ndarray] = []
-        self._made: tuple[int, np.ndarray] | None = None
+        # On rules nothing is known of the utilities yet.
+        known = not self.source.grows
+        self._set_scale(scale_for(record, self._infosets.largest) if known else 0.0)
+        width = self._inputs.sequence.shape[1]
+        if given is not None:
+            width = given.advantage_values.shape[1]
+        self._samples, self._samples_before = (
+            [self._new_samples(width) for _ in range(players)] for _ in range(2)
+        )
+        """The reservoirs of each player; and what they held before the iteration under way."""
         if given is None:
-            given = _first_state(game, record, features, self._advantages.size)
-            given = given._replace(**first_generators(seed))
-        self._take(given)
-        self._sample(np.empty((0, 1)), 0)
+            for name, words in first_generators(seed).items():
+                getattr(self, f"_{name}")[:] = words
+        else:
+            self._take(given)
+        with telling_limit(self):
+            self._sample(np.empty((0, 1)), 0)
+        self._look()
+
+    def _make_infosets(self, arrays: Mapping[str, Any] | None, count: int | None = None) -> None:
+        """Make table, features and source of the first infosets of a state on rules."""
+        self._infosets = RuleInfosets(
+            self.game, self.algorithm, arrays, infosets=count, entered=self._entered
+        )
+        self.source = self._infosets.source
+
+    def _new_samples(self, width: int) -> Samples:
+        """Empty reservoirs of a player, which share the random numbers and the infosets."""
+        record = self.algorithm
+        return Samples(
+            advantages=new_reservoir(record.buffer, width),
+            strategies=new_reservoir(record.buffer * record.has_strategy_network, width),
+            baselines=new_reservoir(record.buffer * record.has_baseline_network, width),
+            infoset=self._infosets.block,
+            generator=self._training_generator,
+            history=self._infosets.history_values.reshape(-1),
+            step=record.baseline_step,
+        )
+
+    @property
+    def _kind_of_fits(self) -> type:
+        is_table = self.algorithm.learner == "table" and isinstance(self._infosets, RuleInfosets)
+        return np.float64 if is_table else np.float32
+
+    def _set_scale(self, scale: float) -> None:
+        """Set the factor of utilities before training; 0 where it is not known yet."""
+        self._scale = self._advantages.scale = scale
+
+    def _look(self) -> None:
+        """Tell the learners which infosets there are."""
+        if self.source.grows:
+            self._inputs = self._infosets.inputs
+            self._advantages.inputs = self._averages.inputs = self._inputs
+
+    # ------------------------------------------------------------------------------ iterating
+
+    def _run(self, iterations: int) -> None:
+        schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
+        with telling_limit(self):
+            for row in schedule:
+                before, networks = self._before(), self._networks[: self.iteration]
+                copy_buffers(self._samples, self._samples_before)
+                try:
+                    for player in range(self.game.n_players):
+                        self._turn(player, row)
+                except BaseException:
+                    copy_buffers(self._samples_before, self._samples)
+                    self._networks = networks
+                    self._undo(before)
+                    raise
+                self.iteration += 1
+
+    def _turn(self, player: int, row: np.ndarray) -> None:
+        """Sample for a player, with the strategies as they are, and fit what was sampled."""
+        record = self.algorithm
+        self._add_to_average(player, float(row[0]))
+        self._sample(np.repeat(row[None], record.traversals, axis=0), player)
+        self._look()
+        samples = self._samples[player]
+        where = f"{record.name} on {self.game.name}, iteration {self.iteration + 1}"
+        if not filled(samples.advantages):
+            if not (self._has_choices(player) and self._advantages.needs_samples):
+                return
+            raise TrainingError(
+                f"{where}: the advantage buffer of player {player} is empty: no traversal came to "
+                "an infoset of theirs; more traversals may"
+            )
+        predicted = self._fit(
+            self._parameters,
+            player,
+            samples.advantages,
+            player,
+            record.updates,
+            f"{where}, advantage network of player {player}",
+        )
+        own = self._rows(player)
+        self._set(REGRETS, own, predicted / self._scale)
+        played = probabilities(predicted, self._inputs.is_action, record.unplayed)
+        self._set(STRATEGY, own, played)
+        if filled(samples.baselines):
+            predicted = self._fit(
+                self._baseline_parameters,
+                player,
+                samples.baselines,
+                None,
+                record.baseline_updates,
+                f"{where}, baseline network of player {player}",
+            )
+            self._set_baselines(player, predicted)
+
+    def _fit(
+        self,
+        fits: list[np.ndarray],
+        player: int,
+        samples: Reservoir,
+        infosets_of: int | None,
+        updates: int,
+        what: str,
+    ) -> np.ndarray:
+        """Fit to samples, and keep the fit; returns predictions, float64 (infosets, most
+        actions)."""
+        learner = self._advantages
+        fits[player] = learner.fit(
+            samples, infosets_of, fits[player], updates, self._training_generator, what
+        )
+        predicted = learner.predict(samples, infosets_of, fits[player])
+        if self.source.grows:
+            fits[player] = learner.fitted(fits[player], predicted)
+        return predicted
 
     def _sample(
-        self,
-        schedule: np.ndarray,
-        player: int,
-        generator: np.ndarray | Script | None = None,
+        self, schedule: np.ndarray, player: int, generator: np.ndarray | Script | None = None
     ) -> None:
-        """Traverse as often as the schedule has rows."""
-        record, layout = self.algorithm, self._layout
-        layout.set_group(self._table, STRATEGY, self._strategy)
-        state = TraversalState(self._table, np.zeros(1), self._touched)
-        rule = record.variant.rule
-        players = np.array([player], np.uint64)
-        before = (self._tree, rule, schedule, players, SIMPLE)
+        """Traverse as often as the schedule has rows, with the strategies as they are."""
+        self._turn_of[0] = player
+        state = TraversalState(self.source.table.numbers, np.zeros(1), self._touched)
         generator = self._generator if generator is None else generator
-        self._frames.cursor[:] = 0
-        after = (state, generator, self._frames, self._samples[player])
-        # The generators' sums wrap around by design; numpy warns about that with the JIT off.
-        with np.errstate(over="ignore"), rule_errors(rule):
-            if record.scheme == "external":
-                external_sampling(*before, *after, None)
-            else:
-                outcome_sampling(*before, record.epsilon, float(record.has_baseline), *after)
+        orders = Orders(schedule, self._turn_of, SIMPLE, alternating=True)
+        self._follow(orders, state, generator, self._samples_of_turn)
+        if not self._scale and len(schedule):
+            self._set_scale(scale_for(self.algorithm, self._infosets.largest))
+
+    def _samples_of_turn(self) -> Samples:
+        """Where the traversals leave samples, with room for as many actions as they may meet."""
+        width = self.source.frames.width
+        if self.source.grows and self._samples[0].advantages.values.shape[1] < width:
+            self._samples, self._samples_before = (
+                [wider(own, width) for own in samples]
+                for samples in (self._samples, self._samples_before)
+            )
+        return self._samples[int(self._turn_of[0])]
+
+    def _entered(self, infosets: RuleInfosets, row: int, said: Decision, state: object) -> None:
+        """Give a new infoset its features, and the strategy that its player's network plays."""
+        player, label, actions = said
+        assert label is not None
+        output = np.array(infosets.features_of.outputs(label, actions), np.int32)
+        infosets.enter(row, infosets.features_of.of(player, label, state), output)
+        table, here, count = infosets.table, infosets.at(row), len(actions)
+        block = table.block(row)
+
+        def write(group: int, found: np.ndarray) -> None:
+            table.numbers[block + group * count : block + (group + 1) * count] = found
+
+        if self._parameters[player].any():
+            predicted = self._advantages.predict_at(self._parameters[player][None], here)
+            is_action = np.ones(predicted.shape, bool)
+            write(STRATEGY, probabilities(predicted, is_action, self.algorithm.unplayed)[0])
+        for other, fitted in enumerate(self._baseline_parameters):
+            if fitted.any():
+                predicted = self._advantages.predict_at(fitted[None], here)
+                write(BASELINE + other, predicted[0] / self._scale)
 
     def _add_to_average(self, player: int, weight: float) -> None:
         """Add the strategies that the player's traversals meet, those of the others, weighted with
-        their reaches, and keep their networks."""
-        form, reach = self.game.form, np.empty(self.game.n_sequences)
-        evaluation.realization_plan(form, self._strategy, reach)
-        for other in range(self.game.n_players):
-            if other != player:
-                own = slice(*form.player_sequences[other : other + 2].tolist())
-                self._cumulative[own] += weight * reach[own]
-        if self.algorithm.keep_networks:
+        their reaches; or keep what they come from."""
+        record = self.algorithm
+        if record.keep_networks or (self.source.grows and keeps_networks(record)):
             if player == 0:
-                self._networks.append(np.zeros_like(self._parameters))
+                self._networks.append(list(self._parameters))
             self._networks[-1][1 - player] = self._parameters[1 - player]
+        if not self.source.grows:
+            form, reach = self.game.form, np.empty(self.game.n_sequences)
+            evaluation.realization_plan(form, self.source.table.group(STRATEGY), reach)
+            for other in range(self.game.n_players):
+                if other != player:
+                    own = slice(*form.player_sequences[other : other + 2].tolist())
+                    self._cumulative[own] += weight * reach[own]
+
+    def _rows(self, player: int) -> np.ndarray:
+        """int64: the infosets of a player."""
+        found: np.ndarray = np.flatnonzero(self._infosets.player == player)
+        return found
 
     def _has_choices(self, player: int) -> bool:
-        own = self._infosets(player)
-        return bool((self._inputs.sequence[own, 1:] >= 0).any())
+        """Whether a player has anything to learn; on rules, one who was never met may have."""
+        own = self._rows(player)
+        unknown = self.source.grows and not len(own)
+        return unknown or bool((self._inputs.sequence[own, 1:] >= 0).any())
 
-    def _play(self, player: int, predicted: np.ndarray) -> None:
-        own, is_action = self._infosets(player), self._inputs.is_action
-        self._set(self._regret, own, predicted / self._scale)
-        played = probabilities(predicted, is_action, self.algorithm.unplayed)
-        self._set(self._strategy, own, played)
+    def _set(self, group: int, rows: Any, values: np.ndarray) -> None:
+        """Write values by infoset and action where the traversals read them."""
+        numbers, is_action = self.source.table.group(group), self._inputs.is_action[rows]
+        numbers[self._inputs.sequence[rows][is_action]] = values[rows][is_action]
+        self.source.table.set_group(group, numbers)
 
-    def _infosets(self, player: int) -> slice:
-        return slice(*self.game.form.player_infosets[player : player + 2].tolist())
+    def _set_baselines(self, player: int, predicted: np.ndarray) -> None:
+        self._set(BASELINE + player, slice(None), predicted / self._scale)
 
-    def _set(self, target: np.ndarray, infosets: slice, values: np.ndarray) -> None:
-        """Write values by infoset and action into an array over the sequences."""
-        sequence = self._inputs.sequence[infosets]
-        is_action = sequence >= 0
-        target[sequence[is_action]] = values[infosets][is_action]
-
-    def _set_baselines(self, player: int) -> None:
-        """Write a player's baselines into the table of the traversals."""
-        predicted = self._advantages.predict(
-            self._samples[player].baselines, None, self._baseline_parameters[player]
-        )
-        values = np.zeros(self.game.n_sequences)
-        self._set(values, slice(None), predicted / self._scale)
-        self._layout.set_group(self._table, BASELINE + player, values)
-
-    def _restart_average(self) -> None:
-        self._cumulative[:] = 0.0
-
-    def average_probabilities(self) -> np.ndarray:
-        """The average strategy, float64 (sequences,); a network of it is trained anew, by random
-        numbers of the state, whenever the solver has gone on."""
-        if self._made is None or self._made[0] != self.iteration:
-            made = self._exact_average() if self._is_exact else self._network_average()
-            self._made = self.iteration, made
-        return self._made[1].copy()
-
-    @property
-    def _is_exact(self) -> bool:
-        return not self.algorithm.has_strategy_network or not self._cumulative[0] > 0.0
-
-    def _exact_average(self) -> np.ndarray:
-        strategy = np.empty(self.game.n_sequences)
-        evaluation.normalise(self.game.form, self._cumulative, strategy)
-        return strategy
-
-    def _network_average(self) -> np.ndarray:
-        record = self.algorithm
-        strategy = np.array(Policy.uniform(self.game).probabilities)
-        generator = self._training_generator.copy()
-        for player in range(self.game.n_players):
-            # The others' traversals come to this player's infosets.
-            found = train_average(
-                self._averages,
-                record,
-                [s.strategies for other, s in enumerate(self._samples) if other != player],
-                self.game.infoset_player == player,
-                player,
-                generator,
-                f"{record.name} on {self.game.name}, iteration {self.iteration}",
-            )
-            if found is not None:
-                played = probabilities(found[1], self._inputs.is_action, "uniform")
-                self._set(strategy, self._infosets(player), played)
-        return strategy
+    # ------------------------------------------------------------------------------ the state
 
     @property
     def state(self) -> DeepState:
         """A copy of what the solver keeps."""
-        width = self._inputs.sequence.shape[1]
-        kept = keep_buffers(self._samples, width)
-        shape = (len(self._networks), *self._parameters.shape)
-        networks = np.array(self._networks, np.float32).reshape(shape)
-        return self._copy_without_buffers()._replace(networks=networks, **kept)
-
-    def _copy_without_buffers(self) -> DeepState:
-        """The same without samples and networks that were kept, which are many."""
-        empty = _no_samples(self.game)
+        source, players = self.source, self.game.n_players
+        size = 0 if source.grows else self._advantages.size
+        networks = self._stacked([fit for each in self._networks for fit in each], size)
+        arrays = self._infosets.arrays
+        if source.grows:
+            baselines = range(len(self._baseline_parameters))
+            found = [source.table.group(BASELINE + player) for player in baselines]
+            arrays["baseline"] = np.array(found).reshape(len(found), source.n_sequences)
+            arrays["factor"] = np.array([self._scale])
+        else:
+            arrays["regret"] = source.table.group(REGRETS)
+            arrays["cumulative"] = self._cumulative.copy()
+            if self._infosets.history_values.size:
+                arrays["history_values"] = self._infosets.history_values.copy()
         return DeepState(
-            regret=self._regret.copy(),
-            strategy=self._strategy.copy(),
-            cumulative=self._cumulative.copy(),
-            parameters=self._parameters.copy(),
-            baseline_parameters=self._baseline_parameters.copy(),
-            history_values=self._history_values.copy(),
-            networks=np.zeros((0, *self._parameters.shape), np.float32),
-            features=self._features,
+            strategy=source.table.group(STRATEGY),
+            parameters=self._stacked(self._parameters, size),
+            baseline_parameters=self._stacked(
+                self._baseline_parameters, size * self.algorithm.has_baseline_network
+            ),
+            networks=networks.reshape(len(self._networks), players, networks.shape[-1]),
             touched=self._touched.copy(),
             generator=self._generator.copy(),
             training_generator=self._training_generator.copy(),
-            **empty,
+            **keep_buffers(self._samples, self._samples[0].advantages.values.shape[1]),
+            **arrays,
         )
 
-    def _take(self, state: DeepState) -> None:
-        """The reverse of :attr:`state`, whose arrays are copied."""
-        self._networks = list(state.networks.copy())
-        put_buffers(state, self._samples)
-        self._take_without_buffers(state)
+    def _stacked(self, fits: list[np.ndarray], least: int = 0) -> np.ndarray:
+        """(fits, most numbers): fits as rows, with zeros behind the shorter ones."""
+        most = max(map(len, fits), default=least)
+        found: np.ndarray = np.zeros((len(fits), most), self._kind_of_fits)
+        for row, fit in zip(found, fits, strict=True):
+            row[: len(fit)] = fit
+        return found
 
-    def _take_without_buffers(self, state: DeepState) -> None:
-        self._regret, self._strategy = state.regret.copy(), state.strategy.copy()
-        self._cumulative = state.cumulative.copy()
-        self._parameters = state.parameters.copy()
-        self._baseline_parameters = state.baseline_parameters.copy()
-        self._history_values[:] = state.history_values
-        self._features = state.features
-        self._touched = state.touched.copy()
+    def _take(self, state: DeepState) -> None:
+        """The reverse of :attr:`state`, whose arrays are copied; the infosets are there."""
+        source = self.source
+        put_buffers(state, self._samples)
+        source.table.set_group(STRATEGY, state.strategy)
+        self._parameters = list(state.parameters.copy())
+        self._baseline_parameters = list(state.baseline_parameters.copy())
+        self._networks = [list(each) for each in state.networks.copy()]
+        if source.grows:
+            for player, own in enumerate(state.baseline):
+                source.table.set_group(BASELINE + player, own)
+            self._set_scale(float(state.factor[0]))
+        else:
+            source.table.set_group(REGRETS, state.regret)
+            self._cumulative[:] = state.cumulative
+            if state.history_values.size:
+                self._infosets.history_values[:] = state.history_values
+            for player, samples in enumerate(self._samples):
+                if filled(samples.baselines):
+                    found = self._baseline_parameters[player]
+                    predicted = self._advantages.predict(samples.baselines, None, found)
+                    self._set_baselines(player, predicted)
+        self._touched[:] = state.touched
         self._generator[:] = state.generator
         self._training_generator[:] = state.training_generator
-        self._set_all_baselines()
 
-    def _set_all_baselines(self) -> None:
-        for player, samples in enumerate(self._samples):
-            if filled(samples.baselines):
-                self._set_baselines(player)
+    def _before(self) -> _Before:
+        groups = [REGRETS, STRATEGY]
+        groups += [BASELINE + player for player in range(len(self._baseline_parameters))]
+        return _Before(
+            infosets=self.source.n_infosets,
+            groups={group: self.source.table.group(group) for group in groups},
+            cumulative=self._cumulative.copy(),
+            history_values=self._infosets.history_values.copy(),
+            parameters=list(self._parameters),
+            baseline_parameters=list(self._baseline_parameters),
+            scale=self._scale,
+            touched=self._touched.copy(),
+            generator=self._generator.copy(),
+            training_generator=self._training_generator.copy(),
+        )
 
-    @classmethod
-    def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
-        """All arrays; without baselines of histories where there are none, as in version 0.3."""
-        arrays: dict[str, np.ndarray] = state._asdict()
-        if not arrays["history_values"].size:
-            del arrays["history_values"]
-        return arrays
-
-    @classmethod
-    def restore(  # noqa: D102
-        cls,
-        game: CompiledGame,
-        algorithm: Any,
-        kept: Mapping[str, np.ndarray],
-        locks: Locks | None = None,
-    ) -> DeepState:
-        features = kept["features"]
-        if features.ndim != 2 or len(features) != game.n_infosets:
-            raise ValueError(
-                f"features is {features.shape}; {game.name} has {game.n_infosets:,} infosets"
+    def _undo(self, before: _Before) -> None:
+        """Take back an iteration, the infosets included that it has entered."""
+        if self.source.grows:
+            self._make_infosets(self._infosets.arrays, before.infosets)
+            self._samples, self._samples_before = (
+                [own._replace(infoset=self._infosets.block) for own in samples]
+                for samples in (self._samples, self._samples_before)
             )
-        given = algorithm.features
-        if isinstance(given, Features) and Features(features).digest != given.digest:
-            raise ValueError(f"features are not those that {algorithm.name} names")
-        inputs = make_inputs(game, features)
-        size = make_learner(algorithm, inputs, 1.0).size
-        players, baselines = game.n_players, game.n_players * algorithm.has_baseline_network
-        networks = len(kept["networks"]) if algorithm.keep_networks else 0
-        expected: dict[str, tuple[tuple[int, ...], type]] = {
-            "regret": ((game.n_sequences,), np.float64),
-            "strategy": ((game.n_sequences,), np.float64),
-            "cumulative": ((game.n_sequences,), np.float64),
-            "parameters": ((players, size), np.float32),
-            "baseline_parameters": ((baselines, size if baselines else 0), np.float32),
-            "networks": ((networks, players, size), np.float32),
-            "features": (features.shape, np.float32),
-            "touched": ((2,), np.int64),
-            "generator": ((4,), np.uint64),
-            "training_generator": ((4,), np.uint64),
-        }
-        if algorithm.has_history_baseline:
-            expected["history_values"] = _history_baselines(game, algorithm), np.float64
-        check_arrays(kept, expected, f"{game.name} and {algorithm.name}")
-        found = {name: np.ascontiguousarray(kept[name]) for name in expected}
-        found |= restored_buffers(kept, algorithm, players, inputs.sequence.shape)
-        return DeepState(**{"history_values": np.zeros((0, 0)), **found})
+        for group, numbers in before.groups.items():
+            self.source.table.set_group(group, numbers)
+        self._cumulative[:] = before.cumulative
+        self._infosets.history_values[:] = before.history_values
+        self._parameters = before.parameters
+        self._baseline_parameters = before.baseline_parameters
+        self._set_scale(before.scale)
+        self._touched[:] = before.touched
+        self._generator[:] = before.generator
+        self._training_generator[:] = before.training_generator
+        self._look()
 
     @classmethod
-    def last_probabilities(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: DeepState, locks: Locks | None = None
-    ) -> np.ndarray:
-        return state.strategy
+    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> DeepState:  # noqa: D102
+        return restored(setting.game, setting.algorithm, kept)
+
+    # --------------------------------------------------------------------------- its policies
+
+    @classmethod
+    def policy_of(cls, setting: Setting, state: Any) -> Policy:
+        """The average policy of a state on rules.  A network of it is trained when it is first
+        asked."""
+        game, algorithm = setting.game, setting.algorithm
+        if algorithm.has_strategy_network:
+
+            def trained() -> tuple[Learner, Sequence[Fits]]:
+                solver = cls(game, algorithm, state=state, memory_limit=EVERYTHING)
+                return solver._averages, solver._average_fits()
+
+            return policy_on_rules(
+                game, algorithm, state, trained, is_mixture=False, unplayed="uniform"
+            )
+        weights = algorithm.variant.schedule(1, len(state.networks))[:, 0]
+        fits = [Fits(state.networks[:, p], weights) for p in range(game.n_players)]
+        return policy_on_rules(game, algorithm, state, fits, is_mixture=True)
+
+    @classmethod
+    def last_policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
+        game, algorithm = setting.game, setting.algorithm
+        if game.is_compiled:
+            return super().last_policy_of(setting, state)
+        fits = [Fits(own[None], np.ones(1)) for own in state.parameters]
+        return policy_on_rules(game, algorithm, state, fits, is_mixture=False)
 
     def current_policy(self) -> Policy:  # noqa: D102
-        return Policy(self.game, self._strategy.copy())
+        if self.source.grows:
+            return self.last_policy_of(self.setting, self.state)
+        return super().current_policy()
 
-    def evaluate(self) -> Evaluation:  # noqa: D102
-        return evaluate_probabilities(self.game, self.average_probabilities())
+    def average_policy(self) -> Policy:
+        """The average strategy; a network of it is trained anew, by random numbers of the state,
+        whenever the solver has gone on."""
+        if self._made is None or self._made[0] != self.iteration:
+            if self.source.grows:
+                made = self.policy_of(self.setting, self.state)
+            elif self.algorithm.has_strategy_network and self._cumulative[0] > 0.0:
+                made = Policy(self.game, self._network_average())
+            else:
+                made = Policy(self.game, self._exact_average())
+            self._made = self.iteration, made
+        return self._made[1]
 
-    def evaluate_current(self) -> Evaluation:  # noqa: D102
-        return evaluate_probabilities(self.game, self._strategy)
+    def average_probabilities(self) -> np.ndarray:
+        """The average strategy, float64 (sequences,)."""
+        return self.average_policy().probabilities
 
     def evaluate_exact_average(self) -> Evaluation:
         """Values and best-response values of the average that Single Deep CFR plays, whatever the
-        algorithm's own average is."""
-        return evaluate_probabilities(self.game, self._exact_average())
+        algorithm's own average is; unknown on rules."""
+        return self.source.evaluate(self._exact_average)
 
+    def _exact_average(self) -> np.ndarray:
+        return self.source.normalised(self._cumulative)
 
-def _has_public_walk(game: CompiledGame, record: Deep) -> bool:
-    """Whether traversals go through the public tree, with hands drawn first."""
-    return game.histories is None and not record.has_history_baseline
+    def _network_average(self) -> np.ndarray:
+        strategy = np.array(Policy.uniform(self.game).probabilities)
+        for player, found in enumerate(self._trained()):
+            if found is not None:
+                own, is_action = self._rows(player), self._inputs.is_action
+                played = probabilities(found[1], is_action, "uniform")[own]
+                strategy[self._inputs.sequence[own][is_action[own]]] = played[is_action[own]]
+        return strategy
 
+    def _average_fits(self) -> list[Fits]:
+        """A network of each player's average strategy; none where there are no samples."""
+        fits = []
+        for found in self._trained():
+            kept = [] if found is None else [self._averages.fitted(*found)]
+            fits.append(Fits(self._stacked(kept), np.ones(len(kept))))
+        return fits
 
-def _history_baselines(game: CompiledGame, record: Deep) -> tuple[int, int]:
-    """The shape of the baselines of histories."""
-    return (game.n_players, game.n_histories) if record.has_history_baseline else (0, 0)
+    def _trained(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
+        """For each player, what :func:`train_average` finds in the samples of the others, whose
+        traversals come to the player's infosets."""
+        generator = self._training_generator.copy()
+        return [
+            train_average(
+                self._averages,
+                self.algorithm,
+                [s.strategies for other, s in enumerate(self._samples) if other != player],
+                self._infosets.player == player,
+                player,
+                generator,
+                f"{self.algorithm.name} on {self.game.name}, iteration {self.iteration}",
+            )
+            for player in range(self.game.n_players)
+        ]
 
+    # ------------------------------------------------------------------------------ its memory
 
-def _first_state(game: CompiledGame, record: Deep, features: np.ndarray, size: int) -> DeepState:
-    """The state before the first iteration, without random numbers."""
-    players, n = game.n_players, game.n_sequences
-    baselines = players * record.has_baseline_network
-    return DeepState(
-        regret=np.zeros(n),
-        strategy=np.array(Policy.uniform(game).probabilities),
-        cumulative=np.zeros(n),
-        parameters=np.zeros((players, size), np.float32),
-        baseline_parameters=np.zeros((baselines, size if baselines else 0), np.float32),
-        history_values=np.zeros(_history_baselines(game, record)),
-        networks=np.zeros((0, players, size), np.float32),
-        features=features,
-        touched=np.zeros(2, np.int64),
-        generator=np.zeros(4, np.uint64),
-        training_generator=np.zeros(4, np.uint64),
-        **_no_samples(game),
-    )
+    def _room(self) -> float:
+        width = self._samples[0].advantages.values.shape[1]
+        buffers = bytes_of_buffers(self.algorithm, self.game.n_players, width)
+        rest = self.memory_limit - buffers - self._bytes_of_networks
+        if rest <= 0:
+            raise InfosetsFullError
+        return rest
 
+    @property
+    def bytes_held(self) -> int | None:
+        """On rules, bytes of infosets, features, histories, networks, and what buffers hold."""
+        if not isinstance(self._infosets, RuleInfosets):
+            return None
+        samples = sum(filled(one) for own in self._samples for one in reservoirs_of(own))
+        width = self._samples[0].advantages.values.shape[1]
+        buffers = 2 * samples * (BYTES_PER_SAMPLE + 8 * width)
+        return self._infosets.source.bytes_counted + self._bytes_of_networks + buffers
 
-def _no_samples(game: CompiledGame) -> dict[str, np.ndarray]:
-    """The arrays of empty buffers, by name."""
-    return no_samples(game.n_players, int(game.form.bucket_actions.max(initial=1)))
-
-
-def bytes_needed(game: CompiledGame, record: Deep) -> int:
-    """Bytes that a solver takes in addition to the compiled game when its buffers are full:
-    buffers, a copy of them, table and tree of the traversals."""
-    width = int(game.form.bucket_actions.max(initial=1))
-    layout = TableLayout(game, game.n_players, has_header=False)
-    walked = bytes_of(layout, queue=False, public=_has_public_walk(game, record))
-    walked += 2 * 8 * math.prod(_history_baselines(game, record))
-    tables = game.n_players * 4 * layout.size
-    dense = 5 * 8 * width * game.n_infosets
-    return bytes_of_buffers(record, game.n_players, width) + walked + tables + dense
-
-
-kinds.SOLVERS.append(DeepSolver)
+    @property
+    def _bytes_of_networks(self) -> int:
+        return sum(fit.nbytes for each in self._networks for fit in each)

@@ -33,13 +33,11 @@ from typing import Annotated
 import numpy as np
 
 from .._util.arguments import Kind, OneOf, checked
-from .._util.memory import free_memory
-from ..errors import MemoryLimitError
+from .._util.memory import require
 from ..formats.policies import find_policy
-from ..kernels.evaluation import realization_plan
-from ..kernels.regrets import best_total
-from ..model.arguments import Compiled
-from ..model.game import CompiledGame
+from ..kernels.evaluation import best_total, realization_plan
+from ..model.arguments import Flat
+from ..model.flat_game import FlatGame
 from ..payoff import product
 from .metrics import PolicyLike
 
@@ -82,7 +80,7 @@ class CorrelationGap:
 
 @checked()
 def correlation_gap(
-    game: Compiled,
+    game: Flat,
     plan: Annotated[CorrelatedPlan, Kind((Sequence,), "pairs of probability and policy")],
     kind: Annotated[str, OneOf(KINDS)] = "cce",
 ) -> CorrelationGap:
@@ -119,13 +117,11 @@ def correlation_gap(
     return gap_of(game, faced, kind)
 
 
-def _read(game: CompiledGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndarray]:
+def _read(game: FlatGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities float64 (profiles,) and strategies float64 (profiles, sequences), checked."""
     if not plan:
         raise ValueError("a correlated plan needs at least one profile")
-    needed = 4 * 8 * len(plan) * game.n_sequences
-    if needed > (limit := free_memory()):
-        raise MemoryLimitError(f"the values of {len(plan):,} profiles", needed, limit)
+    require(4 * 8 * len(plan) * game.n_sequences, f"the values of {len(plan):,} profiles")
     try:
         weights = np.array([float(weight) for weight, _ in plan])
     except (TypeError, ValueError):
@@ -138,9 +134,7 @@ def _read(game: CompiledGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndar
     return weights, np.array(strategies)
 
 
-def meet(
-    game: CompiledGame, player: int, weights: np.ndarray, strategies: np.ndarray
-) -> np.ndarray:
+def meet(game: FlatGame, player: int, weights: np.ndarray, strategies: np.ndarray) -> np.ndarray:
     """What a player meets in a plan: all that the gains of deviations depend on.
 
     Args:
@@ -164,7 +158,7 @@ def meet(
     return found
 
 
-def gap_of(game: CompiledGame, faced: Sequence[np.ndarray], kind: str) -> CorrelationGap:
+def gap_of(game: FlatGame, faced: Sequence[np.ndarray], kind: str) -> CorrelationGap:
     """The gap to every kind but ``"ce"``, from what :func:`meet` says of each player."""
     deviate = _DEVIATE[kind]
     return CorrelationGap(
@@ -174,7 +168,7 @@ def gap_of(game: CompiledGame, faced: Sequence[np.ndarray], kind: str) -> Correl
     )
 
 
-def _best(game: CompiledGame, player: int, payoff: np.ndarray) -> np.ndarray:
+def _best(game: FlatGame, player: int, payoff: np.ndarray) -> np.ndarray:
     """What a player's sequences are worth if the best fixed strategy is played after them, from
     payoffs; float64 (sequences of the player,) both."""
     begin, end = game.form.player_sequences[player : player + 2].tolist()
@@ -184,12 +178,12 @@ def _best(game: CompiledGame, player: int, payoff: np.ndarray) -> np.ndarray:
     return value[begin:end]
 
 
-def _coarse(game: CompiledGame, player: int, met: np.ndarray) -> float:
+def _coarse(game: FlatGame, player: int, met: np.ndarray) -> float:
     """The best strategy against the others of all profiles."""
     return float(_best(game, player, met[0])[0])
 
 
-def _extensive(game: CompiledGame, player: int, met: np.ndarray, *, seen: bool) -> float:
+def _extensive(game: FlatGame, player: int, met: np.ndarray, *, seen: bool) -> float:
     """What a player earns who follows, and deviates at an infoset where that is best.
 
     Args:
@@ -215,7 +209,7 @@ def _extensive(game: CompiledGame, player: int, met: np.ndarray, *, seen: bool) 
     return float(followed[0])
 
 
-_DEVIATE: Mapping[str, Callable[[CompiledGame, int, np.ndarray], float]] = {
+_DEVIATE: Mapping[str, Callable[[FlatGame, int, np.ndarray], float]] = {
     "cce": _coarse,
     "efcce": partial(_extensive, seen=False),
     "efce": partial(_extensive, seen=True),
@@ -223,7 +217,7 @@ _DEVIATE: Mapping[str, Callable[[CompiledGame, int, np.ndarray], float]] = {
 """For each kind, the expected value of the best deviation, in the unit of the arrays."""
 
 
-def _normal_form(game: CompiledGame, weights: np.ndarray, strategies: np.ndarray) -> CorrelationGap:
+def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) -> CorrelationGap:
     """The gap to ``"ce"``: a player deviates against the others of the profiles that recommend the
     same to them."""
     values, deviations = [], []
@@ -239,7 +233,7 @@ def _normal_form(game: CompiledGame, weights: np.ndarray, strategies: np.ndarray
     return CorrelationGap("ce", tuple(values), tuple(deviations))
 
 
-def _check_pure(game: CompiledGame, player: int, strategies: np.ndarray) -> None:
+def _check_pure(game: FlatGame, player: int, strategies: np.ndarray) -> None:
     """Recommendations of whole strategies must be pure."""
     first, last = game.form.player_infosets[player : player + 2].tolist()
     for infoset in range(first, last):

@@ -22,10 +22,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._util.memory import free_memory
-from ..errors import MemoryLimitError, MissingExtraError
+from .._util.memory import require
+from ..errors import MissingExtraError
 from ..kernels import evaluation as kernels
+from ..model.arguments import laid_out
 from ..model.arrays import SequenceForm
+from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.team_game import TeamGame
@@ -75,24 +77,22 @@ def equilibrium(
         MissingExtraError: scipy is not installed; says what installs it.
         RuntimeError: HiGHS did not reach the optimum; says what HiGHS says.
     """
+    game = game if game.links is not None else laid_out(game, "the linear program")
     _check(game)
-    limit = free_memory() if memory_limit is None else memory_limit
-    if (needed := bytes_needed(game)) > limit:
-        raise MemoryLimitError(f"the linear program of {game.name}", needed, limit)
-    probabilities = np.empty(game.n_sequences)
-    kernels.normalise(game.form, _realization_plans(game), probabilities)
-    policy = Policy(cast(CompiledGame, game), probabilities)
+    require(bytes_needed(game), f"the linear program of {game.name}", memory_limit)
+    probabilities = kernels.normalise(game.form, _realization_plans(game))
+    policy = Policy(cast(FlatGame, game), probabilities)
     return policy, evaluate_probabilities(game, probabilities)
 
 
-def bytes_needed(game: CompiledGame | TeamGame) -> int:
+def bytes_needed(game: FlatGame | TeamGame) -> int:
     """Bytes that the linear program takes, about: its coefficients in HiGHS and on the way."""
     coefficients = count_entries(game.form, 0) + game.n_sequences + game.n_infosets
     coefficients += 0 if game.links is None else len(game.links.sequence)
     return BYTES_PER_COEFFICIENT * coefficients
 
 
-def _check(game: CompiledGame | TeamGame) -> None:
+def _check(game: FlatGame | TeamGame) -> None:
     """Two players whose utilities have a constant sum; otherwise say what would be lost."""
     if game.n_players != 2:
         raise ValueError(
@@ -109,7 +109,7 @@ def _check(game: CompiledGame | TeamGame) -> None:
         )
 
 
-def _realization_plans(game: CompiledGame | TeamGame) -> np.ndarray:
+def _realization_plans(game: FlatGame | TeamGame) -> np.ndarray:
     """Optimal own reaches of both players' sequences, float64 (sequences,)."""
     try:
         from scipy import sparse
@@ -133,7 +133,7 @@ def _realization_plans(game: CompiledGame | TeamGame) -> np.ndarray:
         A_ub=sparse.hstack([-payoff.T, other.T], format="csc"),
         b_ub=np.zeros(other.shape[1]),
         A_eq=sparse.hstack([own, sparse.csc_array((own.shape[0], values))], format="csc"),
-        b_eq=_first_unit(own.shape[0]),
+        b_eq=np.eye(1, own.shape[0])[0],
         bounds=bounds,
         method=_method(game),
         options={
@@ -148,7 +148,7 @@ def _realization_plans(game: CompiledGame | TeamGame) -> np.ndarray:
     return plans.clip(min=0.0)
 
 
-def _method(game: CompiledGame | TeamGame) -> str:
+def _method(game: FlatGame | TeamGame) -> str:
     """HiGHS' dual simplex, or its interior point followed by crossover.
 
     Both end in a vertex whose exploitability is rounding (1e-15 measured), so only time counts.
@@ -192,7 +192,7 @@ def _payoff_matrix(form: SequenceForm) -> Any:
     return sparse.coo_array((value, (row, column[0] - shape[0])), shape=tuple(shape))
 
 
-def _sequence_constraints(game: CompiledGame | TeamGame, player: int) -> Any:
+def _sequence_constraints(game: FlatGame | TeamGame, player: int) -> Any:
     """What makes own reaches a realization plan: ``E x = (1, 0, 0, ...)``.
 
     A scipy.sparse array, (1 + infosets) x sequences of the player.  Row 0 is the empty sequence;
@@ -201,14 +201,10 @@ def _sequence_constraints(game: CompiledGame | TeamGame, player: int) -> Any:
     from scipy import sparse
 
     form = game.form
-    buckets = slice(form.player_buckets[player], form.player_buckets[player + 1])
-    index, place, infoset = _unroll(
-        form.bucket_infoset[buckets], form.bucket_lanes[buckets], form.bucket_actions[buckets]
-    )
     first_infoset, last_infoset = form.player_infosets[player : player + 2]
     first_sequence, last_sequence = form.player_sequences[player : player + 2]
     infosets = last_infoset - first_infoset
-    action_column = form.bucket_sequence[buckets][index] + place - first_sequence
+    infoset = form.owners[0][first_sequence + 1 : last_sequence]
     if game.links is None:
         led_to = np.arange(infosets)
         parent = form.infoset_parent[first_infoset:last_infoset].astype(np.int64)
@@ -217,33 +213,7 @@ def _sequence_constraints(game: CompiledGame | TeamGame, player: int) -> Any:
         led_to = np.repeat(np.arange(infosets), np.diff(first))
         parent = game.links.sequence[first[0] : first[-1]]
     row = np.concatenate([[0], 1 + infoset - first_infoset, 1 + led_to])
-    column = np.concatenate([[0], action_column, parent - first_sequence])
-    value = np.repeat([1.0, -1.0], [1 + len(action_column), len(parent)])
+    column = np.concatenate([[0], 1 + np.arange(len(infoset)), parent - first_sequence])
+    value = np.repeat([1.0, -1.0], [1 + len(infoset), len(parent)])
     shape = (1 + infosets, last_sequence - first_sequence)
     return sparse.coo_array((value, (row, column)), shape=shape)
-
-
-def _unroll(
-    first: np.ndarray, lanes: np.ndarray, repeats: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Write out blocks laid out ``[repeat, lane]``, one item per place in a block.
-
-    Args:
-        first: int64 (blocks,): what lane 0 of each block stands for; lane ``l`` is ``l`` more.
-        lanes: int64 (blocks,): lanes of each block.
-        repeats: int64 (blocks,): how often the lanes are repeated.
-
-    Returns:
-        Block, place within the block, and what its lane stands for; int64 (items,) each.
-    """
-    size = lanes * repeats
-    block = np.repeat(np.arange(len(size)), size)
-    place = np.arange(len(block)) - (np.cumsum(size) - size)[block]
-    return block, place, first[block] + place % lanes[block]
-
-
-def _first_unit(length: int) -> np.ndarray:
-    """The vector (1, 0, 0, ...)."""
-    unit = np.zeros(length)
-    unit[0] = 1.0
-    return unit

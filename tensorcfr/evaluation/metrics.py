@@ -9,17 +9,21 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Whole, checked
+from .._util.memory import require
 from ..formats.policies import find_policy
 from ..kernels import evaluation as kernels
 from ..kernels import links
-from ..kernels.locks import impose
-from ..model.arguments import LOCKS, Compiled
-from ..model.arrays import LockedLanes, SequenceForm
+from ..kernels.chunks import plain_numbers
+from ..model.arguments import LOCKS, Compiled, Flat
+from ..model.arrays import FREE, SequenceForm
+from ..model.chunks import ChunkLocks
+from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
-from ..model.locks import LocksLike, locks_for
+from ..model.locks import LocksLike, locks_for, part_locks
 from ..model.policy import Policy
 from ..model.team_game import TeamGame
 from ..payoff import product
+from .profile import judged
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]] | Any
 """A policy, probabilities by infoset label and action label, or whatever else
@@ -96,20 +100,50 @@ def evaluate(
 
     Raises:
         ValueError: The policy or a lock is not one for this game; names the infoset.
+        MemoryLimitError: There is not enough free memory.
     """
-    strategy, lanes = _locked(game, policy, locks)
-    return evaluate_probabilities(game, strategy, lanes)
+    found = find_policy(game, policy)
+    # Strategies, reaches and values of the trunk, and reaches and values of one chunk.
+    needed = 24 * game.chunks.trunk.n_sequences + 16 * game.chunks.most_sequences
+    require(needed, f"evaluating a policy of {game.name}")
+    locked = part_locks(game, game.chunks, locks_for(game, locks))
+    strategy = found.probabilities if game.chunks.n_chunks else _imposed(game, found, locked)
+    return evaluate_probabilities(game, strategy, locked)
 
 
 def evaluate_probabilities(
-    game: CompiledGame | TeamGame, probabilities: np.ndarray, locks: LockedLanes | None = None
+    game: CompiledGame | TeamGame, probabilities: np.ndarray, locks: ChunkLocks | None = None
 ) -> Evaluation:
-    """As :func:`evaluate`, from float64 (sequences,) behaviour probabilities."""
+    """As :func:`evaluate`, from float64 (numbers,) behaviour probabilities."""
     if game.links is not None:
         return _evaluate_linked(game, probabilities)
-    reach, scratch = np.empty(game.n_sequences), np.empty(game.n_sequences)
-    kernels.realization_plan(game.form, probabilities, reach)
-    return evaluate_plan(game.form, reach, scratch, locks, unit=game.unit)
+    if game.chunks.n_chunks:
+        values, best = judged(game.chunks, plain_numbers(probabilities), locks)
+    else:
+        values, best, _ = judge_strategies(game.chunks.trunk, probabilities, locks)
+    return Evaluation(tuple((values * game.unit).tolist()), tuple((best * game.unit).tolist()))
+
+
+def judge_strategies(
+    form: SequenceForm, probabilities: np.ndarray, locks: ChunkLocks | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What strategies are worth, in the unit of the arrays.
+
+    Args:
+        form: The game.
+        probabilities: float64 (sequences,): behaviour strategies, which play the locks already.
+        locks: Locked infosets, which best responses play, too; or None.
+
+    Returns:
+        Expected values, float64 (players,); values of best responses, likewise; and the
+        counterfactual value of each sequence if its player goes on with a best response, float64
+        (sequences,).
+    """
+    reach, value = np.empty(form.n_sequences), np.empty(form.n_sequences)
+    expected, best = np.empty(form.n_players), np.empty(form.n_players)
+    kernels.realization_plan(form, probabilities, reach)
+    kernels.judge_whole(form, reach, value, expected, best, locks)
+    return expected, best, value
 
 
 def _evaluate_linked(game: TeamGame, probabilities: np.ndarray) -> Evaluation:
@@ -125,29 +159,6 @@ def _evaluate_linked(game: TeamGame, probabilities: np.ndarray) -> Evaluation:
         links.collect(form, game.links, side, strategy, value, True)
         best.append(game.unit * float(value[own.start]))
     return Evaluation(tuple(values), tuple(best))
-
-
-def evaluate_plan(
-    form: SequenceForm,
-    reach: np.ndarray,
-    scratch: np.ndarray,
-    locks: LockedLanes | None = None,
-    *,
-    unit: float = 1.0,
-) -> Evaluation:
-    """As :func:`evaluate`, from own reaches.
-
-    Args:
-        form: The game, or what stands for it.
-        reach: float (sequences,): own reach of every player's sequences.
-        scratch: float (sequences,): modified.
-        locks: Locked infosets, which the reaches play already.
-        unit: That of the game.
-    """
-    players = form.n_players
-    expected, best = np.empty(players), np.empty(players)
-    kernels.evaluate(form, reach, scratch, expected, best, locks)
-    return Evaluation(tuple((expected * unit).tolist()), tuple((best * unit).tolist()))
 
 
 def expected_values(
@@ -171,7 +182,7 @@ def exploitability(
 
 @checked()
 def best_response(
-    game: Compiled,
+    game: Flat,
     policy: PolicyLike,
     player: Annotated[int, Whole(0)],
     *,
@@ -190,24 +201,33 @@ def best_response(
         raise ValueError(
             f"player must be one of {game.name}, 0 to {game.n_players - 1}, not {player}"
         )
-    strategy, lanes = _locked(game, policy, locks)
-    reach, value = np.empty(game.n_sequences), np.empty(game.n_sequences)
-    kernels.realization_plan(game.form, strategy, reach)
-    kernels.best_response(game.form, player, reach, value, strategy, lanes)
-    empty = int(game.form.player_sequences[player])
-    return BestResponse(float(value[empty]) * game.unit, Policy(game, strategy))
+    given = locks_for(game, locks)
+    locked = part_locks(game, game.chunks, given)
+    strategy = _imposed(game, find_policy(game, policy), locked)
+    _, best, value = judge_strategies(game.form, strategy, locked)
+    _respond(game, player, value, strategy, given.probabilities())
+    if locked is not None:
+        kernels.impose(game.form, locked, strategy)
+    return BestResponse(float(best[player]) * game.unit, Policy(game, strategy))
 
 
-def _locked(
-    game: CompiledGame, policy: PolicyLike, locks: LocksLike | None
-) -> tuple[np.ndarray, LockedLanes | None]:
-    """A copy of a policy's probabilities that plays the locks, and the locks."""
-    strategy, lanes = _probabilities(game, policy).copy(), locks_for(game, locks).lanes(game.form)
-    if lanes is not None:
-        impose(game.form, lanes, strategy)
-    return strategy, lanes
+def _respond(
+    game: FlatGame, player: int, value: np.ndarray, strategy: np.ndarray, locked: np.ndarray
+) -> None:
+    """Set a player's strategy, in place, to the first of the best actions that are free."""
+    form = game.form
+    own = slice(*form.player_buckets[player : player + 2].tolist())
+    buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
+    for first, actions, count in zip(*(b[own].tolist() for b in buckets), strict=True):
+        here = slice(first, first + actions * count)
+        table = np.where(locked[here] == FREE, value[here], -np.inf).reshape(actions, count)
+        best = table.argmax(axis=0) == np.arange(actions)[:, None]
+        strategy[here] = best.ravel()
 
 
-def _probabilities(game: CompiledGame, policy: PolicyLike) -> np.ndarray:
-    """float64 (sequences,) of a policy for this very game."""
-    return np.ascontiguousarray(find_policy(game, policy).probabilities)
+def _imposed(game: CompiledGame, policy: Policy, locks: ChunkLocks | None) -> np.ndarray:
+    """A copy of a policy's probabilities that plays the locks."""
+    strategy = policy.probabilities.copy()
+    if locks is not None:
+        kernels.impose(game.chunks.trunk, locks, strategy)
+    return strategy

@@ -25,9 +25,9 @@ import numpy as np
 from .._util.arguments import Kind, Limit, checked
 from ..formats.policies import find_policy
 from ..kernels import links as kernels
-from ..model.arguments import Compiled
+from ..model.arguments import Flat
 from ..model.belief_dag import BeliefDag, belief_dag
-from ..model.game import CompiledGame
+from ..model.flat_game import FlatGame
 from ..model.policy import Policy
 from ..model.team_game import link, reach_without, team_game
 from ..model.teams import TEAMS, Teams, check_teams, player_of
@@ -56,7 +56,7 @@ class TeamEquilibrium:
 
 @checked()
 def team_equilibrium(
-    game: Compiled, teams: Annotated[Teams, TEAMS], *, memory_limit: Limit = None
+    game: Flat, teams: Annotated[Teams, TEAMS], *, memory_limit: Limit = None
 ) -> TeamEquilibrium:
     """The equilibrium of two teams that correlate their plans beforehand, exact to rounding.
 
@@ -103,7 +103,7 @@ def team_equilibrium(
 
 @checked()
 def team_best_response(
-    game: Compiled,
+    game: Flat,
     policy: PolicyLike,
     team: Annotated[Sequence[int], Kind((Sequence,), "players")],
     *,
@@ -133,7 +133,7 @@ def team_best_response(
     dag = belief_dag(game, members, memory_limit=memory_limit)
     form, links, numbered = link([dag])
     paid = game.tree.utility[:, list(members)].sum(axis=1)
-    paid = paid * reach_without(game, members, strategy)
+    paid = paid * reach_without(game, members, strategy)[game.tree.terminal]
     value, chosen, reach = np.zeros((3, form.n_sequences))
     value[numbered.leaf[0]] = np.bincount(dag.terminal_leaf, paid, dag.n_leaves)
     kernels.collect(form, links, 0, chosen, value, True)
@@ -169,7 +169,7 @@ class TeamExploitability:
 
 @checked()
 def team_exploitability(
-    game: Compiled,
+    game: Flat,
     policy: PolicyLike,
     teams: Annotated[Teams, TEAMS],
     *,
@@ -201,7 +201,7 @@ def team_exploitability(
     )
 
 
-def _plans(game: CompiledGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float, Policy]]:
+def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float, Policy]]:
     """Joint plans with probabilities, whose mixture has given reaches.
 
     The plan that follows the largest share at every belief is taken away with the largest
@@ -234,7 +234,7 @@ def _plans(game: CompiledGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[f
     return found
 
 
-def _played(game: CompiledGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndarray) -> Policy:
+def _played(game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndarray) -> Policy:
     """The strategies of the members, each by itself.
 
     Args:

@@ -13,7 +13,7 @@ import numpy as np
 from .._util.files import replacing
 from .._util.limits import CHANCE_TOLERANCE
 from ..model.arrays import CHANCE, TERMINAL
-from ..model.game import CompiledGame
+from ..model.flat_game import FlatGame
 from ..rules import Chance, Decision, Game, Terminal
 from .gambit_text import END, NUMBER, TEXT, WORD, Tokens, decimal, distinct, quoted, read_text
 
@@ -165,7 +165,7 @@ class _Parser:
                 while path and not path[-1][2]:
                     path.pop()
             else:
-                infoset = self.chance() if letter == "c" else self.decision()
+                infoset = self.infoset(chance=letter == "c")
                 kinds.append(infoset.kind)
                 children.append([])
                 path.append([here, self.outcome(before), len(infoset.actions)])
@@ -176,38 +176,54 @@ class _Parser:
             title=title, players=players, kinds=kinds, children=children, nodes=self.nodes
         )
 
-    def decision(self) -> _Infoset:
-        """Read the middle of a player's node: player, infoset, its description if given."""
-        tokens, players = self.tokens, len(self.infosets) - 1
-        start = tokens.start
-        player = tokens.whole_here("the number of the player")
-        if not 1 <= player <= players:
-            tokens.fail(f"there is no player {player}; the file names {players}", start)
-        number = tokens.whole_here("the number of the infoset")
-        known = self.infosets[player - 1].get(number)
-        where = f"infoset {number} of player {player}"
+    def infoset(self, *, chance: bool) -> _Infoset:
+        """Read the middle of a node, of a player or of chance: its infoset, and the description of
+        that if it is given; one that is given again must be the same."""
+        tokens = self.tokens
+        player = -1 if chance else self.player()
+        what, owner = ("chance node", "") if chance else ("infoset", f" of player {player + 1}")
+        number = tokens.whole_here(f"the number of the {what}")
+        known, where = self.infosets[player].get(number), f"{what} {number}{owner}"
         if tokens.kind != TEXT:
-            return self.described(known, where)
-        name = tokens.text_here("the name of the infoset")
-        start = tokens.start
-        actions = tokens.texts("the names of the actions")
+            if known is None:
+                tokens.fail(
+                    f"{where} must be described where it is first used, found {tokens.found()}"
+                )
+            return known
+        name, start = tokens.text_here(f"the name of the {what}"), tokens.start
+        if chance:
+            actions, probabilities = self.distribution()
+        else:
+            actions, probabilities = tokens.texts("the names of the actions"), []
         if known is None:
-            known = _Infoset(number, len(self.nodes), name, actions)
-            self.infosets[player - 1][number] = known
-            self.nodes.append(Decision(player - 1, "", tuple(distinct(actions))))
-        self.check_same(known, name, actions, [], where, start)
+            total = float(sum(probabilities))
+            # Files written by programs say 0.333333333333333 three times.
+            if chance and abs(total - 1) > CHANCE_TOLERANCE:
+                tokens.fail(f"the probabilities of {where} sum to {total:.12g}, not 1", start)
+            known = _Infoset(number, len(self.nodes), name, actions, probabilities)
+            self.infosets[player][number] = known
+            labels: list[Hashable] = [*distinct(actions)]
+            pairs = zip(labels, map(float, probabilities), strict=True)
+            self.nodes.append(Chance(dict(pairs)) if chance else Decision(player, "", (*labels,)))
+        if name != known.name:
+            tokens.fail(f"{where} was named {known.name!r} before, not {name!r}", start)
+        if actions != known.actions:
+            tokens.fail(f"{where} had the actions {known.actions} before", start)
+        if probabilities != known.probabilities:
+            tokens.fail(f"{where} had other probabilities before", start)
         return known
 
-    def chance(self) -> _Infoset:
-        """Read the middle of a chance node: its number, its description if given."""
+    def player(self) -> int:
+        """Read the number of a player, which is from 1 in files; returns it from 0."""
+        start, players = self.tokens.start, len(self.infosets) - 1
+        player = self.tokens.whole_here("the number of the player")
+        if not 1 <= player <= players:
+            self.tokens.fail(f"there is no player {player}; the file names {players}", start)
+        return player - 1
+
+    def distribution(self) -> tuple[list[str], list[Fraction]]:
+        """Read the outcomes of a chance node, and their probabilities."""
         tokens = self.tokens
-        number = tokens.whole_here("the number of the chance node")
-        known = self.infosets[-1].get(number)
-        where = f"chance node {number}"
-        if tokens.kind != TEXT:
-            return self.described(known, where)
-        name = tokens.text_here("the name of the chance node")
-        start = tokens.start
         tokens.expect_mark("{", "before the chance outcomes")
         outcomes: list[str] = []
         probabilities: list[Fraction] = []
@@ -218,44 +234,7 @@ class _Parser:
             if probabilities[-1] < 0:
                 tokens.fail("this probability is negative", at)
         tokens.expect_mark("}", "after the chance outcomes")
-        if known is None:
-            # Files written by programs say 0.333333333333333 three times.
-            if abs(float(sum(probabilities)) - 1) > CHANCE_TOLERANCE:
-                tokens.fail(
-                    f"the probabilities of {where} sum to {float(sum(probabilities)):.12g}, not 1",
-                    start,
-                )
-            known = _Infoset(number, len(self.nodes), name, outcomes, probabilities)
-            self.infosets[-1][number] = known
-            labels: list[Hashable] = [*distinct(outcomes)]
-            self.nodes.append(Chance(dict(zip(labels, map(float, probabilities), strict=True))))
-        self.check_same(known, name, outcomes, probabilities, where, start)
-        return known
-
-    def described(self, known: _Infoset | None, where: str) -> _Infoset:
-        """What a node refers to without describing it."""
-        if known is None:
-            self.tokens.fail(
-                f"{where} must be described where it is first used, found {self.tokens.found()}"
-            )
-        return known
-
-    def check_same(
-        self,
-        known: _Infoset,
-        name: str,
-        actions: list[str],
-        probabilities: list[Fraction],
-        where: str,
-        start: int,
-    ) -> None:
-        """A description that is given again must be the same."""
-        if name != known.name:
-            self.tokens.fail(f"{where} was named {known.name!r} before, not {name!r}", start)
-        if actions != known.actions:
-            self.tokens.fail(f"{where} had the actions {known.actions} before", start)
-        if probabilities != known.probabilities:
-            self.tokens.fail(f"{where} had other probabilities before", start)
+        return outcomes, probabilities
 
     def outcome(self, before: int) -> int:
         """Read the end of a node, its outcome; returns the number of the payoffs so far."""
@@ -319,7 +298,7 @@ class _Parser:
             self.nodes[infoset.kind] = self.nodes[infoset.kind]._replace(infoset=label)  # type: ignore[call-arg]
 
 
-def save_efg(game: CompiledGame, path: str | Path) -> Path:
+def save_efg(game: FlatGame, path: str | Path) -> Path:
     """Write a game as a ``.efg`` file, which Gambit reads, too.
 
     :func:`tensorcfr.compile_game` reads the same histories back, with the same labels and bits; of
@@ -348,7 +327,7 @@ def save_efg(game: CompiledGame, path: str | Path) -> Path:
     return path
 
 
-def efg_lines(game: CompiledGame, *, plain: bool = False) -> Iterator[str]:
+def efg_lines(game: FlatGame, *, plain: bool = False) -> Iterator[str]:
     """The lines of :func:`save_efg`.
 
     Args:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._util.arguments import brief
-from ..model.game import CompiledGame
+from ..model.game import CompiledGame, InfosetRows
 from ..model.infoset import Infoset, Strategies, asked, distribution, normalised, plain_array
-from ..model.policy import Policy
+from ..model.policy import Filling, Policy
+from .tables import all_rows
 
 
 class Batch(NamedTuple):
@@ -55,10 +57,11 @@ def policy_of_function(game: CompiledGame, strategies: Strategies) -> Policy:
     Raises:
         ValueError: An infoset has no distribution, or the function fails there; names it.
     """
-    probabilities = np.ones(game.n_sequences)
-    for index, infoset in enumerate(_infosets(game)):
-        probabilities[game.sequences(index)] = distribution(infoset, asked(infoset, strategies))
-    return Policy(game, probabilities)
+    filling = Filling(game)
+    for rows, infosets in _infosets(game):
+        table = [distribution(infoset, asked(infoset, strategies)) for infoset in infosets]
+        filling.put(rows, np.array(table))
+    return Policy(game, filling.probabilities)
 
 
 def policy_of_batches(game: CompiledGame, source: Batched) -> Policy:
@@ -72,7 +75,7 @@ def policy_of_batches(game: CompiledGame, source: Batched) -> Policy:
         raise ValueError(f"size must be a whole number >= 1, not {source.size!r}")
     places = source.columns or (lambda infoset: range(len(infoset.actions)))
     width = 0
-    for infoset in _infosets(game):
+    for infoset in (infoset for _, infosets in _infosets(game) for infoset in infosets):
         own = list(places(infoset))
         if len(own) != len(infoset.actions) or len(set(own)) != len(own) or min(own) < 0:
             raise ValueError(
@@ -80,31 +83,45 @@ def policy_of_batches(game: CompiledGame, source: Batched) -> Policy:
                 f"{brief(own)}"
             )
         width = max(width, max(own) + 1)
-    probabilities = np.ones(game.n_sequences)
-    first = 0
-    for infosets in _batches(game, source.size):
-        columns = [list(places(infoset)) for infoset in infosets]
-        legal = np.zeros((len(infosets), width), dtype=bool)
-        for row, own in zip(legal, columns, strict=True):
-            row[own] = True
-        batch = Batch(infosets, _features(source, infosets), legal)
-        answer, tolerance = plain_array(source.call(batch), "the answer for a batch of infosets")
-        if answer.ndim != 2 or len(answer) != len(infosets) or answer.shape[1] < width:
-            raise ValueError(
-                f"the answer for {len(infosets):,} infosets has the shape {answer.shape}, not "
-                f"({len(infosets)}, {width}): the first of them is {str(infosets[0])!r}"
-            )
-        illegal = np.abs(answer[:, width:]).sum(axis=1)
-        illegal += np.abs(np.where(legal, 0.0, answer[:, :width])).sum(axis=1)
-        for row in np.flatnonzero(~(illegal <= tolerance))[:1].tolist():
-            raise ValueError(
-                f"the answer for infoset {str(infosets[row])!r} gives {illegal[row]:g} to columns "
-                f"that are no action there; its columns are {columns[row]}"
-            )
-        for infoset, own, row in zip(infosets, columns, answer, strict=True):
-            probabilities[game.sequences(first)] = normalised(row[own], tolerance, infoset)
-            first += 1
-    return Policy(game, probabilities)
+    asked_about = (infoset for _, infosets in _infosets(game) for infoset in infosets)
+    strategies = (
+        strategy
+        for batch in iter(lambda: list(islice(asked_about, source.size)), [])
+        for strategy in _answers(source, batch, places, width)
+    )
+    filling = Filling(game)
+    for rows, infosets in _infosets(game):
+        filling.put(rows, np.array(list(islice(strategies, len(infosets)))))
+    return Policy(game, filling.probabilities)
+
+
+def _answers(
+    source: Batched,
+    infosets: list[Infoset],
+    places: Callable[[Infoset], Sequence[int]],
+    width: int,
+) -> list[np.ndarray]:
+    """What a function of many infosets says of some, float64 (actions,) each."""
+    columns = [list(places(infoset)) for infoset in infosets]
+    legal = np.zeros((len(infosets), width), dtype=bool)
+    for row, own in zip(legal, columns, strict=True):
+        row[own] = True
+    batch = Batch(infosets, _features(source, infosets), legal)
+    answer, tolerance = plain_array(source.call(batch), "the answer for a batch of infosets")
+    if answer.ndim != 2 or len(answer) != len(infosets) or answer.shape[1] < width:
+        raise ValueError(
+            f"the answer for {len(infosets):,} infosets has the shape {answer.shape}, not "
+            f"({len(infosets)}, {width}): the first of them is {str(infosets[0])!r}"
+        )
+    illegal = np.abs(answer[:, width:]).sum(axis=1)
+    illegal += np.abs(np.where(legal, 0.0, answer[:, :width])).sum(axis=1)
+    for row in np.flatnonzero(~(illegal <= tolerance))[:1].tolist():
+        raise ValueError(
+            f"the answer for infoset {str(infosets[row])!r} gives {illegal[row]:g} to columns "
+            f"that are no action there; its columns are {columns[row]}"
+        )
+    pairs = zip(infosets, columns, answer, strict=True)
+    return [normalised(row[own], tolerance, infoset) for infoset, own, row in pairs]
 
 
 def _features(source: Batched, infosets: list[Infoset]) -> np.ndarray:
@@ -120,19 +137,8 @@ def _features(source: Batched, infosets: list[Infoset]) -> np.ndarray:
     return found.astype(np.float32)
 
 
-def _infosets(game: CompiledGame) -> Iterator[Infoset]:
-    """All infosets of a game, in order."""
-    players = np.repeat(np.arange(game.n_players), np.diff(game.form.player_infosets)).tolist()
-    rows = zip(game.infoset_labels, players, game.infoset_actions, strict=True)
-    return (Infoset(label, player, actions) for label, player, actions in rows)
-
-
-def _batches(game: CompiledGame, size: int) -> Iterator[list[Infoset]]:
-    batch: list[Infoset] = []
-    for infoset in _infosets(game):
-        batch.append(infoset)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def _infosets(game: CompiledGame) -> Iterator[tuple[InfosetRows, list[Infoset]]]:
+    """All infosets of a game in order, some at a time."""
+    for rows in all_rows(game):
+        pairs = zip(rows.labels, rows.actions, strict=True)
+        yield rows, [Infoset(label, rows.player, actions) for label, actions in pairs]

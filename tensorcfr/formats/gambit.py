@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from ..errors import MissingExtraError
+from .._util.extras import needs
+from ..model.arguments import laid_out
 from ..model.arrays import CHANCE, TERMINAL
-from ..model.game import CompiledGame
-from ..model.policy import SUM_TOLERANCE, Policy
+from ..model.flat_game import FlatGame
+from ..model.policy import Policy
 from ..rules import Game
 from .efg import efg_lines, parse_efg
-from .matching import TheirNode, match_infosets
+from .matching import TheirNode, match_infosets, policy_of_pairs
 from .nfg import parse_nfg
 
 
@@ -30,17 +28,14 @@ def rules_of_gambit(game: Any) -> Game:
     return parse_nfg(game.to_nfg(), title)
 
 
-def to_gambit(game: CompiledGame) -> Any:
+def to_gambit(game: FlatGame) -> Any:
     """The game as a ``pygambit.Game``.
 
     Raises:
         MissingExtraError: pygambit is not installed; says what installs it.
         ValueError: pygambit does not accept a label.
     """
-    try:
-        import pygambit
-    except ImportError as error:
-        raise MissingExtraError("pygambit", "gambit") from error
+    pygambit = needs("pygambit", "gambit")
     return pygambit.read_efg(io.BytesIO("".join(efg_lines(game)).encode()))
 
 
@@ -55,18 +50,18 @@ def policy_to_gambit(policy: Policy, gambit_game: Any = None) -> Any:
     Raises:
         ValueError: The trees of the two games differ; names the history.
     """
+    game = laid_out(policy.game, "pygambit")
     if gambit_game is None:
-        gambit_game = to_gambit(policy.game)
-    nodes = _Nodes(gambit_game)
+        gambit_game = to_gambit(game)
     profile = gambit_game.mixed_behavior_profile()
-    for key, infoset in match_infosets(policy.game, nodes, gambit_game.title).items():
-        row = policy.probabilities[policy.game.sequences(infoset)].tolist()
-        for action, probability in zip(nodes.infosets[key].actions, row, strict=True):
+    for infoset, node in _match(game, gambit_game):
+        row = policy.probabilities[game.sequences(infoset)].tolist()
+        for action, probability in zip(node.infoset.actions, row, strict=True):
             profile[action] = probability
     return profile
 
 
-def from_gambit(game: CompiledGame, profile: Any) -> Policy:
+def from_gambit(game: FlatGame, profile: Any) -> Policy:
     """A policy from a mixed behaviour profile of pygambit, in floating point or rational.
 
     Raises:
@@ -75,43 +70,25 @@ def from_gambit(game: CompiledGame, profile: Any) -> Policy:
     """
     if not hasattr(profile, "mixed_behaviors"):
         raise ValueError("a policy is a mixed behaviour profile of pygambit, of a game with a tree")
-    nodes = _Nodes(profile.game)
-    probabilities = np.ones(game.n_sequences)
-    for key, infoset in match_infosets(game, nodes, profile.game.title).items():
-        actions = nodes.infosets[key].actions
-        row = np.array([float(profile[action]) for action in actions])
-        if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE):
-            raise ValueError(
-                f"the profile of pygambit has no distribution at {game.infoset_labels[infoset]!r}: "
-                f"{row.tolist()}"
-            )
-        probabilities[game.sequences(infoset)] = row
-    return Policy(game, probabilities)
+    given = (
+        (infoset, row, row)
+        for infoset, node in _match(game, profile.game)
+        for row in [[float(profile[action]) for action in node.infoset.actions]]
+    )
+    return policy_of_pairs(game, given, "the profile of pygambit has no distribution at")
 
 
-class _Nodes:
-    """The nodes of a game of pygambit in prefix order."""
+def _match(game: FlatGame, theirs: Any) -> list[tuple[int, Any]]:
+    """Our infosets, each with a node of a game of pygambit."""
+    players = list(theirs.players)
 
-    def __init__(self, game: Any) -> None:
-        self.game = game
-        self.infosets: dict[tuple[int, int], Any] = {}
-        """Their infosets by player, from 0, and number."""
+    def look(node: Any) -> TheirNode[tuple[int, int]]:
+        if node.is_terminal:
+            return TheirNode(TERMINAL, None, ())
+        children = list(node.children)
+        if node.player.is_chance:
+            return TheirNode(CHANCE, None, children)
+        key = node.player.number, node.infoset.number
+        return TheirNode(players.index(node.player), key, children)
 
-    def __iter__(self) -> Iterator[TheirNode[tuple[int, int]]]:
-        stack = [self.game.root]
-        while stack:
-            node = stack.pop()
-            if node.is_terminal:
-                yield TheirNode(TERMINAL, None, 0)
-                continue
-            children = list(node.children)
-            if node.player.is_chance:
-                yield TheirNode(CHANCE, None, len(children))
-            else:
-                key = node.player.number, node.infoset.number
-                self.infosets.setdefault(key, node.infoset)
-                yield TheirNode(self._player(node.player), key, len(children))
-            stack.extend(reversed(children))
-
-    def _player(self, player: Any) -> int:
-        return next(i for i, one in enumerate(self.game.players) if one == player)
+    return match_infosets(game, theirs.root, look, theirs.title)

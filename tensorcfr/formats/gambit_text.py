@@ -192,7 +192,15 @@ def read_text(path: Path) -> str:
         FormatError: The file is in another encoding; names line and column.
         OSError: The file cannot be read.
     """
-    data = path.read_bytes()
+    return decoded(path.read_bytes(), path)
+
+
+def decoded(data: bytes, path: Path) -> str:
+    """The text of a file's bytes, without the mark that some programs begin it with.
+
+    Raises:
+        FormatError: They are in another encoding; names line and column.
+    """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 from ..model.arrays import CHANCE, TERMINAL
-from ..model.game import CompiledGame
+from ..model.flat_game import FlatGame
+from ..model.policy import SUM_TOLERANCE, Policy
 
 Key = TypeVar("Key", bound=Hashable)
 """What names an infoset in the other library, the player included."""
 
 
 class TheirNode(NamedTuple, Generic[Key]):
-    """A node of the other library's tree."""
+    """What is at a node of the other library's tree."""
 
     player: int
     """Who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
     infoset: Key | None
     """The name of its infoset there; None at chance nodes and terminals."""
-    children: int
-    """How many actions or outcomes it has."""
+    children: Sequence[Any]
+    """The nodes after it, one for each action or outcome, from first to last."""
 
 
 def match_infosets(
-    game: CompiledGame, theirs: Iterable[TheirNode[Key]], other: str
-) -> dict[Key, int]:
+    game: FlatGame, root: Any, look: Callable[[Any], TheirNode[Key]], other: str
+) -> list[tuple[int, Any]]:
     """Walk two trees at once, and pair their infosets.
 
     Labels are not compared: what counts is that the trees have the same shape, the same players
@@ -33,11 +36,12 @@ def match_infosets(
 
     Args:
         game: Our game.
-        theirs: Their nodes, a parent before its children and these from first to last.
+        root: The first of their nodes.
+        look: What is at one of their nodes.
         other: What error messages call their game.
 
     Returns:
-        Our infoset by their name.
+        Our infosets, each with the first of their nodes that is in it.
 
     Raises:
         ValueError: The trees differ; names the history.
@@ -48,18 +52,23 @@ def match_infosets(
     first_child = tree.first_child.tolist()
     pairs: dict[Key, int] = {}
     named: dict[int, Key] = {}
-    nodes = _prefix_order(first_child)
-    for node, their in zip(nodes, theirs, strict=False):
-        children = first_child[node + 1] - first_child[node]
-        if (player[node], children) != (their.player, their.children):
+    found: list[tuple[int, Any]] = []
+    stack = [(0, root)]
+    while stack:
+        node, theirs = stack.pop()
+        their, children = look(theirs), range(first_child[node], first_child[node + 1])
+        if (player[node], len(children)) != (their.player, len(their.children)):
             raise ValueError(
                 f"{game.name} and {other} are not the same game: at {_where(game, node)} "
-                f"{_describe(player[node], children)}, and there "
-                f"{_describe(their.player, their.children)}"
+                f"{_describe(player[node], len(children))}, and there "
+                f"{_describe(their.player, len(their.children))}"
             )
+        stack.extend(reversed(list(zip(children, their.children, strict=True))))
         if their.infoset is None:
             continue
         ours = infoset[node]
+        if ours not in named:
+            found.append((ours, theirs))
         if pairs.setdefault(their.infoset, ours) != ours or (
             named.setdefault(ours, their.infoset) != their.infoset
         ):
@@ -67,21 +76,34 @@ def match_infosets(
                 f"{game.name} and {other} have different infosets: see infoset "
                 f"{game.infoset_labels[ours]!r} at {_where(game, node)}"
             )
-    if len(named) != game.n_infosets:
-        raise ValueError(f"{game.name} has more histories than {other}")
-    return pairs
+    return found
 
 
-def _prefix_order(first_child: list[int]) -> Iterator[int]:
-    """All nodes, a parent before its children and these from first to last."""
-    stack = [0]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(range(first_child[node + 1] - 1, first_child[node] - 1, -1))
+def policy_of_pairs(
+    game: FlatGame, given: Iterable[tuple[int, Sequence[float], Any]], problem: str
+) -> Policy:
+    """A policy from what another library says of every infoset.
+
+    Args:
+        game: Our game.
+        given: Infosets; the probabilities of their actions, and after these what is given to
+            actions that are not there; and how an error shows that.
+        problem: What an error says before the label of an infoset.
+
+    Raises:
+        ValueError: An infoset has no distribution; names it.
+    """
+    probabilities = np.ones(game.n_sequences)
+    for infoset, numbers, shown in given:
+        at, row = game.sequences(infoset), np.array(numbers)
+        row, others = np.split(row, [len(game.infoset_actions[infoset])])
+        if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE) or others.any():
+            raise ValueError(f"{problem} {game.infoset_labels[infoset]!r}: {shown}")
+        probabilities[at] = row
+    return Policy(game, probabilities)
 
 
-def _where(game: CompiledGame, node: int) -> str:
+def _where(game: FlatGame, node: int) -> str:
     labels = game.history(node)
     return f"history [{', '.join(labels)}]" if labels else "the root"
 

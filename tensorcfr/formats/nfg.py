@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from math import prod
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import numpy as np
 from .._util.files import replacing
 from ..errors import GameError
 from ..games.matrix import MatrixGame
-from ..model.arrays import CHANCE
-from ..model.game import CompiledGame
+from ..model.flat_game import FlatGame
+from ..model.team_game import reach_without
 from .gambit_text import END, NUMBER, TEXT, Tokens, decimal, distinct, quoted, read_text
 
 MOST_PROFILES = 1_000_000
@@ -127,7 +126,7 @@ def _check_count(tokens: Tokens, found: int, needed: int, what: str) -> None:
         tokens.fail(f"the strategies ask for {needed:,} {what}, and the file has {found:,}")
 
 
-def save_nfg(game: CompiledGame, path: str | Path, *, outcomes: bool = False) -> Path:
+def save_nfg(game: FlatGame, path: str | Path, *, outcomes: bool = False) -> Path:
     """Write a game in normal form as a ``.nfg`` file.
 
     A strategy of a player who acts more than once is a plan: an action for each infoset that the
@@ -169,7 +168,7 @@ Plan = dict[int, int]
 """Action by infoset, at those infosets that the actions before them lead to."""
 
 
-def _count_plans(game: CompiledGame, player: int) -> int:
+def _count_plans(game: FlatGame, player: int) -> int:
     """How many plans a player has: products over what may follow, sums over what is chosen."""
     first, end = game.form.player_infosets[player : player + 2].tolist()
     parent = game.form.infoset_parent.tolist()
@@ -179,8 +178,8 @@ def _count_plans(game: CompiledGame, player: int) -> int:
     return count[int(game.form.player_sequences[player])]
 
 
-def _plans(game: CompiledGame, player: int) -> list[Plan]:
-    """All plans of a player."""
+def _plans(game: FlatGame, player: int) -> list[tuple[Plan, set[int]]]:
+    """All plans of a player, each with the sequences that it plays."""
     first, end = game.form.player_infosets[player : player + 2].tolist()
     parent = game.form.infoset_parent.tolist()
     plans: list[tuple[Plan, set[int]]] = [({}, {int(game.form.player_sequences[player])})]
@@ -195,63 +194,38 @@ def _plans(game: CompiledGame, player: int) -> list[Plan]:
             for action, sequence in enumerate(sequences):
                 longer.append(({**plan, infoset: action}, {*taken, sequence}))
         plans = longer
-    return [plan for plan, _ in plans]
+    return plans
 
 
-def _payoffs(game: CompiledGame, plans: list[list[Plan]]) -> np.ndarray:
+def _payoffs(game: FlatGame, plans: list[list[tuple[Plan, set[int]]]]) -> np.ndarray:
     """float64 (players, plans of player 0, ...): expected payoffs, by way of the histories."""
-    tree = game.tree
-    children = np.diff(tree.first_child)
-    parent = np.maximum(tree.parent, 0)
-    action = np.arange(tree.n_nodes) - tree.first_child[parent]
-    starts = [0, 1]
-    while starts[-1] < tree.n_nodes:
-        starts.append(starts[-1] + int(children[starts[-2] : starts[-1]].sum()))
-    levels = [slice(a, b) for a, b in pairwise(starts[1:])]
-
-    def follow(step: np.ndarray) -> np.ndarray:
-        """The product of the steps on the way to every terminal."""
-        product = np.ones(tree.n_nodes)
-        for level in levels:
-            product[level] = product[parent[level]] * step[level]
-        return product[tree.terminal]
-
-    reach = [
-        np.array(
-            [
-                follow(_steps(tree.player[parent], tree.infoset[parent], action, player, plan))
-                for plan in own
-            ]
-        )
-        for player, own in enumerate(plans)
-    ]
-    chance = follow(np.where(tree.player[parent] == CHANCE, tree.probability, 1.0))
-    table = chance * (tree.utility.T * game.unit)
-    for own in reach:
+    terminal, players = game.tree.terminal, range(game.n_players)
+    chance = reach_without(game, players, np.ones(game.n_sequences))[terminal]
+    table = chance * (game.tree.utility.T * game.unit)
+    for player, own in enumerate(plans):
+        others = [other for other in players if other != player]
+        plays = np.zeros((len(own), game.n_sequences))
+        for row, (_, taken) in zip(plays, own, strict=True):
+            row[list(taken)] = 1.0
+        reached = [reach_without(game, others, row)[terminal] > 0.0 for row in plays]
         # (players, plans so far, terminals) by (plans, terminals): terminals stay to the end.
-        table = table[..., None, :] * own
+        table = table[..., None, :] * np.array(reached)
     return table.sum(axis=-1)
 
 
-def _steps(
-    player_before: np.ndarray, infoset: np.ndarray, action: np.ndarray, player: int, plan: Plan
-) -> np.ndarray:
-    """1.0 for every node that a plan of the player steps into or that somebody else does."""
-    chosen = np.full(int(infoset.max(initial=0)) + 1, -1)
-    chosen[list(plan)] = list(plan.values())
-    own = player_before == player
-    return np.where(own & (chosen[np.maximum(infoset, 0)] != action), 0.0, 1.0)
-
-
 def _lines(
-    game: CompiledGame, plans: list[list[Plan]], table: np.ndarray, *, outcomes: bool
+    game: FlatGame,
+    plans: list[list[tuple[Plan, set[int]]]],
+    table: np.ndarray,
+    *,
+    outcomes: bool,
 ) -> Iterator[str]:
     """The lines of the file."""
     players = " ".join(quoted(f"Player {player}") for player in range(game.n_players))
     yield f"NFG 1 R {quoted(game.name)} {{ {players} }}\n{{\n"
     for player, own in enumerate(plans):
         alone = int(np.diff(game.form.player_infosets)[player]) == 1
-        yield f"  {{ {' '.join(quoted(_plan_label(game, plan, alone)) for plan in own)} }}\n"
+        yield f"  {{ {' '.join(quoted(_plan_label(game, plan, alone)) for plan, _ in own)} }}\n"
     yield "}\n"
     by_profile = table.reshape(game.n_players, -1, order="F").T
     if not outcomes:
@@ -266,7 +240,7 @@ def _lines(
     yield "\n".join(map(str, (number.ravel() + 1).tolist())) + "\n"
 
 
-def _plan_label(game: CompiledGame, plan: Plan, alone: bool) -> str:
+def _plan_label(game: FlatGame, plan: Plan, alone: bool) -> str:
     """``bet``, or ``K:bet Kp:call`` of a player who has several infosets."""
     chosen = [(infoset, game.infoset_actions[infoset][action]) for infoset, action in plan.items()]
     if alone:

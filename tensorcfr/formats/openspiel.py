@@ -18,9 +18,12 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import GameError, MissingExtraError
+from .._util.extras import needs
+from ..errors import GameError
 from ..rules import Chance, Decision, Game, Terminal
 
+PYSPIEL = ("pyspiel", "openspiel", "open_spiel")
+"""The module, the extra and the package of OpenSpiel."""
 CHANCE_PLAYER = -1
 """``state.current_player()`` at a chance node (``pyspiel.PlayerId.CHANCE``)."""
 TERMINAL_PLAYER = -4
@@ -57,10 +60,7 @@ class OpenSpielGame(Game):
     """
 
     def __init__(self, game: Any) -> None:
-        try:
-            import pyspiel
-        except ImportError as error:
-            raise MissingExtraError("open_spiel", "openspiel") from error
+        pyspiel = needs(*PYSPIEL)
         if isinstance(game, str):
             self._text = game
             game = _load(pyspiel, game)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from ..errors import GameError, MissingExtraError
+from .._util.extras import needs
+from ..errors import GameError
+from ..model.arguments import laid_out
 from ..model.arrays import CHANCE, TERMINAL
-from ..model.game import CompiledGame
+from ..model.flat_game import FlatGame
 from ..model.policy import Policy
 from .efg import efg_lines
-from .matching import TheirNode, match_infosets
-from .openspiel import CHANCE_PLAYER, TERMINAL_PLAYER, OpenSpielGame
+from .matching import TheirNode, match_infosets, policy_of_pairs
+from .openspiel import CHANCE_PLAYER, PYSPIEL, TERMINAL_PLAYER, OpenSpielGame
 
 
-def to_openspiel(game: CompiledGame) -> Any:
+def to_openspiel(game: FlatGame) -> Any:
     """The game as a ``pyspiel.Game``: OpenSpiel's ``efg_game``, read from a text.
 
     Raises:
@@ -24,7 +24,7 @@ def to_openspiel(game: CompiledGame) -> Any:
         MemoryLimitError: The game's histories do not fit into memory.
         MissingExtraError: OpenSpiel is not installed; says what installs it.
     """
-    pyspiel = _pyspiel()
+    pyspiel = needs(*PYSPIEL)
     try:
         return pyspiel.load_efg_game("".join(efg_lines(game, plain=True)))
     except pyspiel.SpielError as error:
@@ -45,22 +45,14 @@ def policy_to_openspiel(policy: Policy, openspiel_game: Any = None) -> Any:
         ValueError: The trees of the two games differ; names the history.
         MissingExtraError: OpenSpiel is not installed; says what installs it.
     """
-    rules = _rules(policy.game, openspiel_game)
+    rules, rows = _rows(policy, openspiel_game)
     from open_spiel.python.policy import TabularPolicy
 
-    states = _States(rules)
-    pairs = match_infosets(policy.game, states, rules.name)
-    table = TabularPolicy(rules.game, states={str(k): s for k, s in states.first.items()})
-    if len(table.state_lookup) != len(pairs):
-        raise ValueError(
-            f"{rules.name}: two players share an information state string, which OpenSpiel's "
-            "TabularPolicy does not tell apart"
-        )
-    for (player, text), infoset in pairs.items():
-        row = table.action_probability_array[table.state_lookup[text]]
+    table = TabularPolicy(rules.game, states={text: state for text, (state, _) in rows.items()})
+    for text, (state, given) in rows.items():
+        row, legal = table.action_probability_array[table.state_lookup[text]], state.legal_actions()
         row[:] = 0.0
-        legal = states.first[player, text].legal_actions()
-        row[legal] = policy.probabilities[policy.game.sequences(infoset)]
+        row[legal] = given
     return table
 
 
@@ -69,19 +61,37 @@ def policy_to_pyspiel(policy: Policy, openspiel_game: Any = None) -> Any:
 
     Arguments and errors are those of :func:`policy_to_openspiel`.
     """
-    rules = _rules(policy.game, openspiel_game)
-    states = _States(rules)
-    table: dict[str, list[tuple[int, float]]] = {}
-    for (player, text), infoset in match_infosets(policy.game, states, rules.name).items():
-        if text in table:
-            raise ValueError(f"{rules.name}: two players share the information state {text!r}")
-        legal = states.first[player, text].legal_actions()
-        row = policy.probabilities[policy.game.sequences(infoset)].tolist()
-        table[text] = list(zip(legal, row, strict=True))
-    return _pyspiel().TabularPolicy(table)
+    rows = _rows(policy, openspiel_game)[1]
+    table = {
+        text: list(zip(state.legal_actions(), given, strict=True))
+        for text, (state, given) in rows.items()
+    }
+    return needs(*PYSPIEL).TabularPolicy(table)
 
 
-def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) -> Policy:
+def _rows(
+    policy: Policy, openspiel_game: Any
+) -> tuple[OpenSpielGame, dict[str, tuple[Any, list[float]]]]:
+    """The game, and by information state string a state and the probabilities of its actions.
+
+    Raises:
+        ValueError: Two players share a string, which OpenSpiel's policies do not tell apart.
+    """
+    game = laid_out(policy.game, "OpenSpiel")
+    rules = _rules(game, openspiel_game)
+    found: dict[str, tuple[Any, list[float]]] = {}
+    for infoset, state in match_infosets(game, rules.root(), _look, rules.name):
+        text = state.information_state_string(state.current_player())
+        if text in found:
+            raise ValueError(
+                f"{rules.name}: two players share an information state string, which OpenSpiel's "
+                f"TabularPolicy does not tell apart: {text!r}"
+            )
+        found[text] = state, policy.probabilities[game.sequences(infoset)].tolist()
+    return rules, found
+
+
+def from_openspiel(game: FlatGame, policy: Any, openspiel_game: Any = None) -> Policy:
     """A policy from one of OpenSpiel: anything with ``action_probabilities(state)``.
 
     Args:
@@ -103,61 +113,34 @@ def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) 
             "call from_openspiel(game, policy, openspiel_game)"
         )
     rules = _rules(game, openspiel_game)
-    states = _States(rules)
-    pairs = match_infosets(game, states, rules.name)
-    probabilities = np.ones(game.n_sequences)
-    for key, infoset in pairs.items():
-        state = states.first[key]
-        given = dict(policy.action_probabilities(state))
-        row = np.array([given.pop(action, 0.0) for action in state.legal_actions()])
-        if not ((row >= 0).all() and abs(row.sum() - 1.0) <= 1e-9) or any(given.values()):
-            raise ValueError(
-                f"the policy of OpenSpiel has no distribution over the legal actions of "
-                f"{game.infoset_labels[infoset]!r}: {policy.action_probabilities(state)}"
-            )
-        probabilities[game.sequences(infoset)] = row
-    return Policy(game, probabilities)
+
+    def given() -> Iterator[tuple[int, list[float], Any]]:
+        for infoset, state in match_infosets(game, rules.root(), _look, rules.name):
+            said = policy.action_probabilities(state)
+            others = dict(said)
+            row = [others.pop(action, 0.0) for action in state.legal_actions()]
+            yield infoset, [*row, *others.values()], said
+
+    problem = "the policy of OpenSpiel has no distribution over the legal actions of"
+    return policy_of_pairs(game, given(), problem)
 
 
-class _States:
-    """The nodes of a game of OpenSpiel in prefix order."""
-
-    def __init__(self, rules: OpenSpielGame) -> None:
-        self.rules = rules
-        self.first: dict[tuple[int, str], Any] = {}
-        """A state of each infoset, by player and information state string."""
-
-    def __iter__(self) -> Iterator[TheirNode[tuple[int, str]]]:
-        stack = [self.rules.root()]
-        while stack:
-            state = stack.pop()
-            player = state.current_player()
-            if player == TERMINAL_PLAYER:
-                yield TheirNode(TERMINAL, None, 0)
-                continue
-            if player == CHANCE_PLAYER:
-                actions = [action for action, _ in state.chance_outcomes()]
-                yield TheirNode(CHANCE, None, len(actions))
-            else:
-                actions = state.legal_actions()
-                key = player, state.information_state_string(player)
-                self.first.setdefault(key, state)
-                yield TheirNode(player, key, len(actions))
-            stack.extend(state.child(action) for action in reversed(actions))
+def _look(state: Any) -> TheirNode[tuple[int, str]]:
+    """What is at a state of OpenSpiel."""
+    player = state.current_player()
+    if player == TERMINAL_PLAYER:
+        return TheirNode(TERMINAL, None, ())
+    if player == CHANCE_PLAYER:
+        outcomes = [state.child(action) for action, _ in state.chance_outcomes()]
+        return TheirNode(CHANCE, None, outcomes)
+    children = [state.child(action) for action in state.legal_actions()]
+    return TheirNode(player, (player, state.information_state_string(player)), children)
 
 
-def _rules(game: CompiledGame, openspiel_game: Any) -> OpenSpielGame:
+def _rules(game: FlatGame, openspiel_game: Any) -> OpenSpielGame:
     if openspiel_game is None:
         text = game.name.removeprefix("openspiel:")
         # An efg_game was read from a text that its name does not hold.
         known = text != game.name and not text.startswith("efg_game")
         openspiel_game = text if known else to_openspiel(game)
     return OpenSpielGame(openspiel_game)
-
-
-def _pyspiel() -> Any:
-    try:
-        import pyspiel
-    except ImportError as error:
-        raise MissingExtraError("open_spiel", "openspiel") from error
-    return pyspiel

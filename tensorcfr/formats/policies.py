@@ -13,12 +13,17 @@ from zipfile import BadZipFile
 import numpy as np
 
 from .._util.arguments import brief
+from .._util.extras import library_of, needs
+from .._util.files import replacing
 from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
-from ..model.game import CompiledGame
-from ..model.policy import SUM_TOLERANCE, Policy, suggest_label
+from ..model.arguments import laid_out
+from ..model.game import CompiledGame, InfosetRows
+from ..model.policy import SUM_TOLERANCE, Filling, Policy, suggest_label
 from .functions import Batched, policy_of_batches, policy_of_function
-from .tables import CHUNK, Piece, SequenceTable, chunks, find_format, repeat_labels
+from .gambit import from_gambit
+from .openspiel_policies import from_openspiel
+from .tables import PYARROW, Piece, SequenceTable, all_rows, find_format, repeat_labels
 
 Row = tuple[int, Any, Any, Any]
 """Number of the row in its source, infoset label, action label, probability."""
@@ -29,35 +34,15 @@ PROBABILITY = "probability"
 
 def policy_table(policy: Policy) -> SequenceTable:
     """A policy as a table; it has the one column ``probability``.  That of a game in chunks is in
-    the order of public nodes, and read chunk by chunk."""
-    by_node = policy.by_node
-    if by_node is None:
-        return SequenceTable(policy.game, {PROBABILITY: policy.probabilities})
+    the order of public nodes, and read chunk by chunk; that of a game that is not compiled has the
+    infosets that were met."""
 
     def pieces() -> Iterator[Piece]:
-        for at in chain.from_iterable(map(by_node, range(policy.game.n_players))):
-            actions = [at.actions] * len(at.labels)
-            yield Piece(at.player, at.labels, actions, [at.probabilities])
+        for player in range(policy.game.n_players):
+            for rows in policy.rows(player):
+                yield Piece(player, rows.labels, rows.actions, [policy.at(rows.numbers)])
 
-    return SequenceTable(policy.game, _Column(policy), pieces)
-
-
-class _Column(Mapping[str, np.ndarray]):
-    """The column of a policy, laid out when it is asked for."""
-
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name != PROBABILITY:
-            raise KeyError(name)
-        return self._policy.probabilities
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((PROBABILITY,))
-
-    def __len__(self) -> int:
-        return 1
+    return SequenceTable(policy.game, [PROBABILITY], pieces, policy.n_rows)
 
 
 def save_policy(policy: Policy, path: str | Path, format: str | None = None) -> Path:
@@ -75,11 +60,16 @@ def save_policy(policy: Policy, path: str | Path, format: str | None = None) -> 
         The path.
 
     Raises:
-        ValueError: There is no such format.
+        ValueError: There is no such format; or the game is not compiled and has no numbers of
+            sequences, which ``"npz"`` needs.
     """
     path = Path(path)
     if find_format(path, format, FORMATS) == "npz":
-        from .._util.files import replacing
+        if policy.game.chunks is None:
+            raise ValueError(
+                f"{path}: {policy.game.name} is not compiled, and its policy is written with "
+                "labels: csv, json or parquet"
+            )
 
         with replacing(path) as file:
             digest = np.array(policy.game.digest)
@@ -139,10 +129,8 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
                 f"{name} must be the path of a file, {', '.join(FORMATS)}, not {brief(source)}"
             )
         return read_policy(game, source)
-    modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}
-    for library, read in LIBRARIES.items():
-        if library in modules:
-            return read(game, source)
+    if (library := library_of(source, LIBRARIES)) is not None:
+        return LIBRARIES[library](game, source)
     if callable(source):
         return policy_of_function(game, source)
     raise TypeError(
@@ -161,108 +149,128 @@ def is_policy_file(path: Path) -> bool:
 
 
 def policy_of_rows(
-    game: CompiledGame, rows: Iterable[Row], name_row: Callable[[int], str]
+    game: CompiledGame, rows: Iterable[Row], source: str, name_row: Callable[[int], str]
 ) -> Policy:
     """A policy from rows in any order.
 
     Args:
         game: The game.
         rows: The rows.
-        name_row: What error messages call a row.
+        source: What error messages call the file or table.
+        name_row: What they call a row.
 
     Raises:
         ValueError: An infoset or action is unknown or given twice, or an infoset is missing or
-            has no distribution; begins with the place of the row, or names the infoset.
+            has no distribution; begins with the place of the row, or with the source and names the
+            infoset.
     """
-    probabilities = np.zeros(game.n_sequences)
-    given = np.zeros(game.n_sequences, dtype=bool)
-    probabilities[game.form.player_sequences[:-1]] = 1.0
+    filling = Filling(game)
     # Rows in the game's own order are recognised without a look at the index, which makes labels.
-    left = _take_in_order(game, iter(rows), probabilities, given)
+    wanted, rows = _take_in_order(all_rows(game), iter(rows), filling, source)
+    table = _by_infoset(game, rows, name_row)
+    for infosets in wanted:
+        found = np.zeros(infosets.numbers.shape)
+        pairs = zip(found, infosets.labels, infosets.actions, strict=True)
+        for row, label, actions in pairs:
+            if label not in table:
+                raise ValueError(f"{source}: the policy says nothing about infoset {label!r}")
+            _, said = table.pop(label)
+            row[:] = [said.get(action, 0.0) for action in actions]
+        _check_rows(infosets, found, source)
+        filling.put(infosets, found)
+    for label, (place, said) in table.items():
+        raise ValueError(
+            f"{name_row(place)}: action {next(iter(said))!r} of infoset {label!r} is given twice"
+        )
+    return Policy(game, filling.probabilities)
+
+
+def _by_infoset(
+    game: CompiledGame, rows: Iterable[Row], name_row: Callable[[int], str]
+) -> dict[str, tuple[int, dict[str, float]]]:
+    """Rows by infoset: the place of the first row, and the probabilities by action.
+
+    Raises:
+        ValueError: As for :func:`policy_of_rows`.
+    """
+    found: dict[str, tuple[int, dict[str, float]]] = {}
     last: str | None = None
-    infoset, actions = 0, tuple[str, ...]()
-    for place, label, action, number in left:
+    spelled, actions, said = "", tuple[str, ...](), dict[str, float]()
+    for place, label, action, number in rows:
         if label != last:
-            found = game.infoset_index.get(label) if isinstance(label, str) else None
-            if found is None:
+            try:
+                spelled, _, actions, _ = game.locate(label if isinstance(label, str) else "")
+            except KeyError:
                 hint = suggest_label(game, str(label))
-                raise ValueError(f"{name_row(place)}: {game.name} has no infoset {label!r}; {hint}")
-            last, infoset, actions = label, found, game.infoset_actions[found]
+                raise ValueError(
+                    f"{name_row(place)}: {game.name} has no infoset {label!r}; {hint}"
+                ) from None
+            last = label
+            said = found.setdefault(spelled, (place, {}))[1]
         if action not in actions:
             raise ValueError(
                 f"{name_row(place)}: infoset {label!r} has no action {action!r}; "
                 f"{suggest(str(action), actions)}"
             )
-        at = game.sequences(infoset)
-        sequence = at.start + at.step * actions.index(action)
-        if given[sequence]:
+        if action in said:
             raise ValueError(
                 f"{name_row(place)}: action {action!r} of infoset {label!r} is given twice"
             )
-        given[sequence] = True
         try:
-            probabilities[sequence] = float(number)
+            said[action] = float(number)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"{name_row(place)}: {brief(number)} is not a probability") from None
-    _check_distributions(game, probabilities, given)
-    return Policy(game, probabilities)
+    return found
 
 
 def _take_in_order(
-    game: CompiledGame, rows: Iterator[Row], probabilities: np.ndarray, given: np.ndarray
-) -> Iterator[Row]:
+    wanted: Iterator[InfosetRows], rows: Iterator[Row], filling: Filling, source: str
+) -> tuple[Iterator[InfosetRows], Iterator[Row]]:
     """Take the first rows as long as they are in the game's own order, many at a time.
 
-    Args:
-        game: The game.
-        rows: The rows.
-        probabilities: float64 (sequences,): modified in place, like ``given``.
-        given: bool (sequences,): which probabilities are there.
-
     Returns:
-        The rows that are left.
+        The infosets and the rows that are left.
     """
-    for chunk in chunks(game):
-        n_actions = chunk.sequences.shape[1]
-        for first in range(0, len(chunk.labels), CHUNK):
-            part = slice(first, first + CHUNK)
-            sequences = chunk.sequences[part].ravel()
-            taken = list(islice(rows, len(sequences)))
-            if len(taken) < len(sequences):
-                return chain(taken, rows)
-            _, labels, actions, numbers = zip(*taken, strict=True)
-            expected = chain.from_iterable(repeat(label, n_actions) for label in chunk.labels[part])
-            if labels != tuple(expected) or actions != tuple(
-                chain.from_iterable(chunk.actions[part])
-            ):
-                return chain(taken, rows)
-            try:
-                probabilities[sequences] = list(map(float, numbers))
-            except (TypeError, ValueError, OverflowError):
-                return chain(taken, rows)  # Row by row, which names the one that is wrong.
-            given[sequences] = True
-    return rows
+    for infosets in wanted:
+        taken = list(islice(rows, infosets.numbers.size))
+        table = _table_of(infosets, taken)
+        if table is None:  # Row by row, which names the one that is wrong.
+            return chain([infosets], wanted), chain(taken, rows)
+        _check_rows(infosets, table, source)
+        filling.put(infosets, table)
+    return iter(()), rows
 
 
-def _check_distributions(game: CompiledGame, probabilities: np.ndarray, given: np.ndarray) -> None:
-    """Every infoset is there, and its probabilities sum to 1."""
-    form = game.form
-    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
-    for infoset, first, actions, lanes in zip(*(s.tolist() for s in shapes), strict=True):
-        at = slice(first, first + actions * lanes)
-        missing = ~given[at].reshape(actions, lanes).any(axis=0)
-        if missing.any():
-            label = game.infoset_labels[infoset + int(missing.argmax())]
-            raise ValueError(f"the policy says nothing about infoset {label!r}")
-        table = probabilities[at].reshape(actions, lanes)
-        wrong = ~((table >= 0).all(axis=0) & (np.abs(table.sum(axis=0) - 1) <= SUM_TOLERANCE))
-        if wrong.any():
-            lane = int(wrong.argmax())
-            said = dict(
-                zip(game.infoset_actions[infoset + lane], table[:, lane].tolist(), strict=True)
-            )
-            label = game.infoset_labels[infoset + lane]
-            raise ValueError(f"the probabilities of infoset {label!r} are no distribution: {said}")
+def _table_of(infosets: InfosetRows, taken: list[Row]) -> np.ndarray | None:
+    """The probabilities of rows that are those of some infosets, in their order; None if they are
+    not."""
+    n_actions = infosets.numbers.shape[1]
+    if len(taken) < infosets.numbers.size:
+        return None
+    _, labels, actions, numbers = zip(*taken, strict=True)
+    expected = chain.from_iterable(repeat(label, n_actions) for label in infosets.labels)
+    if labels != tuple(expected) or actions != tuple(chain.from_iterable(infosets.actions)):
+        return None
+    try:
+        return np.array(list(map(float, numbers))).reshape(-1, n_actions)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _check_rows(infosets: InfosetRows, table: np.ndarray, source: str) -> None:
+    """Make sure that the probabilities of every infoset sum to 1.
+
+    Raises:
+        ValueError: Those of one do not; names source and infoset.
+    """
+    wrong = ~((table >= 0).all(axis=1) & (np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE))
+    if wrong.any():
+        at = int(wrong.argmax())
+        said = dict(zip(infosets.actions[at], table[at].tolist(), strict=True))
+        raise ValueError(
+            f"{source}: the probabilities of infoset {infosets.labels[at]!r} are no "
+            f"distribution: {said}"
+        )
 
 
 # ------------------------------------------------------------------------------------- formats
@@ -280,7 +288,9 @@ def _read_csv(game: CompiledGame, path: Path) -> Policy:
 
     with open(path, encoding="utf-8-sig", newline="") as file:
         try:
-            return policy_of_rows(game, rows(csv.reader(file)), lambda line: f"{path}:{line}")
+            return policy_of_rows(
+                game, rows(csv.reader(file)), str(path), lambda line: f"{path}:{line}"
+            )
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"cannot read {path}: {error}") from error
 
@@ -303,7 +313,7 @@ def _read_json(game: CompiledGame, path: Path) -> Policy:
                 # A table of values has more than the probability.
                 yield 0, label, action, cell.get(PROBABILITY) if isinstance(cell, dict) else cell
 
-    return policy_of_rows(game, rows(), lambda _: str(path))
+    return policy_of_rows(game, rows(), str(path), lambda _: str(path))
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -316,42 +326,39 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_parquet(game: CompiledGame, path: Path) -> Policy:
-    from .tables import _pyarrow
-
-    pa = _pyarrow()
-    from pyarrow import parquet
-
+    pa, parquet = needs(*PYARROW), needs("pyarrow.parquet", "tables")
     try:
         # Each label is made once per batch, and not once per row.
         with parquet.ParquetFile(path, read_dictionary=["infoset", "action"]) as file:
             names = ["infoset", "action", PROBABILITY]
             for name in names:
                 _column(file.schema_arrow.names, name, str(path))
-            in_order = _read_in_order(game, file, names)
+            in_order = _read_in_order(game, file, names, str(path))
             if in_order is not None:
                 return in_order
             batches = file.iter_batches(columns=names)
-            return policy_of_rows(game, _arrow_rows(batches), lambda row: f"{path}: row {row}")
-    except (pa.ArrowException, OSError, KeyError) as error:
+            return policy_of_rows(
+                game, _arrow_rows(batches), str(path), lambda row: f"{path}: row {row}"
+            )
+    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
         # An error of the system has a number; the library raises its own OSErrors for damage.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ValueError(f"cannot read {path}: {error}") from error
 
 
-def _read_in_order(game: CompiledGame, file: Any, names: list[str]) -> Policy | None:
+def _read_in_order(game: CompiledGame, file: Any, names: list[str], source: str) -> Policy | None:
     """The policy of a Parquet file whose rows are in the game's own order; None if they are not.
 
     Columns are compared as a whole, so that no row becomes a Python object.
     """
     import pyarrow as pa
 
-    probabilities = np.ones(game.n_sequences)
-    given = np.zeros(game.n_sequences, dtype=bool)
+    filling = Filling(game)
     groups = (file.read_row_group(i, names) for i in range(file.num_row_groups))
     left = next(groups, None)
-    for chunk in chunks(game):
-        rows = chunk.sequences.size
+    for infosets in all_rows(game):
+        rows = infosets.numbers.size
         while left is not None and len(left) < rows:
             more = next(groups, None)
             if more is None:
@@ -360,7 +367,7 @@ def _read_in_order(game: CompiledGame, file: Any, names: list[str]) -> Policy | 
         if left is None:
             return None
         table, left = left.slice(0, rows), left.slice(rows)
-        expected = repeat_labels(pa, chunk)
+        expected = repeat_labels(pa, infosets)
         for name, column in zip(names[:2], expected, strict=True):
             found = table.column(name)
             if not (pa.types.is_dictionary(found.type) or pa.types.is_string(found.type)):
@@ -370,13 +377,12 @@ def _read_in_order(game: CompiledGame, file: Any, names: list[str]) -> Policy | 
         numbers = table.column(names[2])
         if numbers.null_count or not pa.types.is_floating(numbers.type):
             return None
-        sequences = chunk.sequences.ravel()
-        probabilities[sequences] = numbers.to_numpy()
-        given[sequences] = True
+        probabilities = numbers.to_numpy().reshape(infosets.numbers.shape)
+        _check_rows(infosets, probabilities, source)
+        filling.put(infosets, probabilities)
     if (left is not None and len(left)) or next(groups, None) is not None:
         return None
-    _check_distributions(game, probabilities, given)
-    return Policy(game, probabilities)
+    return Policy(game, filling.probabilities)
 
 
 def _arrow_rows(batches: Iterable[Any]) -> Iterator[Row]:
@@ -407,17 +413,18 @@ def _read_npz(game: CompiledGame, path: Path) -> Policy:
         members = list_members(file, str(path), PLAIN | {DIGEST_DTYPE})
         if set(members) != {PROBABILITY, "digest"}:
             raise ValueError(f"{path} holds no policy: its arrays are {', '.join(members)}")
-        arrays = {key: read_member(file, member, str(path)) for key, member in members.items()}
-    if arrays["digest"].shape or str(arrays["digest"]) != game.digest:
+        arrays = {key: read_member(member, str(path)) for key, member in members.items()}
+    if arrays["digest"].shape or not game.has_digest(str(arrays["digest"])):
         raise ValueError(f"{path}: the policy is for another game than {game.name}")
     try:
         policy = Policy(game, arrays[PROBABILITY])
-        if (policy.probabilities[game.form.player_sequences[:-1]] != 1.0).any():
+        if (policy.probabilities[game.chunks.trunk.player_sequences[:-1]] != 1.0).any():
             raise ValueError("an empty sequence has another probability than 1")
-        _check_distributions(game, policy.probabilities, np.ones(game.n_sequences, dtype=bool))
-        return policy
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+    for infosets in all_rows(game):
+        _check_rows(infosets, policy.at(infosets.numbers), str(path))
+    return policy
 
 
 FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {
@@ -447,19 +454,15 @@ def _of_table(game: CompiledGame, table: Any) -> Policy:
     else:
         parts = [table[name].tolist() for name in ("infoset", "action", PROBABILITY)]
         rows = ((row, *cells) for row, cells in enumerate(zip(*parts, strict=True)))
-    return policy_of_rows(game, rows, lambda row: f"the table: row {row}")
+    return policy_of_rows(game, rows, "the table", lambda row: f"the table: row {row}")
 
 
 def _of_openspiel(game: CompiledGame, policy: Any) -> Policy:
-    from .openspiel_policies import from_openspiel
-
-    return from_openspiel(game, policy)
+    return from_openspiel(laid_out(game, "a policy of OpenSpiel"), policy)
 
 
 def _of_gambit(game: CompiledGame, profile: Any) -> Policy:
-    from .gambit import from_gambit
-
-    return from_gambit(game, profile)
+    return from_gambit(laid_out(game, "a profile of Gambit"), profile)
 
 
 LIBRARIES: Mapping[str, Callable[[CompiledGame, Any], Policy]] = {

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._util.arguments import brief
+from .._util.extras import library_of
 from .._util.specs import parse_spec
 from ..errors import GameError
 from ..games import make_game
 from ..rules import CardGame, Game, PublicTreeGame
 from .efg import read_efg
+from .gambit import rules_of_gambit
 from .nfg import read_nfg
+from .openspiel import OpenSpielGame
 from .spots import ENDINGS, SPOT, read_spot
 
 Rules = Game | PublicTreeGame | CardGame
@@ -30,19 +33,7 @@ class FoundRules(NamedTuple):
     """The rules."""
 
 
-def _openspiel(source: Any) -> Rules:
-    from .openspiel import OpenSpielGame
-
-    return OpenSpielGame(source)
-
-
-def _gambit(source: Any) -> Rules:
-    from .gambit import rules_of_gambit
-
-    return rules_of_gambit(source)
-
-
-PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": _openspiel}
+PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": OpenSpielGame}
 """What texts begin with that name a game of another library; the rest of the text is its name."""
 
 SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
@@ -52,7 +43,10 @@ SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
 }
 """How the names of files end that hold a game."""
 
-LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {"pyspiel": _openspiel, "pygambit": _gambit}
+LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {
+    "pyspiel": OpenSpielGame,
+    "pygambit": rules_of_gambit,
+}
 """Packages whose games are taken as they are."""
 
 
@@ -82,11 +76,9 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         return FoundRules(source.name, source)
     if isinstance(source, (str, Path)):
         return _find_text(source)
-    modules = {base.__module__.partition(".")[0] for base in type(source).__mro__}
-    for library, read in LIBRARIES.items():
-        if library in modules:
-            rules = read(source)
-            return FoundRules(rules.name or library, rules)
+    if (library := library_of(source, LIBRARIES)) is not None:
+        rules = LIBRARIES[library](source)
+        return FoundRules(rules.name or library, rules)
     raise TypeError(
         "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
         f"game of OpenSpiel or pygambit, not {brief(source)}"

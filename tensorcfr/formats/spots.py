@@ -31,6 +31,7 @@ from ..games import GAMES, make_game
 from ..games.holdem import Holdem
 from ..games.holdem.spot import PLAYERS
 from ..model.game import CompiledGame
+from .gambit_text import decoded
 
 SPOT = "holdem"
 MOST_BYTES = 1_000_000
@@ -50,13 +51,7 @@ def read_spot(path: Annotated[str | Path, Where()]) -> Holdem:
         read = file.read(MOST_BYTES + 1)
     if len(read) > MOST_BYTES:
         raise FormatError(str(path), 1, 1, f"a spot has at most {MOST_BYTES:,} bytes")
-    try:
-        text = read.decode()
-    except UnicodeDecodeError as error:
-        before = read[: error.start]
-        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
-        raise FormatError(str(path), line, column, "this byte is not UTF-8") from None
-    return parse_spot(text, str(path))
+    return parse_spot(decoded(read, path), str(path))
 
 
 @checked()
@@ -74,7 +69,7 @@ def parse_spot(
     """
     try:
         given = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # Some of the numbers' own errors, too.
         what = str(error) or "it is nested too deeply"
         match = re.search(r" \(at line (\d+), column (\d+)\)", what)
         line, column = (int(match[1]), int(match[2])) if match else _end(text)
@@ -93,7 +88,8 @@ def parse_spot(
             problem = f"there is no option {brief(key)}; {suggest(key, known)}"
             raise FormatError(name, *_place(text, key), problem)
     try:
-        spot = make_game(SPOT, **given)
+        spot: Any = make_game(SPOT, **given)
+        return spot
     except GameError as error:
         # "holdem: ranges[1]: ..." or "stacks must be ..."
         named = re.match(r"(?:holdem: )?(\w+)(?:\[(\d)\])?", str(error))
@@ -103,8 +99,6 @@ def parse_spot(
         else:
             place = _place(text, key) if key else (1, 1)
         raise FormatError(name, *place, str(error)) from None
-    assert isinstance(spot, Holdem)
-    return spot
 
 
 def _place(text: str, key: str, below: str | None = None) -> tuple[int, int]:
@@ -133,7 +127,7 @@ def spot_text(spot: Holdem | CompiledGame) -> str:
     Raises:
         TypeError: It is another game.
     """
-    rules = getattr(spot, "rules", spot)
+    rules = getattr(getattr(spot, "nodes", None), "rules", spot)
     if not isinstance(rules, Holdem):
         raise TypeError(f"spot must be a game of hold'em, not {brief(spot)}")
     options = rules.options

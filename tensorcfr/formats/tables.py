@@ -10,102 +10,25 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from .._util.extras import needs
 from .._util.files import replacing
-from ..errors import MissingExtraError, suggest
-from ..model.game import CompiledGame
-from ..model.labels import InfosetLabels, InfosetPlaces, PublicGame
+from .._util.plain import plain
+from ..errors import suggest
+from ..model.game import CompiledGame, InfosetRows
 
+PYARROW = ("pyarrow", "tables")
+"""The package and its extra."""
+TOGETHER = 16_384
+"""Rows that are written together."""
 KEYS = ("player", "infoset", "action")
 """The columns that say which sequence a row is about."""
-
-CHUNK = 16_384
-"""Infosets that are written together."""
-
-
-class Chunk(NamedTuple):
-    """Consecutive infosets of one player and one number of actions."""
-
-    player: int
-    """Whose."""
-    labels: list[str]
-    """Label of each infoset."""
-    actions: list[tuple[str, ...]]
-    """Action labels of each infoset."""
-    sequences: np.ndarray
-    """int64 (infosets, actions): their sequences."""
-
-
-def chunks(game: CompiledGame) -> Iterator[Chunk]:
-    """All infosets in order, with their labels."""
-    form = game.form
-    for bucket, lanes in enumerate(form.bucket_lanes.tolist()):
-        begin = int(form.bucket_infoset[bucket])
-        player = int(game.infoset_player[begin])
-        action = lanes * np.arange(form.bucket_actions[bucket])
-        for lane, labels, actions in _labelled(game, bucket, begin, lanes):
-            first = form.bucket_sequence[bucket] + lane + np.arange(len(labels))
-            yield Chunk(player, labels, actions, first[:, None] + action)
-
-
-def _labelled(
-    game: CompiledGame, bucket: int, begin: int, lanes: int
-) -> Iterator[tuple[int, list[str], list[tuple[str, ...]]]]:
-    """First lane, labels and actions of some lanes at a time."""
-    if isinstance(game.infoset_labels, InfosetLabels):
-        yield from _labelled_hands(game.infoset_labels.places, bucket)
-        return
-    for lane in range(0, lanes, CHUNK):
-        at = slice(begin + lane, begin + min(lane + CHUNK, lanes))
-        yield lane, list(game.infoset_labels[at]), list(game.infoset_actions[at])
-
-
-def _labelled_hands(
-    places: InfosetPlaces, bucket: int
-) -> Iterator[tuple[int, list[str], list[tuple[str, ...]]]]:
-    """The same where lanes are hands x public nodes: each public label is made once."""
-    form, public = places.form, places.game
-    nodes = int(form.bucket_stride[bucket])
-    first = int(places.first[bucket])
-    node = places.nodes[first : first + nodes].tolist()
-    suffixes = _node_labels(public, places.nodes[first : first + nodes])
-    actions = [public.actions(n) for n in node]
-    names = public.hands[int(public.tree.player[node[0]])]
-    held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
-    together = max(1, CHUNK // nodes)
-    for nth in range(0, len(held), together):
-        hands = [names[hand] for hand in held[nth : nth + together]]
-        yield (
-            nth * nodes,
-            [hand + suffix for hand in hands for suffix in suffixes],
-            actions * len(hands),
-        )
-
-
-def _node_labels(public: PublicGame, nodes: np.ndarray) -> list[str]:
-    """:meth:`PublicGame.node_label` of many nodes, which share most of their steps."""
-    if public.node_labels is not None:
-        return [public.node_label(node) for node in nodes.tolist()]
-    tree = public.tree
-    levels: list[tuple[np.ndarray, np.ndarray]] = []
-    above = nodes
-    while len(above) > 1 or above[0]:
-        parents, place = np.unique(np.where(above > 0, tree.parent[above], 0), return_inverse=True)
-        levels.append((above, place))
-        above = parents
-    labels = [""]
-    for below, place in reversed(levels):
-        steps = zip(below.tolist(), tree.edge[below].tolist(), place.tolist(), strict=True)
-        labels = [f"{labels[at]} {public.edges[edge]}" if node else "" for node, edge, at in steps]
-    return labels
 
 
 def action_codes(actions: list[tuple[str, ...]]) -> tuple[list[str], np.ndarray]:
@@ -119,12 +42,12 @@ def action_codes(actions: list[tuple[str, ...]]) -> tuple[list[str], np.ndarray]
     return list(number), codes
 
 
-def repeat_labels(pa: Any, chunk: Chunk) -> tuple[Any, Any]:
-    """Infoset and action label of every row of a chunk, as arrays of strings."""
-    infosets, n_actions = chunk.sequences.shape
+def repeat_labels(pa: Any, rows: InfosetRows) -> tuple[Any, Any]:
+    """Infoset and action label of every row of some infosets, as arrays of strings."""
+    infosets, n_actions = rows.numbers.shape
     repeated = np.repeat(np.arange(infosets), n_actions)
-    number, codes = action_codes(chunk.actions)
-    labels = pa.array(chunk.labels, pa.string()).take(pa.array(repeated))
+    number, codes = action_codes(rows.actions)
+    labels = pa.array(rows.labels, pa.string()).take(pa.array(repeated))
     return labels, pa.array(number, pa.string()).take(pa.array(codes))
 
 
@@ -140,37 +63,41 @@ class Piece(NamedTuple):
     """For each column float64 (infosets, actions)."""
 
 
-@dataclass(frozen=True, eq=False)
-class SequenceTable:
-    """Columns of numbers over the sequences of a game."""
+def all_rows(game: CompiledGame) -> Iterator[InfosetRows]:
+    """All infosets of a game in order, some at a time."""
+    return (rows for player in range(game.n_players) for rows in game.rows(player))
 
-    game: CompiledGame
-    """The game."""
-    columns: Mapping[str, np.ndarray]
-    """Name to float64 (sequences,); the entries of empty sequences are in no row."""
-    by_node: Callable[[], Iterator[Piece]] | None = None
-    """All infosets with their numbers, in another order, where that takes less than to look up the
-    columns."""
+
+class SequenceTable:
+    """Columns of numbers over the sequences of a game.
+
+    Args:
+        game: The game.
+        columns: Their names.
+        pieces: Makes all infosets with the numbers of the columns, in order.
+        n_rows: How many rows there are: one for each action of each infoset.
+    """
+
+    def __init__(
+        self,
+        game: CompiledGame,
+        columns: Sequence[str],
+        pieces: Callable[[], Iterator[Piece]],
+        n_rows: int,
+    ) -> None:
+        self.game, self.columns = game, tuple(columns)
+        self.pieces, self._n_rows = pieces, n_rows
 
     def __repr__(self) -> str:
         return f"<SequenceTable of {self.game.name}: {', '.join(self.columns)}>"
 
     def __len__(self) -> int:
-        return self.game.n_sequences - self.game.n_players
+        return self._n_rows
 
     @property
     def names(self) -> list[str]:
         """The names of all columns."""
         return [*KEYS, *self.columns]
-
-    def pieces(self) -> Iterator[Piece]:
-        """All infosets with their numbers."""
-        if self.by_node is not None:
-            yield from self.by_node()
-            return
-        for one in chunks(self.game):
-            numbers = [column[one.sequences] for column in self.columns.values()]
-            yield Piece(one.player, one.labels, one.actions, numbers)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Player, infoset, action and the numbers, row by row."""
@@ -201,7 +128,7 @@ class SequenceTable:
         Raises:
             MissingExtraError: pyarrow is not installed; says what installs it.
         """
-        pa = _pyarrow()
+        pa = needs(*PYARROW)
         return pa.Table.from_batches(list(self._batches(pa)), self._schema(pa)).unify_dictionaries()
 
     def to_pandas(self) -> Any:
@@ -211,10 +138,8 @@ class SequenceTable:
             MissingExtraError: pandas or pyarrow is not installed; says what installs it.
         """
         table = self.to_arrow()
-        try:
-            return table.to_pandas()
-        except ImportError as error:
-            raise MissingExtraError("pandas", "tables") from error
+        needs("pandas", "tables")
+        return table.to_pandas()
 
     def _schema(self, pa: Any) -> Any:
         label = pa.dictionary(pa.int32(), pa.string())
@@ -282,7 +207,7 @@ def _text(file: BinaryIO) -> io.TextIOWrapper:
 def _write_csv(table: SequenceTable, file: BinaryIO) -> None:
     text = _text(file)
     rows = chain([tuple(table.names)], table.rows())
-    while some := list(islice(rows, CHUNK)):
+    while some := list(islice(rows, TOGETHER)):
         # The file is written in large pieces.  csv writes floats with as many digits as they have.
         piece = io.StringIO()
         csv.writer(piece, lineterminator="\n").writerows(some)
@@ -294,25 +219,17 @@ def _write_json(table: SequenceTable, file: BinaryIO) -> None:
     text = _text(file)
     begin = "{\n"
     rows = table._nested()
-    while some := list(islice(rows, CHUNK)):
+    while some := list(islice(rows, TOGETHER)):
         # JSON has no number for "not reached".
-        lines = [f"{json.dumps(label)}: {json.dumps(_without_nan(row))}" for label, row in some]
+        lines = [f"{json.dumps(label)}: {json.dumps(plain(row))}" for label, row in some]
         text.write(begin + ",\n".join(lines))
         begin = ",\n"
     text.write("\n}\n" if begin == ",\n" else "{}\n")
     text.detach()
 
 
-def _without_nan(row: Any) -> Any:
-    if isinstance(row, dict):
-        return {key: _without_nan(value) for key, value in row.items()}
-    return None if math.isnan(row) else row
-
-
 def _write_parquet(table: SequenceTable, file: BinaryIO) -> None:
-    pa = _pyarrow()
-    from pyarrow import parquet
-
+    pa, parquet = needs(*PYARROW), needs("pyarrow.parquet", "tables")
     with parquet.ParquetWriter(file, table._schema(pa)) as writer:
         for batch in table._batches(pa):
             writer.write_batch(batch)
@@ -324,11 +241,3 @@ WRITERS: Mapping[str, Callable[[SequenceTable, BinaryIO], None]] = {
     "parquet": _write_parquet,
 }
 """What writes a table, by format."""
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise MissingExtraError("pyarrow", "tables") from error
-    return pyarrow

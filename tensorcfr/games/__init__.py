@@ -20,6 +20,7 @@ from .holdem import Holdem
 from .kuhn import KuhnPoker, OneCardPoker
 from .leduc import LeducPoker
 from .liars_dice import Bluff, LiarsDice
+from .limit_poker import FlopHoldem, LimitPoker, RhodeIsland
 from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
 
@@ -63,6 +64,9 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "bluff": Bluff,
     "goofspiel": Goofspiel,
     "holdem": Holdem,
+    "flop_holdem": FlopHoldem,
+    "rhode_island": RhodeIsland,
+    "limit_poker": LimitPoker,
     "matrix": MatrixGame,
     "rock_paper_scissors": matrix.rock_paper_scissors,
     "rock_paper_scissors_plus": matrix.rock_paper_scissors_plus,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import product
 from operator import getitem
 from typing import Annotated, Any, Literal, get_args
 
@@ -15,9 +16,11 @@ Payment = Literal["win_loss", "point_difference", "total_points"]
 
 Cards = tuple[int, ...]
 """Cards in a hand, prizes, or the bids or points of all players."""
-State = tuple[Decision | Chance | Terminal, Any, tuple["Seat", ...]]
-"""The node of this history; the next states by action; the seats still to bid in this round."""
+State = tuple[Decision | Chance | Terminal, Callable[[int], Any]]
+"""The node of this history, and what makes the state after an action."""
 
+NOWHERE: dict[int, Any] = {}
+"""What follows the end of a game."""
 NOBODY = -1
 """The winner of a round in which the highest bid is tied."""
 
@@ -105,37 +108,35 @@ class Goofspiel(Game):
 
     def next(self, state: State, action: int) -> State:
         """The next bidder of the round, or whatever follows the last."""
-        _, after, waiting = state
-        if waiting:
-            return waiting[0].decision, after[action], waiting[1:]
-        following: State = after[action]
-        return following
+        return state[1](action)
 
     def _turn_up(self, prizes: Cards, play: Callable[[int], State]) -> State:
         """``play`` the round for the first of the prizes or, by chance, for any."""
         if self.prizes != "random":
             return play(prizes[0])
-        chance = Chance(dict.fromkeys(prizes, 1 / len(prizes)))
-        return chance, {prize: play(prize) for prize in prizes}, ()
+        return Chance(dict.fromkeys(prizes, 1 / len(prizes))), play
 
     def _bidding(self, seats: tuple[Seat, ...]) -> State:
         """The state before the bids of a round, player 0 first."""
         first = seats[0]
-        after: Any
         if len(first.to_come) > 1:
-            after = Round(self, seats, ())
-        else:
-            hands = tuple([seat.hand for seat in seats])
-            after = self._endings[first.points, first.prize, first.to_come[0], hands]
-        return first.decision, after, seats[1:]
+            return self._after_bids(seats, (), partial(self._after_round, seats))
+        hands = tuple([seat.hand for seat in seats])
+        ends = self._endings[first.points, first.prize, first.to_come[0], hands]
+        return self._after_bids(seats, (), ends.__getitem__)
 
-    def _after_round(self, seats: tuple[Seat, ...], bids: Cards) -> dict[int, State]:
-        """The next state for each bid of the last player, after the others' ``bids``."""
-        prizes = seats[0].to_come
-        return {
-            bid: self._turn_up(prizes, partial(self._move_on, seats, (*bids, bid)))
-            for bid in seats[-1].hand
-        }
+    def _after_bids(
+        self, seats: tuple[Seat, ...], bids: Cards, follow: Callable[[Cards], State]
+    ) -> State:
+        """The state after some bids of a round; ``follow`` makes the one after all of them."""
+        left = len(seats) - len(bids)
+        if left > 1:
+            return seats[-left].decision, lambda bid: self._after_bids(seats, (*bids, bid), follow)
+        return seats[-1].decision, lambda bid: follow((*bids, bid))
+
+    def _after_round(self, seats: tuple[Seat, ...], bids: Cards) -> State:
+        """The next round."""
+        return self._turn_up(seats[0].to_come, partial(self._move_on, seats, bids))
 
     def _move_on(self, seats: tuple[Seat, ...], bids: Cards, prize: int) -> State:
         """The next round, after the bids and the next prize are announced."""
@@ -160,25 +161,21 @@ class Goofspiel(Game):
 
     def _last_bids(
         self, points: Cards, prize: int, last_prize: int, hands: tuple[Cards, ...]
-    ) -> Any:
-        """The ends by the last bids, as ``result[bid of player 0][bid of player 1]...``.
+    ) -> dict[Cards, State]:
+        """The ends by the last bids: the last cards are played automatically.
 
         Many histories share them: they depend on points and hands only.
         """
+        found = {}
+        for bids in product(*hands):
+            kept = tuple([sum(hand) - bid for hand, bid in zip(hands, bids, strict=True)])
+            before = _award(points, prize, _winner(bids))
+            found[bids] = self._ends[(_award(before, last_prize, _winner(kept)),)]
+        return found
 
-        def end(winners: Any) -> Any:
-            if isinstance(winners, tuple):
-                return self._ends[points, prize, last_prize, *winners]
-            return {bid: end(later) for bid, later in winners.items()}
-
-        return end(_last_winners(hands))
-
-    def _end(
-        self, points: Cards, prize: int, last_prize: int, winner: int, last_winner: int
-    ) -> State:
-        """The game is over after the last two prizes."""
-        total = _award(_award(points, prize, winner), last_prize, last_winner)
-        return Terminal(self._utilities(total)), None, ()
+    def _end(self, points: Cards) -> State:
+        """The game is over; many histories share the end."""
+        return Terminal(self._utilities(points)), NOWHERE.__getitem__
 
     def _utilities(self, points: Cards) -> tuple[float, ...]:
         """Utilities of the final points."""
@@ -206,24 +203,6 @@ class Memo(dict[Any, Any]):
     def __missing__(self, arguments: tuple[Any, ...]) -> Any:
         result = self[arguments] = self.function(*arguments)
         return result
-
-
-class Round:
-    """A round in which some have bid: ``round[bid]`` is one bid later.
-
-    When only the last player is still to bid, that is the dictionary of the next states.
-    """
-
-    __slots__ = ("bids", "game", "seats")
-
-    def __init__(self, game: Goofspiel, seats: tuple[Seat, ...], bids: Cards) -> None:
-        self.game, self.seats, self.bids = game, seats, bids
-
-    def __getitem__(self, bid: int) -> Round | dict[int, State]:
-        bids = (*self.bids, bid)
-        if len(bids) < len(self.seats) - 1:
-            return Round(self.game, self.seats, bids)
-        return self.game._after_round(self.seats, bids)
 
 
 class Told:
@@ -265,15 +244,6 @@ def _winner(bids: Cards) -> int:
     """The player with the highest card, or ``NOBODY``."""
     highest = max(bids)
     return bids.index(highest) if bids.count(highest) == 1 else NOBODY
-
-
-@cache
-def _last_winners(hands: tuple[Cards, ...], bids: Cards = ()) -> Any:
-    """The winners of the last two prizes, as ``result[bid of player 0][bid of player 1]...``."""
-    if len(bids) < len(hands):
-        return {bid: _last_winners(hands, (*bids, bid)) for bid in hands[len(bids)]}
-    kept = tuple(sum(hand) - bid for hand, bid in zip(hands, bids, strict=True))
-    return _winner(bids), _winner(kept)
 
 
 @cache

@@ -1,28 +1,41 @@
-"""Checks of a compiled game against the list of invariants in ``docs/data-model.md``.
+"""Checks of a compiled game against the invariants in ``docs/data-model.md`` and
+``docs/data-model-chunks.md``.
 
 :data:`INVARIANTS` has one row per line of that list, in the same order; there is one module per
-group.  The function of a row returns a description of the error, or None.  It may rely on the rows
-above it, so no function follows an index that has not been checked.
+group.  The function of a row raises an :class:`~tensorcfr.errors.InvariantError` that describes
+what is wrong.  It may rely on the rows above it, so no function follows an index that has not been
+checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from ..errors import InvariantError
 from ..model.arrays import SequenceForm
-from ..model.game import CompiledGame
+from ..model.chunks import ChunkedForm
+from ..model.flat_game import FlatGame
 from ..model.labels import InfosetLabels
-from . import arrays, blocks, cards, hands, labels, layout, merged, payoff, public, ties, tree
-from .cards import CardReader
+from . import (
+    arrays,
+    blocks,
+    cards,
+    chunks,
+    labels,
+    layout,
+    merged,
+    payoff,
+    public,
+    tree,
+)
+from .chunks import ChunkReader
 from .public import PublicReader
-from .reader import Reader
+from .reader import FormReader, Reader, named_after
 
-__all__ = ["INVARIANTS", "Invariant", "check", "check_cards"]
+__all__ = ["INVARIANTS", "Invariant", "check", "check_chunks", "check_form"]
 
 
-def check(game: CompiledGame, *, expand: bool = False) -> None:
+def check(game: FlatGame, *, expand: bool = False) -> None:
     """Check every invariant of a compiled game, in the order of the list.
 
     Invariants of histories are checked if the game was compiled from histories.  For private hands
@@ -57,13 +70,32 @@ def check(game: CompiledGame, *, expand: bool = False) -> None:
         run(expanded, [row for row in INVARIANTS if row.number[0] == "A" or row.of in left])
 
 
-def check_cards(form: SequenceForm) -> None:
-    """Check the payoffs of the trunk of a game of cards, or of one of its chunks: lines C.
+def check_chunks(game: ChunkedForm, sequences: int | None = None) -> None:
+    """Check trunk, shapes and chunks of a game: lines K.
+
+    Args:
+        game: The game in chunks.
+        sequences: Sequences of the game that was cut, if they have been counted.
 
     Raises:
         InvariantError: An invariant is broken; as in :func:`check`.
     """
-    run(CardReader(form), [row for row in INVARIANTS if row.of == "cards"])
+    run(ChunkReader(game, sequences), [row for row in INVARIANTS if row.of == "chunks"])
+
+
+def check_form(form: SequenceForm, *, but: Collection[str] = ()) -> None:
+    """Check a sequence form and its payoff operator: lines S1 to S7, H, B, P and C.
+
+    Args:
+        form: The sequence form.
+        but: Numbers of lines to leave out.
+
+    Raises:
+        InvariantError: An invariant is broken; as in :func:`check`.
+    """
+    kinds = kinds_of(form)
+    rows = [row for row in INVARIANTS if row.of in kinds and row.number[0] in "SHBPC"]
+    run(FormReader(form), [row for row in rows if row.number not in but])
 
 
 def run(reader: Any, rows: list[Invariant]) -> None:
@@ -73,8 +105,8 @@ def run(reader: Any, rows: list[Invariant]) -> None:
         InvariantError: An invariant is broken; as in :func:`check`.
     """
     for row in rows:
-        if (wrong := row.check(reader)) is not None:
-            raise InvariantError(f"{row.number} ({row.name}): {wrong}")
+        with named_after(f"{row.number} ({row.name}): "):
+            row.check(reader)
 
 
 def kinds_of(form: SequenceForm) -> set[str]:
@@ -82,29 +114,38 @@ def kinds_of(form: SequenceForm) -> set[str]:
     return {"form", *(part.kind for part in form.operator)}
 
 
-def check_merged_form(reader: Reader) -> str | None:
+def check_merged_form(reader: Reader) -> None:
     """The merged form is a sequence form."""
-    small = merged.merged_of(reader)[1]
-    try:
-        kinds = kinds_of(small.form)
-        run(small, [row for row in INVARIANTS if row.of in kinds and row.number[0] in "SHBP"])
-    except InvariantError as error:
-        return str(error)
-    return None
+    check_form(merged.merged_of(reader)[0].form)
+
+
+def check_trunk(reader: ChunkReader) -> None:
+    """The trunk is a sequence form of two players."""
+    with named_after("trunk."):
+        chunks.check_form_arrays(reader.game.trunk)
+    with named_after("the trunk breaks "):
+        check_form(reader.game.trunk)
+
+
+def check_shapes(reader: ChunkReader) -> None:
+    """A shape is a sequence form with entries in place of the empty sequences."""
+    for shape, form in zip(reader.examples.tolist(), reader.forms, strict=True):
+        with named_after(f"shape {shape} breaks "):
+            check_form(form, but=chunks.OF_WHOLE_GAMES)
 
 
 class Invariant(NamedTuple):
     """One line of the list."""
 
     number: str
-    """Its number in ``docs/data-model.md``."""
+    """Its number in the list."""
     name: str
     """A name of a few words."""
-    check: Callable[[Any], str | None]
-    """Returns a description of the error, or None."""
+    check: Callable[[Any], None]
+    """Raises an :class:`InvariantError` that describes what is wrong."""
     of: str = "form"
-    """The part of a game that the row is about; it applies to games with that part.  All games
-    have a ``form``."""
+    """The part of a game that the row is about; it applies to games with that part.  All games that
+    are laid out have a ``form``."""
 
 
 INVARIANTS = (
@@ -135,9 +176,9 @@ INVARIANTS = (
     Invariant("S9", "infosets have histories", layout.check_infoset_use, "histories"),
     Invariant("S10", "children are actions", layout.check_child_count, "histories"),
     Invariant("S11", "perfect recall", layout.check_recall, "histories"),
-    Invariant("H1", "hands are counted", hands.check_hand_rank),
-    Invariant("H2", "masks of buckets", hands.check_mask),
-    Invariant("H3", "lanes are hands x nodes", hands.check_lanes),
+    Invariant("H1", "hands are counted", layout.check_hand_rank),
+    Invariant("H2", "masks of buckets", layout.check_mask),
+    Invariant("H3", "lanes are hands x nodes", layout.check_lanes),
     Invariant("B1", "blocks tile the terminals", blocks.check_terminal_tiles, "blocks"),
     Invariant("B2", "programs tile the code", blocks.check_program_ranges, "blocks"),
     Invariant("B3", "programs can be read", blocks.check_program, "blocks"),
@@ -147,15 +188,6 @@ INVARIANTS = (
     Invariant("B7", "groups tile the order", blocks.check_group, "blocks"),
     Invariant("B8", "groups are apart", blocks.check_shared_sequence, "blocks"),
     Invariant("B9", "weights are finite", blocks.check_weight, "blocks"),
-    Invariant("C1", "arrays of cards", cards.check_shapes, "cards"),
-    Invariant("C2", "classes tile the kinds", cards.check_classes, "cards"),
-    Invariant("C3", "weights of hands", cards.check_weights, "cards"),
-    Invariant("C4", "the same cards", cards.check_same, "cards"),
-    Invariant("C5", "walks can be read", cards.check_walk_ranges, "cards"),
-    Invariant("C6", "hands of walks", cards.check_walk_hands, "cards"),
-    Invariant("C7", "groups of terminals", cards.check_groups, "cards"),
-    Invariant("C8", "sequences of terminals", cards.check_sequences, "cards"),
-    Invariant("C9", "amounts", cards.check_amounts, "cards"),
     Invariant("P1", "payoff slices", payoff.check_slice_ranges, "payoff"),
     Invariant("P2", "slices tile the entries", payoff.check_slice_tiles, "payoff"),
     Invariant("P3", "payoff rows", payoff.check_row_order, "payoff"),
@@ -181,13 +213,33 @@ INVARIANTS = (
     Invariant("M4", "parents are kept", merged.check_parent, "merged"),
     Invariant("M5", "merged sequences are used", merged.check_merged_use, "merged"),
     Invariant("M6", "payoffs are shared", merged.check_payoff, "merged"),
-    Invariant("R1", "strategies are shared", ties.check_shared, "ties"),
-    Invariant("R2", "nobody is absent-minded", ties.check_absent_minded, "ties"),
+    Invariant("R1", "strategies are shared", layout.check_shared, "ties"),
+    Invariant("R2", "nobody is absent-minded", layout.check_absent_minded, "ties"),
     Invariant("L1", "label counts", labels.check_count),
     Invariant("L2", "infoset labels", labels.check_label, "labels"),
     Invariant("L3", "action labels", labels.check_actions, "labels"),
     Invariant("L4", "outcome labels", labels.check_outcome_label),
     Invariant("L5", "public labels", labels.check_public_label, "public"),
     Invariant("L6", "hands are outcomes", labels.check_outcome, "public"),
+    Invariant("C1", "arrays of cards", cards.check_shapes, "cards"),
+    Invariant("C2", "classes tile the kinds", cards.check_classes, "cards"),
+    Invariant("C3", "weights of hands", cards.check_weights, "cards"),
+    Invariant("C4", "the same cards", cards.check_same, "cards"),
+    Invariant("C5", "walks can be read", cards.check_walk_ranges, "cards"),
+    Invariant("C6", "hands of walks", cards.check_walk_hands, "cards"),
+    Invariant("C7", "groups of terminals", cards.check_groups, "cards"),
+    Invariant("C8", "sequences of terminals", cards.check_sequences, "cards"),
+    Invariant("C9", "amounts", cards.check_amounts, "cards"),
+    Invariant("K1", "arrays of chunks", chunks.check_arrays, "chunks"),
+    Invariant("K2", "trunk", check_trunk, "chunks"),
+    Invariant("K3", "pools of shapes", chunks.check_pools, "chunks"),
+    Invariant("K4", "shapes", check_shapes, "chunks"),
+    Invariant("K5", "entries come first", chunks.check_tiles, "chunks"),
+    Invariant("K6", "chunks have shapes", chunks.check_shape, "chunks"),
+    Invariant("K7", "chunks tile the numbers", chunks.check_first, "chunks"),
+    Invariant("K8", "chunks tile the entries", chunks.check_entry_offset, "chunks"),
+    Invariant("K9", "entries of shapes", chunks.check_entry_counts, "chunks"),
+    Invariant("K10", "entries lie behind the trunk", chunks.check_entry, "chunks"),
+    Invariant("K11", "every sequence is somewhere", chunks.check_sequences, "chunks"),
 )
 """The list, in the order in which it is checked."""

@@ -9,59 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..model.arrays import SequenceForm, named_arrays
+from .._util.declared import Declared, declared
+from ..model.arrays import HistoryTree, PublicTree, SequenceForm, named_arrays
 from ..payoff import ARRAYS
-from .reader import Reader
-
-Declared = Mapping[str, tuple[type, tuple[str | int, ...]]]
-"""Dtype and shape by name; the first array with a dimension sets its size."""
+from .reader import Reader, fail, named_after
 
 ANY_SIGNED = np.signedinteger
-HANDS = ("hands of player 0", "hands of player 1")
-
-FORM: dict[str, Any] = {
-    "player_infosets": (np.int64, ("players + 1",)),
-    "player_sequences": (np.int64, ("players + 1",)),
-    "player_buckets": (np.int64, ("players + 1",)),
-    "bucket_level": (np.int64, ("buckets",)),
-    "bucket_actions": (np.int64, ("buckets",)),
-    "bucket_lanes": (np.int64, ("buckets",)),
-    "bucket_infoset": (np.int64, ("buckets",)),
-    "bucket_sequence": (np.int64, ("buckets",)),
-    "bucket_stride": (np.int64, ("buckets",)),
-    "bucket_mask": (np.int64, ("buckets",)),
-    "hand_rank": (np.int64, ("masks", "most hands + 1")),
-    "infoset_parent": (np.uint32, ("infosets",)),
-}
-
-TREE: Declared = {
-    "parent": (np.int64, ("nodes",)),
-    "first_child": (np.int64, ("nodes + 1",)),
-    "player": (np.int8, ("nodes",)),
-    "infoset": (np.int64, ("nodes",)),
-    "probability": (np.float64, ("nodes",)),
-    "outcome": (np.int32, ("nodes",)),
-    "terminal": (np.int64, ("terminals",)),
-    "utility": (np.float64, ("terminals", "players")),
-}
-
-PUBLIC: Declared = {
-    "prior": (np.float64, HANDS),
-    "parent": (ANY_SIGNED, ("nodes",)),
-    "first_child": (ANY_SIGNED, ("nodes + 1",)),
-    "player": (np.int8, ("nodes",)),
-    "edge": (ANY_SIGNED, ("nodes",)),
-    "chance": (ANY_SIGNED, ("nodes",)),
-    "chance_table": (np.float64, ("tables", *HANDS)),
-    "weight": (ANY_SIGNED, ("nodes",)),
-    "weight_table": (np.float64, ("weights", *HANDS)),
-    "payoff": (ANY_SIGNED, ("nodes",)),
-    "coefficient": (np.float64, ("payoffs",)),
-    "matrix": (np.int64, ("payoffs",)),
-    "matrix_table": (np.float64, ("matrices", 2, *HANDS)),
-    "bucket": (ANY_SIGNED, ("nodes",)),
-    "rank": (ANY_SIGNED, ("nodes",)),
-}
 
 
 def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
@@ -69,16 +22,16 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
     game = reader.game
     yield "", declared_form(game.form), dict(named(game.form))
     if reader.has_tree:
-        yield "", TREE, dict(named(reader.tree))
+        yield "", declared(HistoryTree), dict(named(reader.tree))
     if game.public is not None:
-        yield "public.", PUBLIC, dict(named(game.public.tree))
+        yield "public.", declared(PublicTree), dict(named(game.public.tree))
     if game.merged is not None:
         # The merged form has the players of the game.
-        declared = {
+        of_merged = {
             **declared_form(game.merged.form),
             "sequence": (np.uint32, ("sequences",)),
         }
-        yield "merged.", declared, dict(named(game.merged.form), sequence=game.merged.sequence)
+        yield "merged.", of_merged, dict(named(game.merged.form), sequence=game.merged.sequence)
     if game.tied_to is not None:
         yield "", {"tied_to": (np.uint32, ("infosets",))}, {"tied_to": game.tied_to}
 
@@ -86,11 +39,11 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
 def declared_form(form: SequenceForm) -> Declared:
     """Declared dtypes and shapes of a sequence form and its payoff operator."""
     of_parts = {
-        f"{part.kind}.{name}": declared
+        f"{part.kind}.{name}": array
         for part in form.operator
-        for name, declared in ARRAYS[part.kind].items()
+        for name, array in ARRAYS[part.kind].items()
     }
-    return {**FORM, **of_parts}
+    return {**declared(SequenceForm), **of_parts}
 
 
 def named(view: Any) -> Iterator[tuple[str, Any]]:
@@ -99,25 +52,35 @@ def named(view: Any) -> Iterator[tuple[str, Any]]:
         yield name.replace("/", "."), array
 
 
-def check_array(reader: Reader) -> str | None:
+def check_array(reader: Reader) -> None:
     """Dtype and shape of every array."""
     players: dict[str, int] = {}
-    for prefix, declared, arrays in views(reader):
+    for prefix, wanted, arrays in views(reader):
         sizes = dict(players)
-        for name, (dtype, dimensions) in declared.items():
-            wrong = array_error(arrays[name], dtype, dimensions, sizes)
-            if wrong is not None:
-                return f"{prefix}{name} {wrong}"
+        with named_after(prefix):
+            check_declared(arrays, wanted, sizes)
         players = {"players": sizes.get("players", 0)}
         if players["players"] < 1 or sizes.get("nodes", 1) < 1:
-            return f"there are {sizes['players']} players and {sizes.get('nodes')} nodes"
-    return None
+            fail(f"there are {sizes['players']} players and {sizes.get('nodes')} nodes")
 
 
-def array_error(
+def check_declared(arrays: Mapping[str, Any], wanted: Declared, sizes: dict[str, int]) -> None:
+    """All arrays are as declared.
+
+    Args:
+        arrays: The arrays by name.
+        wanted: Their dtypes and shapes.
+        sizes: As for :func:`check_one`.
+    """
+    for name, (dtype, dimensions) in wanted.items():
+        with named_after(f"{name} "):
+            check_one(arrays[name], dtype, dimensions, sizes)
+
+
+def check_one(
     array: Any, dtype: type, dimensions: tuple[str | int, ...], sizes: dict[str, int]
-) -> str | None:
-    """The error in one array, or None.
+) -> None:
+    """An array is as declared.
 
     Args:
         array: The array.
@@ -126,13 +89,13 @@ def array_error(
         sizes: Size by name of a dimension; unknown sizes are taken from the array and added.
     """
     if not isinstance(array, np.ndarray):
-        return f"is of type {type(array).__name__}, not an array"
+        fail(f"is of type {type(array).__name__}, not an array")
     any_size = dtype is ANY_SIGNED
     right = np.issubdtype(array.dtype, dtype) if any_size else array.dtype == dtype
     if not (right and array.dtype.isnative):
         declared = "a signed integer" if any_size else np.dtype(dtype)
         order = "" if array.dtype.isnative else " in foreign byte order"
-        return f"is {np.dtype(array.dtype.type)}{order}, not {declared}"
+        fail(f"is {np.dtype(array.dtype.type)}{order}, not {declared}")
     if array.ndim == len(dimensions):
         for dimension, size in zip(dimensions, array.shape, strict=True):
             base, offset = split_dimension(dimension)
@@ -143,8 +106,7 @@ def array_error(
     )
     if array.shape != wanted:
         said = ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "")
-        return f"has shape {array.shape}, not ({said}) = {wanted}"
-    return None
+        fail(f"has shape {array.shape}, not ({said}) = {wanted}")
 
 
 @cache
@@ -160,7 +122,7 @@ LEAST, MOST = -2, 1 << 32
 """Range of whole numbers in a game: sentinels, indices of 32 bits, and the end of their range."""
 
 
-def check_size(reader: Reader) -> str | None:
+def check_size(reader: Reader) -> None:
     """Whole numbers are in the range of indices, so that sums and products do not overflow."""
     for prefix, _, arrays in views(reader):
         for name, array in arrays.items():
@@ -168,16 +130,14 @@ def check_size(reader: Reader) -> str | None:
             if array.dtype == np.int64 and array.size:
                 least, most = int(array.min()), int(array.max())
                 if least < LEAST or most > MOST:
-                    return f"{prefix}{name} holds {least if least < LEAST else most}"
-    return None
+                    fail(f"{prefix}{name} holds {least if least < LEAST else most}")
 
 
-def check_contiguous(reader: Reader) -> str | None:
+def check_contiguous(reader: Reader) -> None:
     """Every array is contiguous and aligned, as kernels require."""
     for prefix, _, arrays in views(reader):
         for name, array in arrays.items():
             if not array.flags.c_contiguous:
-                return f"{prefix}{name} is not contiguous in C order"
+                fail(f"{prefix}{name} is not contiguous in C order")
             if not array.flags.aligned:
-                return f"{prefix}{name} is not aligned"
-    return None
+                fail(f"{prefix}{name} is not aligned")

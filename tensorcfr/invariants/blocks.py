@@ -5,64 +5,57 @@ from __future__ import annotations
 import numpy as np
 
 from ..payoff.blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE
-from .reader import Reader, first_true, outside, range_error
+from .reader import Reader, check_ranges, fail, first_true, outside
 
 
-def check_terminal_tiles(reader: Reader) -> str | None:
+def check_terminal_tiles(reader: Reader) -> None:
     """Blocks are for two players; they follow one another over the terminals; none is empty."""
     blocks = reader.blocks
     if blocks.n_blocks and reader.form.n_players != 2:
-        return f"there are {blocks.n_blocks} blocks for {reader.form.n_players} players"
+        fail(f"there are {blocks.n_blocks} blocks for {reader.form.n_players} players")
     begin, count = blocks.block[:, FIRST], blocks.block[:, COUNT]
     if (block := outside(count, 1, len(blocks.coefficient) + 1)) is not None:
-        return f"block {block} has {count[block]} terminals"
+        fail(f"block {block} has {count[block]} terminals")
     ends = np.append(0, np.cumsum(count))
     if (block := first_true(begin != ends[:-1])) is not None:
-        return f"block {block} begins at terminal {begin[block]}, not {ends[block]}"
+        fail(f"block {block} begins at terminal {begin[block]}, not {ends[block]}")
     if ends[-1] != len(blocks.coefficient):
-        return (
+        fail(
             f"the blocks end at terminal {ends[-1]}, but there are {len(blocks.coefficient)} "
             "coefficients"
         )
-    return None
 
 
-def check_program_ranges(reader: Reader) -> str | None:
+def check_program_ranges(reader: Reader) -> None:
     """The programs follow one another over the code, two for every matrix."""
     blocks = reader.blocks
-    wrong = range_error(
-        "blocks.program_offset", blocks.program_offset, len(blocks.code), what="program"
-    )
-    if wrong:
-        return wrong
+    check_ranges("blocks.program_offset", blocks.program_offset, len(blocks.code), what="program")
     programs, matrix = len(blocks.program_offset) - 1, blocks.block[:, MATRIX]
     if (block := first_true((matrix < 0) | (2 * matrix + 2 > programs))) is not None:
-        return f"block {block} has matrix {matrix[block]}, but there are {programs} programs"
-    return None
+        fail(f"block {block} has matrix {matrix[block]}, but there are {programs} programs")
 
 
-def check_program(reader: Reader) -> str | None:
+def check_program(reader: Reader) -> None:
     """Every program reads from its first number to its last."""
     try:
         reader.programs  # noqa: B018 - a cached property, which reads them
     except ValueError as error:
-        return str(error)
-    return None
+        fail(str(error))
 
 
-def check_block_sequences(reader: Reader) -> str | None:
+def check_block_sequences(reader: Reader) -> None:
     """The terminals of a block follow one action of one bucket, or one follows no action."""
     form, block = reader.form, reader.blocks.block
     for player in range(2 if len(block) else 0):
         sequence, stride, mask = block[:, [SEQUENCE + player, STRIDE + player, MASK + player]].T
         low, high = form.player_sequences[player : player + 2]
         if (at := first_true((sequence < low) | (sequence >= high))) is not None:
-            return f"block {at} has sequence {sequence[at]}, which is not player {player}'s"
+            fail(f"block {at} has sequence {sequence[at]}, which is not player {player}'s")
         if (at := first_true((mask < 0) | (mask >= len(form.hand_rank)))) is not None:
-            return f"block {at} has mask {mask[at]} for player {player}"
+            fail(f"block {at} has mask {mask[at]} for player {player}")
         empty = sequence == low
         if (at := first_true(empty & ((stride != 0) | (block[:, COUNT] != 1)))) is not None:
-            return (
+            fail(
                 f"block {at} has {block[at, COUNT]} terminals at stride {stride[at]} after "
                 f"{reader.sequence(int(low))}"
             )
@@ -74,21 +67,20 @@ def check_block_sequences(reader: Reader) -> str | None:
             ("mask", mask, form.bucket_mask[bucket]),
         ):
             if (at := first_true(~empty & (given != wanted))) is not None:
-                return (
+                fail(
                     f"block {at} has {name} {given[at]} for player {player}, but bucket "
                     f"{bucket[at]} has {wanted[at]}"
                 )
         rank = (sequence - form.bucket_sequence[bucket]) % form.bucket_lanes[bucket]
         if (at := first_true(~empty & (rank + block[:, COUNT] > stride))) is not None:
-            return (
+            fail(
                 f"block {at} has {block[at, COUNT]} terminals after "
                 f"{reader.sequence(int(sequence[at]))}, which is number {rank[at]} of the "
                 f"{stride[at]} of its hand"
             )
-    return None
 
 
-def check_hand(reader: Reader) -> str | None:
+def check_hand(reader: Reader) -> None:
     """The programs of a block use only hands that are possible at the block."""
     form, block = reader.form, reader.blocks.block
     possible = np.diff(form.hand_rank, axis=1) > 0
@@ -102,44 +94,38 @@ def check_hand(reader: Reader) -> str | None:
             program = reader.programs[2 * kind[0] + player]
             for who, mentioned in ((player, program.own), (1 - player, program.others)):
                 if len(mentioned) and mentioned[-1] >= hands:
-                    return f"a program of block {index} has hand {mentioned[-1]} of {hands}"
+                    fail(f"a program of block {index} has hand {mentioned[-1]} of {hands}")
                 stride, mask = kind[1 + who], kind[3 + who]
                 impossible = mentioned[~possible[mask, mentioned]]
                 if stride and len(impossible):
-                    return (
+                    fail(
                         f"a program of block {index} has hand {impossible[0]} of player {who}, "
                         f"which mask {mask} leaves out"
                     )
-    return None
 
 
-def check_order(reader: Reader) -> str | None:
+def check_order(reader: Reader) -> None:
     """``order`` lists the blocks, once for each player."""
     order = reader.blocks.order
     for player, own in enumerate(order):
         if (block := first_true(~np.isin(np.arange(len(own)), own))) is not None:
-            return f"blocks.order[{player}] does not list block {block}"
-    return None
+            fail(f"blocks.order[{player}] does not list block {block}")
 
 
-def check_group(reader: Reader) -> str | None:
+def check_group(reader: Reader) -> None:
     """The groups of a player follow one another over the player's blocks; none is empty."""
     blocks = reader.blocks
     offset, owners = blocks.group_offset, blocks.player_groups
-    wrong = range_error("blocks.player_groups", owners, len(offset) - 1) or range_error(
-        "blocks.group_offset", offset, 2 * blocks.n_blocks, least=1, what="group"
-    )
-    if wrong:
-        return wrong
+    check_ranges("blocks.player_groups", owners, len(offset) - 1)
+    check_ranges("blocks.group_offset", offset, 2 * blocks.n_blocks, least=1, what="group")
     if offset[owners[1]] != blocks.n_blocks:
-        return (
+        fail(
             f"the groups of player 0 end at {offset[owners[1]]}, but there are {blocks.n_blocks} "
             "blocks"
         )
-    return None
 
 
-def check_shared_sequence(reader: Reader) -> str | None:
+def check_shared_sequence(reader: Reader) -> None:
     """Blocks of different groups end different sequences."""
     blocks = reader.blocks
     group_of = np.repeat(np.arange(len(blocks.group_offset) - 1), np.diff(blocks.group_offset))
@@ -152,17 +138,15 @@ def check_shared_sequence(reader: Reader) -> str | None:
         shared = begin[by_begin][1:] < end[:-1]
         if (at := first_true(shared & (np.diff(group[by_begin]) != 0))) is not None:
             one, other = own[by_begin[at : at + 2]].tolist()
-            return (
+            fail(
                 f"blocks {one} and {other} of player {player} are in two groups, and both "
                 f"end {reader.sequence(int(begin[by_begin[at + 1]]))}"
             )
-    return None
 
 
-def check_weight(reader: Reader) -> str | None:
+def check_weight(reader: Reader) -> None:
     """Coefficients and weights are finite."""
     for name in ("coefficient", "weight"):
         values = getattr(reader.blocks, name)
         if (at := first_true(~np.isfinite(values))) is not None:
-            return f"blocks.{name}[{at}] is {values[at]}"
-    return None
+            fail(f"blocks.{name}[{at}] is {values[at]}")

@@ -2,124 +2,94 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 
-from ..model.arrays import SequenceForm
-from ..payoff import PayoffCards
-from ..payoff.cards import ARRAYS, FOLD, LANES, MOST_CARDS, SHOWDOWN, TIES_PAY
-from .reader import first_true, outside
+from ..payoff import ARRAYS
+from ..payoff.cards import FOLD, LANES, MOST_CARDS, SHOWDOWN, TIES_PAY
+from .arrays import check_declared
+from .reader import Reader, fail, first_true, named_after, outside
 
 
-@dataclass
-class CardReader:
-    """A sequence form with a :class:`~tensorcfr.payoff.PayoffCards` under check: the trunk of a
-    game of cards, or a chunk."""
-
-    form: SequenceForm
-
-    @cached_property
-    def cards(self) -> PayoffCards:
-        """The payoffs."""
-        part = self.form.part(PayoffCards)
-        assert part is not None
-        return part
-
-    def classes(self, board: int, player: int) -> int:
-        """How many classes of hands a player has on a board."""
-        return int(np.diff(self.cards.lanes[self.cards.board[board, 2]])[player])
+def classes_of(reader: Reader, board: int, player: int) -> int:
+    """How many classes of hands a player has on a board."""
+    part = reader.cards
+    return int(np.diff(part.lanes[part.board[board, 2]])[player])
 
 
-def check_shapes(reader: CardReader) -> str | None:
+def check_shapes(reader: Reader) -> None:
     """Dtypes and shapes."""
-    sizes: dict[str | int, int] = {}
-    for name, (dtype, dimensions) in ARRAYS.items():
-        array = getattr(reader.cards, name)
-        if array.dtype != dtype:
-            return f"cards.{name} is {array.dtype}, not {np.dtype(dtype)}"
-        wanted = tuple(
-            one if isinstance(one, int) else sizes.setdefault(one, size)
-            for one, size in zip(dimensions, array.shape, strict=False)
-        )
-        if array.shape != wanted or array.ndim != len(dimensions):
-            return f"cards.{name} has shape {array.shape}, not {dimensions}"
-    return None
+    with named_after("cards."):
+        check_declared(reader.cards._asdict(), ARRAYS["cards"], {})
 
 
-def check_classes(reader: CardReader) -> str | None:
+def check_classes(reader: Reader) -> None:
     """The classes of both players, kind by kind, tile the arrays over classes."""
     part = reader.cards
     if reader.form.n_players != 2:
-        return f"there are {reader.form.n_players} players"
+        fail(f"there are {reader.form.n_players} players")
     if not 0 < part.sizes[2] <= MOST_CARDS:
-        return f"the deck has {part.sizes[2]} cards"
+        fail(f"the deck has {part.sizes[2]} cards")
     begin = np.append(0, part.lanes[:-1, 2])
     if (kind := first_true(part.lanes[:, 0] != begin)) is not None:
-        return f"kind {kind} begins at class {part.lanes[kind, 0]}, not {begin[kind]}"
+        fail(f"kind {kind} begins at class {part.lanes[kind, 0]}, not {begin[kind]}")
     counts = np.diff(part.lanes, axis=1)
     if (kind := first_true(counts.min(axis=1) < 1)) is not None:
-        return f"kind {kind} has {counts[kind].tolist()} classes"
+        fail(f"kind {kind} has {counts[kind].tolist()} classes")
     if part.lanes[-1, 2] != part.weight.shape[1]:
-        return f"the kinds end at class {part.lanes[-1, 2]}, not {part.weight.shape[1]}"
+        fail(f"the kinds end at class {part.lanes[-1, 2]}, not {part.weight.shape[1]}")
     most = counts.max(axis=0)
     if not np.array_equal(part.sizes[:2], most):
-        return f"cards.sizes says {part.sizes[:2].tolist()} classes, not {most.tolist()}"
-    return None
+        fail(f"cards.sizes says {part.sizes[:2].tolist()} classes, not {most.tolist()}")
 
 
-def check_weights(reader: CardReader) -> str | None:
+def check_weights(reader: Reader) -> None:
     """Weights are finite and above 0, and all hands of a class together have a multiple."""
     one, every = reader.cards.weight
     if (at := first_true(~(np.isfinite(one) & (one > 0)))) is not None:
-        return f"a hand of class {at} has weight {one[at]}"
+        fail(f"a hand of class {at} has weight {one[at]}")
     hands = every / one
     if (at := first_true(~(np.abs(hands - np.rint(hands)) <= 1e-9) | (hands < 0.5))) is not None:
-        return f"class {at} has weight {every[at]}, and each of its hands {one[at]}"
-    return None
+        fail(f"class {at} has weight {every[at]}, and each of its hands {one[at]}")
 
 
-def check_same(reader: CardReader) -> str | None:
+def check_same(reader: Reader) -> None:
     """``same`` names classes of the other player, each of which names it; or none."""
     part = reader.cards
     for kind, (begin, middle, end) in enumerate(part.lanes.tolist()):
         own, other = part.same[begin:middle], part.same[middle:end]
         for player, (here, there) in enumerate(((own, other), (other, own))):
             if (at := outside(here, 0, len(there) + 1)) is not None:
-                return f"class {at} of player {player}, kind {kind}, is the same as {here[at]}"
+                fail(f"class {at} of player {player}, kind {kind}, is the same as {here[at]}")
             back = np.append(there, 0)[here]
             wrong = (here < len(there)) & (back != np.arange(len(here)))
             if (at := first_true(wrong)) is not None:
-                return (
+                fail(
                     f"class {at} of player {player}, kind {kind}, is the same as {here[at]}, "
                     f"which is the same as {back[at]}"
                 )
-    return None
 
 
-def check_walk_ranges(reader: CardReader) -> str | None:
+def check_walk_ranges(reader: Reader) -> None:
     """Boards have a kind, and walks that end within the array, with as many hands as their
     strengths have."""
     part = reader.cards
     if (at := outside(part.board[:, 2], 0, len(part.lanes))) is not None:
-        return f"board {at} has kind {part.board[at, 2]}"
+        fail(f"board {at} has kind {part.board[at, 2]}")
     for board, begins in enumerate(part.board[:, :2].tolist()):
         for player, at in enumerate(begins):
             where = f"the walk of player {player} on board {board}"
             if not 0 <= at <= len(part.walk) - 3:
-                return f"{where} begins at {at}"
+                fail(f"{where} begins at {at}")
             levels, *counts = part.walk[at : at + 3].tolist()
             end = at + 3 + 2 * levels + sum(counts)
             if end > len(part.walk):
-                return f"{where} ends at {end}, beyond {len(part.walk)}"
+                fail(f"{where} ends at {end}, beyond {len(part.walk)}")
             per_level = part.walk[at + 3 : at + 3 + 2 * levels].reshape(levels, 2).astype(np.int64)
             if per_level.sum(axis=0).tolist() != counts:
-                return f"{where} has {counts} hands and {per_level.sum(axis=0).tolist()} by level"
-    return None
+                fail(f"{where} has {counts} hands and {per_level.sum(axis=0).tolist()} by level")
 
 
-def check_walk_hands(reader: CardReader) -> str | None:
+def check_walk_hands(reader: Reader) -> None:
     """A walk has each own class once at most, and each hand of the other player, no more of a class
     than it has; cards of hands are of the deck."""
     part = reader.cards
@@ -129,38 +99,36 @@ def check_walk_hands(reader: CardReader) -> str | None:
         for player in range(2):
             where = f"the walk of player {player} on board {board}"
             for who, walk in zip((player, 1 - player), part.read_walk(board, player), strict=True):
-                if (at := outside(walk[:, 0], 0, reader.classes(board, who))) is not None:
-                    return f"{where} has class {walk[at, 0]} of player {who}"
+                if (at := outside(walk[:, 0], 0, classes_of(reader, board, who))) is not None:
+                    fail(f"{where} has class {walk[at, 0]} of player {who}")
                 # A hand of one card has a second one beyond the deck.
                 beyond = deck + (who != player)
                 wrong = (walk[:, 1] >= deck) | ((walk[:, 2] >= deck) & (walk[:, 2] != beyond))
                 if (at := first_true(wrong | (walk[:, 1] == walk[:, 2]))) is not None:
-                    return f"{where} has a hand of the cards {walk[at, 1:3].tolist()}"
+                    fail(f"{where} has a hand of the cards {walk[at, 1:3].tolist()}")
                 most = hands_of[part.classes(board, who)] if who != player else 1
-                found = np.bincount(walk[:, 0], minlength=reader.classes(board, who))
+                found = np.bincount(walk[:, 0], minlength=classes_of(reader, board, who))
                 if (at := first_true(found > most)) is not None:
-                    return f"{where} has class {at} of player {who} {found[at]} times"
+                    fail(f"{where} has class {at} of player {who} {found[at]} times")
                 if len(np.unique(np.sort(walk[:, 1:3], axis=1), axis=0)) != len(walk):
-                    return f"{where} has a hand twice"
-    return None
+                    fail(f"{where} has a hand twice")
 
 
-def check_groups(reader: CardReader) -> str | None:
+def check_groups(reader: Reader) -> None:
     """Groups have 1 to :data:`LANES` terminals, a board, and a kind; they ascend by board."""
     part = reader.cards
     count, board, kind = part.group.T
     if (at := outside(count, 1, LANES + 1)) is not None:
-        return f"group {at} has {count[at]} terminals"
+        fail(f"group {at} has {count[at]} terminals")
     if (at := outside(board, 0, len(part.board))) is not None:
-        return f"group {at} is on board {board[at]}"
+        fail(f"group {at} is on board {board[at]}")
     if (at := first_true(np.diff(board) < 0)) is not None:
-        return f"group {at + 1} is on board {board[at + 1]}, after one on {board[at]}"
+        fail(f"group {at + 1} is on board {board[at + 1]}, after one on {board[at]}")
     if (at := outside(kind, FOLD, TIES_PAY + 1)) is not None:
-        return f"group {at} is of kind {kind[at]}"
-    return None
+        fail(f"group {at} is of kind {kind[at]}")
 
 
-def check_sequences(reader: CardReader) -> str | None:
+def check_sequences(reader: Reader) -> None:
     """The terminals of a group end different sequences, all of them of their player; lanes without
     a terminal repeat the first."""
     part, form = reader.cards, reader.form
@@ -168,29 +136,27 @@ def check_sequences(reader: CardReader) -> str | None:
         for player in range(2):
             own = part.sequence[player, k]
             low, high = form.player_sequences[player : player + 2].tolist()
-            width = reader.classes(board, player)
+            width = classes_of(reader, board, player)
             if (at := outside(own[:count], low, high - width + 1)) is not None:
-                return f"terminal {at} of group {k} ends sequence {own[at]} of player {player}"
+                fail(f"terminal {at} of group {k} ends sequence {own[at]} of player {player}")
             if (own[count:] != own[0]).any():
-                return f"a lane of group {k} without a terminal is not the first"
+                fail(f"a lane of group {k} without a terminal is not the first")
             ends = np.sort(own[:count])
             if (at := first_true(np.diff(ends) < width)) is not None:
-                return f"two terminals of group {k} end sequence {ends[at + 1]} of player {player}"
-    return None
+                fail(f"two terminals of group {k} end sequence {ends[at + 1]} of player {player}")
 
 
-def check_amounts(reader: CardReader) -> str | None:
+def check_amounts(reader: Reader) -> None:
     """Amounts are finite; a fold pays the same whatever the strengths, and elsewhere a win pays not
     what a loss pays; a tie pays nothing unless the kind says so."""
     part = reader.cards
     for k, (_, _, kind) in enumerate(part.group.tolist()):
         win, tie, lose = part.amount[:, k].swapaxes(0, 1)
         if not np.isfinite(part.amount[:, k]).all():
-            return f"an amount of group {k} is not finite"
+            fail(f"an amount of group {k} is not finite")
         if kind == FOLD and not ((win == tie) & (tie == lose)).all():
-            return f"group {k} is of folds, but its amounts differ"
+            fail(f"group {k} is of folds, but its amounts differ")
         if kind != FOLD and (win == lose).any():
-            return f"group {k} is of showdowns, but a win pays like a loss"
+            fail(f"group {k} is of showdowns, but a win pays like a loss")
         if kind == SHOWDOWN and tie.any():
-            return f"ties of group {k} pay, but not by its kind"
-    return None
+            fail(f"ties of group {k} pay, but not by its kind")

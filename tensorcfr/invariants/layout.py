@@ -1,23 +1,22 @@
-"""Invariants S: the layout of infosets and sequences, and that the tree agrees with it."""
+"""Invariants S, H and R: the layout of infosets and sequences, the hands of the lanes of a bucket,
+and infosets that share one strategy; and that the tree agrees with them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .reader import Reader, first_true, outside, range_error
+from .reader import Reader, check_ranges, fail, first_true, outside
 
 
-def check_player_ranges(reader: Reader) -> str | None:
+def check_player_ranges(reader: Reader) -> None:
     """The ranges of the players."""
     form = reader.form
-    return (
-        range_error("player_infosets", form.player_infosets, form.n_infosets)
-        or range_error("player_sequences", form.player_sequences, None, least=1)
-        or range_error("player_buckets", form.player_buckets, len(form.bucket_level))
-    )
+    check_ranges("player_infosets", form.player_infosets, form.n_infosets)
+    check_ranges("player_sequences", form.player_sequences, None, least=1)
+    check_ranges("player_buckets", form.player_buckets, len(form.bucket_level))
 
 
-def check_empty_bucket(reader: Reader) -> str | None:
+def check_empty_bucket(reader: Reader) -> None:
     """No bucket is empty."""
     form = reader.form
     for name, least, most in (
@@ -27,11 +26,10 @@ def check_empty_bucket(reader: Reader) -> str | None:
     ):
         column = getattr(form, f"bucket_{name}")
         if (bucket := outside(column, least, most + 1)) is not None:
-            return f"bucket_{name}[{bucket}] is {column[bucket]}"
-    return None
+            fail(f"bucket_{name}[{bucket}] is {column[bucket]}")
 
 
-def check_bucket_order(reader: Reader) -> str | None:
+def check_bucket_order(reader: Reader) -> None:
     """Buckets of a player are sorted by level, number of actions and mask; no level is missing."""
     form = reader.form
     key = np.stack([form.bucket_level, form.bucket_actions, form.bucket_mask])
@@ -41,69 +39,65 @@ def check_bucket_order(reader: Reader) -> str | None:
         rises = (step > 0) | ((step == 0) & rises)
     if (at := first_true(~rises & (np.diff(reader.bucket_player) == 0))) is not None:
         one, other = (tuple(key[:, b].tolist()) for b in (at, at + 1))
-        return f"bucket {at} has (level, actions, mask) {one}, but bucket {at + 1} has {other}"
+        fail(f"bucket {at} has (level, actions, mask) {one}, but bucket {at + 1} has {other}")
     above = np.append(-1, form.bucket_level[:-1])
     above[form.player_buckets[:-1][np.diff(form.player_buckets) > 0]] = -1
     if (bucket := first_true(form.bucket_level > above + 1)) is not None:
-        return (
+        fail(
             f"bucket {bucket} is at level {form.bucket_level[bucket]}, but player "
             f"{reader.bucket_player[bucket]} has none at level {form.bucket_level[bucket] - 1}"
         )
-    return None
 
 
-def check_infoset_tiles(reader: Reader) -> str | None:
+def check_infoset_tiles(reader: Reader) -> None:
     """The buckets cover the infosets in order, without gaps."""
     form = reader.form
     ends = np.cumsum(form.bucket_lanes)
     begins = ends - form.bucket_lanes
     if (bucket := first_true(form.bucket_infoset != begins)) is not None:
-        return (
+        fail(
             f"bucket {bucket} begins at infoset {form.bucket_infoset[bucket]}, not {begins[bucket]}"
         )
     covered = np.append(0, ends)[form.player_buckets]
     if (player := first_true(covered != form.player_infosets)) is not None:
-        return (
+        fail(
             f"the buckets before player {player} end at infoset {covered[player]}, "
             f"but player_infosets[{player}] is {form.player_infosets[player]}"
         )
-    return None
 
 
-def check_sequence_tiles(reader: Reader) -> str | None:
+def check_sequence_tiles(reader: Reader) -> None:
     """The buckets cover the sequences in order, after one empty sequence per player."""
     form = reader.form
     ends = np.cumsum(form.bucket_lanes * form.bucket_actions)
     begins = np.append(0, ends)[:-1] + reader.bucket_player + 1
     if (bucket := first_true(form.bucket_sequence != begins)) is not None:
-        return (
+        fail(
             f"bucket {bucket} begins at sequence {form.bucket_sequence[bucket]}, "
             f"not {begins[bucket]}"
         )
     covered = np.append(0, ends)[form.player_buckets] + np.arange(form.n_players + 1)
     if (player := first_true(covered != form.player_sequences)) is not None:
-        return (
+        fail(
             f"the buckets before player {player} end at sequence {covered[player]}, "
             f"but player_sequences[{player}] is {form.player_sequences[player]}"
         )
-    return None
 
 
-def check_parent_owner(reader: Reader) -> str | None:
+def check_parent_owner(reader: Reader) -> None:
     """An infoset's parent is a sequence of the same player."""
     form = reader.form
     for player in range(form.n_players):
         begin, end = form.player_infosets[player : player + 2].tolist()
         low, high = form.player_sequences[player : player + 2].tolist()
         if (at := outside(form.infoset_parent[begin:end], low, high)) is not None:
-            return (
+            fail(
                 f"{reader.infoset(begin + at)} of player {player} has the parent "
                 f"{form.infoset_parent[begin + at]}, which is none of this player's sequences"
             )
-    return None
 
 
-def check_parent_level(reader: Reader) -> str | None:
+def check_parent_level(reader: Reader) -> None:
     """The level of an infoset is larger than that of its parent, unless the parent is empty."""
     form = reader.form
     for bucket, player in enumerate(reader.bucket_player.tolist()):
@@ -115,49 +109,45 @@ def check_parent_level(reader: Reader) -> str | None:
         if (at := outside(parents, low, high)) is not None:
             parent = int(parents[at])
             of = int(reader.sequence_bucket(np.array(parent)))
-            return (
+            fail(
                 f"{reader.infoset(begin + at)} is at level {level}, but its parent, "
                 f"{reader.sequence(parent)}, is at level {form.bucket_level[of]}"
             )
-    return None
 
 
-def check_owner(reader: Reader) -> str | None:
+def check_owner(reader: Reader) -> None:
     """The acting player at a history owns its infoset."""
     tree, deciding = reader.tree, reader.deciding
     owner = reader.game.infoset_player[tree.infoset[deciding]]
     if (at := first_true(tree.player[deciding] != owner)) is not None:
         node = int(deciding[at])
-        return (
+        fail(
             f"player {tree.player[node]} acts at {reader.node(node)}, but "
             f"{reader.infoset(int(tree.infoset[node]))} is player {owner[at]}'s"
         )
-    return None
 
 
-def check_infoset_use(reader: Reader) -> str | None:
+def check_infoset_use(reader: Reader) -> None:
     """Every infoset has a history."""
     used = np.zeros(reader.form.n_infosets, dtype=bool)
     used[reader.tree.infoset[reader.deciding]] = True
     if (infoset := first_true(~used)) is not None:
-        return f"{reader.infoset(infoset)} has none"
-    return None
+        fail(f"{reader.infoset(infoset)} has none")
 
 
-def check_child_count(reader: Reader) -> str | None:
+def check_child_count(reader: Reader) -> None:
     """A history has as many children as its infoset has actions."""
     tree, deciding = reader.tree, reader.deciding
     actions = reader.form.bucket_actions[reader.infoset_bucket][tree.infoset[deciding]]
     if (at := first_true(reader.children[deciding] != actions)) is not None:
         node = int(deciding[at])
-        return (
+        fail(
             f"{reader.node(node)} has {reader.children[node]} children, but "
             f"{reader.infoset(int(tree.infoset[node]))} has {actions[at]} actions"
         )
-    return None
 
 
-def check_recall(reader: Reader) -> str | None:
+def check_recall(reader: Reader) -> None:
     """The last own sequence of the acting player is the parent of the infoset."""
     tree, deciding = reader.tree, reader.deciding
     last, _ = reader.last_and_reach
@@ -165,9 +155,73 @@ def check_recall(reader: Reader) -> str | None:
     parent = reader.form.infoset_parent[tree.infoset[deciding]]
     if (at := first_true(came != parent)) is not None:
         node = int(deciding[at])
-        return (
+        fail(
             f"player {tree.player[node]} comes to {reader.node(node)} by "
             f"{reader.sequence(int(came[at]))}, but the parent of "
             f"{reader.infoset(int(tree.infoset[node]))} is {reader.sequence(int(parent[at]))}"
         )
-    return None
+
+
+def check_hand_rank(reader: Reader) -> None:
+    """Every row of ``hand_rank`` counts hands."""
+    rank = reader.form.hand_rank
+    steps = np.diff(rank, axis=1)
+    wrong = (rank[:, 0] != 0) | ((steps != 0) & (steps != 1)).any(axis=1)
+    if (mask := first_true(wrong)) is not None:
+        fail(f"hand_rank[{mask}] is {rank[mask].tolist()}, which does not count from 0")
+
+
+def check_mask(reader: Reader) -> None:
+    """Masks exist."""
+    form = reader.form
+    masks = len(form.hand_rank)
+    if (bucket := first_true((form.bucket_mask < 0) | (form.bucket_mask >= masks))) is not None:
+        fail(f"bucket_mask[{bucket}] is {form.bucket_mask[bucket]}, not 0 to {masks - 1}")
+
+
+def check_lanes(reader: Reader) -> None:
+    """The lanes are hands x public nodes."""
+    form = reader.form
+    hands = form.hand_rank[form.bucket_mask, -1]
+    # A stride beyond the lanes could overflow in the product.
+    wrong = (form.bucket_stride * hands != form.bucket_lanes) | (
+        form.bucket_stride > form.bucket_lanes
+    )
+    if (bucket := first_true(wrong)) is not None:
+        fail(
+            f"bucket {bucket} has {form.bucket_lanes[bucket]} lanes for {hands[bucket]} hands "
+            f"with {form.bucket_stride[bucket]} public nodes each"
+        )
+
+
+def check_shared(reader: Reader) -> None:
+    """Infosets that share a strategy have one player and equally many actions."""
+    game, form = reader.game, reader.form
+    assert game.tied_to is not None
+    if len(game.tied_to) != form.n_infosets:
+        fail(f"tied_to has {len(game.tied_to)} entries for {form.n_infosets} infosets")
+    infosets, first = np.arange(form.n_infosets), game.tied_to.astype(np.int64)
+    if (at := first_true(first > infosets)) is not None:
+        fail(f"{reader.infoset(at)} is tied to {int(first[at])}, which comes after it")
+    if (at := first_true(first[first] != first)) is not None:
+        fail(f"{reader.infoset(at)} is tied to {int(first[at])}, which is tied to another")
+    actions = np.repeat(form.bucket_actions, form.bucket_lanes)
+    for name, array in (("player", game.infoset_player), ("number of actions", actions)):
+        if (at := first_true(array[first] != array)) is not None:
+            fail(f"{reader.infoset(at)} is tied to {int(first[at])} of another {name}")
+
+
+def check_absent_minded(reader: Reader) -> None:
+    """No infoset shares a strategy with one that its player passes before it."""
+    game, form = reader.game, reader.form
+    assert game.tied_to is not None
+    owner = np.full(form.n_sequences, -1, dtype=np.int64)
+    buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes, form.bucket_infoset)
+    for begin, actions, lanes, infoset in zip(*(b.tolist() for b in buckets), strict=True):
+        owner[begin : begin + actions * lanes] = np.tile(infoset + np.arange(lanes), actions)
+    before = owner[form.infoset_parent]
+    passed = before
+    while (passed >= 0).any():
+        if (at := first_true((passed >= 0) & (game.tied_to[passed] == game.tied_to))) is not None:
+            fail(f"{reader.infoset(at)} is tied to infoset {int(passed[at])}, passed before it")
+        passed = np.where(passed >= 0, before[passed], -1)

@@ -1,22 +1,21 @@
 """Invariants M: the merged form, and the map from sequences of the game to its sequences.
 
-Only these invariants read every sequence of a large game, so kernels check them, bucket by bucket.
+Only these invariants read every sequence of a large game, bucket by bucket and piece by piece.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_TOLERANCE
-from ..kernels import checks
 from ..kernels.iteration import multiply_share
 from ..model.arrays import SequenceForm
-from ..model.game import Merged
+from ..model.flat_game import Merged
+from ..model.shares import frozen_arrays
 from ..payoff import magnitudes, product
-from .reader import Reader, first_true, outside
+from .reader import Reader, fail, first_true, outside
 
 
 def merged_of(reader: Reader) -> tuple[Merged, Reader]:
@@ -46,6 +45,12 @@ PIECE = 1 << 20
 """Sequences per look-up: NumPy converts them to 64-bit indices."""
 
 
+def _pieces(begin: int, end: int) -> Iterator[slice]:
+    """A range in pieces of :data:`PIECE`."""
+    for at in range(begin, end, PIECE):
+        yield slice(at, min(at + PIECE, end))
+
+
 def carry(reader: Reader, array: np.ndarray, player: int, found: np.ndarray) -> None:
     """Look up the merged sequence of every sequence of a player in an array.
 
@@ -59,8 +64,7 @@ def carry(reader: Reader, array: np.ndarray, player: int, found: np.ndarray) -> 
     """
     sequence, form = merged_of(reader)[0].sequence, reader.form
     begin, end = form.player_sequences[player : player + 2].tolist()
-    for at in range(begin, end, PIECE):
-        piece = slice(at, min(at + PIECE, end))
+    for piece in _pieces(begin, end):
         np.take(array, sequence[piece], out=found[piece])
     for bucket, own, above in _omitted(reader):
         if reader.bucket_player[bucket] == player:
@@ -75,15 +79,15 @@ def carriers(reader: Reader) -> np.ndarray:
     return found
 
 
-def check_sequence_map(reader: Reader) -> str | None:
+def check_sequence_map(reader: Reader) -> None:
     """Sequences map to sequences of the same player; the empty sequence and omitted sequences map
     to the empty sequence."""
     merged, small = merged_of(reader)
     sequence, form = merged.sequence, reader.form
     if len(sequence) != form.n_sequences:
-        return f"there are {len(sequence)} for {form.n_sequences} sequences"
+        fail(f"there are {len(sequence)} for {form.n_sequences} sequences")
     if small.form.n_sequences > form.n_sequences:
-        return f"{form.n_sequences} sequences are merged into {small.form.n_sequences}"
+        fail(f"{form.n_sequences} sequences are merged into {small.form.n_sequences}")
     empty = form.player_sequences[:-1].tolist()
     parts = [(player, at, at + 1, True) for player, at in enumerate(empty)]
     shapes = (form.bucket_sequence, form.bucket_lanes, form.bucket_actions, reader.bucket_player)
@@ -93,14 +97,15 @@ def check_sequence_map(reader: Reader) -> str | None:
     ]
     for player, begin, end, sure in sorted(parts):
         low, high = small.form.player_sequences[player : player + 2].tolist()
-        # Only the empty sequence and omitted sequences map to the empty sequence.
-        least = low if sure else low + 1
         own = sequence[begin:end]
-        if begin == empty[player]:
+        # The empty sequence maps to the empty one, and so does a bucket that is omitted, as a
+        # whole; nothing else does.
+        if begin == empty[player] or (sure and own[0] == low):
             high = low + 1
-        if (at := outside(own, least, high)) is not None:
-            return f"{own[at]} stands for {reader.sequence(begin + at)} of player {player}"
-    return None
+        else:
+            low += 1
+        if (at := outside(own, low, high)) is not None:
+            fail(f"{own[at]} stands for {reader.sequence(begin + at)} of player {player}")
 
 
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
@@ -111,46 +116,48 @@ def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
     for bucket in kept.tolist():
         begin = int(form.bucket_sequence[bucket])
         lanes, actions = int(form.bucket_lanes[bucket]), int(form.bucket_actions[bucket])
-        to = merged.sequence[begin : begin + actions * lanes].reshape(actions, lanes)
-        yield bucket, read_only(to)
+        yield bucket, merged.sequence[begin : begin + actions * lanes].reshape(actions, lanes)
 
 
-def check_action(reader: Reader) -> str | None:
+def check_action(reader: Reader) -> None:
     """The actions of an infoset map to the actions of one infoset, in order."""
-    small = merged_of(reader)[1].form
-    shapes = tuple(
-        map(read_only, (small.bucket_sequence, small.bucket_lanes, small.bucket_actions))
-    )
+    _, small = merged_of(reader)
+    form = small.form
     for bucket, to in _buckets(reader):
-        lane = checks.wrong_actions(to, *shapes) if len(shapes[0]) else 0
-        if lane >= 0:
-            infoset = int(reader.form.bucket_infoset[bucket]) + lane
-            return f"{to[:, lane].tolist()} stand for the actions of {reader.infoset(infoset)}"
-    return None
+        for piece in _pieces(0, to.shape[1]):
+            first = to[0, piece].astype(np.int64)
+            of = small.sequence_bucket(first)
+            # Without buckets, all sequences are empty ones.
+            wrong = of < 0
+            if len(form.bucket_lanes):
+                lanes = form.bucket_lanes[of]
+                wrong |= first >= form.bucket_sequence[of] + lanes
+                wrong |= form.bucket_actions[of] != len(to)
+                for action, own in enumerate(to[1:, piece], start=1):
+                    wrong |= own != first + action * lanes
+            if (at := first_true(wrong)) is not None:
+                lane = piece.start + at
+                infoset = int(reader.form.bucket_infoset[bucket]) + lane
+                fail(f"{to[:, lane].tolist()} stand for the actions of {reader.infoset(infoset)}")
 
 
-def check_parent(reader: Reader) -> str | None:
+def check_parent(reader: Reader) -> None:
     """The parent of an infoset maps to the parent of the merged infoset."""
     _, small = merged_of(reader)
-    carrier = read_only(carriers(reader))
-    shapes = tuple(
-        map(
-            read_only,
-            (small.form.bucket_sequence, small.form.bucket_infoset, small.form.infoset_parent),
-        )
-    )
+    carrier = carriers(reader)
     for bucket, to in _buckets(reader):
-        begin, lanes = int(reader.form.bucket_infoset[bucket]), to.shape[1]
-        parents = read_only(reader.form.infoset_parent[begin : begin + lanes])
-        if (lane := checks.wrong_parents(to[0], parents, carrier, *shapes)) >= 0:
-            of = int(small.sequence_bucket(to[0, lane : lane + 1])[0])
-            at = int(to[0, lane]) - int(small.form.bucket_sequence[of])
-            infoset = int(small.form.bucket_infoset[of]) + at
-            return (
-                f"infoset {infoset}, of parent {small.form.infoset_parent[infoset]}, stands for "
-                f"{reader.infoset(begin + lane)}, and {carrier[parents[lane]]} for its parent"
-            )
-    return None
+        begin = int(reader.form.bucket_infoset[bucket])
+        for piece in _pieces(0, to.shape[1]):
+            first = to[0, piece].astype(np.int64)
+            of = small.sequence_bucket(first)
+            merged = small.form.bucket_infoset[of] + first - small.form.bucket_sequence[of]
+            given = carrier[reader.form.infoset_parent[begin:][piece]]
+            wanted = small.form.infoset_parent[merged]
+            if (at := first_true(given != wanted)) is not None:
+                fail(
+                    f"infoset {merged[at]}, of parent {wanted[at]}, stands for "
+                    f"{reader.infoset(begin + piece.start + at)}, and {given[at]} for its parent"
+                )
 
 
 def members_of(reader: Reader) -> np.ndarray:
@@ -159,18 +166,19 @@ def members_of(reader: Reader) -> np.ndarray:
     members = np.zeros(small.form.n_sequences, dtype=np.uint32)
     members[small.form.player_sequences[:-1]] = 1
     for _, to in _buckets(reader):
-        checks.count_members(to.reshape(-1), members)
+        first = int(to.min())
+        count = np.bincount(to.reshape(-1) - np.uint32(first))
+        members[first : first + len(count)] += count.astype(np.uint32)
     return members
 
 
-def check_merged_use(reader: Reader) -> str | None:
+def check_merged_use(reader: Reader) -> None:
     """Every merged sequence has a sequence that maps to it."""
     if (sequence := first_true(members_of(reader) == 0)) is not None:
-        return f"merged {merged_of(reader)[1].sequence(sequence)} stands for none"
-    return None
+        fail(f"merged {merged_of(reader)[1].sequence(sequence)} stands for none")
 
 
-def check_payoff(reader: Reader) -> str | None:
+def check_payoff(reader: Reader) -> None:
     """Sequences have equal shares of the payoff of their merged sequence.
 
     This holds against opponents with equal reaches at merged sequences.  Their reaches here are a
@@ -184,15 +192,13 @@ def check_payoff(reader: Reader) -> str | None:
         multiply(small.form, player, small_weight, shares)
     shares /= members_of(reader)
     for player in players:
-        if wrong := _wrong_payoff(reader, player, small_weight, shares):
-            return wrong
-    return None
+        _check_payoff(reader, player, small_weight, shares)
 
 
-def _wrong_payoff(
+def _check_payoff(
     reader: Reader, player: int, small_weight: np.ndarray, shares: np.ndarray
-) -> str | None:
-    """The error in the payoffs of one player, or None; frees its arrays when it returns.
+) -> None:
+    """As above, for the payoffs of one player; frees its arrays when it returns.
 
     Args:
         reader: The game.
@@ -207,15 +213,15 @@ def _wrong_payoff(
     multiply(reader.form, player, weight, given)
     _pass_up(reader, player, given)
     if _wrong_share(reader, player, given, shares, given) is None:
-        return None
+        return
     # Compare the residual with the sum of absolute terms, not with the cancelled sum.
     scale = np.empty(reader.form.n_sequences)
     multiply(magnitudes(reader.form), player, weight, scale)
     _pass_up(reader, player, scale)
     if (at := _wrong_share(reader, player, given, shares, scale)) is None:
-        return None
+        return
     to = int(merged_of(reader)[0].sequence[at])
-    return (
+    fail(
         f"the payoffs of {reader.sequence(at)} and of merged sequence {to} "
         f"differ: under one and the same weights {given[at]:.12g} and {shares[to]:.12g}"
     )
@@ -235,7 +241,8 @@ def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndar
         found[own] = product(form, player, weight)
         return
     found[own] = 0.0
-    frozen = read_only_form(form)
+    # Kernels are compiled for read-only arrays, as those of games are.
+    frozen = frozen_arrays(form)
     multiply_share(frozen.operator, frozen, player, 0, 1, weight, found)
 
 
@@ -249,7 +256,7 @@ def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:
     """
     for bucket, own, above in reversed(list(_omitted(reader))):
         if reader.bucket_player[bucket] == player:
-            checks.pass_up(payoff[own], read_only(above), payoff)
+            np.add.at(payoff, above, payoff[own])
 
 
 def _wrong_share(
@@ -270,34 +277,16 @@ def _wrong_share(
     """
     form, sequence = reader.form, merged_of(reader)[0].sequence
     empty = int(form.player_sequences[player])
-    parts = [(empty, read_only(sequence[empty : empty + 1]))]
+    parts = [(empty, sequence[empty : empty + 1])]
     parts += [
         (int(form.bucket_sequence[bucket]), to.reshape(-1))
         for bucket, to in _buckets(reader)
         if reader.bucket_player[bucket] == player
     ]
     for begin, to in parts:
-        own = slice(begin, begin + len(to))
-        at = checks.wrong_shares(to, given[own], shares, PAYOFF_TOLERANCE, scale[own])
-        if at >= 0:
-            return begin + at
+        for own in _pieces(begin, begin + len(to)):
+            off = np.abs(given[own] - shares[to[own.start - begin : own.stop - begin]])
+            wrong = ~(off <= PAYOFF_TOLERANCE * np.abs(scale[own]))
+            if (at := first_true(wrong)) is not None:
+                return own.start + at
     return None
-
-
-def read_only(array: np.ndarray) -> np.ndarray:
-    """A read-only view.
-
-    Arrays of games are read-only; kernels would be compiled again for writable arrays.
-    """
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def read_only_form(form: SequenceForm) -> SequenceForm:
-    """A sequence form with read-only views of all arrays."""
-    layout: dict[str, Any] = form._asdict()
-    parts = [type(part)(*map(read_only, part)) for part in layout.pop("operator")]
-    return SequenceForm(
-        **{name: read_only(array) for name, array in layout.items()}, operator=tuple(parts)
-    )

@@ -6,57 +6,55 @@ import numpy as np
 
 from .._util.limits import PAYOFF_TOLERANCE
 from ..payoff import product
-from .reader import Reader, first_true, range_error
+from .reader import Reader, check_ranges, fail, first_true
 
 
-def check_slice_ranges(reader: Reader) -> str | None:
+def check_slice_ranges(reader: Reader) -> None:
     """The slices of the players; none is empty."""
     payoff = reader.entries
     for name in ("rows", "entries"):
         column = getattr(payoff, name)
         if (at := first_true(column < 1)) is not None:
-            return f"payoff.{name}[{at}] is {column[at]}"
-    return range_error("payoff.slices", payoff.slices, len(payoff.row))
+            fail(f"payoff.{name}[{at}] is {column[at]}")
+    check_ranges("payoff.slices", payoff.slices, len(payoff.row))
 
 
-def check_slice_tiles(reader: Reader) -> str | None:
+def check_slice_tiles(reader: Reader) -> None:
     """The slices cover the entries in order."""
     payoff = reader.entries
     # Longer slices could overflow in the sum.
     if (at := first_true(payoff.rows > len(payoff.value) // payoff.entries)) is not None:
-        return (
+        fail(
             f"slice {at} has {payoff.rows[at]} rows of {payoff.entries[at]} entries, but there are "
             f"{len(payoff.value)}"
         )
     ends = np.cumsum(payoff.rows * payoff.entries)
     begins = np.append(0, ends)
     if (at := first_true(payoff.offset != begins[:-1])) is not None:
-        return f"slice {at} begins at entry {payoff.offset[at]}, not {begins[at]}"
+        fail(f"slice {at} begins at entry {payoff.offset[at]}, not {begins[at]}")
     if begins[-1] != len(payoff.value):
-        return f"the slices end at entry {begins[-1]}, but there are {len(payoff.value)}"
-    return None
+        fail(f"the slices end at entry {begins[-1]}, but there are {len(payoff.value)}")
 
 
-def check_row_order(reader: Reader) -> str | None:
+def check_row_order(reader: Reader) -> None:
     """The rows of a player are distinct sequences of the player, ascending."""
     form, payoff = reader.form, reader.entries
     owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
     begin, end = payoff.row, payoff.row + payoff.rows
     inside = (begin >= form.player_sequences[owner]) & (end <= form.player_sequences[owner + 1])
     if (at := first_true(~inside)) is not None:
-        return (
+        fail(
             f"slice {at} of player {owner[at]} has rows {begin[at]} to {end[at] - 1}, "
             "which are not all sequences of that player"
         )
     if (at := first_true((begin[1:] < end[:-1]) & (owner[1:] == owner[:-1]))) is not None:
-        return (
+        fail(
             f"slice {at + 1} begins at {reader.sequence(int(begin[at + 1]))}, which does not come "
             f"after the rows of slice {at}"
         )
-    return None
 
 
-def check_column(reader: Reader) -> str | None:
+def check_column(reader: Reader) -> None:
     """The columns are sequences of the other players."""
     form, payoff = reader.form, reader.entries
     for player in range(form.n_players):
@@ -66,14 +64,13 @@ def check_column(reader: Reader) -> str | None:
             low, high = form.player_sequences[other], form.player_sequences[other + 1]
             if (at := first_true((column < low) | (column >= high))) is not None:
                 row = int(reader.entry_row[entries.start + at])
-                return (
+                fail(
                     f"entry {entries.start + at}, of {reader.sequence(row)}, has column "
                     f"{column[at]}, which is no sequence of player {other}"
                 )
-    return None
 
 
-def check_entry_order(reader: Reader) -> str | None:
+def check_entry_order(reader: Reader) -> None:
     """The entries of a row are distinct and sorted by column."""
     payoff = reader.entries
     of = np.repeat(np.arange(len(payoff.row)), payoff.rows * payoff.entries)
@@ -84,24 +81,22 @@ def check_entry_order(reader: Reader) -> str | None:
     for column in payoff.column[::-1]:
         rises = (column[here] < column[below]) | ((column[here] == column[below]) & rises)
     if (at := first_true(~rises)) is not None:
-        return (
+        fail(
             f"the columns of {reader.sequence(int(reader.entry_row[here[at]]))} go from "
             f"{payoff.column[:, here[at]].tolist()} to "
             f"{payoff.column[:, below[at]].tolist()}"
         )
-    return None
 
 
-def check_value(reader: Reader) -> str | None:
+def check_value(reader: Reader) -> None:
     """Payoff values are finite."""
     value = reader.entries.value
     if (at := first_true(~np.isfinite(value))) is not None:
         row = int(reader.entry_row[at])
-        return f"entry {at}, of {reader.sequence(row)}, has value {value[at]}"
-    return None
+        fail(f"entry {at}, of {reader.sequence(row)}, has value {value[at]}")
 
 
-def check_payoff(reader: Reader) -> str | None:
+def check_payoff(reader: Reader) -> None:
     """The operator and the tree have the same payoffs.
 
     Both sides are multiplied by one fixed random vector over the sequences: two different
@@ -126,8 +121,7 @@ def check_payoff(reader: Reader) -> str | None:
         # Compare the residual with the sum of absolute terms, not with the cancelled sum.
         scale = np.bincount(row, np.abs(term), size)
         if (at := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
-            return (
+            fail(
                 f"the payoffs of {reader.sequence(own.start + at)} differ: under one and the "
                 f"same weights the tree gives {in_tree[at]:.12g}, the operator {in_form[at]:.12g}"
             )
-    return None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,10 +14,9 @@ from .._util.limits import (
 )
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.levels import levels_below_root
-from ..payoff import PayoffBlocks, PayoffEntries
-from ..payoff.blocks import SEQUENCE
 from . import tree as histories
-from .reader import Reader, first_true
+from .merged import multiply
+from .reader import Reader, fail, first_true
 
 
 class PublicReader(Reader):
@@ -33,8 +30,7 @@ class PublicReader(Reader):
     @cached_property
     def exists(self) -> np.ndarray:
         """Whether some deal reaches each node, bool (nodes,)."""
-        somewhere = self.alive.reshape(len(self.alive), -1).any(axis=1)
-        return np.asarray(somewhere)[self.public.weight]
+        return self.public.exists
 
     @cached_property
     def by_public_chance(self) -> np.ndarray:
@@ -76,34 +72,31 @@ class PublicReader(Reader):
         return f"public node {node} ({' '.join(map(str, labels))})" if labels else "the public root"
 
 
-def check_prior(reader: PublicReader) -> str | None:
+def check_prior(reader: PublicReader) -> None:
     """The prior is a distribution over the hands of two players."""
     prior, form = reader.public.prior, reader.form
     if form.n_players != 2 or form.hand_rank.shape[1] - 1 != max(prior.shape):
-        return (
+        fail(
             f"it has shape {prior.shape}, but there are {form.n_players} players with up to "
             f"{form.hand_rank.shape[1] - 1} hands"
         )
     wrong = ~((prior >= 0) & (prior < np.inf))
     if wrong.any():
-        return f"it holds {prior[wrong][0]}"
+        fail(f"it holds {prior[wrong][0]}")
     if abs(prior.sum() - 1.0) > PRIOR_TOLERANCE:
-        return f"it sums to {float(prior.sum())!r}"
-    return None
+        fail(f"it sums to {float(prior.sum())!r}")
 
 
-def check_parents_and_children(reader: PublicReader) -> str | None:
+def check_parents_and_children(reader: PublicReader) -> None:
     """Parents and children, as in the history tree."""
     tree = reader.public
     children = np.diff(tree.first_child.astype(np.int64))
-    return (
-        histories.parent_error(tree.parent)
-        or histories.child_range_error(tree.first_child, children)
-        or histories.child_error(tree.parent, children)
-    )
+    histories.check_parents(tree.parent)
+    histories.check_ranges(tree.first_child, children)
+    histories.check_links(tree.parent, children)
 
 
-def check_actor(reader: PublicReader) -> str | None:
+def check_actor(reader: PublicReader) -> None:
     """Players are 0 or 1; terminals are the leaves, and have payoffs."""
     tree = reader.public
     leaf = np.diff(tree.first_child) == 0
@@ -112,20 +105,19 @@ def check_actor(reader: PublicReader) -> str | None:
         node := first_true((tree.player < TERMINAL) | (tree.player > 1) | (over != leaf))
     ) is not None:
         fan = tree.first_child[node + 1] - tree.first_child[node]
-        return f"{reader.public_node(node)} has player {tree.player[node]} and {fan} children"
+        fail(f"{reader.public_node(node)} has player {tree.player[node]} and {fan} children")
     payoffs = len(tree.matrix)
     paid = (tree.payoff >= -1) & (tree.payoff < payoffs) & ((tree.payoff >= 0) == over)
     if (node := first_true(~paid)) is not None:
-        return (
+        fail(
             f"{reader.public_node(node)} has payoff {tree.payoff[node]}, not "
             f"{f'0 to {payoffs - 1}' if over[node] else -1}"
         )
     if (at := first_true((tree.matrix < 0) | (tree.matrix >= len(tree.matrix_table)))) is not None:
-        return f"payoff {at} has matrix {tree.matrix[at]} of {len(tree.matrix_table)}"
-    return None
+        fail(f"payoff {at} has matrix {tree.matrix[at]} of {len(tree.matrix_table)}")
 
 
-def check_edge(reader: PublicReader) -> str | None:
+def check_edge(reader: PublicReader) -> None:
     """Every edge has a label, and siblings have distinct labels."""
     tree, game = reader.public, reader.game
     assert game.public is not None
@@ -134,19 +126,18 @@ def check_edge(reader: PublicReader) -> str | None:
     wrong[0] = tree.edge[0] != -1
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {edges - 1}" if node else "-1"
-        return f"public node {node} has edge {tree.edge[node]}, not {wanted}"
+        fail(f"public node {node} has edge {tree.edge[node]}, not {wanted}")
     key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
     # In most games the labels ascend, and need no sort.
     if (np.diff(key) > 0).all():
-        return None
+        return
     order = np.argsort(key, kind="stable")
     if (at := first_true(np.diff(key[order]) == 0)) is not None:
         one, other = (order[at : at + 2] + 1).tolist()
-        return f"public node {one} and {reader.public_node(other)} are siblings with one label"
-    return None
+        fail(f"public node {one} and {reader.public_node(other)} are siblings with one label")
 
 
-def check_step(reader: PublicReader) -> str | None:
+def check_step(reader: PublicReader) -> None:
     """Exactly the edges of chance have a row of the chance table; all nodes have a weight row."""
     tree = reader.public
     tables, weights = len(tree.chance_table), len(tree.weight_table)
@@ -154,21 +145,20 @@ def check_step(reader: PublicReader) -> str | None:
     wrong = (tree.chance < -1) | (tree.chance >= tables) | ((tree.chance >= 0) != drawn)
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {tables - 1}" if drawn[node] else "-1"
-        return f"{reader.public_node(node)} has chance {tree.chance[node]}, not {wanted}"
+        fail(f"{reader.public_node(node)} has chance {tree.chance[node]}, not {wanted}")
     if (node := first_true((tree.weight < 0) | (tree.weight >= weights))) is not None:
-        return f"{reader.public_node(node)} has weight {tree.weight[node]}, not 0 to {weights - 1}"
-    return None
+        fail(f"{reader.public_node(node)} has weight {tree.weight[node]}, not 0 to {weights - 1}")
 
 
-def check_weight(reader: PublicReader) -> str | None:
+def check_weight(reader: PublicReader) -> None:
     """The weights are the products of the chance probabilities on the way."""
     tree = reader.public
     if not (tree.weight_table[tree.weight[0]] == 1.0).all():
-        return "the weights of the public root are not 1"
+        fail("the weights of the public root are not 1")
     above = tree.weight[tree.parent[1:]]
     drawn = tree.chance[1:] >= 0
     if (at := first_true(~drawn & (tree.weight[1:] != above))) is not None:
-        return (
+        fail(
             f"{reader.public_node(at + 1)} has weight {tree.weight[at + 1]}, but no chance led "
             f"there from weight {above[at]}"
         )
@@ -181,11 +171,10 @@ def check_weight(reader: PublicReader) -> str | None:
         off = np.abs(tree.weight_table[weight] - wanted)
         if not (off <= WEIGHT_TOLERANCE * np.abs(wanted)).all():
             node = int(np.flatnonzero(drawn)[at]) + 1
-            return f"the weights of {reader.public_node(node)} are not those products"
-    return None
+            fail(f"the weights of {reader.public_node(node)} are not those products")
 
 
-def check_chance_sum(reader: PublicReader) -> str | None:
+def check_chance_sum(reader: PublicReader) -> None:
     """Chance probabilities are not negative and sum to 1, for every deal that reaches the node."""
     tree = reader.public
     chance = np.flatnonzero(tree.player == CHANCE)
@@ -202,18 +191,17 @@ def check_chance_sum(reader: PublicReader) -> str | None:
             given = tree.chance_table[kind[1:]][:, reader.alive[kind[0]]]
             wrong = ~((given >= 0) & (given < np.inf))
             if wrong.any():
-                return f"{given[wrong][0]} is among them at {reader.public_node(int(nodes[at]))}"
+                fail(f"{given[wrong][0]} is among them at {reader.public_node(int(nodes[at]))}")
             sums = given.sum(axis=0)
             if (deal := first_true(np.abs(sums - 1.0) > CHANCE_TOLERANCE)) is not None:
                 hands = np.argwhere(reader.alive[kind[0]])[deal].tolist()
-                return (
+                fail(
                     f"they sum to {float(sums[deal])!r} at {reader.public_node(int(nodes[at]))}, "
                     f"for hands {hands}"
                 )
-    return None
 
 
-def check_utility(reader: PublicReader) -> str | None:
+def check_utility(reader: PublicReader) -> None:
     """Utilities are finite, for every deal that reaches the terminal."""
     tree = reader.public
     over = np.flatnonzero(tree.payoff >= 0)
@@ -226,14 +214,13 @@ def check_utility(reader: PublicReader) -> str | None:
         wrong = ~np.isfinite(paid).all(axis=0) & reader.alive[weight]
         if wrong.any():
             hands = np.argwhere(wrong)[0].tolist()
-            return (
+            fail(
                 f"{reader.public_node(int(over[at]))} pays "
                 f"{paid[(slice(None), *hands)].tolist()} for hands {hands}"
             )
-    return None
 
 
-def check_bucket(reader: PublicReader) -> str | None:
+def check_bucket(reader: PublicReader) -> None:
     """Reachable decision nodes have a bucket with their player, number of actions and hands."""
     tree, form = reader.public, reader.form
     buckets = len(form.bucket_lanes)
@@ -241,13 +228,13 @@ def check_bucket(reader: PublicReader) -> str | None:
     wrong = np.where(deciding, (tree.bucket < 0) | (tree.bucket >= buckets), tree.bucket != -1)
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {buckets - 1}" if deciding[node] else "-1"
-        return f"{reader.public_node(node)} has bucket {tree.bucket[node]}, not {wanted}"
+        fail(f"{reader.public_node(node)} has bucket {tree.bucket[node]}, not {wanted}")
     nodes = np.flatnonzero(deciding)
     player, bucket = tree.player[nodes], tree.bucket[nodes]
     fan = tree.first_child[nodes + 1] - tree.first_child[nodes]
     alike = (player == reader.bucket_player[bucket]) & (fan == form.bucket_actions[bucket])
     if (at := first_true(~alike)) is not None:
-        return (
+        fail(
             f"{reader.public_node(int(nodes[at]))}, of player {player[at]} with {fan[at]} actions, "
             f"has bucket {bucket[at]}, of player {reader.bucket_player[bucket[at]]} with "
             f"{form.bucket_actions[bucket[at]]}"
@@ -259,15 +246,14 @@ def check_bucket(reader: PublicReader) -> str | None:
         possible = reader.alive[weight].any(axis=1 - int(player[at]))
         given = np.diff(form.hand_rank[form.bucket_mask[of]]) > 0
         if not np.array_equal(np.flatnonzero(given), np.flatnonzero(possible)):
-            return (
+            fail(
                 f"{reader.public_node(int(nodes[at]))} has hands "
                 f"{np.flatnonzero(possible).tolist()}, but bucket {of} has "
                 f"{np.flatnonzero(given).tolist()}"
             )
-    return None
 
 
-def check_rank(reader: PublicReader) -> str | None:
+def check_rank(reader: PublicReader) -> None:
     """The ranks number the nodes of each bucket."""
     tree, form = reader.public, reader.form
     decided = tree.bucket >= 0
@@ -279,19 +265,16 @@ def check_rank(reader: PublicReader) -> str | None:
         tree.rank == -1,
     )
     if (node := first_true(~ranked)) is not None:
-        return (
-            f"{reader.public_node(node)} has rank {tree.rank[node]} in bucket {tree.bucket[node]}"
-        )
+        fail(f"{reader.public_node(node)} has rank {tree.rank[node]} in bucket {tree.bucket[node]}")
     begin = np.cumsum(form.bucket_stride) - form.bucket_stride
     place = begin[tree.bucket[decided]] + tree.rank[decided]
     count = np.bincount(place, minlength=int(form.bucket_stride.sum()))
     if (at := first_true(count != 1)) is not None:
         bucket = int(np.searchsorted(begin, at, side="right")) - 1
-        return f"rank {at - begin[bucket]} of bucket {bucket} has {count[at]} public nodes"
-    return None
+        fail(f"rank {at - begin[bucket]} of bucket {bucket} has {count[at]} public nodes")
 
 
-def check_parent(reader: PublicReader) -> str | None:
+def check_parent(reader: PublicReader) -> None:
     """The parent of an infoset is the owner's last step with the same hand."""
     tree, form = reader.public, reader.form
     begin = 0
@@ -310,16 +293,15 @@ def check_parent(reader: PublicReader) -> str | None:
         for hand in np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist():
             wanted = sequence + form.hand_rank[:, hand][mask] * between
             if (lane := first_true(form.infoset_parent[at : at + stride] != wanted)) is not None:
-                return (
+                fail(
                     f"infoset {at + lane}, hand {hand} at {reader.public_node(int(nodes[lane]))}, "
                     f"has the parent {form.infoset_parent[at + lane]}, not "
                     f"{reader.sequence(int(wanted[lane]))}"
                 )
             at += stride
-    return None
 
 
-def check_payoff(reader: PublicReader) -> str | None:
+def check_payoff(reader: PublicReader) -> None:
     """The operator and the public tree have the same payoffs.
 
     Both sides are multiplied from both sides by a fixed random vector over the hands, and by
@@ -332,12 +314,11 @@ def check_payoff(reader: PublicReader) -> str | None:
         in_form = probe.of_form(player)
         off = np.abs(in_tree - in_form)
         if (step := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
-            return (
+            fail(
                 f"the payoffs of {reader.sequence(probe.example(player, step))}, over all hands, "
                 f"differ: under one and the same weights the public tree gives "
                 f"{in_tree[step]:.12g}, the operator {in_form[step]:.12g}"
             )
-    return None
 
 
 class _Probe:
@@ -361,28 +342,20 @@ class _Probe:
         self.hand = random.uniform(0.5, 1.5, (2, 2, hands))
         self.hand[:, 1] = 1.0
 
-    def step_of(self, player: int, sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Public step and hand number of sequences; the empty sequence has hand number -1."""
+    def of_sequences(self, player: int) -> tuple[np.ndarray, np.ndarray]:
+        """The public step of every sequence of a player, and the random weight of its hand."""
         form = self.form
-        empty = sequence == form.player_sequences[player]
-        if empty.all():
-            return np.full(len(sequence), self.empty[player]), np.full(len(sequence), -1)
-        bucket = np.where(empty, 0, self.reader.sequence_bucket(sequence))
-        action, lane = np.divmod(sequence - form.bucket_sequence[bucket], form.bucket_lanes[bucket])
-        nth, rank = np.divmod(lane, form.bucket_stride[bucket])
-        step = self.first[bucket] + action * form.bucket_stride[bucket] + rank
-        return np.where(empty, self.empty[player], step), np.where(empty, -1, nth)
-
-    def hand_weight(self, player: int, sequence: np.ndarray, nth: np.ndarray) -> np.ndarray:
-        """The random weight of the hand of each sequence; ``nth`` is its hand number."""
-        form = self.form
-        if (nth < 0).all():
-            return np.ones(len(nth))
-        # Per mask, the hands that are possible, in order.
-        held = np.argsort(np.diff(form.hand_rank) == 0, axis=1, kind="stable")
-        bucket = np.where(nth < 0, 0, self.reader.sequence_bucket(sequence))
-        hand = held[form.bucket_mask[bucket], np.maximum(nth, 0)]
-        return np.where(nth < 0, 1.0, self.hand[player, 0, hand])
+        own = slice(*form.player_buckets[player : player + 2].tolist())
+        steps, weights = [self.empty[player : player + 1]], [np.ones(1)]
+        buckets = self.first[own], form.bucket_actions[own], form.bucket_stride[own]
+        for first, actions, stride, mask in zip(*buckets, form.bucket_mask[own], strict=True):
+            held = np.flatnonzero(np.diff(form.hand_rank[mask]))
+            step = first + np.arange(actions * stride).reshape(actions, 1, stride)
+            shape = actions, len(held), stride
+            steps.append(np.broadcast_to(step, shape).ravel())
+            hand = self.hand[player, 0, held][:, None]
+            weights.append(np.broadcast_to(hand, shape).ravel())
+        return np.concatenate(steps), np.concatenate(weights)
 
     def example(self, player: int, step: int) -> int:
         """The first sequence of a public step of a player."""
@@ -451,39 +424,15 @@ class _Probe:
         return np.where(node == 0, self.empty[player], step)
 
     def of_form(self, player: int) -> np.ndarray:
-        """Payoffs of a player's public steps by the parts of the operator."""
-        found = np.zeros(int(np.diff(self.empty)[player]))
-        for part in self.form.operator:
-            self._ADD[type(part)](self, part, player, found)
-        return found
-
-    def _add_entries(self, part: PayoffEntries, player: int, found: np.ndarray) -> None:
-        other, own = 1 - player, part.of_player(player)
-        row, column = self.reader.entry_row[own], part.column[0, own].astype(np.int64)
-        steps, others = self.step_of(player, row), self.step_of(other, column)
-        term = part.value[own] * self.weight[others[0]]
-        term *= self.hand_weight(player, row, steps[1])
-        term *= self.hand_weight(other, column, others[1])
-        found += np.bincount(steps[0] - self.empty[player], term, len(found))
-
-    def _add_blocks(self, part: PayoffBlocks, player: int, found: np.ndarray) -> None:
-        other = 1 - player
-        applied: dict[int, np.ndarray] = {}
-        starts = [self.step_of(who, part.block[:, SEQUENCE + who])[0] for who in (player, other)]
-        for side, own_step, other_step in zip(
-            part.sides(player), *(start.tolist() for start in starts), strict=True
-        ):
-            if side.program not in applied:
-                program = self.reader.programs[side.program]
-                applied[side.program] = self.hand[player] @ program.apply(self.hand[other].T)
-            # Stride 0 marks the empty sequence.
-            value = applied[side.program][int(side.own.stride == 0), int(side.other.stride == 0)]
-            coefficient = part.coefficient[side.terminals]
-            at = own_step - int(self.empty[player])
-            weight = self.weight[other_step : other_step + len(coefficient)]
-            found[at : at + len(coefficient)] += value * coefficient * weight
-
-    _ADD: ClassVar[dict[type, Callable[..., None]]] = {
-        PayoffEntries: _add_entries,
-        PayoffBlocks: _add_blocks,
-    }
+        """Payoffs of a player's public steps by the operator."""
+        weight, found = np.zeros((2, self.form.n_sequences))
+        own, other = (
+            slice(*self.form.player_sequences[who : who + 2].tolist())
+            for who in (player, 1 - player)
+        )
+        steps, hands = self.of_sequences(1 - player)
+        weight[other] = self.weight[steps] * hands
+        multiply(self.form, player, weight, found)
+        steps, hands = self.of_sequences(player)
+        count = int(np.diff(self.empty)[player])
+        return np.bincount(steps - self.empty[player], found[own] * hands, count)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 
-from ..model.arrays import CHANCE, HistoryTree, PublicTree, SequenceForm
-from ..model.game import CompiledGame
+from ..errors import InvariantError
+from ..model.arrays import CHANCE, HistoryTree, Part, PublicTree, SequenceForm
+from ..model.flat_game import FlatGame
 from ..model.labels import InfosetLabels
 from ..model.levels import levels_below_root
-from ..payoff import PayoffBlocks, PayoffEntries
+from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
 from ..payoff.program import Program
 
 
@@ -24,7 +27,7 @@ class Reader:
         expand: Whether to expand the histories of a game that does not have them.
     """
 
-    def __init__(self, game: CompiledGame, form: SequenceForm, *, expand: bool = False) -> None:
+    def __init__(self, game: FlatGame, form: SequenceForm, *, expand: bool = False) -> None:
         self.game = game
         self.form = form
         self.has_tree = expand or game.histories is not None
@@ -140,14 +143,20 @@ class Reader:
     @cached_property
     def entries(self) -> PayoffEntries:
         """The single entries of the payoff operator; valid only if the operator has that part."""
-        part = self.form.part(PayoffEntries)
-        assert part is not None
-        return part
+        return self._part(PayoffEntries)
 
     @cached_property
     def blocks(self) -> PayoffBlocks:
         """The blocks of the payoff operator; valid only if the operator has that part."""
-        part = self.form.part(PayoffBlocks)
+        return self._part(PayoffBlocks)
+
+    @cached_property
+    def cards(self) -> PayoffCards:
+        """The payoffs of hands that are cards; valid only if the operator has that part."""
+        return self._part(PayoffCards)
+
+    def _part(self, kind: type[Part]) -> Part:
+        part = self.form.part(kind)
         assert part is not None
         return part
 
@@ -159,6 +168,36 @@ class Reader:
     def sequence_bucket(self, sequence: np.ndarray) -> np.ndarray:
         """int64: the bucket of each sequence; undefined for empty sequences (-1, maybe)."""
         return np.searchsorted(self.form.bucket_sequence, sequence, side="right") - 1
+
+
+class FormReader(Reader):
+    """A sequence form under check that is no whole game: a merged form, a trunk, or a shape.
+
+    Args:
+        form: The sequence form.
+    """
+
+    def __init__(self, form: SequenceForm) -> None:
+        self.form, self.has_tree = form, False
+        self.labels, self.actions = (), ()
+
+
+def fail(what: str) -> NoReturn:
+    """Say what breaks an invariant.
+
+    Raises:
+        InvariantError: Always.
+    """
+    raise InvariantError(what)
+
+
+@contextmanager
+def named_after(before: str) -> Iterator[None]:
+    """Begin the errors of checks with some words."""
+    try:
+        yield
+    except InvariantError as error:
+        raise InvariantError(f"{before}{error}") from None
 
 
 def first_true(wrong: np.ndarray) -> int | None:
@@ -175,14 +214,13 @@ def outside(values: np.ndarray, low: int, high: int) -> int | None:
     return first_true((values < low) | (values >= high))
 
 
-def range_error(
+def check_ranges(
     name: str, starts: np.ndarray, end: int | None, least: int = 0, what: str = "player"
-) -> str | None:
-    """The error in an array of ranges, or None; they begin at 0 and end at ``end``."""
+) -> None:
+    """Ranges begin at 0 and end at ``end``, if it is given; none has fewer than ``least``."""
     if starts[0] != 0:
-        return f"{name} begins at {starts[0]}, not 0"
+        fail(f"{name} begins at {starts[0]}, not 0")
     if (at := first_true(starts[1:] < starts[:-1] + least)) is not None:
-        return f"{name} gives {what} {at} the range {starts[at]} to {starts[at + 1]}"
+        fail(f"{name} gives {what} {at} the range {starts[at]} to {starts[at + 1]}")
     if end is not None and starts[-1] != end:
-        return f"{name} ends at {starts[-1]}, not {end}"
-    return None
+        fail(f"{name} ends at {starts[-1]}, not {end}")

@@ -59,10 +59,13 @@ def wrong_state(form: SequenceForm, state: Any) -> str | None:
     if touched is not None and touched[1] > touched[0]:
         return f"touched is {touched.tolist()}: more decision nodes than nodes"
     reach = getattr(state, "reach", None)
-    if reach is None:
-        return None
+    return None if reach is None else wrong_reach(form, state.strategy, reach)
+
+
+def wrong_reach(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray) -> str | None:
+    """The error in the own reaches of a strategy, float (sequences,), or None."""
     plan = np.empty_like(reach)
-    evaluation.realization_plan(form, state.strategy, plan)
+    evaluation.realization_plan(form, strategy, plan)
     if (at := first_true(~(np.abs(plan - reach) <= REACH_TOLERANCE[str(reach.dtype)]))) is not None:
         return f"reach[{at}] is {reach[at]}, but the strategy reaches it with {plan[at]}"
     return None

@@ -6,68 +6,64 @@ import numpy as np
 
 from .._util.limits import CHANCE_TOLERANCE
 from ..model.arrays import CHANCE, NO_OUTCOME, NO_PARENT, TERMINAL
-from .reader import Reader, first_true
+from .reader import Reader, fail, first_true
 
 
-def check_parent(reader: Reader) -> str | None:
+def check_parent(reader: Reader) -> None:
     """The root has no parent; every parent precedes its children."""
-    return parent_error(reader.tree.parent)
+    check_parents(reader.tree.parent)
 
 
-def parent_error(parent: np.ndarray) -> str | None:
+def check_parents(parent: np.ndarray) -> None:
     """As above, for the nodes of any tree."""
     if parent[0] != NO_PARENT:
-        return f"node 0 has the parent {parent[0]}, not {NO_PARENT}"
+        fail(f"node 0 has the parent {parent[0]}, not {NO_PARENT}")
     node = first_true((parent[1:] < 0) | (parent[1:] >= np.arange(1, len(parent))))
     if node is not None:
-        return f"node {node + 1} has the parent {parent[node + 1]}, which does not come before it"
-    return None
+        fail(f"node {node + 1} has the parent {parent[node + 1]}, which does not come before it")
 
 
-def check_child_ranges(reader: Reader) -> str | None:
+def check_child_ranges(reader: Reader) -> None:
     """``first_child`` cuts the nodes after the root into ranges."""
-    return child_range_error(reader.tree.first_child, reader.children)
+    check_ranges(reader.tree.first_child, reader.children)
 
 
-def child_range_error(first_child: np.ndarray, children: np.ndarray) -> str | None:
+def check_ranges(first_child: np.ndarray, children: np.ndarray) -> None:
     """As above, for the nodes of any tree."""
     if first_child[0] != 1:
-        return f"first_child begins at {first_child[0]}, not 1"
+        fail(f"first_child begins at {first_child[0]}, not 1")
     if (node := first_true(children < 0)) is not None:
-        return f"first_child falls from {first_child[node]} at node {node}"
+        fail(f"first_child falls from {first_child[node]} at node {node}")
     if first_child[-1] != len(children):
-        return f"first_child ends at {first_child[-1]}, but there are {len(children)} nodes"
-    return None
+        fail(f"first_child ends at {first_child[-1]}, but there are {len(children)} nodes")
 
 
-def check_child(reader: Reader) -> str | None:
+def check_child(reader: Reader) -> None:
     """``parent`` and ``first_child`` agree."""
-    return child_error(reader.tree.parent, reader.children)
+    check_links(reader.tree.parent, reader.children)
 
 
-def child_error(parent: np.ndarray, children: np.ndarray) -> str | None:
+def check_links(parent: np.ndarray, children: np.ndarray) -> None:
     """As above, for the nodes of any tree."""
     said = np.repeat(np.arange(len(parent)), children)
     if (at := first_true(parent[1:] != said)) is not None:
-        return (
+        fail(
             f"node {at + 1} has the parent {parent[at + 1]}, but is among the children of "
             f"node {said[at]}"
         )
-    return None
 
 
-def check_player(reader: Reader) -> str | None:
+def check_player(reader: Reader) -> None:
     """The acting player exists."""
     player, players = reader.tree.player, reader.form.n_players
     if (node := first_true((player < TERMINAL) | (player >= players))) is not None:
-        return (
+        fail(
             f"{reader.node(node)} has player {player[node]}; players are 0 to {players - 1}, "
             f"{CHANCE} is chance, {TERMINAL} a terminal"
         )
-    return None
 
 
-def check_infoset(reader: Reader) -> str | None:
+def check_infoset(reader: Reader) -> None:
     """Infosets exist; chance nodes and terminals have their sentinels."""
     tree, infosets = reader.tree, reader.form.n_infosets
     wrong = np.where(
@@ -77,19 +73,17 @@ def check_infoset(reader: Reader) -> str | None:
     )
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {infosets - 1}" if tree.player[node] >= 0 else f"{tree.player[node]}"
-        return f"{reader.node(node)} has infoset {tree.infoset[node]}, not {wanted}"
-    return None
+        fail(f"{reader.node(node)} has infoset {tree.infoset[node]}, not {wanted}")
 
 
-def check_leaf(reader: Reader) -> str | None:
+def check_leaf(reader: Reader) -> None:
     """Exactly the terminals have no children."""
     if (node := first_true((reader.tree.player == TERMINAL) != (reader.children == 0))) is not None:
         kind = "a terminal" if reader.tree.player[node] == TERMINAL else "no terminal"
-        return f"{reader.node(node)} is {kind} and has {reader.children[node]} children"
-    return None
+        fail(f"{reader.node(node)} is {kind} and has {reader.children[node]} children")
 
 
-def check_outcome(reader: Reader) -> str | None:
+def check_outcome(reader: Reader) -> None:
     """Exactly the children of chance nodes have an outcome."""
     outcome, outcomes = reader.tree.outcome, len(reader.game.outcome_labels)
     wrong = np.where(reader.by_chance, (outcome < 0) | (outcome >= outcomes), outcome != NO_OUTCOME)
@@ -97,11 +91,10 @@ def check_outcome(reader: Reader) -> str | None:
         wanted = f"0 to {outcomes - 1}" if reader.by_chance[node] else f"{NO_OUTCOME}"
         # Name the parent, because a node without an outcome has no name.
         above = f", a child of {reader.node(int(reader.tree.parent[node]))}," if node else ""
-        return f"node {node}{above} has outcome {outcome[node]}, not {wanted}"
-    return None
+        fail(f"node {node}{above} has outcome {outcome[node]}, not {wanted}")
 
 
-def check_equal_outcomes(reader: Reader) -> str | None:
+def check_equal_outcomes(reader: Reader) -> None:
     """The outcomes of a chance node differ."""
     into = np.flatnonzero(reader.by_chance)
     key = reader.tree.parent[into] * np.int64(len(reader.game.outcome_labels))
@@ -109,53 +102,47 @@ def check_equal_outcomes(reader: Reader) -> str | None:
     order = np.argsort(key, kind="stable")
     if (at := first_true(np.diff(key[order]) == 0)) is not None:
         one, other = into[order[at : at + 2]].tolist()
-        return f"node {one} and {reader.node(other)} are siblings with one outcome"
-    return None
+        fail(f"node {one} and {reader.node(other)} are siblings with one outcome")
 
 
-def check_terminal(reader: Reader) -> str | None:
+def check_terminal(reader: Reader) -> None:
     """``terminal`` lists the terminals."""
     terminal = reader.tree.terminal
     said = np.flatnonzero(reader.tree.player == TERMINAL)
     if len(terminal) != len(said):
-        return f"terminal lists {len(terminal)} of {len(said)} terminals"
+        fail(f"terminal lists {len(terminal)} of {len(said)} terminals")
     if (at := first_true(terminal != said)) is not None:
-        return f"terminal[{at}] is {terminal[at]}, not {reader.node(int(said[at]))}"
-    return None
+        fail(f"terminal[{at}] is {terminal[at]}, not {reader.node(int(said[at]))}")
 
 
-def check_utility(reader: Reader) -> str | None:
+def check_utility(reader: Reader) -> None:
     """Utilities are finite."""
     tree = reader.tree
     if (value := first_true(~np.isfinite(tree.utility.ravel()))) is not None:
         at = value // tree.utility.shape[1]
-        return f"{reader.node(int(tree.terminal[at]))} pays {tree.utility[at].tolist()}"
-    return None
+        fail(f"{reader.node(int(tree.terminal[at]))} pays {tree.utility[at].tolist()}")
 
 
-def check_negative_chance(reader: Reader) -> str | None:
+def check_negative_chance(reader: Reader) -> None:
     """Chance probabilities are finite and not negative."""
     probability = reader.tree.probability
     if (node := first_true(~((probability >= 0) & (probability < np.inf)))) is not None:
-        return f"{reader.node(node)} has probability {probability[node]}"
-    return None
+        fail(f"{reader.node(node)} has probability {probability[node]}")
 
 
-def check_chance_sum(reader: Reader) -> str | None:
+def check_chance_sum(reader: Reader) -> None:
     """The probabilities of a chance node sum to 1."""
     tree, chance = reader.tree, reader.chance_nodes
     if not len(chance):
-        return None
+        return
     fan = reader.children[chance]
     sums = np.add.reduceat(tree.probability[reader.by_chance], np.cumsum(fan) - fan)
     if (at := first_true(np.abs(sums - 1.0) > CHANCE_TOLERANCE)) is not None:
-        return f"they sum to {float(sums[at])!r} at {reader.node(int(chance[at]))}"
-    return None
+        fail(f"they sum to {float(sums[at])!r} at {reader.node(int(chance[at]))}")
 
 
-def check_sure_step(reader: Reader) -> str | None:
+def check_sure_step(reader: Reader) -> None:
     """Nodes that follow an action have probability 1."""
     probability = reader.tree.probability
     if (node := first_true((probability != 1.0) & ~reader.by_chance)) is not None:
-        return f"{reader.node(node)} has probability {probability[node]}, but chance did not act"
-    return None
+        fail(f"{reader.node(node)} has probability {probability[node]}, but chance did not act")

@@ -26,7 +26,9 @@ def make_alias_tables(
     """
     for k in range(len(first) - 1):
         begin, end = first[k], first[k + 1]
-        total = probability[begin:end].sum()
+        total = 0.0
+        for i in range(begin, end):
+            total += probability[i]
         small, large = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
         n_small = n_large = 0
         for i in range(begin, end):
@@ -48,11 +50,11 @@ def make_alias_tables(
                 small[n_small] = big
                 n_small += 1
         # The remaining thresholds are 1 up to rounding.
-        for i in large[:n_large]:
-            threshold[i] = 1.0
-        for i in small[:n_small]:
-            if probability[i] > 0.0:
-                threshold[i] = 1.0
+        for j in range(n_large):
+            threshold[large[j]] = 1.0
+        for j in range(n_small):
+            if probability[small[j]] > 0.0:
+                threshold[small[j]] = 1.0
 
 
 @inlined

@@ -7,24 +7,23 @@ result has the same bits however the chunks are shared out.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from .._util.jit import borrowed, called, if_given, inlined, kernel, lends, view
+from .._util.jit import borrowed, if_given, inlined, kernel, lends
 from ..model.arrays import LockedLanes, SequenceForm
-from ..model.chunks import CardShapes, CardShapesBesideEntries, ChunkedForm, ChunkLocks, Shapes
-from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
-from ..payoff.cards import LANES
+from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, scratch_size
 from . import packing
-from .ascent import ascend, most_actions, whole_scratch
-from .descent import descend, strategies
-from .evaluation import maximise
+from .ascent import ascend
+from .descent import descend, like
 from .local_rule import LocalRule, has_forecast, parameters_of
 from .meeting import count_up, wait_for
+from .parts import Part, Step
+from .shapes import shape_form
 from .tiles import LONGEST, TILE_ROWS, gather, run_length, scatter
+from .whole_rules import most_actions, whole_scratch
 
 DOWN = 0
 """Stage of a pass: the way down the trunk."""
@@ -34,6 +33,8 @@ UP = 2
 """Stage of a pass: the way up the trunk."""
 ALL = 3
 """All stages of a pass, one after the other."""
+BEFORE, DONE = -1, 4
+"""No stage: what is before them, and what comes after them."""
 
 
 class Numbers(NamedTuple):
@@ -42,11 +43,16 @@ class Numbers(NamedTuple):
     chunks: np.ndarray
     """float or int16 (numbers,): what is before the first chunk belongs to the trunk."""
     scale: np.ndarray | None
-    """float32 (rows,): the scales of an array in 16 bits; see
+    """float32 (rows, players): the scales of an array in 16 bits; see
     :mod:`tensorcfr.kernels.packing`."""
     trunk: np.ndarray
     """float (trunk sequences,): those of the trunk; a part of ``chunks`` unless this has a
     scale."""
+
+
+def plain_numbers(array: np.ndarray) -> Numbers:
+    """An array of floats over all numbers as kernels take it."""
+    return Numbers(array, None, array)
 
 
 class Kept(NamedTuple):
@@ -112,171 +118,34 @@ class Work(NamedTuple):
     """int64: that of :func:`locks_of`; None without locks."""
 
 
-class Turn(NamedTuple):
-    """One pass through the game: whose reaches are needed, and who is updated."""
+class Turns(NamedTuple):
+    """Passes, one after the other: whose reaches are needed, and who is updated."""
 
+    row: np.ndarray
+    """float64 (passes, 1 + parameters): averaging weight, then the parameters of the rule."""
     descends: np.ndarray
-    """bool (players,): whose reaches are worked out."""
+    """bool (passes, players): whose reaches are worked out."""
     share: np.ndarray
-    """float64 (players,): with which weight they are added to the average."""
+    """float64 (passes, players): with which weight they are added to the average."""
     played_floor: np.ndarray
-    """float64 (players,): share of the strategies played that is uniform; 0 where strategies are
-    kept, which have it already."""
+    """float64 (passes, players): share of the strategies played that is uniform; 0 where strategies
+    are kept, which have it already."""
     updates: np.ndarray
-    """bool (players,): whose values and regrets are worked out."""
-    floor: float
-    """Share of the next strategies that is uniform."""
+    """bool (passes, players): whose values and regrets are worked out."""
+    floor: np.ndarray
+    """float64 (passes,): share of the next strategies that is uniform."""
     against_average: bool
     """Whether the players face averages instead of the strategies that are played."""
     pending: np.ndarray
-    """float64 (players,): weight that the reaches have in the averages that others face beyond
-    what is in them already."""
-
-
-@lends
-@inlined
-def _array(pool: np.ndarray, place: np.ndarray, field: int) -> np.ndarray:
-    """An array of a shape, flat."""
-    return view(pool, place[field, 0], (place[field, 1],))
-
-
-@lends
-@inlined
-def _table(pool: np.ndarray, place: np.ndarray, field: int, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of a shape."""
-    return view(pool, place[field, 0], shape)
-
-
-@lends
-def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
-    """The sequence form of a shape, as views."""
-    return _FORMS[type(shapes)](shapes, shape)
-
-
-@lends
-@inlined
-def _entries_and_blocks(shapes: Shapes, shape: int) -> SequenceForm:
-    """A form whose fields are those of :data:`tensorcfr.model.chunks.FIELDS`."""
-    place, whole, index, real = (
-        shapes.place[shape],
-        shapes.integers,
-        shapes.indices,
-        shapes.reals,
-    )
-    payoff = PayoffEntries(
-        _array(whole, place, 12),
-        _array(whole, place, 13),
-        _array(whole, place, 14),
-        _array(whole, place, 15),
-        _array(whole, place, 16),
-        _table(index, place, 17, (1, place[17, 1])),
-        _array(real, place, 18),
-    )
-    blocks = PayoffBlocks(
-        _table(whole, place, 19, (place[19, 1] // 9, 9)),
-        _array(real, place, 20),
-        _table(whole, place, 21, (2, place[21, 1] // 2)),
-        _array(whole, place, 22),
-        _array(whole, place, 23),
-        _array(whole, place, 24),
-        _array(whole, place, 25),
-        _array(real, place, 26),
-    )
-    return _form(whole, index, place, (payoff, blocks))
-
-
-@lends
-@inlined
-def _cards(shapes: CardShapes, shape: int) -> SequenceForm:
-    """A form whose fields are those of :data:`tensorcfr.model.chunks.CARD_FIELDS`."""
-    place = shapes.place[shape]
-    return _form(shapes.integers, shapes.indices, place, (_cards_of(shapes, place),))
-
-
-@lends
-@inlined
-def _entries_and_cards(shapes: CardShapesBesideEntries, shape: int) -> SequenceForm:
-    """The same, beside entries that pay nothing."""
-    place, whole, index, real = (
-        shapes.place[shape],
-        shapes.integers,
-        shapes.indices,
-        shapes.reals,
-    )
-    none = view(whole, 0, (0,))
-    nothing = PayoffEntries(
-        none,
-        none,
-        none,
-        none,
-        view(whole, whole.shape[0] - 3, (3,)),
-        view(index, 0, (1, 0)),
-        view(real, 0, (0,)),
-    )
-    return _form(whole, index, place, (nothing, _cards_of(shapes, place)))
-
-
-@lends
-@inlined
-def _cards_of(shapes: CardShapes, place: np.ndarray) -> PayoffCards:
-    """The operator of a shape of cards."""
-    whole, index, real = shapes.integers, shapes.indices, shapes.reals
-    groups = place[18, 1] // 3
-    return PayoffCards(
-        _array(whole, place, 12),
-        _table(whole, place, 13, (place[13, 1] // 3, 3)),
-        _table(real, place, 14, (2, place[14, 1] // 2)),
-        _array(index, place, 15),
-        _table(whole, place, 16, (place[16, 1] // 3, 3)),
-        _array(index, place, 17),
-        _table(whole, place, 18, (groups, 3)),
-        _table(whole, place, 19, (2, groups, LANES)),
-        _table(real, place, 20, (2, groups, 3, LANES)),
-    )
-
-
-@lends
-@inlined
-def _form(
-    whole: np.ndarray, index: np.ndarray, place: np.ndarray, operator: tuple[Any, ...]
-) -> SequenceForm:
-    """A form with the given operator."""
-    return SequenceForm(
-        _array(whole, place, 0),
-        _array(whole, place, 1),
-        _array(whole, place, 2),
-        _array(whole, place, 3),
-        _array(whole, place, 4),
-        _array(whole, place, 5),
-        _array(whole, place, 6),
-        _array(whole, place, 7),
-        _array(whole, place, 8),
-        _array(whole, place, 9),
-        _table(whole, place, 10, (place[10, 1] // place[10, 2], place[10, 2])),
-        _array(index, place, 11),
-        operator,
-    )
-
-
-_FORMS: dict[type, Any] = {
-    Shapes: _entries_and_blocks,
-    CardShapes: _cards,
-    CardShapesBesideEntries: _entries_and_cards,
-}
-"""What takes a form of each kind of shapes apart."""
-
-
-@overload(shape_form)
-def _shape_form(shapes, shape):  # type: ignore[no-untyped-def]
-    form = _FORMS[shapes.instance_class]
-    return lends(lambda shapes, shape: form(shapes, shape))
+    """float64 (passes, players): weight that the reaches have in the averages that others face
+    beyond what is in them already."""
 
 
 @inlined
-def _most_scratch(game: ChunkedForm) -> tuple[int, int]:
+def most_scratch(game: ChunkedForm) -> tuple[int, int]:
     """Numbers of scratch that the payoffs of any part need, and the most actions of an infoset."""
     numbers, actions = scratch_size(game.trunk.operator), most_actions(game.trunk)
-    for shape in range(game.shapes.place.shape[0]):
+    for shape in range(game.shapes.place.shape[0]):  # type: ignore[union-attr]
         form = shape_form(game.shapes, shape)
         numbers = max(numbers, scratch_size(form.operator))
         actions = max(actions, most_actions(form))
@@ -312,8 +181,14 @@ def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray
 
 @lends
 @inlined
-def _played(regret: np.ndarray, strategy: np.ndarray | None) -> np.ndarray:
+def _played(part: Part) -> np.ndarray:
     """What the strategies played are made from."""
+    return borrowed(_regret_or_strategy(part.strategy, part.regret))
+
+
+@lends
+@inlined
+def _regret_or_strategy(strategy: np.ndarray | None, regret: np.ndarray) -> np.ndarray:
     if strategy is None:
         return borrowed(regret)
     return borrowed(strategy)
@@ -321,134 +196,120 @@ def _played(regret: np.ndarray, strategy: np.ndarray | None) -> np.ndarray:
 
 @lends
 @if_given
-def _part(array: np.ndarray, begin: int, end: int) -> np.ndarray:
-    """A part of an array."""
+def _slice(array: np.ndarray, begin: int, end: int) -> np.ndarray:
+    """Some numbers of an array."""
     return borrowed(array[begin:end])
 
 
 @lends
 @inlined
-def _workplace(game: ChunkedForm, c: int, numbers: Numbers, scratch: np.ndarray) -> np.ndarray:
+def workplace(game: ChunkedForm, c: int, numbers: Numbers, scratch: np.ndarray) -> np.ndarray:
     """Where the numbers of a chunk are worked on; see :func:`packing.workplace`."""
     own = numbers.chunks[game.first[c] : game.first[c + 1]]
     return packing.workplace(own, numbers.scale, scratch)
 
 
 @inlined
-def _load(game: ChunkedForm, c: int, numbers: Numbers, found: np.ndarray) -> None:
-    """Put the numbers of a chunk to their workplace."""
-    begin, end = game.first[c], game.first[c + 1]
-    scale = packing.scales_of(numbers.scale, begin, end)
-    packing.load(numbers.chunks[begin:end], scale, found)
-
-
-@inlined
-def _store(
-    game: ChunkedForm, c: int, numbers: Numbers, found: np.ndarray, first: int, last: int
+def load(
+    game: ChunkedForm, c: int, form: SequenceForm, numbers: Numbers, found: np.ndarray
 ) -> None:
-    """Put the numbers ``first`` to ``last - 1`` of a chunk back from their workplace."""
+    """Put the numbers of a chunk, whose form is given, to their workplace."""
     begin, end = game.first[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
-    packing.store(found, first, last, numbers.chunks[begin:end], scale)
+    packing.load(numbers.chunks[begin:end], scale, form.player_sequences, found)
 
 
 @inlined
-def _adds(turn: Turn) -> bool:
+def store(
+    game: ChunkedForm,
+    c: int,
+    form: SequenceForm,
+    player: int,
+    numbers: Numbers,
+    found: np.ndarray,
+) -> None:
+    """Put a player's numbers of a chunk back from their workplace."""
+    begin, end = game.first[c], game.first[c + 1]
+    scale = packing.scales_of(numbers.scale, begin, end)
+    packing.store(found, form.player_sequences, player, numbers.chunks[begin:end], scale)
+
+
+@inlined
+def _adds(turns: Turns, t: int) -> bool:
     """Whether a pass adds to an average."""
-    return turn.share[0] != 0.0 or turn.share[1] != 0.0
+    adds = False
+    for player in range(turns.share.shape[1]):
+        adds = adds or turns.share[t, player] != 0.0
+    return adds
 
 
 @inlined
-def _face(turn: Turn, player: int, total: float) -> tuple[float, float]:
-    """How the average of a player counts where others face it.
+def _face(part: Part, player: int, total: float, weight: float) -> None:
+    """What the average of a player reaches; ``part.faced`` is modified in place.
 
     Args:
-        turn: The pass.
+        part: The trunk or a chunk.
         player: Whose average.
-        total: Sum of the weights in the average.
-
-    Returns:
-        The weight of the strategies that are played now, beyond what is in the average, and the
-        factor that makes it an average.
+        total: Sum of the weights in the average, in the floats of the state.
+        weight: That of the strategies that are played now, beyond what is in the average.
     """
-    pending = turn.pending[player]
-    if total + pending == 0.0:  # No average yet.
-        return 1.0, 1.0
-    return pending, 1.0 / (total + pending)
-
-
-@inlined
-def _average(
-    first: int,
-    last: int,
-    average: np.ndarray,
-    pending: float,
-    share: float,
-    reach: np.ndarray,
-    faced: np.ndarray,
-) -> None:
-    """What averages reach, at some sequences; ``faced`` is modified in place."""
-    for s in range(first, last):
-        faced[s] = (average[s] + pending * reach[s]) * share
-
-
-class Part(NamedTuple):
-    """The trunk or a chunk, as it is worked on: its form, and its part of the arrays of
-    :class:`Kept` and of the scratch."""
-
-    form: SequenceForm
-    regret: np.ndarray
-    average: np.ndarray
-    strategy: np.ndarray | None
-    memory: np.ndarray
-    reach: np.ndarray
-    faced: np.ndarray
-    value: np.ndarray
-    forecast: np.ndarray
+    # Rounded as they are where the average itself is added to: the same bits, whenever that is.
+    average, reach, faced = part.average, part.reach, part.faced
+    pending, total = like(total, weight), like(total, total + weight)
+    if total == 0.0:  # No average yet.
+        pending = total = like(total, 1.0)
+    share = 1.0 / np.float64(total)
+    for s in range(part.form.player_sequences[player], part.form.player_sequences[player + 1]):
+        own = average[s] + pending * reach[s]
+        faced[s] = own * share
 
 
 @lends
 @inlined
-def _trunk_of(game: ChunkedForm, kept: Kept, trunk: TrunkScratch) -> Part:
+def trunk_of(game: ChunkedForm, kept: Kept, trunk: TrunkScratch, scale: np.ndarray) -> Part:
     """The trunk."""
-    end = game.trunk.player_sequences[2]
+    end = game.trunk.player_sequences[-1]
     return borrowed(
         Part(
             game.trunk,
             kept.regret.trunk,
             kept.cumulative.trunk,
-            _part(kept.strategy, 0, end),
+            _slice(kept.strategy, 0, end),
             kept.memory[:, :end],
             trunk.reach,
             trunk.faced,
             trunk.value,
             trunk.forecast,
+            scale[0],
         )
     )
 
 
 @lends
 @inlined
-def _chunk_of(game: ChunkedForm, c: int, kept: Kept, scratch: ChunkScratch) -> Part:
+def chunk_of(
+    game: ChunkedForm, c: int, kept: Kept, scratch: ChunkScratch, scale: np.ndarray
+) -> Part:
     """A chunk.  Arrays in 16 bits are worked on in scratch."""
     begin, end = game.first[c], game.first[c + 1]
     return borrowed(
         Part(
             shape_form(game.shapes, game.shape[c]),
-            _workplace(game, c, kept.regret, scratch.regret),
-            _workplace(game, c, kept.cumulative, scratch.average),
-            _part(kept.strategy, begin, end),
+            workplace(game, c, kept.regret, scratch.regret),
+            workplace(game, c, kept.cumulative, scratch.average),
+            _slice(kept.strategy, begin, end),
             kept.memory[:, begin:end],
             scratch.reach,
             scratch.reach,
             scratch.value,
             scratch.forecast,
+            scale[1 + game.shape[c]],
         )
     )
 
 
 @inlined
-def _visits(stage: int, part: int, parts: int, chunks: int) -> tuple[int, int, int]:
+def visits(stage: int, part: int, parts: int, chunks: int) -> tuple[int, int, int]:
     """What a stage of a pass visits, as a range: -1 is the trunk on the way down, then all chunks
     or those of a part, and the number after the last chunk is the trunk on the way up.
 
@@ -465,19 +326,20 @@ def _visits(stage: int, part: int, parts: int, chunks: int) -> tuple[int, int, i
     return part, chunks, parts
 
 
-@called
+@inlined
 def run_pass(
     game: ChunkedForm,
     stage: int,
     part: int,
     parts: int,
     rule: LocalRule,
-    row: np.ndarray,
-    turn: Turn,
+    turns: Turns,
+    t: int,
     kept: Kept,
     trunk: TrunkScratch,
     scratch: ChunkScratch,
     work: Work,
+    scale: np.ndarray,
     locks: ChunkLocks | None,
 ) -> None:
     """A pass through the game, or a stage of it: down the trunk, through chunks, up the trunk.
@@ -488,53 +350,54 @@ def run_pass(
         part: Which part of the chunks.
         parts: Parts that the chunks are shared out to.
         rule: The local rule, to which this kernel is specialised.
-        row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
-        turn: The pass.
+        turns: Passes.
+        t: Which of them.
         kept: Modified in place.
         trunk: Modified.
         scratch: Modified.
         work: Modified.
+        scale: float64 (1 + shapes, buckets): what the counterfactual values of each bucket are at
+            most, of the trunk and of the chunks of each shape; see
+            :mod:`tensorcfr.solvers.scales`.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
     """
-    parameters = parameters_of(rule, row[1:], work.tile)
-    chunks = game.shape.shape[0]
-    first, last, step = _visits(stage, part, parts, chunks)
+    parameters = parameters_of(rule, turns.row[t, 1:], work.tile)
+    chunks, players = game.shape.shape[0], turns.descends.shape[1]
+    first, last, step = visits(stage, part, parts, chunks)
     for c in range(first, last, step):
         is_chunk = 0 <= c < chunks
         if is_chunk:
-            here = _chunk_of(game, c, kept, scratch)
-            _load(game, c, kept.regret, here.regret)
-            if turn.against_average or _adds(turn):
-                _load(game, c, kept.cumulative, here.average)
+            here = chunk_of(game, c, kept, scratch, scale)
+            load(game, c, here.form, kept.regret, here.regret)
+            if turns.against_average or _adds(turns, t):
+                load(game, c, here.form, kept.cumulative, here.average)
         else:
-            here = _trunk_of(game, kept, trunk)
-        form, reach, value, forecast = here.form, here.reach, here.value, here.forecast
+            here = trunk_of(game, kept, trunk, scale)
+        form, value, forecast = here.form, here.value, here.forecast
         locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
-        weight, bounds = _played(here.regret, here.strategy), form.player_sequences
+        weight, bounds = _played(here), form.player_sequences
         hands = form.hand_rank.shape[1] - 1
-        for player in range(2):
-            if c == chunks or not turn.descends[player]:
+        for player in range(players):
+            if c == chunks or not turns.descends[t, player]:
                 continue
-            floor, share = turn.played_floor[player], turn.share[player]
+            floor, share = turns.played_floor[t, player], turns.share[t, player]
             if is_chunk:
-                _enter(game, c, player, form, trunk.reach, reach)
+                enter(game, c, player, form, trunk.reach, here.reach)
             else:
-                reach[bounds[player]] = 1.0
+                here.reach[bounds[player]] = 1.0
                 here.average[bounds[player]] += share
             # What has no share is added to scratch, and the average not even read.
             target = here.average if share != 0.0 else value
-            descend(form, player, weight, floor, reach, target, share, work.tile, locked)
-            if turn.against_average:
+            descend(form, player, weight, floor, here.reach, target, share, work.tile, locked)
+            if turns.against_average:
                 total = kept.cumulative.trunk[game.trunk.player_sequences[player]]
-                pending, factor = _face(turn, player, total)
-                begin, end = bounds[player], bounds[player + 1]
-                _average(begin, end, here.average, pending, factor, reach, here.faced)
+                _face(here, player, total, turns.pending[t, player])
                 if is_chunk:
-                    _enter(game, c, player, form, trunk.faced, here.faced)
+                    enter(game, c, player, form, trunk.faced, here.faced)
             if is_chunk and share != 0.0:
-                _store(game, c, kept.cumulative, here.average, bounds[player], bounds[player + 1])
-        for player in range(2):
-            if c < 0 or not turn.updates[player]:
+                store(game, c, form, player, kept.cumulative, here.average)
+        for player in range(players):
+            if c < 0 or not turns.updates[t, player]:
                 continue
             payoff_product(form, player, here.faced, value, work.payoff)
             if has_forecast(rule):
@@ -542,75 +405,26 @@ def run_pass(
                     forecast[s] = value[s]
             if not is_chunk:
                 if has_forecast(rule):
-                    _collect(game, player, trunk.entry_forecast, forecast)
-                _collect(game, player, trunk.entry_value, value)
-            ascend(
-                form,
-                player,
-                rule,
-                parameters,
-                turn.played_floor[player],
-                turn.floor,
-                here.regret,
-                here.strategy,
-                here.memory,
-                value,
-                forecast,
-                work.tile,
-                work.own,
-                0,
-                hands,
-                locked,
-            )
+                    collect(game, player, trunk.entry_forecast, forecast)
+                collect(game, player, trunk.entry_value, value)
+            now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
+            ascend(here, player, now, work.tile, work.own, 0, hands, locked)
             if is_chunk:
-                _store(game, c, kept.regret, here.regret, bounds[player], bounds[player + 1])
-                _leave(game, c, player, form, value, trunk.entry_value)
+                store(game, c, form, player, kept.regret, here.regret)
+                leave(game, c, player, form, value, trunk.entry_value)
                 if has_forecast(rule):
-                    _leave(game, c, player, form, forecast, trunk.entry_forecast)
-
-
-class Turns(NamedTuple):
-    """Several passes, one after the other: the fields of :class:`Turn`, with one more axis."""
-
-    descends: np.ndarray
-    """bool (passes, players)."""
-    share: np.ndarray
-    """float64 (passes, players)."""
-    played_floor: np.ndarray
-    """float64 (passes, players)."""
-    updates: np.ndarray
-    """bool (passes, players)."""
-    floor: np.ndarray
-    """float64 (passes,)."""
-    against_average: bool
-    """The same for all."""
-    pending: np.ndarray
-    """float64 (passes, players)."""
-
-
-@inlined
-def _turn(turns: Turns, t: int) -> Turn:
-    """One of several passes."""
-    return Turn(
-        turns.descends[t],
-        turns.share[t],
-        turns.played_floor[t],
-        turns.updates[t],
-        turns.floor[t],
-        turns.against_average,
-        turns.pending[t],
-    )
+                    leave(game, c, player, form, forecast, trunk.entry_forecast)
 
 
 @kernel
 def run_passes(
     game: ChunkedForm,
     rule: LocalRule,
-    rows: np.ndarray,
     turns: Turns,
     kept: Kept,
     trunk: TrunkScratch,
     scratch: ChunkScratch,
+    scale: np.ndarray,
     locks: ChunkLocks | None,
     thread: int,
     threads: int,
@@ -625,11 +439,11 @@ def run_passes(
     Args:
         game: As for :func:`run_pass`, which has what is not said here.
         rule: Likewise.
-        rows: float64 (passes, 1 + parameters).
         turns: The passes.
         kept: Modified in place.
         trunk: Modified.
         scratch: Modified; that of this thread.
+        scale: As for :func:`run_pass`.
         locks: As for :func:`run_pass`.
         thread: Which thread this is, from 0.
         threads: How many call this at the same time.
@@ -637,35 +451,88 @@ def run_passes(
         meeting: int64 (passes, MEETING), zeros at first: how far the threads are; shared and
             modified by all of them.
     """
-    # Of one type: numba would compile a pass for every constant that it is called with.
-    every, down, chunks, up = np.int64(ALL), np.int64(DOWN), np.int64(CHUNKS), np.int64(UP)
-    none, one = np.int64(0), np.int64(1)
     game, kept, trunk = borrowed(game), borrowed(kept), borrowed(trunk)
     turns, scratch, locks = borrowed(turns), borrowed(scratch), borrowed(locks)
+    meeting, scale = borrowed(meeting), borrowed(scale)
     tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
-    numbers, actions = _most_scratch(game)
+    numbers, actions = most_scratch(game)
     work = Work(tile, whole_scratch(rule, actions), np.empty(numbers), lock_table(locks))
-    for t in range(rows.shape[0]):
-        turn, row = _turn(turns, t), rows[t]
-        if threads == 1:
-            run_pass(game, every, none, one, rule, row, turn, kept, trunk, scratch, work, locks)
-            continue
-        if thread == 0:
-            run_pass(game, down, none, one, rule, row, turn, kept, trunk, scratch, work, locks)
-            count_up(meeting, t, 0)
-        wait_for(meeting, t, 0, 1)
-        part = count_up(meeting, t, 1)
-        while part < parts:
-            run_pass(game, chunks, part, parts, rule, row, turn, kept, trunk, scratch, work, locks)
-            part = count_up(meeting, t, 1)
-        count_up(meeting, t, 2)
-        if thread == 0:
-            wait_for(meeting, t, 2, threads)
-            run_pass(game, up, none, one, rule, row, turn, kept, trunk, scratch, work, locks)
+    shared = Shared(thread, threads, parts, meeting)
+    _run_passes(game, rule, turns, kept, trunk, scratch, work, scale, locks, shared)
+
+
+class Shared(NamedTuple):
+    """The arguments of :func:`run_passes` that say how threads share the passes."""
+
+    thread: int
+    threads: int
+    parts: int
+    meeting: np.ndarray
 
 
 @inlined
-def _enter(
+def _run_passes(
+    game: ChunkedForm,
+    rule: LocalRule,
+    turns: Turns,
+    kept: Kept,
+    trunk: TrunkScratch,
+    scratch: ChunkScratch,
+    work: Work,
+    scale: np.ndarray,
+    locks: ChunkLocks | None,
+    shared: Shared,
+) -> None:
+    """The loop of :func:`run_passes`, in a piece, which counts no references to arrays."""
+    thread, threads, parts, meeting = shared
+    for t in range(turns.row.shape[0]):
+        stage, part = _next_stage(BEFORE, thread, threads, parts, meeting, t)
+        while stage != DONE:
+            # Called from one place, at which its code stands.
+            run_pass(
+                game, stage, part, parts, rule, turns, t, kept, trunk, scratch, work, scale, locks
+            )
+            stage, part = _next_stage(stage, thread, threads, parts, meeting, t)
+
+
+@inlined
+def _next_stage(
+    stage: int, thread: int, threads: int, parts: int, meeting: np.ndarray, t: int
+) -> tuple[int, int]:
+    """What a thread does next in a pass, as soon as it may, and with which part of the chunks.
+
+    Args:
+        stage: What it did last; at first :data:`BEFORE`.
+        thread: As for :func:`run_passes`, like the next three.
+        threads: Likewise.
+        parts: Likewise.
+        meeting: Likewise.
+        t: The pass.
+
+    Returns:
+        The stage, :data:`DONE` where nothing is left, and the part.
+    """
+    if threads == 1:
+        return (ALL if stage == BEFORE else DONE), 0
+    if stage == BEFORE and thread == 0:
+        return DOWN, 0
+    if stage == DOWN:
+        count_up(meeting, t, 0)
+    if stage <= DOWN:
+        wait_for(meeting, t, 0, 1)
+    if stage <= CHUNKS:
+        part = count_up(meeting, t, 1)
+        if part < parts:
+            return CHUNKS, part
+        count_up(meeting, t, 2)
+        if thread == 0:
+            wait_for(meeting, t, 2, threads)
+            return UP, 0
+    return DONE, 0
+
+
+@inlined
+def enter(
     game: ChunkedForm,
     c: int,
     player: int,
@@ -683,7 +550,7 @@ def _enter(
 
 
 @inlined
-def _leave(
+def leave(
     game: ChunkedForm,
     c: int,
     player: int,
@@ -699,7 +566,7 @@ def _leave(
 
 
 @inlined
-def _collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarray) -> None:
+def collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarray) -> None:
     """Add the values of a player's entries to the trunk's sequences, in the order of the chunks."""
     alike = 0
     for c in range(game.shape.shape[0]):
@@ -708,135 +575,3 @@ def _collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarra
         if entries > 0:
             alike = run_length(game.entry, begin, entries, alike)
             scatter(value[begin:], game.entry, begin, entries, alike, trunk)
-
-
-@kernel
-def judge(
-    game: ChunkedForm,
-    stage: int,
-    part: int,
-    parts: int,
-    weight: Numbers,
-    floor: float,
-    trunk: TrunkScratch,
-    scratch: ChunkScratch,
-    expected: np.ndarray,
-    best: np.ndarray,
-    locks: ChunkLocks | None,
-) -> None:
-    """Expected values, and what each player's best response to the other earns.
-
-    Args:
-        game: The game.
-        stage: As for :func:`run_pass`.
-        part: Likewise.
-        parts: Likewise.
-        weight: What the strategies are made from by regret matching.
-        floor: Share of every strategy that is uniform.
-        trunk: Modified; values are those of best responses.
-        scratch: Modified.
-        expected: float64 (chunks + 1, players): expected values from the terminals of each chunk,
-            in the last row from those of the trunk; modified in place.
-        best: float64 (players,): modified in place.
-        locks: Locked infosets, which best responses play as they are locked; or None.
-    """
-    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
-    payoff, table = np.empty(_most_scratch(game)[0]), lock_table(locks)
-    chunks = game.shape.shape[0]
-    first, last, step = _visits(stage, part, parts, chunks)
-    for c in range(first, last, step):
-        is_chunk = 0 <= c < chunks
-        if is_chunk:
-            form = shape_form(game.shapes, game.shape[c])
-            own = _workplace(game, c, weight, scratch.regret)
-            _load(game, c, weight, own)
-            reach, value = borrowed(scratch.reach), borrowed(scratch.value)
-        else:
-            form, own = borrowed(game.trunk), borrowed(weight.trunk)
-            reach, value = borrowed(trunk.reach), borrowed(trunk.value)
-        locked = locks_of(locks, c + 1 if is_chunk else 0, form, table)
-        bounds = form.player_sequences
-        for player in range(2):
-            if c == chunks:
-                continue
-            if is_chunk:
-                _enter(game, c, player, form, trunk.reach, reach)
-            else:
-                reach[bounds[player]] = 1.0
-            # With a share of 0 the average stays as it is, so any array will do.
-            descend(form, player, own, floor, reach, value, 0.0, tile, locked)
-        for player in range(2):
-            if c < 0:
-                continue
-            payoff_product(form, player, reach, value, payoff)
-            expected[c, player] = _dot(reach, value, bounds[player], bounds[player + 1])
-            if not is_chunk:
-                _collect(game, player, trunk.entry_value, value)
-            maximise(form, player, value, locked)
-            if is_chunk:
-                _leave(game, c, player, form, value, trunk.entry_value)
-            else:
-                best[player] = value[bounds[player]]
-
-
-@inlined
-def _dot(reach: np.ndarray, value: np.ndarray, first: int, last: int) -> float:
-    """Sum of reach times value."""
-    # Four sums, which do not wait for each other.
-    sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
-    at, rest = np.uint64(first), np.uint64((last - first) % 4)
-    for s in range(at, np.uint64(last) - rest, np.uint64(4)):
-        s1, s2, s3 = s + np.uint64(1), s + np.uint64(2), s + np.uint64(3)
-        sum0 += reach[s] * value[s]
-        sum1 += reach[s1] * value[s1]
-        sum2 += reach[s2] * value[s2]
-        sum3 += reach[s3] * value[s3]
-    for s in range(np.uint64(last) - rest, np.uint64(last)):
-        sum0 += reach[s] * value[s]
-    return (sum0 + sum1) + (sum2 + sum3)
-
-
-@inlined
-def _most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
-    """Numbers of the largest chunk, where arrays are in 16 bits; otherwise none."""
-    most = 0
-    if scale is not None:
-        for c in range(game.shape.shape[0]):
-            most = max(most, game.first[c + 1] - game.first[c])
-    return most
-
-
-@kernel
-def strategies_of_parts(
-    game: ChunkedForm,
-    first: int,
-    last: int,
-    weight: Numbers,
-    floor: float,
-    found: np.ndarray,
-    locks: ChunkLocks | None,
-) -> None:
-    """Everybody's behaviour strategies, by regret matching.
-
-    Args:
-        game: The game.
-        first: The first part; the trunk is part 0, and chunk ``c`` part ``c + 1``.
-        last: The part after the last one.
-        weight: What they are made from.
-        floor: Share of every strategy that is uniform.
-        found: float: the numbers of these parts; modified in place.
-        locks: Locked infosets, or None.
-    """
-    tile, table = np.empty((TILE_ROWS, LONGEST)), lock_table(locks)
-    scratch = np.empty(_most_numbers(game, weight.scale), weight.trunk.dtype)
-    before = game.first[first - 1] if first > 0 else 0
-    for part in range(first, last):
-        if part > 0:
-            form = shape_form(game.shapes, game.shape[part - 1])
-            own = _workplace(game, part - 1, weight, scratch)
-            _load(game, part - 1, weight, own)
-        else:
-            form, own = borrowed(game.trunk), borrowed(weight.trunk)
-        begin, end = game.first[part - 1] if part > 0 else 0, game.first[part]
-        locked = locks_of(locks, part, form, table)
-        strategies(form, own, floor, found[begin - before : end - before], tile, locked)

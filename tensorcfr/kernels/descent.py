@@ -5,13 +5,15 @@ A solver either keeps strategies, or makes them from what it keeps where they ar
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba.core import types
-from numba.extending import overload
 
-from .._util.jit import inlined
+from .._util.jit import inlined, typed
 from ..model.arrays import LockedLanes, SequenceForm
 from .locks import of_lock, share_out
+from .parts import Lanes, Part
 from .tiles import LONGEST, TILE, gather, run_length, tile_length
 
 LEAST_TOTAL = 1e-37
@@ -25,7 +27,7 @@ def like(one: float, number: float) -> float:
     return type(one)(number)
 
 
-@overload(like)
+@typed(like)
 def _like(one, number):  # type: ignore[no-untyped-def]
     # Numba does not call the type of a number.
     if one == types.float64:
@@ -39,7 +41,7 @@ def nothing_of(one: float) -> float:
     return type(one)(0.0 if one.itemsize == 8 else LEAST_TOTAL)  # type: ignore[attr-defined]
 
 
-@overload(nothing_of)
+@typed(nothing_of)
 def _nothing_of(one):  # type: ignore[no-untyped-def]
     if one == types.float64:
         return lambda one: 0.0
@@ -76,27 +78,18 @@ def constant_of(total: float, nothing: float, least: float, uniform: float) -> f
 
 @inlined
 def match(
-    weight: np.ndarray,
-    at: int,
-    actions: int,
-    lanes: int,
-    length: int,
-    floor: float,
-    factor: np.ndarray,
-    constant: np.ndarray,
+    weight: np.ndarray, lanes: Lanes, floor: float, factor: np.ndarray, constant: np.ndarray
 ) -> None:
     """Regret matching: the strategies are ``max(weight, 0) * factor + constant``.
 
     Args:
-        weight: Regrets, or other weights; action ``a`` of lane ``l`` at ``at + a * lanes + l``.
-        at: Where those of the first action begin.
-        actions: Actions of every infoset.
-        lanes: Distance between consecutive actions.
-        length: Infosets.
+        weight: float (sequences,): regrets, or other weights.
+        lanes: The infosets.
         floor: Share of a strategy that is uniform.
-        factor: float (at least length,): modified in place.
-        constant: float (at least length,): modified in place.
+        factor: float (at least one for each infoset,): modified in place.
+        constant: float (likewise,): modified in place.
     """
+    actions, stride, at, length = lanes
     zero, uniform = like(factor[0], 0.0), like(factor[0], 1.0 / actions)
     nothing = nothing_of(factor[0])
     # No second division by the actions: LLVM would divide lane by lane.
@@ -104,11 +97,11 @@ def match(
     factor[:length] = zero
     # Two actions at a time, which spares every other sum.
     for a in range(0, actions - 1, 2):
-        first, second = np.uint64(at + a * lanes), np.uint64(at + (a + 1) * lanes)
+        first, second = np.uint64(at + a * stride), np.uint64(at + (a + 1) * stride)
         for lane in range(np.uint64(length)):
             factor[lane] += max(weight[first + lane], zero) + max(weight[second + lane], zero)
     if actions % 2:
-        first = np.uint64(at + (actions - 1) * lanes)
+        first = np.uint64(at + (actions - 1) * stride)
         for lane in range(np.uint64(length)):
             factor[lane] += max(weight[first + lane], zero)
     for lane in range(length):
@@ -144,8 +137,9 @@ def descend(
         locks: Locked infosets, or None.
     """
     factor, constant, above = tile[0], tile[1], tile[2]
-    zero, part = like(tile[0, 0], 0.0), like(tile[0, 0], share)
+    zero, own_share = like(tile[0, 0], 0.0), like(tile[0, 0], share)
     parent = form.infoset_parent
+    to = Target(weight, reach, average, above, floor, share)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         run = 0
@@ -169,15 +163,15 @@ def descend(
                     first = np.uint64(at)
                     for lane in range(np.uint64(length)):
                         reach[first + lane] = above[lane]
-                        average[first + lane] += part * above[lane]
+                        average[first + lane] += own_share * above[lane]
                     continue
                 if actions == 2:
-                    _reach_two(weight, reach, average, at, lanes, length, above, floor, share)
+                    _reach_two(to, at, lanes, length)
                     continue
                 if actions == 3:
-                    _reach_three(weight, reach, average, at, lanes, length, above, floor, share)
+                    _reach_three(to, at, lanes, length)
                     continue
-                match(weight, at, actions, lanes, length, floor, factor, constant)
+                match(weight, Lanes(actions, lanes, at, length), floor, factor, constant)
                 for lane in range(length):
                     factor[lane] *= above[lane]
                     constant[lane] *= above[lane]
@@ -186,16 +180,70 @@ def descend(
                     for lane in range(np.uint64(length)):
                         own = max(weight[first + lane], zero) * factor[lane] + constant[lane]
                         reach[first + lane] = own
-                        average[first + lane] += part * own
+                        average[first + lane] += own_share * own
             if locks is not None and end < lanes:
                 at = form.bucket_sequence[b] + end
                 before = reach[form.infoset_parent[form.bucket_infoset[b] + end]]
                 sigma = locked_strategy(weight[at:], lanes, of_lock(locks, lock, actions), floor)
                 for a in range(actions):
                     reach[at + a * lanes] = before * sigma[a]
-                    average[at + a * lanes] += share * (before * sigma[a])
+                    average[at + a * lanes] += own_share * reach[at + a * lanes]
                 lock += 1
             run = end + 1
+
+
+class Target(NamedTuple):
+    """What the way down reads and writes at infosets of few actions."""
+
+    weight: np.ndarray
+    reach: np.ndarray
+    average: np.ndarray
+    above: np.ndarray
+    """Reaches of the last sequences before the infosets."""
+    floor: float
+    share: float
+
+
+@inlined
+def _reach_two(to: Target, at: int, lanes: int, length: int) -> None:
+    """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
+    which halves the time of the many infosets that have few actions."""
+    weight, reach, average, above, floor, share = to
+    zero, uniform = like(above[0], 0.0), like(above[0], 0.5)
+    nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
+    least, part = like(above[0], floor / 2.0), like(above[0], share)
+    at0, at1 = np.uint64(at), np.uint64(at + lanes)
+    for lane in range(np.uint64(length)):
+        own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
+        total = own0 + own1
+        factor = factor_of(total, nothing, zero, rest) * above[lane]
+        constant = constant_of(total, nothing, least, uniform) * above[lane]
+        own0, own1 = own0 * factor + constant, own1 * factor + constant
+        reach[at0 + lane], reach[at1 + lane] = own0, own1
+        average[at0 + lane] += part * own0
+        average[at1 + lane] += part * own1
+
+
+@inlined
+def _reach_three(to: Target, at: int, lanes: int, length: int) -> None:
+    """The same at infosets of three actions."""
+    weight, reach, average, above, floor, share = to
+    zero, uniform = like(above[0], 0.0), like(above[0], 1.0 / 3.0)
+    nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
+    least, part = like(above[0], floor / 3.0), like(above[0], share)
+    at0, at1, at2 = np.uint64(at), np.uint64(at + lanes), np.uint64(at + 2 * lanes)
+    for lane in range(np.uint64(length)):
+        own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
+        own2 = max(weight[at2 + lane], zero)
+        total = own0 + own1 + own2
+        factor = factor_of(total, nothing, zero, rest) * above[lane]
+        constant = constant_of(total, nothing, least, uniform) * above[lane]
+        own0, own1 = own0 * factor + constant, own1 * factor + constant
+        own2 = own2 * factor + constant
+        reach[at0 + lane], reach[at1 + lane], reach[at2 + lane] = own0, own1, own2
+        average[at0 + lane] += part * own0
+        average[at1 + lane] += part * own1
+        average[at2 + lane] += part * own2
 
 
 @inlined
@@ -218,96 +266,46 @@ def locked_strategy(
 
 
 @inlined
-def _reach_two(
-    weight: np.ndarray,
-    reach: np.ndarray,
-    average: np.ndarray,
-    at: int,
-    lanes: int,
-    length: int,
-    above: np.ndarray,
-    floor: float,
-    share: float,
-) -> None:
-    """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
-    which halves the time of the many infosets that have few actions."""
-    zero, uniform = like(above[0], 0.0), like(above[0], 0.5)
-    nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least, part = like(above[0], floor / 2.0), like(above[0], share)
-    at0, at1 = np.uint64(at), np.uint64(at + lanes)
-    for lane in range(np.uint64(length)):
-        own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
-        total = own0 + own1
-        factor = factor_of(total, nothing, zero, rest) * above[lane]
-        constant = constant_of(total, nothing, least, uniform) * above[lane]
-        own0, own1 = own0 * factor + constant, own1 * factor + constant
-        reach[at0 + lane], reach[at1 + lane] = own0, own1
-        average[at0 + lane] += part * own0
-        average[at1 + lane] += part * own1
-
-
-@inlined
-def _reach_three(
-    weight: np.ndarray,
-    reach: np.ndarray,
-    average: np.ndarray,
-    at: int,
-    lanes: int,
-    length: int,
-    above: np.ndarray,
-    floor: float,
-    share: float,
-) -> None:
-    """The same at infosets of three actions."""
-    zero, uniform = like(above[0], 0.0), like(above[0], 1.0 / 3.0)
-    nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least, part = like(above[0], floor / 3.0), like(above[0], share)
-    at0, at1, at2 = np.uint64(at), np.uint64(at + lanes), np.uint64(at + 2 * lanes)
-    for lane in range(np.uint64(length)):
-        own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
-        own2 = max(weight[at2 + lane], zero)
-        total = own0 + own1 + own2
-        factor = factor_of(total, nothing, zero, rest) * above[lane]
-        constant = constant_of(total, nothing, least, uniform) * above[lane]
-        own0, own1 = own0 * factor + constant, own1 * factor + constant
-        own2 = own2 * factor + constant
-        reach[at0 + lane], reach[at1 + lane], reach[at2 + lane] = own0, own1, own2
-        average[at0 + lane] += part * own0
-        average[at1 + lane] += part * own1
-        average[at2 + lane] += part * own2
-
-
-@inlined
 def strategies(
     form: SequenceForm,
     weight: np.ndarray,
     floor: float,
     found: np.ndarray,
-    tile: np.ndarray,
     locks: LockedLanes | None,
+    total: np.ndarray,
 ) -> None:
-    """Everybody's behaviour strategies, by regret matching.
+    """Everybody's behaviour strategies, by regret matching: in proportion to the positive weights
+    of an infoset, uniform without any.
 
     Args:
         form: The game, or a part of it.
         weight: float (sequences,): what they are made from.
         floor: Share of every strategy that is uniform.
-        found: float (sequences,): modified in place; 1 for the entries.
-        tile: float (TILE_ROWS, LONGEST): modified.
+        found: float (sequences,): modified in place; 1 for the entries, and wherever no sequence
+            is.
         locks: Locked infosets, or None.
+        total: Scratch, float64 (at least TILE,); modified.
     """
-    factor, constant = tile[0], tile[1]
+    nothing = nothing_of(weight[0])
     found[:] = 1.0
     for b in range(form.bucket_lanes.shape[0]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        least, uniform = floor / actions, 1.0 / actions
+        # Loop over actions outside, lanes inside: lanes of one action are adjacent in memory.
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
-            at = form.bucket_sequence[b] + begin
-            match(weight, at, actions, lanes, length, floor, factor, constant)
+            first = form.bucket_sequence[b] + begin
+            total[:length] = 0.0
             for a in range(actions):
-                w, sigma = weight[at + a * lanes :], found[at + a * lanes :]
+                w = weight[first + a * lanes :]
                 for lane in range(length):
-                    sigma[lane] = max(w[lane], 0.0) * factor[lane] + constant[lane]
+                    total[lane] += max(w[lane], 0.0)
+            for a in range(actions):
+                w, sigma = weight[first + a * lanes :], found[first + a * lanes :]
+                for lane in range(length):
+                    # A division each: a probability of 1 is exactly that.
+                    own = max(w[lane], 0.0) / total[lane] if total[lane] > nothing else uniform
+                    sigma[lane] = (1.0 - floor) * own + least
         if locks is not None:
             for lock in range(locks.bucket[b], locks.bucket[b + 1]):
                 at = form.bucket_sequence[b] + locks.lane[lock]
@@ -317,16 +315,36 @@ def strategies(
 
 
 @inlined
+def follow(
+    form: SequenceForm, player: int, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
+) -> None:
+    """A player's own reaches under a strategy; ``reach`` is modified in place.
+
+    Args:
+        form: The game.
+        player: The player.
+        strategy: float (sequences,).
+        reach: float (sequences,): modified in place.
+        above: Scratch, float64 (at least TILE,); modified.
+    """
+    reach[form.player_sequences[player]] = 1.0
+    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            first = form.bucket_sequence[b] + begin
+            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            for lane in range(length):
+                above[lane] = reach[parent[lane]]
+            for a in range(actions):
+                sigma, x = strategy[first + a * lanes :], reach[first + a * lanes :]
+                for lane in range(length):
+                    x[lane] = above[lane] * sigma[lane]
+
+
+@inlined
 def forward(
-    form: SequenceForm,
-    player: int,
-    first_hand: int,
-    last_hand: int,
-    weight: float,
-    strategy: np.ndarray,
-    reach: np.ndarray,
-    average: np.ndarray,
-    tile: np.ndarray,
+    part: Part, player: int, first_hand: int, last_hand: int, weight: float, tile: np.ndarray
 ) -> None:
     """From the first level down: the player's own reaches of strategies that are kept.
 
@@ -334,18 +352,16 @@ def forward(
     average before they are replaced.
 
     Args:
-        form: The game.
+        part: Reaches and averages are modified in place, those of the empty sequence with the
+            first hand.
         player: Whose reaches.
         first_hand: First of the hands to work on.
         last_hand: The one after the last.
         weight: Weight of the reaches that there are in the average.
-        strategy: float (sequences,): behaviour strategies.
-        reach: float (sequences,): modified in place.
-        average: float (sequences,): modified in place, that of the empty sequence with the first
-            hand.
-        tile: float (at least 1, TILE), in the floats of ``reach``: modified.
+        tile: float (at least 1, TILE), in the floats of the reaches: modified.
     """
-    above, part = tile[0], like(tile[0, 0], weight)
+    form, reach, average, strategy = part.form, part.reach, part.average, part.strategy
+    above, share = tile[0], like(tile[0, 0], weight)
     if first_hand == 0 < last_hand:
         average[form.player_sequences[player]] += weight
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
@@ -361,7 +377,7 @@ def forward(
             for a in range(actions):
                 x = reach[at + a * lanes :]
                 average_x = average[at + a * lanes :]
-                sigma = strategy[at + a * lanes :]
+                sigma = strategy[at + a * lanes :]  # type: ignore[index]
                 for lane in range(length):
-                    average_x[lane] += part * x[lane]
+                    average_x[lane] += share * x[lane]
                     x[lane] = above[lane] * sigma[lane]

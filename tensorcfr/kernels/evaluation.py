@@ -1,45 +1,100 @@
-"""Kernels that evaluate strategies: normalisation, own reaches, expected values, best responses."""
+"""Evaluating strategies: probabilities from weights, own reaches, values, best responses."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from .._util.jit import inlined, kernel
+from .._util.jit import borrowed, inlined, kernel, lends
 from ..model.arrays import LockedLanes, SequenceForm
+from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, payoff_scratch
-from .locks import locked_best, of_lock, share_out
+from .chunks import (
+    ChunkScratch,
+    Numbers,
+    TrunkScratch,
+    Work,
+    collect,
+    enter,
+    leave,
+    load,
+    lock_table,
+    locks_of,
+    most_scratch,
+    store,
+    visits,
+    workplace,
+)
+from .descent import descend, follow, strategies
+from .locks import free_share, locked_best, of_lock, share_out
+from .shapes import shape_form
+from .tiles import LONGEST, TILE_ROWS
 
 TILE = 512
 """Infosets per tile; the sums of a tile fit the first-level cache."""
 
 
-@kernel
-def normalise(form: SequenceForm, weight: np.ndarray, strategy: np.ndarray) -> None:
+def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
     """Behaviour strategy from non-negative weights; uniform at infosets with total weight 0.
 
     Args:
         form: The game.
         weight: float (sequences,).
-        strategy: float (sequences,): modified in place; 1 for the empty sequences.
+
+    Returns:
+        float64 (sequences,): 1 for the empty sequences.
     """
-    total = np.empty(TILE)
-    for player in range(form.player_sequences.shape[0] - 1):
-        strategy[form.player_sequences[player]] = 1.0
-    for b in range(form.bucket_lanes.shape[0]):
-        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        # Loop over actions outside, lanes inside: lanes of one action are adjacent in memory.
-        for begin in range(0, lanes, TILE):
-            length = min(TILE, lanes - begin)
-            first = form.bucket_sequence[b] + begin
-            total[:length] = 0.0
-            for a in range(actions):
-                w = weight[first + a * lanes :]
-                for lane in range(length):
-                    total[lane] += w[lane]
-            for a in range(actions):
-                w, sigma = weight[first + a * lanes :], strategy[first + a * lanes :]
-                for lane in range(length):
-                    sigma[lane] = w[lane] / total[lane] if total[lane] > 0.0 else 1.0 / actions
+    strategy = np.empty(form.n_sequences)
+    match_weights(form, weight, 0.0, strategy, None)
+    return strategy
+
+
+@kernel
+def match_weights(
+    form: SequenceForm,
+    weight: np.ndarray,
+    floor: float,
+    strategy: np.ndarray,
+    locks: ChunkLocks | None,
+) -> None:
+    """Everybody's behaviour strategies in a game in one piece, by regret matching; arguments as for
+    :func:`strategies_of_parts`."""
+    form, locks = borrowed(form), borrowed(locks)
+    _match_weights(form, weight, floor, strategy, locks, lock_table(locks), np.empty(TILE))
+
+
+@inlined
+def _match_weights(
+    form: SequenceForm,
+    weight: np.ndarray,
+    floor: float,
+    strategy: np.ndarray,
+    locks: ChunkLocks | None,
+    table: np.ndarray | None,
+    total: np.ndarray,
+) -> None:
+    """The work of :func:`match_weights`, in a piece: who calls it holds the table, which the locks
+    refer to."""
+    strategies(form, weight, floor, strategy, locks_of(locks, 0, form, table), total)
+
+
+@kernel
+def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
+    """Overwrite a behaviour strategy at locked infosets with their locked probabilities.
+
+    Free actions share the rest in proportion to their probabilities, equally if all are 0.
+
+    Args:
+        form: The game, in one piece or the trunk.
+        locks: The locks.
+        strategy: float (sequences,): modified in place.
+    """
+    for lock in range(locks.part[1]):
+        b = locks.bucket[lock]
+        probability = of_lock(locks, lock, form.bucket_actions[b])
+        first = form.bucket_sequence[b] + locks.lane[lock]
+        share_out(strategy[first:], form.bucket_lanes[b], probability, 0.0)
 
 
 @kernel
@@ -51,114 +106,345 @@ def realization_plan(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray
         strategy: float (sequences,).
         reach: float (sequences,): modified in place; 1 for the empty sequences.
     """
-    for player in range(form.player_sequences.shape[0] - 1):
-        follow(form, player, strategy, reach)
+    above = np.empty(TILE)
+    _follow_all(borrowed(form), borrowed(strategy), borrowed(reach), above)
 
 
 @inlined
-def follow(form: SequenceForm, player: int, strategy: np.ndarray, reach: np.ndarray) -> None:
-    """What :func:`realization_plan` does, for one player."""
-    above = np.empty(TILE)
-    reach[form.player_sequences[player]] = 1.0
-    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
-        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        for begin in range(0, lanes, TILE):
-            length = min(TILE, lanes - begin)
-            first = form.bucket_sequence[b] + begin
-            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
-            for lane in range(length):
-                above[lane] = reach[parent[lane]]
-            for a in range(actions):
-                sigma, x = strategy[first + a * lanes :], reach[first + a * lanes :]
-                for lane in range(length):
-                    x[lane] = above[lane] * sigma[lane]
+def _follow_all(
+    form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
+) -> None:
+    """The loop of :func:`realization_plan`, in a piece, which counts no references to arrays."""
+    for player in range(form.player_sequences.shape[0] - 1):
+        follow(form, player, strategy, reach, above)
 
 
 @kernel
-def evaluate(
+def strategies_of_parts(
+    game: ChunkedForm,
+    first: int,
+    last: int,
+    weight: Numbers,
+    floor: float,
+    found: np.ndarray,
+    locks: ChunkLocks | None,
+) -> None:
+    """Everybody's behaviour strategies, by regret matching.
+
+    Args:
+        game: The game.
+        first: The first part; the trunk is part 0, and chunk ``c`` part ``c + 1``.
+        last: The part after the last one.
+        weight: What they are made from.
+        floor: Share of every strategy that is uniform.
+        found: float: the numbers of these parts; modified in place.
+        locks: Locked infosets, or None.
+    """
+    game, weight, locks = borrowed(game), borrowed(weight), borrowed(locks)
+    scratch = np.empty(most_numbers(game, weight.scale), weight.trunk.dtype)
+    work = Work(scratch, np.empty(TILE), np.empty(0), lock_table(locks))
+    _strategies_of_parts(game, first, last, weight, floor, borrowed(found), locks, work)
+
+
+@inlined
+def _strategies_of_parts(
+    game: ChunkedForm,
+    first: int,
+    last: int,
+    weight: Numbers,
+    floor: float,
+    found: np.ndarray,
+    locks: ChunkLocks | None,
+    work: Work,
+) -> None:
+    """The loop of :func:`strategies_of_parts`, in a piece, which counts no references to arrays."""
+    before = game.first[first - 1] if first > 0 else 0
+    for part in range(first, last):
+        if part > 0:
+            form = shape_form(game.shapes, game.shape[part - 1])
+            own = workplace(game, part - 1, weight, work.tile)
+            load(game, part - 1, form, weight, own)
+        else:
+            form, own = borrowed(game.trunk), borrowed(weight.trunk)
+        begin, end = game.first[part - 1] if part > 0 else 0, game.first[part]
+        locked = locks_of(locks, part, form, work.table)
+        strategies(form, own, floor, found[begin - before : end - before], locked, work.own)
+
+
+@kernel
+def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None:
+    """All numbers of an array in 16 bits; ``found``, float32 (numbers,), is modified in place."""
+    for s in range(game.trunk.player_sequences[-1]):
+        found[s] = numbers.trunk[s]
+    for c in range(game.shape.shape[0]):
+        form = shape_form(game.shapes, game.shape[c])
+        load(game, c, form, numbers, found[game.first[c] :])
+
+
+@kernel
+def pack_parts(game: ChunkedForm, found: np.ndarray, numbers: Numbers) -> None:
+    """Set an array in 16 bits, which is modified in place, to numbers, float32 (numbers,)."""
+    for s in range(game.trunk.player_sequences[-1]):
+        numbers.trunk[s] = found[s]
+    for c in range(game.shape.shape[0]):
+        form = shape_form(game.shapes, game.shape[c])
+        for player in range(form.player_sequences.shape[0] - 1):
+            store(game, c, form, player, numbers, found[game.first[c] :])
+
+
+@inlined
+def most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
+    """Numbers of the largest chunk, where arrays are in 16 bits; otherwise none."""
+    most = 0
+    if scale is not None:
+        for c in range(game.shape.shape[0]):
+            most = max(most, game.first[c + 1] - game.first[c])
+    return most
+
+
+class Found(NamedTuple):
+    """What :func:`judge` and :func:`judge_whole` find."""
+
+    expected: np.ndarray
+    best: np.ndarray
+
+
+@kernel
+def judge_whole(
     form: SequenceForm,
     reach: np.ndarray,
     value: np.ndarray,
     expected: np.ndarray,
     best: np.ndarray,
-    locks: LockedLanes | None,
+    locks: ChunkLocks | None,
 ) -> None:
-    """Expected value of each player, and value of each player's best response.
+    """What :func:`judge` does for a game in one piece, from own reaches.
 
     Args:
         form: The game.
         reach: float (sequences,): own reaches of all players.
-        value: float (sequences,): scratch, modified in place.
+        value: float (sequences,): modified in place: counterfactual values if the player goes on
+            with a best response.
         expected: float64 (players,): modified in place.
         best: float64 (players,): modified in place.
-        locks: Locked infosets, or None; best responses keep locked probabilities.
+        locks: Locked infosets, which best responses play as they are locked; or None.
     """
-    for player in range(form.player_sequences.shape[0] - 1):
-        payoff_product(form, player, reach, value, payoff_scratch(form))
-        total = 0.0
-        for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
-            total += reach[s] * value[s]
-        expected[player] = total
-        maximise(form, player, value, locks)
-        best[player] = value[form.player_sequences[player]]
-
-
-@kernel
-def best_response(
-    form: SequenceForm,
-    player: int,
-    reach: np.ndarray,
-    value: np.ndarray,
-    strategy: np.ndarray,
-    locks: LockedLanes | None,
-) -> None:
-    """A pure best response of one player, and its counterfactual values.
-
-    Args:
-        form: The game.
-        player: The responding player.
-        reach: float (sequences,): own reaches of the other players.
-        value: float (sequences,): modified in place: the counterfactual value of each sequence
-            of the player under optimal later play; the empty sequence gets the best-response
-            value.
-        strategy: float (sequences,): the player's entries are modified in place: 1 for the first
-            of the best actions, 0 for the others.
-        locks: Locked infosets, or None; locked probabilities stay, and the first of the best
-            free actions gets the rest.
-    """
-    payoff_product(form, player, reach, value, payoff_scratch(form))
-    maximise(form, player, value, locks)
-    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
-        actions, lanes, first = (
-            form.bucket_actions[b],
-            form.bucket_lanes[b],
-            form.bucket_sequence[b],
-        )
-        for lane in range(first, first + lanes):
-            chosen = 0
-            for a in range(1, actions):
-                if value[lane + a * lanes] > value[lane + chosen * lanes]:
-                    chosen = a
-            for a in range(actions):
-                strategy[lane + a * lanes] = 1.0 if a == chosen else 0.0
-        if locks is not None:
-            for lock in range(locks.bucket[b], locks.bucket[b + 1]):
-                probability = of_lock(locks, lock, actions)
-                lane = first + locks.lane[lock]
-                chosen = -1
-                for a in range(actions):
-                    q = value[lane + a * lanes]
-                    if probability[a] < 0.0 and (chosen < 0 or q > value[lane + chosen * lanes]):
-                        chosen = a
-                for a in range(actions):
-                    strategy[lane + a * lanes] = 1.0 if a == chosen else 0.0
-                share_out(strategy[lane:], lanes, probability, 0.0)
+    form, locks, found = borrowed(form), borrowed(locks), Found(borrowed(expected), borrowed(best))
+    work = Work(np.empty((0, 0)), np.empty(TILE), payoff_scratch(form), lock_table(locks))
+    _judge_whole(form, borrowed(reach), borrowed(value), found, locks, work)
 
 
 @inlined
-def maximise(form: SequenceForm, player: int, value: np.ndarray, locks: LockedLanes | None) -> None:
-    """The backward pass with the maximum over actions in place of the mean under a strategy."""
-    best = np.empty(TILE)
+def _judge_whole(
+    form: SequenceForm,
+    reach: np.ndarray,
+    value: np.ndarray,
+    found: Found,
+    locks: ChunkLocks | None,
+    work: Work,
+) -> None:
+    """The loop of :func:`judge_whole`, in a piece, which counts no references to arrays."""
+    expected, best = found
+    bounds = form.player_sequences
+    for player in range(best.shape[0]):
+        locked = locks_of(locks, 0, form, work.table)
+        payoff_product(form, player, reach, value, work.payoff)
+        expected[player] = _dot(reach, value, bounds[player], bounds[player + 1])
+        maximise(form, player, value, locked, work.own)
+        best[player] = value[bounds[player]]
+
+
+class Looks(NamedTuple):
+    """Strategies, and values under them, action by action; in the floats of the state, (sequences
+    of the trunk, or of the largest chunk,) unless said."""
+
+    trunk_strategy: np.ndarray
+    trunk_value: np.ndarray
+    entry_value: np.ndarray
+    """(entries,)."""
+    chunk_strategy: np.ndarray
+    chunk_value: np.ndarray
+
+
+@kernel
+def judge(
+    game: ChunkedForm,
+    stage: int,
+    part: int,
+    parts: int,
+    weight: Numbers,
+    floor: float,
+    trunk: TrunkScratch,
+    scratch: ChunkScratch,
+    expected: np.ndarray,
+    best: np.ndarray,
+    looks: Looks | None,
+    locks: ChunkLocks | None,
+) -> None:
+    """Expected values, and what each player's best response to the others earns.
+
+    Args:
+        game: The game.
+        stage: As for :func:`tensorcfr.kernels.chunks.run_pass`, like the next two.
+        part: Likewise.
+        parts: Likewise.
+        weight: What the strategies are made from by regret matching.
+        floor: Share of every strategy that is uniform.
+        trunk: Modified; values are those of best responses.
+        scratch: Modified; likewise.
+        expected: float64 (chunks + 1, players): expected values from the terminals of each chunk,
+            in the last row from those of the trunk; modified in place.
+        best: float64 (players,): modified in place.
+        looks: Modified in place, and best responses are free of locks; None if only the sums are
+            of interest.
+        locks: Locked infosets, which best responses play as they are locked; or None.
+    """
+    game, weight = borrowed(game), borrowed(weight)
+    trunk, scratch, looks = borrowed(trunk), borrowed(scratch), borrowed(looks)
+    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
+    work = Work(tile, np.empty(TILE), np.empty(most_scratch(game)[0]), lock_table(locks))
+    found = Found(borrowed(expected), borrowed(best))
+    _judge(
+        game, stage, part, parts, weight, floor, trunk, scratch, found, looks, borrowed(locks), work
+    )
+
+
+@inlined
+def _judge(
+    game: ChunkedForm,
+    stage: int,
+    part: int,
+    parts: int,
+    weight: Numbers,
+    floor: float,
+    trunk: TrunkScratch,
+    scratch: ChunkScratch,
+    found: Found,
+    looks: Looks | None,
+    locks: ChunkLocks | None,
+    work: Work,
+) -> None:
+    """The loop of :func:`judge`, in a piece, which counts no references to arrays."""
+    expected, best = found
+    chunks, players = game.shape.shape[0], best.shape[0]
+    first, last, step = visits(stage, part, parts, chunks)
+    for c in range(first, last, step):
+        is_chunk = 0 <= c < chunks
+        form, own, reach, value = _strategies_part(game, c, is_chunk, weight, trunk, scratch)
+        if is_chunk:
+            load(game, c, form, weight, own)
+        locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
+        bounds = form.player_sequences
+        if looks is not None:
+            own_strategy = looks.chunk_strategy if is_chunk else looks.trunk_strategy
+            own_value = looks.chunk_value if is_chunk else looks.trunk_value
+            if c < chunks:
+                whole = own_strategy[: bounds[players]]
+                strategies(form, own, floor, whole, locked, work.own)
+        for player in range(players):
+            if c == chunks:
+                continue
+            if is_chunk:
+                enter(game, c, player, form, trunk.reach, reach)
+            else:
+                reach[bounds[player]] = 1.0
+            # With a share of 0 the average stays as it is, so any array will do.
+            descend(form, player, own, floor, reach, value, 0.0, work.tile, locked)
+        for player in range(players):
+            if c < 0:
+                continue
+            payoff_product(form, player, reach, value, work.payoff)
+            expected[c, player] = _dot(reach, value, bounds[player], bounds[player + 1])
+            if looks is not None:
+                for s in range(bounds[player], bounds[player + 1]):
+                    own_value[s] = value[s]
+                if not is_chunk:
+                    collect(game, player, looks.entry_value, own_value)
+                average_up(form, player, own_strategy, own_value, work.own)
+                if is_chunk:
+                    leave(game, c, player, form, own_value, looks.entry_value)
+            if not is_chunk:
+                collect(game, player, trunk.entry_value, value)
+            if looks is not None:
+                maximise(form, player, value, None, work.own)
+            else:
+                maximise(form, player, value, locked, work.own)
+            if is_chunk:
+                leave(game, c, player, form, value, trunk.entry_value)
+            else:
+                best[player] = value[bounds[player]]
+
+
+@lends
+@inlined
+def _strategies_part(
+    game: ChunkedForm,
+    c: int,
+    is_chunk: bool,
+    weight: Numbers,
+    trunk: TrunkScratch,
+    scratch: ChunkScratch,
+) -> tuple[SequenceForm, np.ndarray, np.ndarray, np.ndarray]:
+    """The trunk or a chunk: its form, what its strategies are made from, and the scratch for
+    reaches and values."""
+    if is_chunk:
+        form = shape_form(game.shapes, game.shape[c])
+        own = workplace(game, c, weight, scratch.regret)
+        reach, value = borrowed(scratch.reach), borrowed(scratch.value)
+    else:
+        form, own = borrowed(game.trunk), borrowed(weight.trunk)
+        reach, value = borrowed(trunk.reach), borrowed(trunk.value)
+    return borrowed((form, own, reach, value))
+
+
+@inlined
+def _dot(reach: np.ndarray, value: np.ndarray, first: int, last: int) -> float:
+    """Sum of reach times value."""
+    # Four sums, which do not wait for each other.
+    sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+    at, rest = np.uint64(first), np.uint64((last - first) % 4)
+    for s in range(at, np.uint64(last) - rest, np.uint64(4)):
+        s1, s2, s3 = s + np.uint64(1), s + np.uint64(2), s + np.uint64(3)
+        sum0 += reach[s] * value[s]
+        sum1 += reach[s1] * value[s1]
+        sum2 += reach[s2] * value[s2]
+        sum3 += reach[s3] * value[s3]
+    for s in range(np.uint64(last) - rest, np.uint64(last)):
+        sum0 += reach[s] * value[s]
+    return (sum0 + sum1) + (sum2 + sum3)
+
+
+@inlined
+def average_up(
+    form: SequenceForm, player: int, strategy: np.ndarray, value: np.ndarray, mean: np.ndarray
+) -> None:
+    """The backward pass: the mean of an infoset's actions is added to the sequence before it;
+    ``value`` is modified in place, and ``mean``, float64 (at least TILE,), is scratch."""
+    for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        for begin in range(0, lanes, TILE):
+            length = min(TILE, lanes - begin)
+            first = form.bucket_sequence[b] + begin
+            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
+            mean[:length] = 0.0
+            for a in range(actions):
+                sigma, q = strategy[first + a * lanes :], value[first + a * lanes :]
+                for lane in range(length):
+                    mean[lane] += sigma[lane] * q[lane]
+            for lane in range(length):
+                value[parent[lane]] += mean[lane]
+
+
+@inlined
+def maximise(
+    form: SequenceForm,
+    player: int,
+    value: np.ndarray,
+    locks: LockedLanes | None,
+    best: np.ndarray,
+) -> None:
+    """The backward pass with the maximum over actions in place of the mean under a strategy;
+    ``value`` is modified in place, and ``best``, float64 (at least TILE,), is scratch."""
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         if locks is not None:
@@ -181,3 +467,101 @@ def maximise(form: SequenceForm, player: int, value: np.ndarray, locks: LockedLa
                     lock += 1
             for lane in range(length):
                 value[parent[lane]] += best[lane]
+
+
+@kernel
+def add_regrets(
+    form: SequenceForm,
+    player: int,
+    strategy: np.ndarray,
+    reach: np.ndarray,
+    value: np.ndarray,
+    gradient: np.ndarray,
+    regret: np.ndarray,
+    locks: ChunkLocks | None,
+) -> float:
+    """Add the counterfactual regrets of one player in one iteration, independently of those that a
+    local rule keeps.
+
+    Args:
+        form: The game.
+        player: The player.
+        strategy: float64 (sequences,): the player's strategy in this iteration.
+        reach: float64 (sequences,): own reaches of the other players.
+        value: float64 (sequences,): scratch; the player's entries are modified in place.
+        gradient: float64 (sequences,): the counterfactual payoff of each sequence of the player
+            is added in place.
+        regret: float64 (sequences,): the player's entries are modified in place.
+        locks: Locked infosets, or None; locked actions have no regret, and free actions have
+            regret against the mean of the free actions.
+
+    Returns:
+        The expected value of the player's strategy.
+    """
+    payoff_product(form, player, reach, value, payoff_scratch(form))
+    for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
+        gradient[s] += value[s]
+    average_up(form, player, strategy, value, np.empty(TILE))
+    last_lock = 0
+    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        first = form.bucket_sequence[b]
+        if locks is not None:
+            lock = last_lock
+            while lock < locks.part[1] and locks.bucket[lock] < b:
+                lock += 1
+            last_lock = lock
+            while last_lock < locks.part[1] and locks.bucket[last_lock] == b:
+                last_lock += 1
+        for lane in range(first, first + lanes):
+            if locks is not None and lock < last_lock and locks.lane[lock] == lane - first:
+                probability = of_lock(locks, lock, actions)
+                _add_free(strategy[lane:], value[lane:], lanes, probability, regret[lane:])
+                lock += 1
+                continue
+            v = 0.0
+            for a in range(actions):
+                v += strategy[lane + a * lanes] * value[lane + a * lanes]
+            for a in range(actions):
+                regret[lane + a * lanes] += value[lane + a * lanes] - v
+    return value[form.player_sequences[player]]
+
+
+@inlined
+def _add_free(
+    strategy: np.ndarray, q: np.ndarray, lanes: int, probability: np.ndarray, regret: np.ndarray
+) -> None:
+    """Add regrets of the free actions of a locked infoset, against the mean of the free actions.
+
+    Args:
+        strategy: float64: probability of action ``a`` at ``a * lanes``.
+        q: float64: counterfactual value of action ``a`` at ``a * lanes``.
+        lanes: Distance between consecutive actions.
+        probability: float64 (actions,): probabilities of the lock; negative for free actions.
+        regret: float64: regret of action ``a`` at ``a * lanes``; modified in place.
+    """
+    share, mean = free_share(probability), 0.0
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            mean += strategy[a * lanes] * q[a * lanes] / share
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            regret[a * lanes] += q[a * lanes] - mean
+
+
+@kernel
+def best_total(
+    form: SequenceForm, gradient: np.ndarray, best: np.ndarray, locks: ChunkLocks | None
+) -> None:
+    """Total value of the best fixed strategy of each player.
+
+    Args:
+        form: The game.
+        gradient: float64 (sequences,): summed counterfactual payoffs; modified in place.
+        best: float64 (players,): modified in place.
+        locks: Locked infosets, or None; every strategy keeps locked probabilities.
+    """
+    table, own = lock_table(locks), np.empty(TILE)
+    for player in range(form.player_sequences.shape[0] - 1):
+        maximise(form, player, gradient, locks_of(locks, 0, form, table), own)
+        best[player] = gradient[form.player_sequences[player]]

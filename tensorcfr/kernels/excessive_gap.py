@@ -14,7 +14,7 @@ import numpy as np
 from .._util.jit import kernel
 from ..model.arrays import SequenceForm
 from ..payoff.multiply import payoff_product, payoff_scratch
-from .evaluation import follow
+from .descent import follow
 from .exponentials import LEAST_SHARE, exponential, logarithm
 
 TILE = 512
@@ -107,7 +107,7 @@ def respond(
                 spread = mu * own[lane] * (logarithm(total[lane]) - uniform)
                 value[parent[lane]] += largest[lane] + spread
     strategy[empty] = 1.0
-    follow(form, player, strategy, reach)
+    follow(form, player, strategy, reach, total)
     return value[empty]
 
 
@@ -185,7 +185,7 @@ def shrink(
         player = 0 if numbers[MU] > numbers[MU + 1] else 1
         other = 1 - player
         mu, kept = numbers[MU + player], numbers[MU + other]
-        follow(form, player, strategy, response)
+        follow(form, player, strategy, response, np.empty(TILE))
         product(form, other, response, change)
         numbers[PASSES] += 1
         tau = numbers[TAU]

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
+
+from .._util.jit import typed
 
 LEAST = -708.0
 """Smaller exponents are taken for this one, whose exponential is 3e-308."""
@@ -53,7 +55,7 @@ def _reinterpreted(to: Any) -> Callable[..., Any]:
 _bits, _float = _reinterpreted(types.int64), _reinterpreted(types.float64)
 
 
-@overload(exponential)
+@typed(exponential)
 def _exponential(x):  # type: ignore[no-untyped-def]
     def compute(x):  # type: ignore[no-untyped-def]
         # exp(x) is 2^n exp(r) for a whole number n, r at most ln(2) / 2.
@@ -80,7 +82,7 @@ def _exponential(x):  # type: ignore[no-untyped-def]
     return compute
 
 
-@overload(logarithm)
+@typed(logarithm)
 def _logarithm(x):  # type: ignore[no-untyped-def]
     def compute(x):  # type: ignore[no-untyped-def]
         # log(x) is k ln(2) + log(m) for m from sqrt(1/2) to sqrt(2); k is from 0, for x is from 1.

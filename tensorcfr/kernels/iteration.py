@@ -1,4 +1,4 @@
-"""The inner loop of a solver that keeps strategies and reaches: iterations over one form.
+"""The inner loop over a game in one piece, which keeps strategies and reaches.
 
 For each player in turn: the payoff product gives ``g``; the way up gives counterfactual values, new
 regrets and the new strategy; the way down adds to the average and gives the new reaches.
@@ -6,51 +6,23 @@ regrets and the new strategy; the way down adds to the average and gives the new
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.jit import inlined, kernel
+from .._util.jit import borrowed, if_given, inlined, kernel, typed
 from ..model.arrays import LockedLanes, SequenceForm
+from ..model.chunks import ChunkLocks
 from ..payoff import PayoffPart
-from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch_size
-from .ascent import ascend, most_actions, whole_scratch
+from ..payoff.multiply import ADD, add_share, payoff_scratch, scratch_size, unrolled
+from .ascent import ascend
+from .chunks import Work, lock_table, locks_of
 from .descent import forward
 from .local_rule import LocalRule, apply_payoff, changes_payoffs, has_forecast, parameters_of
+from .meeting import meet
+from .parts import Part, Step
 from .tiles import LONGEST, TILE_ROWS
-
-
-class State(NamedTuple):
-    """What a solver carries from one iteration to the next; (sequences,) unless said, all of them
-    float64 or all float32."""
-
-    regret: np.ndarray
-    """Cumulative regret, as the local rule keeps it."""
-    strategy: np.ndarray
-    """Behaviour strategy; 1 for the empty sequences."""
-    reach: np.ndarray
-    """Own reach (realization plan) of ``strategy``; 1 for the empty sequences."""
-    cumulative: np.ndarray
-    """Sum over iterations of averaging weight times own reach; for the empty sequences the sum
-    of the weights."""
-    memory: np.ndarray
-    """What the rule keeps beside the regret, (kept, sequences)."""
-    value: np.ndarray
-    """Scratch: counterfactual values."""
-    forecast: np.ndarray
-    """Scratch of rules with a forecast (otherwise empty): counterfactual values when the player
-    already plays the new strategy further down."""
-
-
-class Averages(NamedTuple):
-    """What it takes to play against the average strategies of the others."""
-
-    weight: np.ndarray
-    """float64 (iterations + 1,): averaging weights of the iterations that are run, and of the one
-    after them."""
-    reach: np.ndarray
-    """Scratch, (sequences,), in the floats of the state: reaches of the average strategies."""
-
+from .whole_rules import most_actions, whole_scratch
 
 PRODUCT, UPDATE = 0, 1
 """Passes: the payoff product; the backward and the forward pass."""
@@ -76,152 +48,199 @@ def turns(players: int, alternating: bool) -> np.ndarray:
 
 @kernel
 def iterate(
-    form: SequenceForm,
+    part: Part,
     rule: LocalRule,
     schedule: np.ndarray,
     turns: np.ndarray,
-    state: State,
     floors: np.ndarray,
-    averages: Averages | None,
-    locks: LockedLanes | None,
+    averages: np.ndarray | None,
+    locks: ChunkLocks | None,
+    thread: int,
+    threads: int,
+    counters: np.ndarray,
 ) -> None:
-    """Run as many iterations as ``schedule`` has rows.
+    """Run as many iterations as ``schedule`` has rows; where threads share them, what one does.
+
+    Threads share the payoff product by the sequences that it writes, and the passes by the player's
+    hands.  What happens to one hand does not touch what belongs to another (the value of the
+    player's empty sequence apart, which nothing depends on), so any number of threads gives the
+    same bits.
 
     Args:
-        form: The game.
+        part: The game and the arrays over it; modified in place.
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
         turns: From :func:`turns`: the order of the passes within an iteration.
-        state: Modified in place.
         floors: float64 (iterations,): share of the next strategy that is uniform.
-        averages: To play against the others' average strategies; None for the current ones.
-            Compiled with or without, as for locks.
+        averages: To play against the others' average strategies, float64 (iterations + 1,): the
+            averaging weights of the iterations, and of the one after them.  ``part.faced`` is then
+            scratch.  None for current strategies.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
+        thread: Which thread this is, from 0.
+        threads: How many call this at the same time.
+        counters: int64 (1, MEETING), zeros at first; shared and modified by all threads.
     """
-    hands = form.hand_rank.shape[1] - 1
-    tile = np.empty((TILE_ROWS, LONGEST), state.value.dtype)
+    form = part.form
+    tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
     own, scratch = whole_scratch(rule, most_actions(form)), payoff_scratch(form)
-    regret, strategy, memory = state.regret, state.strategy, state.memory
-    reach, average = state.reach, state.cumulative
-    value, forecast = state.value, state.forecast
+    work = Work(tile, own, scratch, lock_table(locks))
+    order = Order(borrowed(schedule), borrowed(turns), borrowed(floors), borrowed(averages))
+    _iterate(
+        borrowed(part), rule, order, work, borrowed(locks), thread, threads, borrowed(counters)
+    )
+
+
+class Order(NamedTuple):
+    """The arguments of :func:`iterate` that say what its iterations are."""
+
+    schedule: np.ndarray
+    turns: np.ndarray
+    floors: np.ndarray
+    averages: np.ndarray | None
+
+
+@inlined
+def _iterate(
+    part: Part,
+    rule: LocalRule,
+    order: Order,
+    work: Work,
+    locks: ChunkLocks | None,
+    thread: int,
+    threads: int,
+    counters: np.ndarray,
+) -> None:
+    """The loop of :func:`iterate`, in a piece, which counts no references to arrays."""
+    schedule, turns, form, met = order.schedule, order.turns, part.form, 0
+    tile, own, scratch = work.tile, work.own, work.payoff
+    hands = form.hand_rank.shape[1] - 1
+    first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
     for t in range(schedule.shape[0]):
-        weight, floor = schedule[t, 0], floors[t]
-        parameters = parameters_of(rule, schedule[t, 1:], tile)
+        step = Step(rule, parameters_of(rule, schedule[t, 1:], tile), 0.0, order.floors[t])
         # Call each pass from one place: numba inlines it at every call site.
         for turn in range(turns.shape[0]):
             player = turns[turn, 0]
             if turns[turn, 1] == PRODUCT:
-                if averages is None:
-                    payoff_product(form, player, reach, value, scratch)
-                else:
-                    average_reaches(form, player, t, turns, state, averages)
-                    payoff_product(form, player, averages.reach, value, scratch)
-            else:
-                if changes_payoffs(rule):
-                    _change_payoffs(form, player, rule, parameters, reach, memory, value)
-                if has_forecast(rule):
-                    begin_forecast(form, player, state)
-                _update_hands(
-                    form,
+                if thread == 0:
+                    _average_reaches(order.averages, part, player, t, turns)
+                    _begin(part, player)
+                met = meet(counters, threads, met)
+                met = _multiply(
+                    form.operator,
+                    form.hand_rank,
                     player,
-                    0,
-                    hands,
-                    rule,
-                    parameters,
-                    floor,
-                    weight,
-                    regret,
-                    strategy,
-                    memory,
-                    reach,
-                    average,
-                    value,
-                    forecast,
-                    tile,
-                    own,
-                    locks,
+                    thread,
+                    threads,
+                    part.faced,
+                    part.value,
+                    scratch,
+                    counters,
+                    met,
                 )
+                continue
+            if changes_payoffs(rule) or has_forecast(rule):
+                if thread == 0:
+                    _change_payoffs(part, player, step)
+                met = meet(counters, threads, met)
+            locked = locks_of(locks, 0, form, work.table)
+            ascend(part, player, step, tile, own, first_hand, last_hand, locked)
+            forward(part, player, first_hand, last_hand, schedule[t, 0], tile)
+            met = meet(counters, threads, met)
 
 
-@kernel
-def average_reaches(
-    form: SequenceForm,
+@inlined
+def _begin(part: Part, player: int) -> None:
+    """A payoff product begins at 0."""
+    bounds = part.form.player_sequences
+    part.value[bounds[player] : bounds[player + 1]] = 0.0
+
+
+def _multiply(
+    operator: tuple[Any, ...],
+    hand_rank: np.ndarray,
     player: int,
-    t: int,
-    turns: np.ndarray,
-    state: State,
-    averages: Averages,
+    share: int,
+    shares: int,
+    reach: np.ndarray,
+    g: np.ndarray,
+    scratch: np.ndarray,
+    counters: np.ndarray,
+    met: int,
+) -> int:
+    """One share of the payoff product, part by part: two parts may add to the same sequences.
+
+    Arguments as for :func:`tensorcfr.payoff.multiply.add_share` and
+    :func:`tensorcfr.kernels.meeting.meet`.
+    """
+    for part in operator:
+        ADD[type(part)](part, hand_rank, player, share, shares, reach, g, scratch)
+        met = meet(counters, shares, met)
+    return met
+
+
+@typed(_multiply)
+def _multiply_parts(  # type: ignore[no-untyped-def]
+    operator, hand_rank, player, share, shares, reach, g, scratch, counters, met
+):
+    names = "hand_rank, player, share, shares, reach, g, scratch"
+    call = f"    {{function}}({{part}}, {names})\n    met = meet(counters, shares, met)\n"
+    scope, lines = unrolled(operator, call, ADD)
+    scope["meet"] = meet
+    exec(f"def add(operator, {names}, counters, met):\n{''.join(lines)}    return met", scope)
+    return scope["add"]
+
+
+@if_given
+def _average_reaches(
+    weights: np.ndarray, part: Part, player: int, t: int, turns: np.ndarray
 ) -> None:
     """What the average strategies of a player's opponents reach, those that they play now
-    included.
+    included; ``part.faced`` is modified in place, at the opponents' sequences.
 
     Args:
-        form: The game.
+        weights: Averaging weights, as for :func:`iterate`; with None nothing happens.
+        part: The game and the arrays over it.
         player: Who faces them.
         t: Which of the iterations that are run, from 0.
         turns: The order of the passes; an opponent who is updated before the player's product
             already has the strategy of the next iteration.
-        state: Their cumulative strategies, and their reaches now.
-        averages: ``reach`` is modified in place, at the opponents' sequences.
     """
-    is_new = np.zeros(form.player_sequences.shape[0] - 1)
-    for turn in range(turns.shape[0]):
-        if turns[turn, 1] == UPDATE:
-            is_new[turns[turn, 0]] = 1
-        elif turns[turn, 0] == player:
-            break
-    for other in range(form.player_sequences.shape[0] - 1):
+    bounds = part.form.player_sequences
+    for other in range(bounds.shape[0] - 1):
         if other == player:
             continue
-        first, last = form.player_sequences[other], form.player_sequences[other + 1]
-        weight = averages.weight[t + 1 if is_new[other] else t]
-        total = state.cumulative[first] + weight
+        first, last = bounds[other], bounds[other + 1]
+        weight = weights[t + 1 if _is_updated(turns, other, player) else t]
+        total = part.average[first] + weight
         if total == 0.0:  # No average yet.
             weight = total = 1.0
         share = 1.0 / total
-        faced, average, x = averages.reach[first:], state.cumulative[first:], state.reach[first:]
+        faced, average, x = part.faced[first:], part.average[first:], part.reach[first:]
         for s in range(last - first):
             faced[s] = (average[s] + weight * x[s]) * share
 
 
 @inlined
-def begin_forecast(form: SequenceForm, player: int, state: State) -> None:
-    """A forecast begins with the payoffs."""
-    for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
-        state.forecast[s] = state.value[s]
-
-
-@kernel
-def change_payoffs(
-    form: SequenceForm, player: int, rule: LocalRule, row: np.ndarray, state: State
-) -> None:
-    """What a rule makes of a player's payoffs.
-
-    Args:
-        form: The game.
-        player: Whose payoffs.
-        rule: The local rule, which changes payoffs.
-        row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
-        state: ``value`` and ``memory`` are modified in place, at the player's sequences.
-    """
-    parameters = parameters_of(rule, row[1:], state.value)
-    _change_payoffs(form, player, rule, parameters, state.reach, state.memory, state.value)
+def _is_updated(turns: np.ndarray, other: int, player: int) -> bool:
+    """Whether a player is updated before another one's payoff product."""
+    for turn in range(turns.shape[0]):
+        if turns[turn, 1] == UPDATE and turns[turn, 0] == other:
+            return True
+        if turns[turn, 1] == PRODUCT and turns[turn, 0] == player:
+            return False
+    return False
 
 
 @inlined
-def _change_payoffs(
-    form: SequenceForm,
-    player: int,
-    rule: LocalRule,
-    parameters: tuple[float, ...],
-    reach: np.ndarray,
-    memory: np.ndarray,
-    value: np.ndarray,
-) -> None:
-    """The same, with the arrays of the state one by one."""
-    for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
-        value[s] = apply_payoff(rule, value[s], reach[s], memory, s, parameters)
+def _change_payoffs(part: Part, player: int, step: Step) -> None:
+    """What a rule makes of a player's payoffs, with which a forecast begins."""
+    rule, value = step.rule, part.value
+    for s in range(part.form.player_sequences[player], part.form.player_sequences[player + 1]):
+        if changes_payoffs(rule):
+            value[s] = apply_payoff(rule, value[s], part.reach[s], part.memory, s, step.parameters)
+        if has_forecast(rule):
+            part.forecast[s] = value[s]
 
 
 @kernel
@@ -234,8 +253,7 @@ def multiply_share(
     reach: np.ndarray,
     g: np.ndarray,
 ) -> None:
-    """Add one share of the product of some parts of the payoff operator; other threads may add
-    the other shares of the same parts at the same time.
+    """Add one share of the product of some parts of the payoff operator.
 
     Args:
         operator: The parts.
@@ -252,95 +270,27 @@ def multiply_share(
 
 @kernel
 def update(
-    form: SequenceForm,
+    part: Part,
     player: int,
-    first_hand: int,
-    last_hand: int,
     rule: LocalRule,
     row: np.ndarray,
     floor: float,
-    state: State,
     locks: LockedLanes | None,
 ) -> None:
-    """Both passes of one iteration over the infosets of some hands of a player.
-
-    What happens to one hand does not touch what belongs to another (the value of the player's
-    empty sequence apart, which nothing depends on), so other hands may be updated beside.
+    """Both passes of one iteration over a player's infosets, from given payoffs.
 
     Args:
-        form: The game.
+        part: The game and the arrays over it; modified in place.
         player: Whose infosets.
-        first_hand: First of the hands.
-        last_hand: The one after the last.
         rule: The local rule.
         row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
         floor: Share of the next strategy that is uniform.
-        state: Modified in place.
         locks: Locked infosets, or None.
     """
-    tile = np.empty((TILE_ROWS, LONGEST), state.value.dtype)
-    own = whole_scratch(rule, most_actions(form))
-    parameters = parameters_of(rule, row[1:], tile)
-    _update_hands(
-        form,
-        player,
-        first_hand,
-        last_hand,
-        rule,
-        parameters,
-        floor,
-        row[0],
-        state.regret,
-        state.strategy,
-        state.memory,
-        state.reach,
-        state.cumulative,
-        state.value,
-        state.forecast,
-        tile,
-        own,
-        locks,
-    )
-
-
-@inlined
-def _update_hands(
-    form: SequenceForm,
-    player: int,
-    first_hand: int,
-    last_hand: int,
-    rule: LocalRule,
-    parameters: tuple[float, ...],
-    floor: float,
-    weight: float,
-    regret: np.ndarray,
-    strategy: np.ndarray,
-    memory: np.ndarray,
-    reach: np.ndarray,
-    average: np.ndarray,
-    value: np.ndarray,
-    forecast: np.ndarray,
-    tile: np.ndarray,
-    own: np.ndarray,
-    locks: LockedLanes | None,
-) -> None:
-    """Both passes of one iteration, with the arrays of :class:`State` one by one."""
-    ascend(
-        form,
-        player,
-        rule,
-        parameters,
-        0.0,
-        floor,
-        regret,
-        strategy,
-        memory,
-        value,
-        forecast,
-        tile,
-        own,
-        first_hand,
-        last_hand,
-        locks,
-    )
-    forward(form, player, first_hand, last_hand, weight, strategy, reach, average, tile)
+    part = borrowed(part)
+    hands = part.form.hand_rank.shape[1] - 1
+    tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
+    own = whole_scratch(rule, most_actions(part.form))
+    step = Step(rule, parameters_of(rule, row[1:], tile), 0.0, floor)
+    ascend(part, player, step, tile, own, 0, hands, locks)
+    forward(part, player, 0, hands, row[0], tile)

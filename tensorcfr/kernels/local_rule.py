@@ -35,7 +35,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from inspect import signature
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -43,10 +42,10 @@ import numba
 import numpy as np
 from numba.core import types
 from numba.core.errors import NumbaError
-from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
 from .._util.arguments import Check
-from .._util.jit import inlined
+from .._util.jit import inlined, typed
 
 _steps: dict[str, Any] = {}
 """Compiled step functions by digest; what :class:`RuleType` stands for."""
@@ -65,8 +64,7 @@ class LocalRule:
         step: The rule, on float64 scalars, in the subset of Python that numba compiles;
             ``parameters`` is a tuple of float64.
         at: ``at(t, **parameters)``: the step's parameters at iterations ``t`` (a float64 array),
-            a tuple of float64 arrays; without it the step has none.  If it takes ``horizon``, too,
-            the algorithm's number of iterations, its schedule is made for so many.
+            a tuple of float64 arrays; without it the step has none.
         parameter_names: The keyword arguments of ``at``.
         memory: Names of what the rule keeps per sequence beside the regret; it begins as 0, and
             is saved and resumed with the rest.
@@ -128,9 +126,7 @@ class LocalRule:
         self.whole = whole
         self.payoff = None if payoff is None else inlined(payoff)
         self.checks = dict(checks or {})
-        self.needs_horizon = at is not None and "horizon" in signature(at).parameters
-        probe = dict.fromkeys(parameter_names, 1.0) | ({"horizon": 1} if self.needs_horizon else {})
-        self.n_parameters = len(at(np.ones(1), **probe)) if at else 0
+        self.n_parameters = len(at(np.ones(1), **dict.fromkeys(parameter_names, 1.0))) if at else 0
         self._enter(
             f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}/{forecast}"
             + ("/whole" if whole else "")
@@ -357,7 +353,7 @@ def apply(
     return new, preference
 
 
-@overload(apply)
+@typed(apply)
 def _apply(rule, regret, instant, memory, sequence, parameters):  # type: ignore[no-untyped-def]
     if rule.whole:  # Never called, but compiled.
         return lambda rule, regret, instant, memory, sequence, parameters: (regret, instant)
@@ -405,7 +401,7 @@ def apply_payoff(
     return new
 
 
-@overload(apply_payoff)
+@typed(apply_payoff)
 def _apply_payoff(rule, payoff, reach, memory, sequence, parameters):  # type: ignore[no-untyped-def]
     if not rule.changes_payoffs:  # Never called, but compiled.
         return lambda rule, payoff, reach, memory, sequence, parameters: payoff
@@ -426,7 +422,7 @@ def apply_whole(
     rule.step(regret, instant, value, mean, strategy, memory, parameters)
 
 
-@overload(apply_whole)
+@typed(apply_whole)
 def _apply_whole(rule, regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
     if not rule.whole:  # Never called, but compiled.
         return lambda rule, regret, instant, value, mean, strategy, memory, parameters: None
@@ -443,7 +439,7 @@ def kept_numbers(rule: LocalRule) -> int:
     return len(rule.memory)
 
 
-@overload(kept_numbers)
+@typed(kept_numbers)
 def _kept_numbers(rule):  # type: ignore[no-untyped-def]
     return _constant(rule.n_memory)
 
@@ -453,7 +449,7 @@ def is_whole(rule: LocalRule) -> bool:
     return rule.whole
 
 
-@overload(is_whole)
+@typed(is_whole)
 def _is_whole(rule):  # type: ignore[no-untyped-def]
     return _constant(rule.whole)
 
@@ -463,7 +459,7 @@ def passes_new(rule: LocalRule) -> bool:
     return rule.passes_new
 
 
-@overload(passes_new)
+@typed(passes_new)
 def _passes_new(rule):  # type: ignore[no-untyped-def]
     return _constant(rule.passes_new)
 
@@ -473,7 +469,7 @@ def is_exponential(rule: LocalRule) -> bool:
     return rule.exponential
 
 
-@overload(is_exponential)
+@typed(is_exponential)
 def _is_exponential(rule):  # type: ignore[no-untyped-def]
     return _constant(rule.exponential)
 
@@ -483,7 +479,7 @@ def has_forecast(rule: LocalRule) -> bool:
     return rule.forecast
 
 
-@overload(has_forecast)
+@typed(has_forecast)
 def _has_forecast(rule):  # type: ignore[no-untyped-def]
     return _constant(rule.forecast)
 
@@ -493,7 +489,7 @@ def changes_payoffs(rule: LocalRule) -> bool:
     return rule.payoff is not None
 
 
-@overload(changes_payoffs)
+@typed(changes_payoffs)
 def _changes_payoffs(rule):  # type: ignore[no-untyped-def]
     return _constant(rule.changes_payoffs)
 
@@ -512,7 +508,7 @@ def parameters_of(rule: LocalRule, row: np.ndarray, floats: np.ndarray) -> tuple
     return tuple(floats.dtype.type(value) for value in row)
 
 
-@overload(parameters_of)
+@typed(parameters_of)
 def _parameters_of(rule, row, floats):  # type: ignore[no-untyped-def]
     body = "".join(f"floats.dtype.type(row[{i}]), " for i in range(rule.n_parameters))
     scope: dict[str, Any] = {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.jit import inlined, kernel
-from ..model.arrays import LockedLanes, SequenceForm
+from .._util.jit import inlined
+from ..model.arrays import LockedLanes
 
 
 @inlined
@@ -57,25 +57,6 @@ def locked_best(value: np.ndarray, lanes: int, probability: np.ndarray) -> float
             total += probability[a] * value[a * lanes]
     share = free_share(probability)
     return total + share * best if share > 0.0 else total
-
-
-@kernel
-def impose(form: SequenceForm, locks: LockedLanes, strategy: np.ndarray) -> None:
-    """Overwrite a behaviour strategy at locked infosets with their locked probabilities.
-
-    Free actions share the rest in proportion to their probabilities, equally if all are 0.
-
-    Args:
-        form: The game.
-        locks: The locks.
-        strategy: float (sequences,): modified in place.
-    """
-    for b in range(form.bucket_lanes.shape[0]):
-        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        for lock in range(locks.bucket[b], locks.bucket[b + 1]):
-            probability = of_lock(locks, lock, actions)
-            first = form.bucket_sequence[b] + locks.lane[lock]
-            share_out(strategy[first:], lanes, probability, 0.0)
 
 
 @inlined

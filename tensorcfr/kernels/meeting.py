@@ -1,4 +1,7 @@
-"""How threads within a kernel wait for each other: counters that they count up together."""
+"""How threads within a kernel wait for each other: counters that they count up together.
+
+A thread that fails sets all counters to :data:`GONE`, so that nobody waits for it.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,24 @@ from typing import Any
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
+
+from .._util.jit import inlined, typed
 
 MEETING = 8
 """Counters of a pass: a cache line."""
 SPINS = 2000
 """Looks at a counter before the thread offers its core to others: some 20 microseconds."""
+GONE = 1 << 40
+"""More than any counter is waited for."""
 
-_ONE_STEP = Lock()
-"""Makes a step one where the kernels run as Python."""
+_ATOMIC = Lock()
+"""Makes counting up atomic where the kernels run as Python."""
 
 
 def count_up(counters: np.ndarray, row: int, column: int) -> int:
-    """Add 1 to a counter, as one step; returns what it was before."""
-    with _ONE_STEP:
+    """Add 1 to a counter, atomically; returns what it was before."""
+    with _ATOMIC:
         before = int(counters[row, column])
         counters[row, column] = before + 1
     return before
@@ -33,6 +40,21 @@ def wait_for(counters: np.ndarray, row: int, column: int, count: int) -> None:
     """Wait until a counter is at least ``count``."""
     while counters[row, column] < count:
         time.sleep(0)
+
+
+@inlined
+def meet(counters: np.ndarray, threads: int, met: int) -> int:
+    """Wait until all threads are here.
+
+    Args:
+        counters: int64 (1, MEETING), zeros at first, shared by the threads.
+        threads: How many.
+        met: How often they have met before; the result is once more.
+    """
+    if threads > 1:
+        count_up(counters, 0, 0)
+        wait_for(counters, 0, 0, threads * (met + 1))
+    return met + 1
 
 
 @intrinsic
@@ -76,12 +98,12 @@ def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return builder.gep(array.data, [offset])
 
 
-@overload(count_up)
+@typed(count_up)
 def _count_up(counters, row, column):  # type: ignore[no-untyped-def]
     return lambda counters, row, column: _add_one(counters, row, column)  # type: ignore[call-arg]
 
 
-@overload(wait_for)
+@typed(wait_for)
 def _wait_for(counters, row, column, count):  # type: ignore[no-untyped-def]
     def wait(counters, row, column, count):  # type: ignore[no-untyped-def]
         spins = 0

@@ -1,60 +1,66 @@
 """Arrays in 16 bits: whole numbers from -32767 to 32767, and a scale for each row of them.
 
 A row is :data:`tensorcfr.model.chunks.ROW` numbers.  Its largest number is kept to 24 bits, by way
-of the scale; all others are off by at most 2^-16 of it.
+of the scale; all others are off by at most 2^-16 of it.  Where the numbers of one player end and
+those of the next begin within a row, each player has a scale of their own: so what one player's
+numbers are does not depend on when those of another are packed.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba.core import types
-from numba.extending import overload
 
-from .._util.jit import borrowed, if_given, inlined, kernel, lends
+from .._util.jit import borrowed, if_given, inlined, lends, typed
 from ..model.chunks import ROW
 
 LARGEST = 32767.0
 """The largest whole number that is used."""
 
 
-@kernel
-def unpack(packed: np.ndarray, scale: np.ndarray, found: np.ndarray) -> None:
-    """Numbers from 16 bits.
+@inlined
+def unpack(
+    packed: np.ndarray, scale: np.ndarray, bounds: np.ndarray, player: int, found: np.ndarray
+) -> None:
+    """A player's numbers from 16 bits.
 
     Args:
-        packed: int16 (numbers,).
-        scale: float32 (rows,).
+        packed: int16 (numbers,): those of a chunk.
+        scale: float32 (rows, players): those of the chunk.
+        bounds: int64 (players + 1,): player ``i`` has numbers ``[i]`` to ``[i + 1] - 1``.
+        player: The player.
         found: float32 (at least numbers,): modified in place.
     """
-    size = packed.shape[0]
-    for row in range((size + ROW - 1) // ROW):
-        factor = scale[row]
-        first = row * ROW
+    for row in range(bounds[player] // ROW, (bounds[player + 1] + ROW - 1) // ROW):
+        factor = scale[row, player]
+        first = max(row * ROW, bounds[player])
         own, out = packed[first:], found[first:]
-        for k in range(min(ROW, size - first)):
+        for k in range(min((row + 1) * ROW, bounds[player + 1]) - first):
             out[k] = np.float32(own[k]) * factor
 
 
-@kernel
-def pack(numbers: np.ndarray, first: int, last: int, packed: np.ndarray, scale: np.ndarray) -> None:
-    """Numbers to 16 bits, each to the nearest.
+@inlined
+def pack(
+    numbers: np.ndarray, bounds: np.ndarray, player: int, packed: np.ndarray, scale: np.ndarray
+) -> None:
+    """A player's numbers to 16 bits, each to the nearest.
 
     Args:
         numbers: float32 (numbers,).
-        first: The first of the numbers that are new.
-        last: The one after the last of them.  Rows are packed that have any of these.
+        bounds: As for :func:`unpack`.
+        player: The player.
         packed: int16 (numbers,): modified in place.
-        scale: float32 (rows,): modified in place.
+        scale: float32 (rows, players): modified in place.
     """
     largest = np.float32(LARGEST)
-    for row in range(first // ROW, (last + ROW - 1) // ROW):
-        begin = row * ROW
-        length = min(ROW, packed.shape[0] - begin)
-        own, out = numbers[begin:], packed[begin:]
+    for row in range(bounds[player] // ROW, (bounds[player + 1] + ROW - 1) // ROW):
+        first = max(row * ROW, bounds[player])
+        length = min((row + 1) * ROW, bounds[player + 1]) - first
+        own, out = numbers[first:], packed[first:]
         most = np.float32(0.0)
         for k in range(length):
             most = max(most, abs(own[k]))
-        scale[row] = most / largest
+        scale[row, player] = most / largest
         factor = largest / most if most > np.float32(0.0) else np.float32(0.0)
         for k in range(length):
             # From -32767 to 32767; half is rounded up.
@@ -75,13 +81,13 @@ def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) 
 
     Args:
         array: float (numbers,), or int16.
-        scale: float32 (rows,) of an array in 16 bits; otherwise None.
+        scale: float32 (rows, players) of an array in 16 bits; otherwise None.
         scratch: float32 (at least numbers,), for arrays in 16 bits.
     """
     return borrowed(array if scale is None else scratch[: array.shape[0]])
 
 
-@overload(workplace)
+@typed(workplace)
 def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
     # As for functions that are :func:`if_given`: the types of both branches do not agree.
     if isinstance(scale, types.NoneType):
@@ -90,16 +96,24 @@ def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def load(array: np.ndarray, scale: np.ndarray | None, found: np.ndarray) -> None:
-    """Unpack an array in 16 bits to its :func:`workplace`, which is modified in place."""
+def load(
+    array: np.ndarray, scale: np.ndarray | None, bounds: np.ndarray, found: np.ndarray
+) -> None:
+    """Unpack an array in 16 bits to its :func:`workplace`, which is modified in place; the rest as
+    for :func:`unpack`."""
     if scale is not None:
-        unpack(array, scale, found)
+        for player in range(bounds.shape[0] - 1):
+            unpack(array, scale, bounds, player, found)
 
 
 @inlined
 def store(
-    numbers: np.ndarray, first: int, last: int, array: np.ndarray, scale: np.ndarray | None
+    numbers: np.ndarray,
+    bounds: np.ndarray,
+    player: int,
+    array: np.ndarray,
+    scale: np.ndarray | None,
 ) -> None:
-    """Put back the numbers ``first`` to ``last - 1`` of a :func:`workplace`."""
+    """Put a player's numbers back from a :func:`workplace`; arguments as for :func:`pack`."""
     if scale is not None:
-        pack(numbers, first, last, array, scale)
+        pack(numbers, bounds, player, array, scale)

@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.core import types
-from numba.extending import overload
 
-from .._util.jit import inlined, kernel
+from .._util.jit import chosen, inlined, kernel
 
 Seed = int | Sequence[int]
 """A whole number from 0, or several: a seed, the number of a stream, of a stream within it, ..."""
@@ -69,20 +68,24 @@ def _numbers(seed: Seed, count: int) -> np.ndarray:
     return np.random.SeedSequence(entropy, spawn_key=stream).generate_state(count, np.uint64)
 
 
+def _is_tuple(generator: object) -> bool:
+    """Whether a generator, or its type, is a script or streams."""
+    return isinstance(generator, (tuple, types.BaseTuple))
+
+
+def _has_streams(generator: object) -> bool:
+    """Whether a generator, or its type, is streams."""
+    return isinstance(generator, (Streams, types.BaseNamedTuple))
+
+
+@chosen
 def draw(generator: np.ndarray | Script) -> float:
     """The next number, uniform in [0, 1) with 53 bits; called from inside a kernel.
 
     Args:
         generator: uint64 (4,) or a script; modified in place.
     """
-    return _replay(generator) if isinstance(generator, tuple) else _xoshiro(generator)
-
-
-@overload(draw, inline="always")
-def _draw(generator):  # type: ignore[no-untyped-def]
-    if isinstance(generator, types.BaseTuple):
-        return lambda generator: _replay(generator)
-    return lambda generator: _xoshiro(generator)
+    return _replay if _is_tuple(generator) else _xoshiro
 
 
 @kernel
@@ -113,6 +116,7 @@ def streams_at(position: np.ndarray, players: int) -> Streams:
     return Streams(position, np.array([0, len(position) // players]))
 
 
+@chosen
 def draw_at(generator: np.ndarray | Script | Streams, place: np.uint64) -> float:
     """The next number of a chance node, uniform in [0, 1); called from inside a kernel.
 
@@ -120,36 +124,16 @@ def draw_at(generator: np.ndarray | Script | Streams, place: np.uint64) -> float
         generator: uint64 (4,), a script or streams; modified in place.
         place: The stream of the node; without streams, it has no effect.
     """
-    return _advance(generator, place) if isinstance(generator, Streams) else draw(generator)
+    return _advance if _has_streams(generator) else _draw_anywhere
 
 
-@overload(draw_at, inline="always")
-def _draw_at(generator, place):  # type: ignore[no-untyped-def]
-    if isinstance(generator, types.BaseNamedTuple):
-        return lambda generator, place: _advance(generator, place)
-    return lambda generator, place: draw(generator)
-
-
+@chosen
 def take_turn(generator: np.ndarray | Script | Streams, player: np.uint64) -> None:
     """Tell a generator whose traversal begins; called from inside a kernel."""
-    if isinstance(generator, Streams):
-        generator.turn[0] = generator.turn[1] * np.int64(player)
+    return _take_turn if _has_streams(generator) else _take_none
 
 
-@overload(take_turn, inline="always")
-def _take_turn(generator, player):  # type: ignore[no-untyped-def]
-    if isinstance(generator, types.BaseNamedTuple):
-
-        def take(generator, player):  # type: ignore[no-untyped-def]
-            generator.turn[0] = generator.turn[1] * np.int64(player)
-    else:
-
-        def take(generator, player):  # type: ignore[no-untyped-def]
-            pass
-
-    return take
-
-
+@chosen
 def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> None:
     """Save the position of a generator, for :func:`rewind`; called from inside a kernel.
 
@@ -158,34 +142,12 @@ def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Non
             alone.
         state: uint64 (4,): modified in place.
     """
-    if isinstance(generator, Streams):
-        return
-    if isinstance(generator, tuple):
-        state[0] = generator[1][0]
-    else:
-        state[:] = generator
+    if _has_streams(generator):
+        return _leave
+    return _remember_place if _is_tuple(generator) else _remember
 
 
-@overload(remember, inline="always")
-def _remember(generator, state):  # type: ignore[no-untyped-def]
-    if isinstance(generator, types.BaseNamedTuple):
-
-        def note(generator, state):  # type: ignore[no-untyped-def]
-            pass
-    elif isinstance(generator, types.BaseTuple):
-
-        def note(generator, state):  # type: ignore[no-untyped-def]
-            state[0] = np.uint64(generator[1][0])
-    else:
-
-        def note(generator, state):  # type: ignore[no-untyped-def]
-            # One by one: numba compiles the error of a wrong shape for two seconds.
-            for k in range(len(state)):
-                state[k] = generator[k]
-
-    return note
-
-
+@chosen
 def rewind(generator: np.ndarray | Script | Streams, state: np.ndarray) -> None:
     """Restore the position of a generator from :func:`remember`; called from inside a kernel.
 
@@ -193,36 +155,57 @@ def rewind(generator: np.ndarray | Script | Streams, state: np.ndarray) -> None:
         generator: uint64 (4,) or a script; modified in place.  Streams are left alone.
         state: uint64 (4,).
     """
-    if isinstance(generator, Streams):
-        return
-    if isinstance(generator, tuple):
-        generator[1][0] = state[0]
-    else:
-        generator[:] = state
-
-
-@overload(rewind, inline="always")
-def _rewind(generator, state):  # type: ignore[no-untyped-def]
-    if isinstance(generator, types.BaseNamedTuple):
-
-        def back(generator, state):  # type: ignore[no-untyped-def]
-            pass
-    elif isinstance(generator, types.BaseTuple):
-
-        def back(generator, state):  # type: ignore[no-untyped-def]
-            generator[1][0] = np.int64(state[0])
-    else:
-
-        def back(generator, state):  # type: ignore[no-untyped-def]
-            for k in range(len(state)):
-                generator[k] = state[k]
-
-    return back
+    if _has_streams(generator):
+        return _leave
+    return _rewind_to_place if _is_tuple(generator) else _rewind
 
 
 @inlined
-def _xoshiro(state: np.ndarray) -> float:
-    a, b, c, d = state[0], state[1], state[2], state[3]
+def _take_turn(generator: Streams, player: np.uint64) -> None:
+    generator.turn[0] = generator.turn[1] * np.int64(player)
+
+
+@inlined
+def _take_none(generator: np.ndarray, player: np.uint64) -> None:
+    pass
+
+
+@inlined
+def _leave(generator: Streams, state: np.ndarray) -> None:
+    pass
+
+
+@inlined
+def _remember(generator: np.ndarray, state: np.ndarray) -> None:
+    # One by one: numba compiles the error of a wrong shape for two seconds.
+    for k in range(len(state)):
+        state[k] = generator[k]
+
+
+@inlined
+def _remember_place(generator: Script, state: np.ndarray) -> None:
+    state[0] = np.uint64(generator[1][0])
+
+
+@inlined
+def _rewind(generator: np.ndarray, state: np.ndarray) -> None:
+    for k in range(len(state)):
+        generator[k] = state[k]
+
+
+@inlined
+def _rewind_to_place(generator: Script, state: np.ndarray) -> None:
+    generator[1][0] = np.int64(state[0])
+
+
+@inlined
+def _draw_anywhere(generator: np.ndarray, place: np.uint64) -> float:
+    return draw(generator)
+
+
+@inlined
+def _xoshiro(generator: np.ndarray) -> float:
+    a, b, c, d = generator[0], generator[1], generator[2], generator[3]
     total = a + d
     found = ((total << _23) | (total >> _41)) + a
     shifted = b << _17
@@ -232,7 +215,7 @@ def _xoshiro(state: np.ndarray) -> float:
     a ^= d
     c ^= shifted
     d = (d << _45) | (d >> _19)
-    state[0], state[1], state[2], state[3] = a, b, c, d
+    generator[0], generator[1], generator[2], generator[3] = a, b, c, d
     # Signed numbers become floats in one instruction; unsigned ones need more.
     return np.float64(np.int64(found >> _11)) * _TO_UNIT
 
@@ -245,7 +228,7 @@ def _advance(generator: Streams, place: np.uint64) -> float:
 
 
 @inlined
-def _replay(script: Script) -> float:
-    values, position = script
+def _replay(generator: Script) -> float:
+    values, position = generator
     position[0] += 1
     return values[position[0] - 1]

@@ -10,7 +10,7 @@ import numpy as np
 from .._util.jit import inlined
 from .local_rule import LocalRule, apply
 from .random import draw
-from .traversal import LAST_VISIT, PENDING, ZERO, U
+from .traversal import LAST_VISIT, PENDING, ZERO, Turn, U
 
 SIMPLE, STOCHASTIC, OPTIMISTIC = 0, 1, 2
 """How a traversal adds to the average; see :class:`tensorcfr.algorithms.Sampling`."""
@@ -170,24 +170,19 @@ def add_to_average(table: np.ndarray, block: int, count: int, weight: float) -> 
 
 
 @inlined
-def own_reach_weight(
-    averaging: int, table: np.ndarray, block: int, weight: float, clock: float, sampled: float
-) -> float:
+def own_reach_weight(turn: Turn, block: int, sampled: float) -> float:
     """The factor with which own reach enters the average, at a node of the player who is updated.
 
     Args:
-        averaging: ``STOCHASTIC`` or ``OPTIMISTIC``.
-        table: The last visit is written in place.
+        turn: The traversal; the last visit is written into its table.
         block: The infoset's block.
-        weight: Averaging weight of this iteration.
-        clock: Sum of the weights, including this iteration's.
         sampled: Probability with which the traversal gets here, without chance's part.
     """
-    if averaging == OPTIMISTIC:
-        since = clock - table[block - LAST_VISIT]
-        table[block - LAST_VISIT] = clock
+    if turn.averaging == OPTIMISTIC:
+        since = turn.clock - turn.table[block - LAST_VISIT]
+        turn.table[block - LAST_VISIT] = turn.clock
         return since
-    return weight / sampled
+    return turn.weight / sampled
 
 
 @inlined

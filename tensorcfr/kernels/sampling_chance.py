@@ -12,209 +12,235 @@ strategy does not change before the traversal is over.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from .._util.jit import kernel
+from .._util.jit import borrowed, inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import remember, rewind, take_turn
-from .sampling import (
-    add_to_average,
-    own_reach_weight,
-    update,
-    update_pending,
-)
+from .sampling import add_to_average, own_reach_weight, update, update_pending
 from .traversal import (
     CHANCE_NODE,
-    NO_BLOCK,
     ONE,
     PENDING,
     TERMINAL_NODE,
     ZERO,
+    Orders,
     TraversalState,
     TraversalTree,
+    Turn,
     U,
-    chance_arrays,
-    deal_arrays,
-    node_arrays,
+    Walk,
+    finish,
 )
-from .tree_access import deal_hands, find_block, first_outcome_of, joined_nodes, pay, sample_step
+from .tree_access import deal_hands, find_block, first_outcome_of, next_decision, pay
+
+
+class Opened(NamedTuple):
+    """The histories of a traversal; modified in place.
+
+    An *entry* is a visited history.  A *fork* is an opened history with several branches.
+    """
+
+    own: np.ndarray
+    """float64 (entries,): the player's reach."""
+    others: np.ndarray
+    """float64 (entries,): the others' reach."""
+    value: np.ndarray
+    """float64 (entries,): the value."""
+    queue: np.ndarray
+    """uint32 (entries, 2): histories still to be opened: entry and node."""
+    fork: np.ndarray
+    """uint32 (entries, 3): of a fork: entry, entry of the first child, node."""
+    pending: np.ndarray
+    """uint32 (infosets, 2): infosets to be updated: block and number of actions."""
 
 
 @kernel
 def chance_sampling(
     tree: TraversalTree,
     rule: LocalRule,
-    schedule: np.ndarray,
-    players: np.ndarray,
-    averaging: int,
-    alternating: bool,
+    orders: Orders,
     sampled: bool,
     prune: bool,
     state: TraversalState,
     generator: np.ndarray,
 ) -> None:
-    """Run as many iterations as ``schedule`` has rows.
+    """Run iterations.
 
     Args:
         tree: The game.
         rule: The local rule, to which this kernel is specialised.
-        schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
-            the rule, iteration by iteration.
-        players: uint64: the players for whom an iteration traverses, in order.
-        averaging: ``STOCHASTIC`` or ``OPTIMISTIC``.
-        alternating: Whether a traversal uses the strategies that earlier traversals of the same
-            iteration computed, and draws its own chance outcomes.  Otherwise all traversals of an
-            iteration have the same strategies and the same chance outcomes.
+        orders: The iterations; their averaging is ``STOCHASTIC`` or ``OPTIMISTIC``.
         sampled: Whether chance is sampled.
         prune: Whether to omit histories that neither the player who is updated nor the others
             reach: they add nothing to any regret, and nothing to an average weighted by reach.
         state: Modified in place; blocks have room for the instantaneous regrets.
         generator: uint64 (4,), a script or streams; modified in place.
     """
-    node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
-    joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
-    deals, deal_threshold, dealt, hands = deal_arrays(tree)
-    table = state.table
-    probability = tree.probability
-    held = np.zeros(utility.shape[1], np.uint64)
-    # Entries, one per visited history: the player's reach, the others' reach, the value.
-    own, others = np.empty(tree.entries), np.empty(tree.entries)
-    value = np.empty(tree.entries)
-    # The queue of histories still to be opened: entry and node.  The forks, opened histories with
-    # several branches: entry, entry of the first child, node.
-    queue = np.empty((tree.entries, 2), np.uint32)
-    fork = np.empty((tree.entries, 3), np.uint32)
-    pending = np.empty((tree.blocks, 2), np.uint32)
-    before = np.empty(4, np.uint64)
-    n_pending = ZERO
+    schedule, alternating, entries = orders.schedule, orders.alternating, tree.entries
+    opened = Opened(
+        np.empty(entries),
+        np.empty(entries),
+        np.empty(entries),
+        np.empty((entries, 2), np.uint32),
+        np.empty((entries, 3), np.uint32),
+        np.empty((tree.blocks, 2), np.uint32),
+    )
+    held, before = np.zeros(tree.utility.shape[1], np.uint64), np.empty(4, np.uint64)
     once = sampled and alternating and tree.visits_once
-    clock = state.clock[0]
-    histories, decisions = ZERO, ZERO
+    clock, n_pending = state.clock[0], ZERO
+    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
-        weight = schedule[t, 0]
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
-        clock += weight
+        clock += schedule[t, 0]
         if not alternating:
             remember(generator, before)
-        for player in players:
+        for player in orders.players:
             if not alternating:
                 rewind(generator, before)
             take_turn(generator, player)
-            # Down: open one node after the other.
-            deal = deal_hands(deals, deal_threshold, hands, held, generator)
-            histories += dealt
-            own[0], others[0] = 1.0, 1.0
-            queue[0, 0], queue[0, 1] = 0, 0
-            opened, queued, entries, forks = ZERO, ONE, ONE, ZERO
-            while opened < queued:
-                entry, at = U(queue[opened, 0]), U(queue[opened, 1])
-                opened += ONE
-                while True:
-                    histories += ONE
-                    actor, first = U(node[at]["actor"]), U(node[at]["first_child"])
-                    if actor == TERMINAL_NODE:
-                        value[entry] = pay(node, utility, coefficient, matrix, at, deal, player)
-                        break
-                    block = NO_BLOCK
-                    if actor == CHANCE_NODE:
-                        histories += joined_nodes(node, joined, at)
-                        if sampled:
-                            at = sample_step(
-                                node,
-                                first_outcome,
-                                outcome,
-                                threshold,
-                                step,
-                                chance_table,
-                                deal,
-                                at,
-                                generator,
-                            )
-                            continue
-                    else:
-                        decisions += ONE
-                        block = find_block(node, hand_offset, held, at, actor)
-                        if block == NO_BLOCK:
-                            at = first
-                            continue
-                    count = U(node[at]["n_children"])
-                    fork[forks, 0] = entry
-                    fork[forks, 1] = entries
-                    fork[forks, 2] = at
-                    forks += ONE
-                    strategy, drawn = block + count, first_outcome_of(node, first_outcome, at)
-                    x_above, y_above = own[entry], others[entry]
-                    for a in range(count):
-                        child, below = entries + a, first + a
-                        x, y = x_above, y_above
-                        if actor == CHANCE_NODE:
-                            p = probability[drawn + a]
-                            y *= p
-                            cut = p == 0.0
-                        else:
-                            p = table[strategy + a]
-                            if actor == player:
-                                x *= p
-                            else:
-                                y *= p
-                            cut = prune and x == 0.0 and y == 0.0
-                        if cut:
-                            value[child] = 0.0
-                        elif node[below]["actor"] == TERMINAL_NODE:
-                            # Most histories are terminals, which need no entry in the queue.
-                            histories += ONE
-                            value[child] = pay(
-                                node, utility, coefficient, matrix, below, deal, player
-                            )
-                        else:
-                            own[child], others[child] = x, y
-                            queue[queued, 0] = child
-                            queue[queued, 1] = below
-                            queued += ONE
-                    entries += count
-                    break
-            # Up: values, regrets and averages, the last fork first.
-            while forks > ZERO:
-                forks -= ONE
-                entry, child, at = U(fork[forks, 0]), U(fork[forks, 1]), U(fork[forks, 2])
-                actor = U(node[at]["actor"])
-                count = U(node[at]["n_children"])
-                found = 0.0
-                if actor == CHANCE_NODE:
-                    drawn = first_outcome_of(node, first_outcome, at)
-                    for a in range(count):
-                        found += probability[drawn + a] * value[child + a]
-                    value[entry] = found
-                    continue
-                block = find_block(node, hand_offset, held, at, actor)
-                strategy = block + count
-                for a in range(count):
-                    found += table[strategy + a] * value[child + a]
-                value[entry] = found
-                if actor != player:
-                    continue
-                y = others[entry]
-                if once:
-                    add = own_reach_weight(averaging, table, block, weight, clock, 1.0)
-                    add_to_average(table, block, count, own[entry] * add)
-                    if y != 0.0:
-                        for a in range(count):
-                            value[child + a] = y * (value[child + a] - found)
-                        update(rule, parameters, table, block, count, value, child)
-                    continue
-                if table[block - PENDING] == 0.0:
-                    table[block - PENDING] = 1.0
-                    pending[n_pending, 0] = block
-                    pending[n_pending, 1] = count
-                    n_pending += ONE
-                    add = own_reach_weight(averaging, table, block, weight, clock, 1.0)
-                    add_to_average(table, block, count, own[entry] * add)
-                instant = strategy + count + count
-                for a in range(count):
-                    table[instant + a] += y * (value[child + a] - found)
+            asked = (
+                player,
+                deal_hands(tree, held, generator),
+                orders.averaging,
+                schedule[t, 0],
+                clock,
+            )
+            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
+            forks, walk = _down(turn, opened, held, sampled, prune, walk)
+            n_pending = _up(turn, opened, held, once, forks, n_pending)
             if alternating and not once:
-                n_pending = update_pending(rule, parameters, table, pending, n_pending)
-        n_pending = update_pending(rule, parameters, table, pending, n_pending)
-    state.clock[0] = clock
-    state.touched[0] += np.int64(histories)
-    state.touched[1] += np.int64(decisions)
+                n_pending = update_pending(rule, parameters, state.table, opened.pending, n_pending)
+        n_pending = update_pending(rule, parameters, state.table, opened.pending, n_pending)
+    finish(state, clock, walk)
+
+
+@inlined
+def _down(
+    turn: Turn, opened: Opened, held: np.ndarray, sampled: bool, prune: bool, walk: Walk
+) -> tuple[np.uint64, Walk]:
+    """Open one history after the other; returns how many forks there are, and the counts."""
+    opened, tree, node = borrowed(opened), turn.tree, turn.tree.node
+    opened.own[0], opened.others[0] = 1.0, 1.0
+    opened.queue[0, 0], opened.queue[0, 1] = 0, 0
+    done, queued, entries, forks = ZERO, ONE, ONE, ZERO
+    histories, decisions = walk.histories + U(tree.dealt), walk.decisions
+    while done < queued:
+        entry = U(opened.queue[done, 0])
+        at, actor, block, histories, decisions = next_decision(
+            turn, held, U(opened.queue[done, 1]), sampled, histories, decisions
+        )
+        done += ONE
+        if actor == TERMINAL_NODE:
+            opened.value[entry] = pay(tree, at, turn.deal, turn.player)
+            continue
+        opened.fork[forks, 0] = entry
+        opened.fork[forks, 1] = entries
+        opened.fork[forks, 2] = at
+        queued, histories = _branch(
+            turn, opened, prune, at, actor, block, entry, entries, queued, histories
+        )
+        forks += ONE
+        entries += U(node[at]["n_children"])
+    return forks, Walk(ZERO, ZERO, 1.0, 1.0, histories, decisions)
+
+
+@inlined
+def _branch(
+    turn: Turn,
+    opened: Opened,
+    prune: bool,
+    at: np.uint64,
+    actor: np.uint64,
+    block: np.uint64,
+    entry: np.uint64,
+    entries: np.uint64,
+    queued: np.uint64,
+    histories: np.uint64,
+) -> tuple[np.uint64, np.uint64]:
+    """Queue the children of a fork; returns how many histories are queued, and visited."""
+    tree, table = turn.tree, turn.table
+    node, probability = tree.node, tree.probability
+    first, count = U(node[at]["first_child"]), U(node[at]["n_children"])
+    strategy, drawn = block + count, first_outcome_of(tree, at)
+    x_above, y_above = opened.own[entry], opened.others[entry]
+    for a in range(count):
+        child, below = entries + a, first + a
+        x, y = x_above, y_above
+        if actor == CHANCE_NODE:
+            p = probability[drawn + a]
+            y *= p
+            cut = p == 0.0
+        else:
+            p = table[strategy + a]
+            if actor == turn.player:
+                x *= p
+            else:
+                y *= p
+            cut = prune and x == 0.0 and y == 0.0
+        if cut:
+            opened.value[child] = 0.0
+        elif node[below]["actor"] == TERMINAL_NODE:
+            # Most histories are terminals, which need no entry in the queue.
+            histories += ONE
+            opened.value[child] = pay(tree, below, turn.deal, turn.player)
+        else:
+            opened.own[child], opened.others[child] = x, y
+            opened.queue[queued, 0] = child
+            opened.queue[queued, 1] = below
+            queued += ONE
+    return queued, histories
+
+
+@inlined
+def _up(
+    turn: Turn,
+    opened: Opened,
+    held: np.ndarray,
+    once: bool,
+    forks: np.uint64,
+    n_pending: np.uint64,
+) -> np.uint64:
+    """Values, regrets and averages, the last fork first; returns how many infosets are pending."""
+    opened, tree, table = borrowed(opened), turn.tree, turn.table
+    node, value, probability = tree.node, opened.value, tree.probability
+    while forks > ZERO:
+        forks -= ONE
+        entry, child = U(opened.fork[forks, 0]), U(opened.fork[forks, 1])
+        at = U(opened.fork[forks, 2])
+        actor, count = U(node[at]["actor"]), U(node[at]["n_children"])
+        found = 0.0
+        if actor == CHANCE_NODE:
+            drawn = first_outcome_of(tree, at)
+            for a in range(count):
+                found += probability[drawn + a] * value[child + a]
+            value[entry] = found
+            continue
+        block = find_block(tree, held, at, actor)
+        strategy = block + count
+        for a in range(count):
+            found += table[strategy + a] * value[child + a]
+        value[entry] = found
+        if actor == turn.player:
+            y = opened.others[entry]
+            first_visit = once or table[block - PENDING] == 0.0
+            if first_visit:
+                add = own_reach_weight(turn, block, 1.0)
+                add_to_average(table, block, count, opened.own[entry] * add)
+            if once:
+                if y != 0.0:
+                    for a in range(count):
+                        value[child + a] = y * (value[child + a] - found)
+                    update(turn.rule, turn.parameters, table, block, count, value, child)
+                continue
+            if first_visit:
+                table[block - PENDING] = 1.0
+                opened.pending[n_pending, 0] = block
+                opened.pending[n_pending, 1] = count
+                n_pending += ONE
+            instant = strategy + count + count
+            for a in range(count):
+                table[instant + a] += y * (value[child + a] - found)
+    return n_pending

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.jit import inlined, kernel
+from .._util.jit import borrowed, inlined, kernel
 from .local_rule import LocalRule, parameters_of
-from .random import remember
 from .reservoir import Samples, keep_advantages, keep_strategy
 from .sampling import (
     SIMPLE,
@@ -34,66 +33,54 @@ from .sampling import (
     update,
 )
 from .traversal import (
-    AT,
-    CHANCE_NODE,
-    CLOCK,
-    DECISIONS,
-    DEPTH,
-    HISTORIES,
     ITERATION,
-    LED,
-    NO_BLOCK,
-    NOTED,
     ONE,
     PAUSED,
-    REACH,
     STOPS,
     TERMINAL_NODE,
     TURN,
     ZERO,
     Frames,
+    Orders,
     TraversalState,
     TraversalTree,
+    Turn,
     U,
-    chance_arrays,
-    deal_arrays,
-    frame_arrays,
-    node_arrays,
-    note,
+    Walk,
+    begin_iteration,
+    finish,
     pause,
-    resume_arrays,
-    try_arrays,
+    resumed,
+    waits,
 )
-from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
+from .tree_access import deal_hands, next_decision, pay
+
+ENDS, IS_EMPTY, WAITS = range(3)
+"""Where a way down ends: at a terminal, at a decision of which no action is tried, or where the
+traversal must wait."""
 
 
 @kernel
 def external_sampling(
     tree: TraversalTree,
     rule: LocalRule,
-    schedule: np.ndarray,
-    players: np.ndarray,
-    averaging: int,
+    orders: Orders,
     state: TraversalState,
     generator: np.ndarray,
     frames: Frames,
     samples: Samples | None,
     tries: np.ndarray | None,
 ) -> bool:
-    """Run as many iterations as ``schedule`` has rows, or as far as the tree goes.
+    """Run iterations, as far as the tree goes.
 
     Args:
         tree: The game.
         rule: The local rule, to which this kernel is specialised.
-        schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
-            the rule, iteration by iteration.
-        players: uint64: the players for whom an iteration traverses, in order.
-        averaging: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``.
+        orders: The iterations, in which players alternate.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
-        frames: Where to begin; modified in place.  A frame is a decision of the player on the
-            current path: first child, block, number of actions, current action; the value so far,
-            own reach, and the values of the actions.
+        frames: Where to begin; modified in place.  The path has the decisions of the player who is
+            updated.
         samples: Where to keep regrets and strategies for networks; None to learn at once.
         tries: Which of the player's actions are tried, float64 (4,), for
             :func:`tensorcfr.kernels.sampling.draw_tried`; None for all.
@@ -101,179 +88,200 @@ def external_sampling(
     Returns:
         Whether all iterations are done; otherwise ``frames`` says why not.
     """
-    node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
-    joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
-    deals, deal_threshold, dealt, hands = deal_arrays(tree)
-    table = state.table
-    held = np.zeros(utility.shape[1], np.uint64)
-    place, value, own, q, reach = frame_arrays(frames)
-    cursor, scalar, before, log, groups = resume_arrays(frames)
-    width, n_players = U(frames.width), U(utility.shape[1])
-    tried, led = try_arrays(frames)
-    # The opponents' reaches are tracked if the average needs them.
-    tracked = averaging == STOCHASTIC or (averaging == SIMPLE and n_players > U(2))
-    clock = state.clock[0]
-    histories, decisions = U(state.touched[0]), U(state.touched[1])
-    noted, notes, resumes = cursor[NOTED], log.shape[0] > 0, cursor[PAUSED] != 0
+    tree, state, frames = borrowed(tree), borrowed(state), borrowed(frames)
+    schedule, players = borrowed(orders.schedule), borrowed(orders.players)
+    cursor, reach, n_players = frames.cursor, frames.reach, frames.n_players
+    clock, resumes = state.clock[0], cursor[PAUSED] != 0
+    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(cursor[ITERATION], schedule.shape[0]):
-        weight = schedule[t, 0]
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         if not resumes:
             if cursor[STOPS] != 0:
                 break
-            if notes:
-                noted, scalar[CLOCK] = np.int64(0), clock
-                cursor[HISTORIES], cursor[DECISIONS] = np.int64(histories), np.int64(decisions)
-                remember(generator, before)
-            clock += weight
+            begin_iteration(frames, clock, walk, generator)
+            clock += schedule[t, 0]
         for turn in range(cursor[TURN], len(players)):
-            player = players[turn]
             if resumes:
-                resumes, cursor[PAUSED], deal = False, 0, ZERO
-                here, is_empty = scalar[LED], False
-                at, depth, x = U(cursor[AT]), U(cursor[DEPTH]), scalar[REACH]
+                resumes, deal, walk = False, ZERO, resumed(frames, walk)
             else:
-                at, depth, x, here, is_empty = ZERO, ZERO, 1.0, 1.0, False
-                deal = deal_hands(deals, deal_threshold, hands, held, generator)
-                histories += dealt
-                if tracked:
-                    for k in range(n_players):
-                        reach[k] = 1.0
+                deal = deal_hands(tree, frames.held, generator)
+                dealt = walk.histories + U(tree.dealt)
+                walk = Walk(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
+                for k in range(n_players):
+                    reach[k] = 1.0
+            asked = players[turn], deal, orders.averaging, schedule[t, 0], clock
+            now = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
             while True:
-                # Down to a terminal.
-                while True:
-                    histories += ONE
-                    actor = U(node[at]["actor"])
-                    if actor == TERMINAL_NODE:
-                        break
-                    if actor == CHANCE_NODE:
-                        histories += joined_nodes(node, joined, at)
-                        at = sample_step(
-                            node,
-                            first_outcome,
-                            outcome,
-                            threshold,
-                            step,
-                            chance_table,
-                            deal,
-                            at,
-                            generator,
-                        )
-                        continue
-                    block = find_block(node, hand_offset, held, at, actor)
-                    first = U(node[at]["first_child"])
-                    count = U(node[at]["n_children"])
-                    waits = count == ZERO
-                    if notes and not waits and block != NO_BLOCK:
-                        end = note(log, noted, table, block, groups * count)
-                        waits, noted = end == noted, end
-                    if waits:
-                        scalar[LED] = here
-                        pause(cursor, scalar, count == ZERO, turn, at, depth, x, noted)
-                        state.clock[0] = clock
-                        state.touched[0] = np.int64(histories - ONE)
-                        state.touched[1] = np.int64(decisions)
-                        return False
-                    decisions += ONE
-                    if block == NO_BLOCK:
-                        at = first
-                        continue
-                    strategy = block + count
-                    if actor == player:
-                        place[depth, 0] = first
-                        place[depth, 1] = block
-                        place[depth, 2] = count
-                        place[depth, 3] = 0
-                        value[depth] = 0.0
-                        own[depth] = x
-                        if tracked:
-                            _copy(reach, depth, depth + ONE, n_players)
-                        depth += ONE
-                        if tries is None:
-                            x *= table[strategy]
-                            at = first
-                        else:
-                            row = (depth - ONE) * width
-                            draw_tried(tries, table, block, count, tried, row, generator)
-                            action = next_tried(tried, row, ZERO, count)
-                            place[depth - ONE, 3] = action
-                            led[depth - ONE] = here
-                            for a in range(count):
-                                q[row + a] = 0.0
-                            if action == count:
-                                is_empty = True
-                                break
-                            x *= table[strategy + action]
-                            here *= tried[row + action]
-                            at = first + action
-                    else:
-                        if averaging == SIMPLE:
-                            sampled = 1.0
-                            if tracked:
-                                sampled = product_of_others(reach, depth, n_players, player, actor)
-                            if tries is not None:
-                                sampled *= here
-                            if samples is None:
-                                add_to_average(table, block, count, weight / sampled)
-                            else:
-                                keep_strategy(samples, table, block, count, weight / sampled)
-                        action = sample_action(table, strategy, count, generator)
-                        if tracked:
-                            reach[depth * n_players + actor] *= table[strategy + action]
-                        at = first + action
-                # Up to the next action that has not been tried.
-                found = 0.0
-                if tries is None or not is_empty:
-                    found = pay(node, utility, coefficient, matrix, at, deal, player)
-                while depth > ZERO:
-                    d = depth - ONE
-                    block, count, action = U(place[d, 1]), U(place[d, 2]), U(place[d, 3])
-                    strategy = block + count
-                    if tries is None:
-                        q[d * width + action] = found
-                        value[d] += table[strategy + action] * found
-                        action += ONE
-                    else:
-                        if not is_empty:
-                            found /= tried[d * width + action]
-                            q[d * width + action] = found
-                            value[d] += table[strategy + action] * found
-                            action = next_tried(tried, d * width, action + ONE, count)
-                        is_empty = False
-                    if action < count:
-                        place[d, 3] = action
-                        x = own[d] * table[strategy + action]
-                        if tries is not None:
-                            here = led[d] * tried[d * width + action]
-                        if tracked:
-                            _copy(reach, d, depth, n_players)
-                        at = U(place[d, 0]) + action
-                        break
-                    found = value[d]
-                    if averaging != SIMPLE:
-                        sampled = 1.0
-                        if tracked:
-                            sampled = product_of_others(reach, d, n_players, player, player)
-                        if tries is not None:
-                            sampled *= led[d]
-                        add = own_reach_weight(averaging, table, block, weight, clock, sampled)
-                        add_to_average(table, block, count, own[d] * add)
-                    for a in range(count):
-                        q[d * width + a] -= found
-                        if tries is not None:
-                            q[d * width + a] /= led[d]
-                    if samples is None:
-                        update(rule, parameters, table, block, count, q, d * width)
-                    else:
-                        keep_advantages(samples, block, count, q, d * width, weight, 1.0)
-                    depth = d
-                if depth == ZERO:
+                walk, end = _down(now, frames, samples, tries, walk)
+                if end == WAITS:
+                    count = U(tree.node[walk.at]["n_children"])
+                    pause(frames, state, walk, turn, clock, count)
+                    return False
+                found = 0.0 if end == IS_EMPTY else pay(tree, walk.at, deal, now.player)
+                walk = _up(now, frames, samples, tries, walk, found, end == IS_EMPTY)
+                if walk.depth == ZERO:
                     break
         cursor[ITERATION], cursor[TURN] = t + 1, 0
-    state.clock[0] = clock
-    state.touched[0] = np.int64(histories)
-    state.touched[1] = np.int64(decisions)
+    finish(state, clock, walk)
     return cursor[ITERATION] == schedule.shape[0]
+
+
+@inlined
+def _down(
+    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, walk: Walk
+) -> tuple[Walk, int]:
+    """Go down to a terminal: by the first action that is tried where the player acts, by a draw
+    elsewhere."""
+    tree, table, generator = turn.tree, turn.table, turn.generator
+    at, depth, own, led = walk.at, walk.depth, walk.own, walk.led
+    histories, decisions = walk.histories, walk.decisions
+    path, reach, end = frames.path, frames.reach, ENDS
+    n_players = U(frames.n_players)
+    tracked = _is_tracked(turn, n_players)
+    while True:
+        at, actor, block, histories, decisions = next_decision(
+            turn, frames.held, at, True, histories, decisions
+        )
+        if actor == TERMINAL_NODE:
+            break
+        count = U(tree.node[at]["n_children"])
+        if waits(frames, table, block, count):
+            end = WAITS
+            break
+        first, strategy = U(tree.node[at]["first_child"]), block + count
+        if actor == turn.player:
+            path[depth]["first_child"] = first
+            path[depth]["block"] = block
+            path[depth]["n_children"] = count
+            path[depth]["value"] = 0.0
+            path[depth]["own"] = own
+            if tracked:
+                _copy(reach, depth, depth + ONE, n_players)
+            action = ZERO
+            if tries is not None:
+                path[depth]["led"] = led
+                action = _draw_tried(tries, turn, frames, block, count, depth)
+            path[depth]["action"] = action
+            depth += ONE
+            if tries is not None:
+                if action == count:
+                    end = IS_EMPTY
+                    break
+                led *= frames.tried[(depth - ONE) * U(frames.width) + action]
+        else:
+            if turn.averaging == SIMPLE:
+                sampled = 1.0
+                if tracked:
+                    sampled = product_of_others(reach, depth, n_players, turn.player, actor)
+                if tries is not None:
+                    sampled *= led
+                if samples is None:
+                    add_to_average(table, block, count, turn.weight / sampled)
+                else:
+                    keep_strategy(samples, table, block, count, turn.weight / sampled)
+            action = sample_action(table, strategy, count, generator)
+            if tracked:
+                reach[depth * n_players + actor] *= table[strategy + action]
+        if actor == turn.player:
+            own *= table[strategy + action]
+        at = first + action
+    return Walk(at, depth, own, led, histories, decisions), end
+
+
+@inlined
+def _draw_tried(
+    tries: np.ndarray,
+    turn: Turn,
+    frames: Frames,
+    block: np.uint64,
+    count: np.uint64,
+    depth: np.uint64,
+) -> np.uint64:
+    """Draw which actions are tried; returns the first one.  The values of the others are 0."""
+    row = depth * U(frames.width)
+    draw_tried(tries, turn.table, block, count, frames.tried, row, turn.generator)
+    for a in range(count):
+        frames.q[row + a] = 0.0
+    return next_tried(frames.tried, row, ZERO, count)
+
+
+@inlined
+def _up(
+    turn: Turn,
+    frames: Frames,
+    samples: Samples | None,
+    tries: np.ndarray | None,
+    walk: Walk,
+    found: float,
+    is_empty: bool,
+) -> Walk:
+    """Go up with the value of a history to the last decision of which an action is left to try, and
+    take that; decisions on the way learn.
+
+    Returns:
+        Where the traversal goes on; with depth 0 it is over.
+    """
+    depth, path, q, width = walk.depth, frames.path, frames.q, U(frames.width)
+    table, n_players = turn.table, U(frames.n_players)
+    tracked = _is_tracked(turn, n_players)
+    while depth > ZERO:
+        d = depth - ONE
+        block, count = U(path[d]["block"]), U(path[d]["n_children"])
+        action, strategy = U(path[d]["action"]), block + count
+        if not is_empty:
+            if tries is not None:
+                found /= frames.tried[d * width + action]
+            q[d * width + action] = found
+            path[d]["value"] += table[strategy + action] * found
+            action += ONE
+            if tries is not None:
+                action = next_tried(frames.tried, d * width, action, count)
+        is_empty = False
+        if action < count:
+            path[d]["action"] = action
+            own, led = path[d]["own"] * table[strategy + action], 1.0
+            if tries is not None:
+                led = path[d]["led"] * frames.tried[d * width + action]
+            if tracked:
+                _copy(frames.reach, d, depth, n_players)
+            at = U(path[d]["first_child"]) + action
+            return Walk(at, depth, own, led, walk.histories, walk.decisions)
+        found = path[d]["value"]
+        _learn(turn, frames, samples, tries, d)
+        depth = d
+    return Walk(ZERO, ZERO, 1.0, 1.0, walk.histories, walk.decisions)
+
+
+@inlined
+def _learn(
+    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, d: np.uint64
+) -> None:
+    """Update the infoset of frame ``d``, whose actions have their values; or leave a sample."""
+    table, n_players = turn.table, U(frames.n_players)
+    here, q, row = frames.path[d], frames.q, d * U(frames.width)
+    block, count, found = U(here["block"]), U(here["n_children"]), here["value"]
+    if turn.averaging != SIMPLE:
+        sampled = 1.0
+        if _is_tracked(turn, n_players):
+            sampled = product_of_others(frames.reach, d, n_players, turn.player, turn.player)
+        if tries is not None:
+            sampled *= here["led"]
+        add_to_average(table, block, count, here["own"] * own_reach_weight(turn, block, sampled))
+    for a in range(count):
+        q[row + a] -= found
+        if tries is not None:
+            q[row + a] /= here["led"]
+    if samples is None:
+        update(turn.rule, turn.parameters, table, block, count, q, row)
+    else:
+        keep_advantages(samples, block, count, q, row, turn.weight, 1.0)
+
+
+@inlined
+def _is_tracked(turn: Turn, n_players: np.uint64) -> bool:
+    """Whether the opponents' reaches are kept for every frame, because the average needs them."""
+    several = n_players > U(2)
+    return turn.averaging == STOCHASTIC or bool(turn.averaging == SIMPLE and several)
 
 
 @inlined

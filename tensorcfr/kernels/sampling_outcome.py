@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.jit import inlined, kernel
+from .._util.jit import borrowed, inlined, kernel
 from .local_rule import LocalRule, parameters_of
-from .random import draw, remember
+from .random import draw
 from .reservoir import Samples, keep_advantages, keep_strategy, keep_value, look_up_values
 from .sampling import (
     SIMPLE,
@@ -32,44 +32,34 @@ from .sampling import (
     update,
 )
 from .traversal import (
-    AT,
-    CHANCE_NODE,
-    CLOCK,
-    DECISIONS,
-    DEPTH,
-    HISTORIES,
     ITERATION,
-    NO_BLOCK,
-    NOTED,
     ONE,
     PAUSED,
-    REACH,
     STOPS,
     TERMINAL_NODE,
     TURN,
     ZERO,
     Frames,
+    Orders,
     TraversalState,
     TraversalTree,
+    Turn,
     U,
-    chance_arrays,
-    deal_arrays,
-    frame_arrays,
-    node_arrays,
-    note,
+    Walk,
+    begin_iteration,
+    finish,
     pause,
-    resume_arrays,
+    resumed,
+    waits,
 )
-from .tree_access import deal_hands, find_block, joined_nodes, pay, sample_step
+from .tree_access import deal_hands, next_decision, pay
 
 
 @kernel
 def outcome_sampling(
     tree: TraversalTree,
     rule: LocalRule,
-    schedule: np.ndarray,
-    players: np.ndarray,
-    averaging: int,
+    orders: Orders,
     epsilon: float,
     baseline: float,
     state: TraversalState,
@@ -77,172 +67,152 @@ def outcome_sampling(
     frames: Frames,
     samples: Samples | None,
 ) -> bool:
-    """Run as many iterations as ``schedule`` has rows, or as far as the tree goes.
+    """Run iterations, as far as the tree goes.
 
     Args:
         tree: The game.
         rule: The local rule, to which this kernel is specialised.
-        schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
-            the rule, iteration by iteration.
-        players: uint64: the players for whom an iteration traverses, in order.
-        averaging: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``.
+        orders: The iterations, in which players alternate.
         epsilon: Probability of exploring at a decision of the player who is updated.
         baseline: Step size of the baselines, 0 to 1: how far one moves towards the sampled value;
             0 for no baselines.  Otherwise blocks have room for the baselines of each player.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
-        frames: Where to begin; modified in place.  A frame is a decision on the current path:
-            player, block, number of actions, action, first child; the action's probability, and
-            that of the player's own choices before, exploration included.
+        frames: Where to begin; modified in place.  The path has the decisions of all players.
         samples: Where to keep regrets, strategies and values for networks; None to learn at once.
 
     Returns:
         Whether all iterations are done; otherwise ``frames`` says why not.
     """
-    node, hand_offset, utility, coefficient, matrix = node_arrays(tree)
-    joined, first_outcome, outcome, threshold, step, chance_table = chance_arrays(tree)
-    deals, deal_threshold, dealt, hands = deal_arrays(tree)
-    table = state.table
-    held = np.zeros(utility.shape[1], np.uint64)
-    place, xi, explored, instant, reach = frame_arrays(frames)
-    cursor, scalar, before, log, groups = resume_arrays(frames)
-    n_players, nodes = U(utility.shape[1]), U(node.shape[0])
-    has_baseline = baseline > 0.0
-    clock = state.clock[0]
-    histories, decisions = U(state.touched[0]), U(state.touched[1])
-    noted, notes, resumes = cursor[NOTED], log.shape[0] > 0, cursor[PAUSED] != 0
+    tree, state, frames = borrowed(tree), borrowed(state), borrowed(frames)
+    schedule, players = borrowed(orders.schedule), borrowed(orders.players)
+    cursor, reach, n_players = frames.cursor, frames.reach, frames.n_players
+    clock, resumes = state.clock[0], cursor[PAUSED] != 0
+    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(cursor[ITERATION], schedule.shape[0]):
-        weight = schedule[t, 0]
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         if not resumes:
             if cursor[STOPS] != 0:
                 break
-            if notes:
-                noted, scalar[CLOCK] = np.int64(0), clock
-                cursor[HISTORIES], cursor[DECISIONS] = np.int64(histories), np.int64(decisions)
-                remember(generator, before)
-            clock += weight
+            begin_iteration(frames, clock, walk, generator)
+            clock += schedule[t, 0]
         for turn in range(cursor[TURN], len(players)):
-            player = players[turn]
-            # Down: play the game, and add to the average.  q is the probability of the player's
-            # own choices so far, exploration included.
             if resumes:
-                resumes, cursor[PAUSED], deal = False, 0, ZERO
-                at, depth, q = U(cursor[AT]), U(cursor[DEPTH]), scalar[REACH]
+                resumes, deal, walk = False, ZERO, resumed(frames, walk)
             else:
-                at, depth, q = ZERO, ZERO, 1.0
-                deal = deal_hands(deals, deal_threshold, hands, held, generator)
-                histories += dealt
+                deal = deal_hands(tree, frames.held, generator)
+                dealt = walk.histories + U(tree.dealt)
+                walk = Walk(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
                 for k in range(n_players):
                     reach[k] = 1.0
-            while True:
-                histories += ONE
-                actor = U(node[at]["actor"])
-                if actor == TERMINAL_NODE:
-                    break
-                if actor == CHANCE_NODE:
-                    histories += joined_nodes(node, joined, at)
-                    at = sample_step(
-                        node,
-                        first_outcome,
-                        outcome,
-                        threshold,
-                        step,
-                        chance_table,
-                        deal,
-                        at,
-                        generator,
-                    )
-                    continue
-                block = find_block(node, hand_offset, held, at, actor)
-                first = U(node[at]["first_child"])
-                count = U(node[at]["n_children"])
-                waits = count == ZERO
-                if notes and not waits and block != NO_BLOCK:
-                    end = note(log, noted, table, block, groups * count)
-                    waits, noted = end == noted, end
-                if waits:
-                    pause(cursor, scalar, count == ZERO, turn, at, depth, q, noted)
-                    state.clock[0] = clock
-                    state.touched[0] = np.int64(histories - ONE)
-                    state.touched[1] = np.int64(decisions)
-                    return False
-                decisions += ONE
-                if block == NO_BLOCK:
-                    at = first
-                    continue
-                strategy = block + count
-                explored[depth] = q
-                if actor == player:
-                    if averaging != SIMPLE:
-                        sampled = q * product_of_others(reach, ZERO, n_players, player, player)
-                        add = own_reach_weight(averaging, table, block, weight, clock, sampled)
-                        add_to_average(table, block, count, reach[player] * add)
-                    action = _explore(table, strategy, count, epsilon, generator)
-                    xi[depth] = (
-                        epsilon / np.int64(count) + (1.0 - epsilon) * table[strategy + action]
-                    )
-                    q *= xi[depth]
-                else:
-                    if averaging == SIMPLE:
-                        sampled = q * product_of_others(reach, ZERO, n_players, player, actor)
-                        if samples is None:
-                            add_to_average(table, block, count, weight / sampled)
-                        else:
-                            keep_strategy(samples, table, block, count, weight / sampled)
-                    action = sample_action(table, strategy, count, generator)
-                    xi[depth] = table[strategy + action]
-                reach[actor] *= table[strategy + action]
-                place[depth, 0] = actor
-                place[depth, 1] = block
-                place[depth, 2] = count
-                place[depth, 3] = action
-                place[depth, 4] = first
-                depth += ONE
-                at = first + action
-            # Up: values, and regrets at the player's own infosets.
-            found = pay(node, utility, coefficient, matrix, at, deal, player)
-            expected = found
-            while depth > ZERO:
-                depth -= ONE
-                block, count, action = U(place[depth, 1]), U(place[depth, 2]), U(place[depth, 3])
-                strategy = block + count
-                b = strategy + (U(2) + player) * count
-                seen = found
-                if has_baseline:
-                    child = player * nodes + U(place[depth, 4])
-                    if samples is not None:
-                        look_up_values(samples, table, count, b, child)
-                    correction = (seen - table[b + action]) / xi[depth]
-                    found = table[strategy + action] * correction
-                    for a in range(count):
-                        found += table[strategy + a] * table[b + a]
-                else:
-                    correction = seen / xi[depth]
-                    found = table[strategy + action] * correction
-                if place[depth, 0] == player:
-                    for a in range(count):
-                        estimate = table[b + a] if has_baseline else 0.0
-                        instant[a] = (estimate - found) / explored[depth]
-                    instant[action] += correction / explored[depth]
-                    if samples is None:
-                        update(rule, parameters, table, block, count, instant, ZERO)
-                    else:
-                        keep_advantages(
-                            samples, block, count, instant, ZERO, weight, explored[depth]
-                        )
-                if has_baseline:
-                    if samples is None:
-                        table[b + action] += baseline * (seen - table[b + action])
-                    else:
-                        expected = keep_value(
-                            samples, table, block, count, b, action, child, expected
-                        )
+            asked = players[turn], deal, orders.averaging, schedule[t, 0], clock
+            now = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
+            walk = _play(now, frames, samples, epsilon, walk)
+            if tree.node[walk.at]["actor"] != TERMINAL_NODE:
+                count = U(tree.node[walk.at]["n_children"])
+                pause(frames, state, walk, turn, clock, count)
+                return False
+            found = pay(tree, walk.at, deal, now.player)
+            _learn(now, frames, samples, baseline, walk.depth, found)
         cursor[ITERATION], cursor[TURN] = t + 1, 0
-    state.clock[0] = clock
-    state.touched[0] = np.int64(histories)
-    state.touched[1] = np.int64(decisions)
+    finish(state, clock, walk)
     return cursor[ITERATION] == schedule.shape[0]
+
+
+@inlined
+def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, walk: Walk) -> Walk:
+    """Play the game, and add to the average, down to a terminal or to where the traversal must
+    wait."""
+    tree, table, generator = turn.tree, turn.table, turn.generator
+    at, depth, led = walk.at, walk.depth, walk.led
+    histories, decisions = walk.histories, walk.decisions
+    path, reach, n_players = frames.path, frames.reach, U(frames.n_players)
+    while True:
+        at, actor, block, histories, decisions = next_decision(
+            turn, frames.held, at, True, histories, decisions
+        )
+        if actor == TERMINAL_NODE:
+            break
+        count, first = U(tree.node[at]["n_children"]), U(tree.node[at]["first_child"])
+        if waits(frames, table, block, count):
+            break
+        strategy = block + count
+        path[depth]["led"] = led
+        if actor == turn.player:
+            if turn.averaging != SIMPLE:
+                sampled = led * product_of_others(reach, ZERO, n_players, actor, actor)
+                add = own_reach_weight(turn, block, sampled)
+                add_to_average(table, block, count, reach[actor] * add)
+            action = _explore(table, strategy, count, epsilon, generator)
+            drawn = epsilon / np.int64(count) + (1.0 - epsilon) * table[strategy + action]
+            led *= drawn
+        else:
+            if turn.averaging == SIMPLE:
+                sampled = led * product_of_others(reach, ZERO, n_players, turn.player, actor)
+                if samples is None:
+                    add_to_average(table, block, count, turn.weight / sampled)
+                else:
+                    keep_strategy(samples, table, block, count, turn.weight / sampled)
+            action = sample_action(table, strategy, count, generator)
+            drawn = table[strategy + action]
+        reach[actor] *= table[strategy + action]
+        path[depth]["drawn"] = drawn
+        path[depth]["actor"] = actor
+        path[depth]["block"] = block
+        path[depth]["n_children"] = count
+        path[depth]["action"] = action
+        path[depth]["first_child"] = first
+        depth += ONE
+        at = first + action
+    return Walk(at, depth, 1.0, led, histories, decisions)
+
+
+@inlined
+def _learn(
+    turn: Turn,
+    frames: Frames,
+    samples: Samples | None,
+    baseline: float,
+    depth: np.uint64,
+    found: float,
+) -> None:
+    """Go up with what a play pays: values, and regrets at the player's own infosets."""
+    path, instant, player = frames.path, frames.q, turn.player
+    table, nodes = turn.table, U(turn.tree.node.shape[0])
+    has_baseline = baseline > 0.0
+    expected = found
+    while depth > ZERO:
+        depth -= ONE
+        block, count = U(path[depth]["block"]), U(path[depth]["n_children"])
+        action, led = U(path[depth]["action"]), path[depth]["led"]
+        strategy = block + count
+        b = strategy + (U(2) + player) * count
+        child = player * nodes + U(path[depth]["first_child"])
+        seen = found
+        if has_baseline:
+            if samples is not None:
+                look_up_values(samples, table, count, b, child)
+            correction = (seen - table[b + action]) / path[depth]["drawn"]
+            found = table[strategy + action] * correction
+            for a in range(count):
+                found += table[strategy + a] * table[b + a]
+        else:
+            correction = seen / path[depth]["drawn"]
+            found = table[strategy + action] * correction
+        if path[depth]["actor"] == player:
+            for a in range(count):
+                estimate = table[b + a] if has_baseline else 0.0
+                instant[a] = (estimate - found) / led
+            instant[action] += correction / led
+            if samples is None:
+                update(turn.rule, turn.parameters, table, block, count, instant, ZERO)
+            else:
+                keep_advantages(samples, block, count, instant, ZERO, turn.weight, led)
+        if has_baseline:
+            if samples is None:
+                table[b + action] += baseline * (seen - table[b + action])
+            else:
+                expected = keep_value(samples, table, block, count, b, action, child, expected)
 
 
 @inlined

@@ -20,11 +20,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.jit import inlined, kernel
+from .._util.jit import borrowed, inlined, kernel
 from .local_rule import LocalRule, parameters_of
-from .random import draw_at, remember, rewind, take_turn
+from .random import remember, rewind, take_turn
 from .sampling import add_to_average, own_reach_weight, update, update_pending
-from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, TraversalState, U
+from .traversal import (
+    ONE,
+    TERMINAL_NODE,
+    ZERO,
+    Orders,
+    TraversalState,
+    Turn,
+    U,
+    Walk,
+    finish,
+)
+from .tree_access import next_decision
 
 NO_HAND = U(2**32 - 1)
 """``AllHandsTree.hand_offset`` of a hand that is not possible."""
@@ -64,220 +75,192 @@ class AllHandsTree(NamedTuple):
     """Histories at which the hands are dealt: chance nodes, one player's hand after the other's."""
 
 
+class Path(NamedTuple):
+    """The path of a traversal; modified in place.
+
+    A frame is a decision on it.  The value of a frame's current action is in the row of ``value``
+    after the frame's.
+    """
+
+    place: np.ndarray
+    """uint32 (frames, 2): node, and current action."""
+    sigma: np.ndarray
+    """float64 (frames, actions, hands): strategies of the hands of the player who acts."""
+    q: np.ndarray
+    """float64 (frames, actions, hands): values of the actions so far."""
+    value: np.ndarray
+    """float64 (frames + 1, hands): value."""
+    reach: np.ndarray
+    """float64 (2, frames + 1, hands): the reach of each player's hands, one row per own step."""
+    reached: np.ndarray
+    """bool (2, frames + 1): whether any hand has a reach."""
+    steps: np.ndarray
+    """uint64 (2,): own steps of each player so far: their row of ``reach``."""
+    instant: np.ndarray
+    """float64 (actions,): instantaneous regrets of a hand."""
+    pending: np.ndarray
+    """uint32 (infosets, 2): infosets to be updated: block and number of actions."""
+
+
 @kernel
 def public_chance_sampling(
     tree: AllHandsTree,
     rule: LocalRule,
-    schedule: np.ndarray,
-    players: np.ndarray,
-    averaging: int,
-    alternating: bool,
+    orders: Orders,
     prune: bool,
     state: TraversalState,
     generator: np.ndarray,
 ) -> None:
-    """Run as many iterations as ``schedule`` has rows.
+    """Run iterations.
 
     Args:
         tree: The game.
         rule: The local rule, to which this kernel is specialised.
-        schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
-            the rule, iteration by iteration.
-        players: uint64: the players for whom an iteration traverses, in order.
-        averaging: ``STOCHASTIC`` or ``OPTIMISTIC``.
-        alternating: Whether a traversal uses the strategies that earlier traversals of the same
-            iteration computed, and draws its own chance outcomes.  Otherwise all traversals of an
-            iteration have the same strategies and the same chance outcomes.
+        orders: The iterations; their averaging is ``STOCHASTIC`` or ``OPTIMISTIC``.
         prune: Whether to omit public nodes that no hand of either player reaches.
         state: Modified in place; without ``alternating``, blocks have room for the instantaneous
             regrets.
         generator: uint64 (4,), a script or streams; modified in place.
     """
-    node, weights, ends = tree.node, tree.weight, tree.table
-    mass, deals, hands, offset = tree.mass, tree.deals, tree.hands, tree.hand_offset
-    table = state.table
-    utility, coefficient = tree.utility, tree.coefficient
-    most = offset.shape[1]
-    # A frame for every decision on the current path: its node and the current action; the
-    # strategies of its hands; the values of its actions so far; its own value.  The value of a
-    # frame's current action is in the row of ``value`` after the frame's.
-    place = np.empty((tree.depth, 2), np.uint32)
-    sigma = np.empty((tree.depth, tree.width, most))
-    q = np.empty((tree.depth, tree.width, most))
-    value = np.empty((tree.depth + 1, most))
-    # The reach of each player's hands, one row per own step; and whether any hand has a reach.
-    reach = np.ones((2, tree.depth + 1, most))
-    reached = np.ones((2, tree.depth + 1), np.bool_)
-    steps = np.zeros(2, np.uint64)
-    instant = np.empty(tree.width)
-    pending = np.empty((0 if alternating else tree.infosets, 2), np.uint32)
-    before = np.empty(4, np.uint64)
-    n_pending = ZERO
-    clock = state.clock[0]
-    histories, decisions = 0, 0
+    schedule, alternating = orders.schedule, orders.alternating
+    depth, width, most = tree.depth, tree.width, tree.hand_offset.shape[1]
+    path = Path(
+        np.empty((depth, 2), np.uint32),
+        np.empty((depth, width, most)),
+        np.empty((depth, width, most)),
+        np.empty((depth + 1, most)),
+        np.ones((2, depth + 1, most)),
+        np.ones((2, depth + 1), np.bool_),
+        np.zeros(2, np.uint64),
+        np.empty(width),
+        np.empty((0 if alternating else tree.infosets, 2), np.uint32),
+    )
+    before, held = np.empty(4, np.uint64), np.zeros(2, np.uint64)
+    clock, n_pending = state.clock[0], ZERO
+    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
-        weight = schedule[t, 0]
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
-        clock += weight
+        clock += schedule[t, 0]
         if not alternating:
             remember(generator, before)
-        for player in players:
+        for player in orders.players:
             if not alternating:
                 rewind(generator, before)
             take_turn(generator, player)
-            own, others = hands[player], hands[ONE - player]
-            at, depth = ZERO, ZERO
-            histories += tree.dealing
+            asked = player, ZERO, orders.averaging, schedule[t, 0], clock
+            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
+            dealt = walk.histories + U(tree.dealing)
+            walk = Walk(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
             while True:
-                # Down to a terminal, or to a pruned node.
-                while True:
-                    row = U(weights[at])
-                    histories += deals[row]
-                    actor = U(node[at]["actor"])
-                    if actor == TERMINAL_NODE:
-                        end, factor = U(ends[at]), coefficient[U(node[at]["payoff"])]
-                        step = steps[ONE - player]
-                        _pay(utility, end, player, factor, reach, step, own, others, value, depth)
-                        break
-                    first = U(node[at]["first_child"])
-                    count = U(node[at]["n_children"])
-                    if actor == CHANCE_NODE:
-                        at = _sample(
-                            weights,
-                            mass,
-                            row,
-                            first,
-                            count,
-                            U(node[at]["bucket"]),
-                            generator,
-                        )
-                        continue
-                    decisions += deals[row]
-                    block = U(node[at]["block"])
-                    if block == NO_BLOCK:
-                        at = first
-                        continue
-                    place[depth, 0] = at
-                    place[depth, 1] = 0
-                    _read(
-                        table,
-                        offset,
-                        U(node[at]["bucket"]),
-                        block,
-                        count,
-                        hands[actor],
-                        sigma,
-                        depth,
-                    )
-                    value[depth, :own] = 0.0
-                    depth += ONE
-                    cut = _step(sigma, depth, ZERO, hands, actor, reach, reached, steps)
-                    if cut and prune:
-                        value[depth, :own] = 0.0
-                        break
-                    at = first
-                # Up to the next action that has not been tried.
-                while depth > ZERO:
-                    at, action = U(place[depth - ONE, 0]), U(place[depth - ONE, 1])
-                    actor = U(node[at]["actor"])
-                    count = U(node[at]["n_children"])
-                    d = depth - ONE
-                    steps[actor] -= ONE
-                    if actor == player:
-                        for h in range(own):
-                            q[d, action, h] = value[depth, h]
-                            value[d, h] += sigma[d, action, h] * value[depth, h]
-                    else:
-                        for h in range(own):
-                            value[d, h] += value[depth, h]
-                    action += ONE
-                    if action < count:
-                        place[d, 1] = action
-                        cut = _step(sigma, depth, action, hands, actor, reach, reached, steps)
-                        if cut and prune:
-                            value[depth, :own] = 0.0
-                            continue
-                        at = U(node[at]["first_child"]) + action
-                        break
-                    depth = d
-                    if actor != player:
-                        continue
-                    bucket, lowest = U(node[at]["bucket"]), U(node[at]["block"])
-                    learns = reached[ONE - player, steps[ONE - player]]
-                    for h in range(own):
-                        if offset[bucket, h] == NO_HAND:
-                            continue
-                        block = lowest + U(offset[bucket, h])
-                        add = own_reach_weight(averaging, table, block, weight, clock, 1.0)
-                        add_to_average(table, block, count, reach[player, steps[player], h] * add)
-                        if not learns:
-                            continue
-                        if alternating:
-                            for a in range(count):
-                                instant[a] = q[d, a, h] - value[d, h]
-                            update(rule, parameters, table, block, count, instant, ZERO)
-                            continue
-                        kept = block + count + count + count
-                        for a in range(count):
-                            table[kept + a] = q[d, a, h] - value[d, h]
-                        pending[n_pending, 0] = block
-                        pending[n_pending, 1] = count
-                        n_pending += ONE
-                if depth == ZERO:
+                walk = _down(turn, path, held, prune, walk)
+                walk, n_pending = _up(turn, path, prune, walk, n_pending)
+                if walk.depth == ZERO:
                     break
-        n_pending = update_pending(rule, parameters, table, pending, n_pending)
-    state.clock[0] = clock
-    state.touched[0] += histories
-    state.touched[1] += decisions
+        n_pending = update_pending(rule, parameters, state.table, path.pending, n_pending)
+    finish(state, clock, walk)
 
 
 @inlined
-def _sample(
-    weights: np.ndarray,
-    mass: np.ndarray,
-    row: np.uint64,
-    first: np.uint64,
-    count: np.uint64,
-    place: np.uint64,
-    generator: np.ndarray,
-) -> np.uint64:
-    """Draw a child of a public chance node by its probability over all deals; never one that no
-    deal gets to."""
-    left = draw_at(generator, place) * mass[row]
-    chosen = first
-    for a in range(count):
-        probability = mass[U(weights[first + a])]
-        if probability > 0.0:
-            chosen = first + a
-            left -= probability
-            if left < 0.0:
-                break
-    return chosen
+def _down(turn: Turn, path: Path, held: np.ndarray, prune: bool, walk: Walk) -> Walk:
+    """Go down by first actions, to a terminal or a pruned node, whose values are written."""
+    tree = turn.tree
+    at, depth, histories, decisions = walk.at, walk.depth, walk.histories, walk.decisions
+    path, node, player = borrowed(path), tree.node, turn.player
+    own = tree.hands[player]
+    while True:
+        at, actor, block, histories, decisions = next_decision(
+            turn, held, at, True, histories, decisions
+        )
+        if actor == TERMINAL_NODE:
+            _pay(tree, path, player, at, depth)
+            break
+        path.place[depth, 0] = at
+        path.place[depth, 1] = 0
+        _read(turn, path, at, block, tree.hands[actor], depth)
+        path.value[depth, :own] = 0.0
+        depth += ONE
+        if _step(tree, path, depth, ZERO, actor) and prune:
+            path.value[depth, :own] = 0.0
+            break
+        at = U(node[at]["first_child"])
+    return Walk(at, depth, 1.0, 1.0, histories, decisions)
+
+
+@inlined
+def _up(
+    turn: Turn, path: Path, prune: bool, walk: Walk, n_pending: np.uint64
+) -> tuple[Walk, np.uint64]:
+    """Go up to the next action that has not been tried; returns where the traversal goes on, with
+    depth 0 if it is over, and how many infosets are pending."""
+    depth, tree = walk.depth, turn.tree
+    path, node, player = borrowed(path), tree.node, turn.player
+    own, value, q, sigma = tree.hands[player], path.value, path.q, path.sigma
+    while depth > ZERO:
+        d = depth - ONE
+        at, action = U(path.place[d, 0]), U(path.place[d, 1])
+        actor, count = U(node[at]["actor"]), U(node[at]["n_children"])
+        path.steps[actor] -= ONE
+        if actor == player:
+            for h in range(own):
+                q[d, action, h] = value[depth, h]
+                value[d, h] += sigma[d, action, h] * value[depth, h]
+        else:
+            for h in range(own):
+                value[d, h] += value[depth, h]
+        action += ONE
+        if action < count:
+            path.place[d, 1] = action
+            if not (_step(tree, path, depth, action, actor) and prune):
+                at = U(node[at]["first_child"]) + action
+                return Walk(at, depth, 1.0, 1.0, walk.histories, walk.decisions), n_pending
+            value[depth, :own] = 0.0
+            continue
+        depth = d
+        if actor == player:
+            n_pending = _learn(turn, path, at, d, n_pending)
+    return Walk(ZERO, ZERO, 1.0, 1.0, walk.histories, walk.decisions), n_pending
+
+
+@inlined
+def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.uint64) -> np.uint64:
+    """Update the infosets of the player's hands at frame ``d``, or note them as pending."""
+    tree, table = turn.tree, turn.table
+    node, offset, player, q, value = tree.node, tree.hand_offset, turn.player, path.q, path.value
+    bucket, lowest = U(node[at]["bucket"]), U(node[at]["block"])
+    count = U(node[at]["n_children"])
+    learns = path.reached[ONE - player, path.steps[ONE - player]]
+    for h in range(tree.hands[player]):
+        if offset[bucket, h] == NO_HAND:
+            continue
+        block = lowest + U(offset[bucket, h])
+        add = own_reach_weight(turn, block, 1.0)
+        x = path.reach[player, path.steps[player], h]
+        add_to_average(table, block, count, x * add)
+        if not learns:
+            continue
+        if path.pending.shape[0] == 0:
+            for a in range(count):
+                path.instant[a] = q[d, a, h] - value[d, h]
+            update(turn.rule, turn.parameters, table, block, count, path.instant, ZERO)
+            continue
+        kept = block + count + count + count
+        for a in range(count):
+            table[kept + a] = q[d, a, h] - value[d, h]
+        path.pending[n_pending, 0] = block
+        path.pending[n_pending, 1] = count
+        n_pending += ONE
+    return n_pending
 
 
 @inlined
 def _read(
-    table: np.ndarray,
-    offset: np.ndarray,
-    bucket: int,
-    block: int,
-    count: int,
-    hands: int,
-    sigma: np.ndarray,
-    depth: int,
+    turn: Turn, path: Path, at: np.uint64, block: np.uint64, hands: np.uint64, depth: np.uint64
 ) -> None:
-    """Read the strategies of all hands at a node; 0 for hands that are not possible.
-
-    Args:
-        table: The infosets' blocks.
-        offset: See :class:`AllHandsTree`.
-        bucket: The node's bucket.
-        block: Its first block.
-        count: Its actions.
-        hands: Hands of the player who acts.
-        sigma: float64 (depth, actions, hands): modified in place.
-        depth: The row of ``sigma``.
-    """
+    """Read the strategies of all hands of the player who acts at a node into frame ``depth``; 0 for
+    hands that are not possible."""
+    tree, table = turn.tree, turn.table
+    offset, sigma = tree.hand_offset, path.sigma
+    bucket, count = U(tree.node[at]["bucket"]), U(tree.node[at]["n_children"])
     for h in range(hands):
         if offset[bucket, h] == NO_HAND:
             for a in range(count):
@@ -290,35 +273,16 @@ def _read(
 
 @inlined
 def _step(
-    sigma: np.ndarray,
-    depth: int,
-    action: int,
-    hands: np.ndarray,
-    actor: int,
-    reach: np.ndarray,
-    reached: np.ndarray,
-    steps: np.ndarray,
+    tree: AllHandsTree, path: Path, depth: np.uint64, action: np.uint64, actor: np.uint64
 ) -> bool:
-    """Take an action with all hands.
-
-    Args:
-        sigma: The strategies; those of the node are in row ``depth - 1``.
-        depth: Decisions on the path, including the node.
-        action: The action.
-        hands: Hands of each player.
-        actor: Who acts.
-        reach: float64 (players, steps, hands): modified in place.
-        reached: bool (players, steps): modified in place.
-        steps: uint64 (players,): the row of either, modified in place.
-
-    Returns:
-        Whether neither player reaches the node after the action.
-    """
+    """Take an action with all hands at the last of ``depth`` frames; returns whether neither player
+    reaches the node after it."""
+    reach, reached, steps = path.reach, path.reached, path.steps
     above = steps[actor]
     below = above + ONE
     most = 0.0
-    for h in range(hands[actor]):
-        x = reach[actor, above, h] * sigma[depth - ONE, action, h]
+    for h in range(tree.hands[actor]):
+        x = reach[actor, above, h] * path.sigma[depth - ONE, action, h]
         reach[actor, below, h] = x
         most = max(most, x)
     reached[actor, below] = most > 0.0
@@ -328,35 +292,17 @@ def _step(
 
 @inlined
 def _pay(
-    utility: np.ndarray,
-    row: int,
-    player: int,
-    coefficient: float,
-    reach: np.ndarray,
-    step: int,
-    own: int,
-    others: int,
-    value: np.ndarray,
-    depth: int,
+    tree: AllHandsTree, path: Path, player: np.uint64, at: np.uint64, depth: np.uint64
 ) -> None:
-    """The value of a terminal for every hand of a player, against the other player's reach.
-
-    Args:
-        utility: See :class:`AllHandsTree`.
-        row: The terminal's row in it.
-        player: The player.
-        coefficient: The terminal's.
-        reach: float64 (players, steps, hands).
-        step: The row of the other player.
-        own: Hands of the player.
-        others: Hands of the other player.
-        value: float64 (depth, hands): modified in place.
-        depth: The row of it.
-    """
+    """The value of a terminal for every hand of a player, against the other player's reach, into
+    row ``depth`` of the values."""
+    utility, value, reach, other = tree.utility, path.value, path.reach, ONE - player
+    row, coefficient = U(tree.table[at]), tree.coefficient[U(tree.node[at]["payoff"])]
+    step, own = path.steps[other], tree.hands[player]
     for h in range(own):
         value[depth, h] = 0.0
-    for k in range(others):
-        y = coefficient * reach[ONE - player, step, k]
+    for k in range(tree.hands[other]):
+        y = coefficient * reach[other, step, k]
         if y != 0.0:
             for h in range(own):
                 value[depth, h] += y * utility[row, player, k, h]

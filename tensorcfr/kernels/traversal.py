@@ -27,6 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._util.jit import inlined
+from .local_rule import LocalRule
+from .random import remember
 
 U = np.uint64
 ZERO, ONE = U(0), U(1)
@@ -121,42 +123,27 @@ class TraversalTree(NamedTuple):
     """uint32 (payoffs,): row of ``utility``."""
 
 
-@inlined
-def node_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
-    """``node, hand_offset, utility, coefficient, matrix`` of a tree.
-
-    Kernels take the arrays out of their records once, before their loops, and pass arrays to the
-    functions below them: a record or a slice that is passed within a loop counts references,
-    which costs more than the arithmetic at a node.
-    """
-    return tree.node, tree.hand_offset, tree.utility, tree.coefficient, tree.matrix
-
-
-@inlined
-def chance_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
-    """``joined, first_outcome, outcome, threshold, step, chance_table`` of a tree."""
-    return (
-        tree.joined,
-        tree.first_outcome,
-        tree.outcome,
-        tree.threshold,
-        tree.step,
-        tree.chance_table,
-    )
-
-
-@inlined
-def deal_arrays(tree: TraversalTree):  # type: ignore[no-untyped-def]
-    """``deal, deal_threshold``, and uint64: the chance nodes of the deal, the hands of player 1."""
-    return tree.deal, tree.deal_threshold, U(tree.dealt), U(tree.hands)
-
-
 ITERATION, TURN, AT, DEPTH, NOTED, PAUSED, STOPS, HISTORIES, DECISIONS = range(9)
 """Numbers of :attr:`Frames.cursor`."""
 FOR_HISTORY, FOR_LOG = 1, 2
 """What a traversal waits for."""
-REACH, CLOCK, LED = range(3)
+OWN, CLOCK, LED = range(3)
 """Numbers of :attr:`Frames.scalar`."""
+FRAME = np.dtype(
+    [
+        ("led", np.float64),  # probability with which the player's own draws lead here
+        ("own", np.float64),  # own reach of the player who is updated
+        ("value", np.float64),  # of the actions tried so far
+        ("drawn", np.float64),  # probability with which the action was drawn
+        ("actor", np.uint32),
+        ("block", np.uint32),
+        ("n_children", np.uint32),
+        ("first_child", np.uint32),
+        ("action", np.uint32),  # the one that the path takes
+        ("unused", np.uint32),
+    ]
+)
+"""A decision on the path of a traversal; a scheme uses the fields that it needs."""
 
 
 class Frames(NamedTuple):
@@ -170,20 +157,20 @@ class Frames(NamedTuple):
     ``NOTED``, numbers in ``log``; ``HISTORIES`` and ``DECISIONS`` visited before the iteration.
     All are 0 for a new schedule."""
     scalar: np.ndarray
-    """float64 (3,): ``REACH``, the probability that the traversal carries along; ``CLOCK``, the sum
-    of the averaging weights before the iteration; ``LED``, as in ``led``, where it waits."""
-    place: np.ndarray
-    """uint32 (frames, 5): numbers of each frame, as the scheme needs them."""
-    first: np.ndarray
-    """float64 (frames,): likewise."""
-    second: np.ndarray
-    """float64 (frames,): likewise."""
+    """float64 (3,): ``OWN`` and ``LED``, as in a frame, where the traversal waits; ``CLOCK``, the
+    sum of the averaging weights before the iteration."""
+    path: np.ndarray
+    """:data:`FRAME` (frames,): the decisions on the current path, the first one first."""
     q: np.ndarray
     """float64 (frames * most actions,): values of the actions of each frame."""
     reach: np.ndarray
     """float64 ((frames + 1) * players,): reaches of the players at each frame."""
     width: int
     """The most actions."""
+    held: np.ndarray
+    """uint64 (players,): each player's hand, in public trees."""
+    n_players: int
+    """Number of players."""
     generator: np.ndarray
     """uint64 (4,): the generator before the iteration."""
     log: np.ndarray
@@ -192,12 +179,9 @@ class Frames(NamedTuple):
     groups: int
     """Groups of numbers in a block, for ``log``."""
 
-    # Where own actions are drawn.
-    tried: np.ndarray | None = None
+    tried: np.ndarray
     """float64 (frames * most actions,): the probability with which each action of a frame is tried,
-    0 if it is not."""
-    led: np.ndarray | None = None
-    """float64 (frames,): the probability with which the draws of own actions led to each frame."""
+    0 if it is not; empty if no own actions are drawn."""
 
 
 def new_frames(
@@ -222,89 +206,17 @@ def new_frames(
     return Frames(
         cursor=np.zeros(9, np.int64),
         scalar=np.zeros(3),
-        place=np.empty((depth, 5), np.uint32),
-        first=np.empty(depth),
-        second=np.empty(depth),
+        path=np.empty(depth, FRAME),
         q=np.empty(depth * width),
         reach=np.ones((depth + 1) * n_players),
         width=width,
+        held=np.zeros(n_players, np.uint64),
+        n_players=n_players,
         generator=np.empty(4, np.uint64),
         log=np.empty(log),
         groups=groups,
-        tried=np.empty(depth * width) if tries else None,
-        led=np.empty(depth) if tries else None,
+        tried=np.empty(depth * width * tries),
     )
-
-
-@inlined
-def frame_arrays(frames: Frames):  # type: ignore[no-untyped-def]
-    """``place, first, second, q, reach`` of frames."""
-    return frames.place, frames.first, frames.second, frames.q, frames.reach
-
-
-@inlined
-def try_arrays(frames: Frames):  # type: ignore[no-untyped-def]
-    """``tried, led`` of frames."""
-    return frames.tried, frames.led
-
-
-@inlined
-def resume_arrays(frames: Frames):  # type: ignore[no-untyped-def]
-    """``cursor, scalar, generator, log`` of frames, and uint64: ``groups``."""
-    return frames.cursor, frames.scalar, frames.generator, frames.log, U(frames.groups)
-
-
-@inlined
-def pause(
-    cursor: np.ndarray,
-    scalar: np.ndarray,
-    missing: bool,
-    turn: int,
-    at: np.uint64,
-    depth: np.uint64,
-    reach: float,
-    noted: int,
-) -> None:
-    """Note where a traversal waits.
-
-    Args:
-        cursor: As in :class:`Frames`, like the next one; modified in place.
-        scalar: Likewise.
-        missing: Whether it waits for a history, and not for a longer log.
-        turn: Which of the players it is for.
-        at: Its node.
-        depth: The frames on its path.
-        reach: The probability that it carries along.
-        noted: Numbers in the log.
-    """
-    cursor[PAUSED] = FOR_HISTORY if missing else FOR_LOG
-    cursor[TURN], cursor[NOTED] = turn, noted
-    cursor[AT], cursor[DEPTH], scalar[REACH] = np.int64(at), np.int64(depth), reach
-
-
-@inlined
-def note(log: np.ndarray, at: int, table: np.ndarray, block: int, size: int) -> Any:
-    """Note a block with its header as it is.
-
-    Args:
-        log: As in :class:`Frames`; modified in place.
-        at: Where the log ends.
-        table: The table.
-        block: The block.
-        size: Its numbers without the header.
-
-    Returns:
-        Where the log ends now; ``at`` if there is no room.
-    """
-    end = at + HEADER + HEADER + np.int64(size)
-    if end > log.shape[0]:
-        return at
-    log[at] = block
-    log[at + 1] = HEADER + np.int64(size)
-    first = np.int64(block) - HEADER
-    for k in range(end - at - HEADER):
-        log[at + HEADER + k] = table[first + k]
-    return end
 
 
 class TraversalState(NamedTuple):
@@ -316,3 +228,145 @@ class TraversalState(NamedTuple):
     """float64 (1,): the sum of the averaging weights so far."""
     touched: np.ndarray
     """int64 (2,): histories visited, and decision nodes among them."""
+
+
+class Orders(NamedTuple):
+    """The iterations that a kernel runs."""
+
+    schedule: np.ndarray
+    """float64 (iterations, 1 + parameters): averaging weight, then the parameters of the rule,
+    iteration by iteration."""
+    players: np.ndarray
+    """uint64: the players for whom an iteration traverses, in order."""
+    averaging: int
+    """``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``; see :mod:`tensorcfr.kernels.sampling`."""
+    alternating: bool
+    """Whether a traversal uses the strategies that earlier traversals of the same iteration
+    computed, and draws its own chance outcomes.  Otherwise all traversals of an iteration have the
+    same strategies and the same chance outcomes, where all actions are tried."""
+
+
+class Turn(NamedTuple):
+    """A traversal."""
+
+    tree: Any
+    """The game: a :class:`TraversalTree`, or an
+    :class:`~tensorcfr.kernels.sampling_public.AllHandsTree`."""
+    table: np.ndarray
+    """:attr:`TraversalState.table`: modified in place."""
+    generator: np.ndarray
+    """uint64 (4,), a script or streams; modified in place."""
+    rule: LocalRule
+    """The local rule, to which kernels are specialised."""
+    parameters: tuple[float, ...]
+    """Its parameters at this iteration."""
+    player: np.uint64
+    """For whom it is."""
+    deal: np.uint64
+    """The hands, as :func:`tensorcfr.kernels.tree_access.deal_hands` drew them."""
+    averaging: int
+    """As in :class:`Orders`."""
+    weight: float
+    """Averaging weight of the iteration."""
+    clock: float
+    """Sum of the weights, this iteration's included."""
+
+
+class Walk(NamedTuple):
+    """Where a traversal is."""
+
+    at: np.uint64
+    """The node."""
+    depth: np.uint64
+    """Frames on the path to it."""
+    own: float
+    """As in :data:`FRAME`, like the next one."""
+    led: float
+    """Likewise."""
+    histories: np.uint64
+    """Histories visited."""
+    decisions: np.uint64
+    """Decision nodes among them."""
+
+
+@inlined
+def begin_iteration(frames: Frames, clock: float, walk: Walk, generator: np.ndarray) -> None:
+    """Note what undoes the iteration that begins, where anything is to be noted."""
+    if frames.log.shape[0] > 0:
+        cursor = frames.cursor
+        cursor[NOTED], frames.scalar[CLOCK] = 0, clock
+        cursor[HISTORIES], cursor[DECISIONS] = np.int64(walk.histories), np.int64(walk.decisions)
+        remember(generator, frames.generator)
+
+
+@inlined
+def waits(frames: Frames, table: np.ndarray, block: np.uint64, count: np.uint64) -> bool:
+    """Note a block with its header as it is, where anything is to be noted, before a traversal goes
+    on at a decision.
+
+    Returns:
+        Whether the traversal must wait: for the history, which has no children, or for a longer
+        log.
+    """
+    if count == ZERO:
+        return True
+    log, cursor = frames.log, frames.cursor
+    if log.shape[0] == 0:
+        return False
+    begin, size = cursor[NOTED], HEADER + np.int64(U(frames.groups) * count)
+    if begin + HEADER + size > log.shape[0]:
+        return True
+    log[begin] = block
+    log[begin + 1] = size
+    first = np.int64(block) - HEADER
+    for k in range(size):
+        log[begin + HEADER + k] = table[first + k]
+    cursor[NOTED] = begin + HEADER + size
+    return False
+
+
+@inlined
+def pause(
+    frames: Frames, state: TraversalState, walk: Walk, turn: int, clock: float, count: np.uint64
+) -> None:
+    """Note where a traversal waits.
+
+    Args:
+        frames: Modified in place, like the next one.
+        state: The state.
+        walk: Where the traversal is.
+        turn: Which of the players it is for.
+        clock: The sum of the averaging weights.
+        count: Children of the node: without any it waits for the history, else for a longer log.
+    """
+    cursor, missing = frames.cursor, count == ZERO
+    cursor[PAUSED] = FOR_HISTORY if missing else FOR_LOG
+    cursor[TURN], cursor[AT], cursor[DEPTH] = turn, np.int64(walk.at), np.int64(walk.depth)
+    frames.scalar[OWN], frames.scalar[LED] = walk.own, walk.led
+    finish(state, clock, walk)
+    if not missing:  # It was counted, and will be again.
+        state.touched[0] -= 1
+        state.touched[1] -= 1
+
+
+@inlined
+def resumed(frames: Frames, walk: Walk) -> Walk:
+    """Where a traversal goes on that has waited."""
+    cursor, scalar = frames.cursor, frames.scalar
+    cursor[PAUSED] = 0
+    return Walk(
+        U(cursor[AT]),
+        U(cursor[DEPTH]),
+        scalar[OWN],
+        scalar[LED],
+        walk.histories,
+        walk.decisions,
+    )
+
+
+@inlined
+def finish(state: TraversalState, clock: float, walk: Walk) -> None:
+    """Keep clock and counts in the state, which is modified in place."""
+    state.clock[0] = clock
+    state.touched[0] = np.int64(walk.histories)
+    state.touched[1] = np.int64(walk.decisions)

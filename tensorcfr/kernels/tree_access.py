@@ -1,284 +1,251 @@
-"""Access to the nodes of a traversal tree, for trees of histories and for public trees alike.
+"""The nodes of a traversal tree, and the way down to the next decision.
 
-Each function exists twice.  Which one a kernel gets is known when it is compiled, because the
-fields of :class:`~tensorcfr.kernels.traversal.TraversalTree` that only one kind of tree has are
-None in the other.  All are called from inside kernels.
-
-The three traversals repeat the few lines that call these functions.  A piece with arrays as
-arguments must not call further pieces with arrays from within a loop: numba then counts
-references.  The walk to the next decision as one piece, shared by the three, made traversals of
-public trees two to four times slower.
+All functions are pieces of kernels.  Most exist for each kind of tree: histories, a public tree
+with hands that are drawn first, and a public tree with all hands at once.  Which one a kernel gets
+is known when it is compiled, by the fields that the tree has.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba.core import types
-from numba.extending import overload
 
-from .._util.jit import inlined
+from .._util.jit import chosen, inlined
 from .alias import draw_by_alias
 from .random import draw_at
-from .traversal import ONE, ZERO, U
+from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, Turn, U
 
 
-def deal_hands(
-    deals: np.ndarray | None,
-    threshold: np.ndarray | None,
-    hands: np.uint64,
-    held: np.ndarray,
-    generator: np.ndarray,
-) -> np.uint64:
+def _has(tree: Any, field: str) -> bool:
+    """Whether a tree, or its type, has a field, and more than None in it."""
+    if isinstance(tree, types.BaseNamedTuple):
+        kind: Any = tree
+        kinds = dict(zip(kind.fields, kind.types, strict=True))
+        return field in kinds and not isinstance(kinds[field], types.NoneType)
+    return getattr(tree, field, None) is not None
+
+
+@chosen
+def deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64:
     """Draw the deal with which a public tree is traversed; 0 without a draw for other trees.
 
     Args:
-        deals: ``TraversalTree.deal``.
-        threshold: ``TraversalTree.deal_threshold``.
-        hands: ``TraversalTree.hands``.
+        tree: The game.
         held: uint64 (players,): each player's hand; modified in place.
         generator: uint64 (4,), or a script; modified in place.
     """
-    if deals is None:
-        return ZERO
-    return _deal_hands(deals, threshold, hands, held, generator)
-
-
-@overload(deal_hands, inline="always")
-def _deal(deals, threshold, hands, held, generator):  # type: ignore[no-untyped-def]
-    if isinstance(deals, types.NoneType):
-        return lambda deals, threshold, hands, held, generator: ZERO
-    return lambda deals, threshold, hands, held, generator: _deal_hands(
-        deals, threshold, hands, held, generator
-    )
+    return _deal_hands if _has(tree, "deal") else _deal_nothing
 
 
 @inlined
-def _deal_hands(
-    deals: np.ndarray,
-    threshold: np.ndarray,
-    hands: np.uint64,
-    held: np.ndarray,
-    generator: np.ndarray,
-) -> np.uint64:
-    deal = draw_by_alias(deals, threshold, ZERO, U(threshold.shape[0]), generator, ZERO)
-    held[0] = deal // hands
-    held[1] = deal - held[0] * hands
+def _deal_nothing(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64:
+    return ZERO
+
+
+@inlined
+def _deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64:
+    threshold = tree.deal_threshold
+    deal = draw_by_alias(tree.deal, threshold, ZERO, U(threshold.shape[0]), generator, ZERO)
+    held[0] = deal // U(tree.hands)
+    held[1] = deal - held[0] * U(tree.hands)
     return deal
 
 
-def sample_step(
-    node: np.ndarray,
-    first_outcome: np.ndarray | None,
-    outcome: np.ndarray | None,
-    threshold: np.ndarray | None,
-    step: np.ndarray | None,
-    chance_table: np.ndarray | None,
-    deal: np.uint64,
-    at: np.uint64,
-    generator: np.ndarray,
-) -> np.uint64:
-    """The node to which a chance node leads, by one random number.
+@chosen
+def sample_step(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray) -> np.uint64:
+    """The node to which a chance node leads, by one random number; never one of probability 0.
 
     Args:
-        node: As in ``TraversalTree``, like the next five.
-        first_outcome: Likewise.
-        outcome: Likewise.
-        threshold: Likewise.
-        step: Likewise.
-        chance_table: Likewise.
+        tree: The game.
         deal: The result of :func:`deal_hands`.
         at: The chance node.
-        generator: uint64 (4,), or a script; modified in place.
+        generator: uint64 (4,), a script or streams; modified in place.
     """
-    if outcome is None:
-        return _sample_public(node, step, chance_table, deal, at, generator)
-    return _sample_history(node, first_outcome, outcome, threshold, at, generator)
-
-
-@overload(sample_step, inline="always")
-def _step(  # type: ignore[no-untyped-def]
-    node, first_outcome, outcome, threshold, step, chance_table, deal, at, generator
-):
-    if isinstance(outcome, types.NoneType):
-
-        def sample(  # type: ignore[no-untyped-def]
-            node, first_outcome, outcome, threshold, step, chance_table, deal, at, generator
-        ):
-            return _sample_public(node, step, chance_table, deal, at, generator)
-    else:
-
-        def sample(  # type: ignore[no-untyped-def]
-            node, first_outcome, outcome, threshold, step, chance_table, deal, at, generator
-        ):
-            return _sample_history(node, first_outcome, outcome, threshold, at, generator)
-
-    return sample
+    if _has(tree, "mass"):
+        return _sample_all_hands
+    return _sample_history if _has(tree, "outcome") else _sample_public
 
 
 @inlined
-def _sample_history(
-    node: np.ndarray,
-    first_outcome: np.ndarray,
-    outcome: np.ndarray,
-    threshold: np.ndarray,
-    at: np.uint64,
-    generator: np.ndarray,
-) -> np.uint64:
-    c = U(node[at]["chance"])
-    first = U(first_outcome[c])
-    count = U(first_outcome[c + U(1)]) - first
-    return draw_by_alias(outcome, threshold, first, count, generator, c)
+def _sample_history(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray) -> np.uint64:
+    c = U(tree.node[at]["chance"])
+    first = U(tree.first_outcome[c])
+    count = U(tree.first_outcome[c + ONE]) - first
+    return draw_by_alias(tree.outcome, tree.threshold, first, count, generator, c)
 
 
 @inlined
-def _sample_public(
-    node: np.ndarray,
-    step: np.ndarray,
-    chance_table: np.ndarray,
-    deal: np.uint64,
-    at: np.uint64,
-    generator: np.ndarray,
-) -> np.uint64:
-    """A child of a public chance node; never one of probability 0."""
+def _sample_public(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray) -> np.uint64:
+    node, step, chance_table = tree.node, tree.step, tree.chance_table
     # The first stream is that of the deal.  Under every deal a chance node has a stream of its own.
     place = ONE + U(node[at]["bucket"]) * U(chance_table.shape[1]) + deal
     left = draw_at(generator, place)
     first = U(node[at]["first_child"])
-    chosen = first
+    chosen_child = first
     for a in range(U(node[at]["n_children"])):
         probability = chance_table[step[first + a], deal]
         if probability > 0.0:
-            chosen = first + a
+            chosen_child = first + a
             left -= probability
             if left < 0.0:
                 break
-    return chosen
+    return chosen_child
 
 
-def joined_nodes(node: np.ndarray, joined: np.ndarray | None, at: np.uint64) -> np.uint64:
-    """Chance nodes that the draw at a chance node passes after it.
-
-    Args:
-        node: As in ``TraversalTree``, like the next one.
-        joined: Likewise.
-        at: The chance node.
-    """
-    if joined is None:
-        return ZERO
-    return U(joined[U(node[at]["chance"])])
-
-
-@overload(joined_nodes, inline="always")
-def _joined(node, joined, at):  # type: ignore[no-untyped-def]
-    if isinstance(joined, types.NoneType):
-        return lambda node, joined, at: ZERO
-    return lambda node, joined, at: U(joined[U(node[at]["chance"])])
-
-
-def first_outcome_of(
-    node: np.ndarray, first_outcome: np.ndarray | None, at: np.uint64
+@inlined
+def _sample_all_hands(
+    tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray
 ) -> np.uint64:
-    """The first outcome of a chance node; 0 in public trees.
+    """By the probability over all deals."""
+    node, weight, mass = tree.node, tree.weight, tree.mass
+    left = draw_at(generator, U(node[at]["bucket"])) * mass[U(weight[at])]
+    first = U(node[at]["first_child"])
+    chosen_child = first
+    for a in range(U(node[at]["n_children"])):
+        probability = mass[U(weight[first + a])]
+        if probability > 0.0:
+            chosen_child = first + a
+            left -= probability
+            if left < 0.0:
+                break
+    return chosen_child
+
+
+@chosen
+def joined_nodes(tree: Any, at: np.uint64) -> np.uint64:
+    """Histories of chance that the draw at a chance node passes after it."""
+    return _joined_nodes if _has(tree, "joined") else _none
+
+
+@inlined
+def _none(tree: Any, at: np.uint64) -> np.uint64:
+    return ZERO
+
+
+@inlined
+def _joined_nodes(tree: Any, at: np.uint64) -> np.uint64:
+    return U(tree.joined[U(tree.node[at]["chance"])])
+
+
+@chosen
+def first_outcome_of(tree: Any, at: np.uint64) -> np.uint64:
+    """The first outcome of a chance node; 0 in public trees."""
+    return _first_outcome if _has(tree, "first_outcome") else _none
+
+
+@inlined
+def _first_outcome(tree: Any, at: np.uint64) -> np.uint64:
+    return U(tree.first_outcome[U(tree.node[at]["chance"])])
+
+
+@chosen
+def histories_at(tree: Any, at: np.uint64) -> np.uint64:
+    """The histories that a node is: 1; with all hands, the deals that are possible there."""
+    return _deals_at if _has(tree, "deals") else _one
+
+
+@inlined
+def _one(tree: Any, at: np.uint64) -> np.uint64:
+    return ONE
+
+
+@inlined
+def _deals_at(tree: Any, at: np.uint64) -> np.uint64:
+    return U(tree.deals[U(tree.weight[at])])
+
+
+@chosen
+def find_block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> np.uint64:
+    """The block of the infoset at a decision node, or ``NO_BLOCK``; with all hands, the block of
+    the first one.
 
     Args:
-        node: As in ``TraversalTree``, like the next one.
-        first_outcome: Likewise.
-        at: The chance node.
-    """
-    if first_outcome is None:
-        return ZERO
-    return U(first_outcome[U(node[at]["chance"])])
-
-
-@overload(first_outcome_of, inline="always")
-def _first_outcome(node, first_outcome, at):  # type: ignore[no-untyped-def]
-    if isinstance(first_outcome, types.NoneType):
-        return lambda node, first_outcome, at: ZERO
-    return lambda node, first_outcome, at: U(first_outcome[U(node[at]["chance"])])
-
-
-def find_block(
-    node: np.ndarray,
-    hand_offset: np.ndarray | None,
-    held: np.ndarray,
-    at: np.uint64,
-    actor: np.uint64,
-) -> np.uint64:
-    """The block of the infoset at a decision node, or ``NO_BLOCK``.
-
-    Args:
-        node: As in ``TraversalTree``, like the next one.
-        hand_offset: Likewise.
+        tree: The game.
         held: uint64 (players,): each player's hand.
         at: The node.
         actor: Who acts there.
     """
-    if hand_offset is None:
-        return U(node[at]["block"])
-    return _find_public(node, hand_offset, held, at, actor)
-
-
-@overload(find_block, inline="always")
-def _find(node, hand_offset, held, at, actor):  # type: ignore[no-untyped-def]
-    if isinstance(hand_offset, types.NoneType):
-        return lambda node, hand_offset, held, at, actor: U(node[at]["block"])
-    return lambda node, hand_offset, held, at, actor: _find_public(
-        node, hand_offset, held, at, actor
-    )
+    one_hand = _has(tree, "hand_offset") and not _has(tree, "mass")
+    return _block_of_hand if one_hand else _block
 
 
 @inlined
-def _find_public(
-    node: np.ndarray, hand_offset: np.ndarray, held: np.ndarray, at: np.uint64, actor: np.uint64
-) -> np.uint64:
-    return U(node[at]["block"]) + U(hand_offset[U(node[at]["bucket"]), held[actor]])
+def _block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> np.uint64:
+    return U(tree.node[at]["block"])
 
 
-def pay(
-    node: np.ndarray,
-    utility: np.ndarray,
-    coefficient: np.ndarray | None,
-    matrix: np.ndarray | None,
-    at: np.uint64,
-    deal: np.uint64,
-    player: np.uint64,
-) -> float:
+@inlined
+def _block_of_hand(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> np.uint64:
+    node = tree.node
+    return U(node[at]["block"]) + U(tree.hand_offset[U(node[at]["bucket"]), held[actor]])
+
+
+@chosen
+def pay(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) -> float:
     """The utility of a terminal for a player.
 
     Args:
-        node: As in ``TraversalTree``, like the next three.
-        utility: Likewise.
-        coefficient: Likewise.
-        matrix: Likewise.
+        tree: The game.
         at: The terminal.
         deal: The result of :func:`deal_hands`.
         player: The player.
     """
-    if coefficient is None:
-        return utility[U(node[at]["payoff"]), player]
-    return _pay_public(node, utility, coefficient, matrix, at, deal, player)
-
-
-@overload(pay, inline="always")
-def _pay(node, utility, coefficient, matrix, at, deal, player):  # type: ignore[no-untyped-def]
-    if isinstance(coefficient, types.NoneType):
-        return lambda node, utility, coefficient, matrix, at, deal, player: utility[
-            U(node[at]["payoff"]), player
-        ]
-    return lambda node, utility, coefficient, matrix, at, deal, player: _pay_public(
-        node, utility, coefficient, matrix, at, deal, player
-    )
+    return _pay_public if _has(tree, "coefficient") else _pay_history
 
 
 @inlined
-def _pay_public(
-    node: np.ndarray,
-    utility: np.ndarray,
-    coefficient: np.ndarray,
-    matrix: np.ndarray,
+def _pay_history(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) -> float:
+    return tree.utility[U(tree.node[at]["payoff"]), player]
+
+
+@inlined
+def _pay_public(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) -> float:
+    p = U(tree.node[at]["payoff"])
+    return tree.coefficient[p] * tree.utility[U(tree.matrix[p]), player, deal]
+
+
+@inlined
+def next_decision(
+    turn: Turn,
+    held: np.ndarray,
     at: np.uint64,
-    deal: np.uint64,
-    player: np.uint64,
-) -> float:
-    p = U(node[at]["payoff"])
-    return coefficient[p] * utility[U(matrix[p]), player, deal]
+    sampled: bool,
+    histories: np.uint64,
+    decisions: np.uint64,
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Go down from a node to the next one where a player has a choice, or to an end.
+
+    Args:
+        turn: The traversal.
+        held: uint64 (players,): each player's hand.
+        at: The node.
+        sampled: Whether chance is sampled on the way; otherwise a chance node is an end.
+        histories: Histories visited.
+        decisions: Decision nodes among them.
+
+    Returns:
+        The node; who acts there; the block of the infoset; and both numbers, the node included.
+        The node is a decision with a block, a terminal, a chance node, or a decision without
+        children yet, which does not count as visited.
+    """
+    tree, node = turn.tree, turn.tree.node
+    while True:
+        actor = U(node[at]["actor"])
+        if actor == TERMINAL_NODE:
+            return at, actor, NO_BLOCK, histories + histories_at(tree, at), decisions
+        if actor == CHANCE_NODE:
+            histories += histories_at(tree, at) + joined_nodes(tree, at)
+            if not sampled:
+                return at, actor, NO_BLOCK, histories, decisions
+            at = sample_step(tree, turn.deal, at, turn.generator)
+            continue
+        if U(node[at]["n_children"]) == ZERO:
+            return at, actor, NO_BLOCK, histories, decisions
+        histories += histories_at(tree, at)
+        decisions += histories_at(tree, at)
+        block = find_block(tree, held, at, actor)
+        if block != NO_BLOCK:
+            return at, actor, block, histories, decisions
+        at = U(node[at]["first_child"])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from .._util.arguments import Kind
-from .game import COMPILED, CompiledGame
+from ..errors import CutError
+from .flat_game import FlatGame
+from .game import CompiledGame
 from .team_game import TeamGame
 
+COMPILED = Kind((CompiledGame,), "a compiled game: compile_game makes one")
 Compiled = Annotated[CompiledGame, COMPILED]
 # Names of both kinds of games are alike where strategies are concerned.
 Played = Annotated[
@@ -16,3 +20,36 @@ Played = Annotated[
 ]
 LOCKS = Kind((Mapping,), "a mapping of infoset labels to actions and probabilities")
 STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and action label")
+
+
+def laid_out(game: CompiledGame, what: str) -> FlatGame:
+    """A game that is laid out already.
+
+    Args:
+        game: The game.
+        what: What works on such games: ``"the linear program"``.
+
+    Raises:
+        CutError: It is in chunks; says how to lay it out.
+    """
+    if not isinstance(game, FlatGame):
+        problem = f"{game.name} is in chunks, and {what} works on a game that is laid out"
+        raise CutError(problem, cut=False)
+    return game
+
+
+@dataclass(frozen=True)
+class LaidOut(Kind):
+    """A compiled game that is laid out."""
+
+    def __call__(self, name: str, value: Any) -> FlatGame:
+        """The game.
+
+        Raises:
+            CutError: It is in chunks; says how to lay it out.
+        """
+        return laid_out(super().__call__(name, value), "this")
+
+
+Flat = Annotated[Any, LaidOut(COMPILED.kinds, COMPILED.words)]
+"""A :class:`FlatGame`; any other compiled game is refused."""

@@ -20,8 +20,8 @@ Numbering, for all views:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -38,28 +38,31 @@ NO_PARENT = -1
 NO_OUTCOME = -1
 """``HistoryTree.outcome`` of a node that chance did not step into."""
 
+HANDS_0, HANDS_1 = "hands of player 0", "hands of player 1"
+"""Sizes of axes; see :func:`tensorcfr._util.declared.declared`."""
+
 
 class HistoryTree(NamedTuple):
     """The game as a tree of histories."""
 
-    parent: np.ndarray
+    parent: Annotated[np.ndarray, np.int64, "nodes"]
     """int64 (nodes,): the history one step shorter; ``NO_PARENT`` for the root, node 0."""
-    first_child: np.ndarray
+    first_child: Annotated[np.ndarray, np.int64, "nodes + 1"]
     """int64 (nodes + 1,): the children of node ``h`` are ``first_child[h]`` to
     ``first_child[h + 1] - 1``, in the order of the actions; this is the action offset."""
-    player: np.ndarray
+    player: Annotated[np.ndarray, np.int8, "nodes"]
     """int8 (nodes,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
-    infoset: np.ndarray
+    infoset: Annotated[np.ndarray, np.int64, "nodes"]
     """int64 (nodes,): infoset of the player who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
-    probability: np.ndarray
+    probability: Annotated[np.ndarray, np.float64, "nodes"]
     """float64 (nodes,): chance probability of the step into the node; 1 where the parent is no
     chance node, and for the root."""
-    outcome: np.ndarray
+    outcome: Annotated[np.ndarray, np.int32, "nodes"]
     """int32 (nodes,): which of ``CompiledGame.outcome_labels`` chance chose to step into the
     node; ``NO_OUTCOME`` where the parent is no chance node, and for the root."""
-    terminal: np.ndarray
+    terminal: Annotated[np.ndarray, np.int64, "terminals"]
     """int64 (terminals,): the terminal nodes, ascending."""
-    utility: np.ndarray
+    utility: Annotated[np.ndarray, np.float64, "terminals", "players"]
     """float64 (terminals, players): what each terminal pays, as multiples of
     ``CompiledGame.unit``."""
 
@@ -75,37 +78,43 @@ class PublicTree(NamedTuple):
     Small integers are kept in the smallest signed type that holds them.
     """
 
-    prior: np.ndarray
+    prior: Annotated[np.ndarray, np.float64, HANDS_0, HANDS_1]
     """float64 (hands of player 0, hands of player 1, ...): joint probability of the hands."""
-    parent: np.ndarray
+    parent: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): as in :class:`HistoryTree`."""
-    first_child: np.ndarray
+    first_child: Annotated[np.ndarray, np.signedinteger, "nodes + 1"]
     """int (nodes + 1,): as in :class:`HistoryTree`."""
-    player: np.ndarray
+    player: Annotated[np.ndarray, np.int8, "nodes"]
     """int8 (nodes,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
-    edge: np.ndarray
+    edge: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): label of the action or outcome that leads into the node; -1 for the root."""
-    chance: np.ndarray
+    chance: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): row of ``chance_table`` for the step into the node; -1 where the parent is
     no chance node."""
-    chance_table: np.ndarray
+    chance_table: Annotated[
+        np.ndarray, np.float64, "tables", "hands of player 0", "hands of player 1"
+    ]
     """float64 (tables, hands of player 0, ...): probability of the step given the hands."""
-    weight: np.ndarray
+    weight: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): row of ``weight_table``."""
-    weight_table: np.ndarray
+    weight_table: Annotated[
+        np.ndarray, np.float64, "weights", "hands of player 0", "hands of player 1"
+    ]
     """float64 (weights, hands of player 0, ...): product of the chance probabilities on the way
     to the node, given the hands."""
-    payoff: np.ndarray
+    payoff: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): which payoff a terminal has; -1 elsewhere."""
-    coefficient: np.ndarray
+    coefficient: Annotated[np.ndarray, np.float64, "payoffs"]
     """float64 (payoffs,): multiple of the matrix."""
-    matrix: np.ndarray
+    matrix: Annotated[np.ndarray, np.int64, "payoffs"]
     """int64 (payoffs,): row of ``matrix_table``."""
-    matrix_table: np.ndarray
+    matrix_table: Annotated[
+        np.ndarray, np.float64, "matrices", 2, "hands of player 0", "hands of player 1"
+    ]
     """float64 (matrices, players, hands of player 0, ...): utilities."""
-    bucket: np.ndarray
+    bucket: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): bucket of a decision node's infosets; -1 elsewhere."""
-    rank: np.ndarray
+    rank: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): place of a decision node among those of its bucket; -1 elsewhere."""
 
     @property
@@ -129,11 +138,16 @@ class PublicTree(NamedTuple):
         """The deals that chance lets get there, bool (weights, hands of player 0, ...)."""
         return (self.weight_table > 0) & (self.prior > 0)
 
+    @property
+    def n_deals(self) -> np.ndarray:
+        """How many deals get to each public node, int64 (nodes,)."""
+        by_weight: np.ndarray = self.alive.reshape(len(self.weight_table), -1).sum(axis=1)
+        return by_weight[self.weight]
+
     def dealt(self, weight: int) -> np.ndarray:
         """The probability of every deal and of the chance on the way to nodes of a row of
         ``weight_table``, float64 (hands of player 0, ...)."""
-        found: np.ndarray = np.where(self.prior > 0, self.prior * self.weight_table[weight], 0.0)
-        return found
+        return np.where(self.prior > 0, self.prior * self.weight_table[weight], 0.0)
 
     def expected_utility(self, weight: np.ndarray | int, matrix: np.ndarray | int) -> np.ndarray:
         """Probability times utility of every deal at terminals, their coefficients left out.
@@ -157,36 +171,48 @@ class PublicTree(NamedTuple):
 class SequenceForm(NamedTuple):
     """The game as the solver sweeps it."""
 
-    player_infosets: np.ndarray
+    player_infosets: Annotated[np.ndarray, np.int64, "players + 1"]
     """int64 (players + 1,): player ``i`` owns infosets ``[i]`` to ``[i + 1] - 1``."""
-    player_sequences: np.ndarray
+    player_sequences: Annotated[np.ndarray, np.int64, "players + 1"]
     """int64 (players + 1,): likewise for sequences; the first one is the empty sequence."""
-    player_buckets: np.ndarray
+    player_buckets: Annotated[np.ndarray, np.int64, "players + 1"]
     """int64 (players + 1,): likewise for buckets, shallow levels first."""
-    bucket_level: np.ndarray
+    bucket_level: Annotated[np.ndarray, np.int64, "buckets"]
     """int64 (buckets,): from 0; greater than those of the own infosets passed before."""
-    bucket_actions: np.ndarray
+    bucket_actions: Annotated[np.ndarray, np.int64, "buckets"]
     """int64 (buckets,): actions of every infoset in the bucket."""
-    bucket_lanes: np.ndarray
+    bucket_lanes: Annotated[np.ndarray, np.int64, "buckets"]
     """int64 (buckets,): infosets in the bucket."""
-    bucket_infoset: np.ndarray
+    bucket_infoset: Annotated[np.ndarray, np.int64, "buckets"]
     """int64 (buckets,): first infoset of the bucket; lane ``l`` is infoset ``[b] + l``."""
-    bucket_sequence: np.ndarray
+    bucket_sequence: Annotated[np.ndarray, np.int64, "buckets"]
     """int64 (buckets,): first sequence of the bucket; action ``a`` of lane ``l`` is sequence
     ``[b] + a * lanes + l``."""
-    bucket_stride: np.ndarray
+    bucket_stride: Annotated[np.ndarray, np.int64, "buckets"]
     """int64 (buckets,): lanes per hand, which is the public nodes of the bucket."""
-    bucket_mask: np.ndarray
+    bucket_mask: Annotated[np.ndarray, np.int64, "buckets"]
     """int64 (buckets,): row of ``hand_rank``: which hands the lanes of the bucket stand for."""
-    hand_rank: np.ndarray
+    hand_rank: Annotated[np.ndarray, np.int64, "masks", "most hands + 1"]
     """int64 (masks, most hands + 1): how many of the hands before ``h`` are possible, under each
     mask; the last column is the number of possible hands.  Games without private hands
     have one hand."""
-    infoset_parent: np.ndarray
+    infoset_parent: Annotated[np.ndarray, np.uint32, "infosets"]
     """uint32 (infosets,): the owner's last sequence before the infoset."""
     operator: tuple[PayoffPart, ...]
     """The payoff operator ``g = A x``: the sum of these parts, at most one of each kind, none of
     them empty; see :mod:`tensorcfr.payoff`."""
+
+    @property
+    def owners(self) -> tuple[np.ndarray, np.ndarray]:
+        """The infoset of each sequence, and the number of its action there, int64 (sequences,)
+        each; -1 for the empty ones."""
+        infoset, action = np.full((2, self.n_sequences), -1)
+        shapes = (self.bucket_infoset, self.bucket_sequence, self.bucket_actions, self.bucket_lanes)
+        for begin, first, actions, lanes in zip(*(s.tolist() for s in shapes), strict=True):
+            own = slice(first, first + actions * lanes)
+            infoset[own] = np.tile(begin + np.arange(lanes), actions)
+            action[own] = np.repeat(np.arange(actions), lanes)
+        return infoset, action
 
     @property
     def n_players(self) -> int:
@@ -196,11 +222,6 @@ class SequenceForm(NamedTuple):
     def part(self, kind: type[Part]) -> Part | None:
         """The part of the payoff operator of a kind, or None."""
         return next((part for part in self.operator if isinstance(part, kind)), None)
-
-    def with_part(self, part: PayoffPart) -> SequenceForm:
-        """The form with a part of the payoff operator in place of the one of its kind."""
-        others = [one for one in self.operator if one.kind != part.kind]
-        return self._replace(operator=(*others, part))
 
     @property
     def n_infosets(self) -> int:
@@ -229,6 +250,31 @@ class LockedLanes(NamedTuple):
     probability: np.ndarray
     """float64: probabilities; :data:`FREE` where the action is not locked.  An infoset has none
     or at least two free actions."""
+
+
+def bucket_layout(
+    buckets: Sequence[Sequence[int]], ends: Sequence[Sequence[int]]
+) -> dict[str, np.ndarray]:
+    """The fields of a :class:`SequenceForm` without private hands, but for ``infoset_parent`` and
+    ``operator``.
+
+    Args:
+        buckets: Level, actions, lanes, first infoset and first sequence of each bucket.
+        ends: Infosets, sequences and buckets before the first player, and up to the end of each.
+    """
+    table = np.ascontiguousarray(np.array(buckets, dtype=np.int64).reshape(-1, 5).T)
+    names = ("bucket_level", "bucket_actions", "bucket_lanes", "bucket_infoset", "bucket_sequence")
+    infosets, sequences, of_players = np.array(ends, dtype=np.int64).T.copy()
+    return dict(
+        zip(names, table, strict=True),
+        player_infosets=infosets,
+        player_sequences=sequences,
+        player_buckets=of_players,
+        # To those who divide lanes by hands, there is one hand.
+        bucket_stride=table[2].copy(),
+        bucket_mask=np.zeros(len(buckets), dtype=np.int64),
+        hand_rank=np.array([[0, 1]]),
+    )
 
 
 def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

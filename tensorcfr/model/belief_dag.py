@@ -28,9 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.memory import free_memory
-from ..errors import MemoryLimitError
-from .game import CompiledGame
+from .._util.memory import free_memory, require
+from .flat_game import FlatGame
 from .levels import levels
 
 BYTES_PER_PRESCRIPTION = 650
@@ -85,7 +84,7 @@ class BeliefDag(NamedTuple):
 
 
 def belief_dag(
-    game: CompiledGame, members: Sequence[int], *, memory_limit: int | None = None
+    game: FlatGame, members: Sequence[int], *, memory_limit: int | None = None
 ) -> BeliefDag:
     """The belief DAG of a team.
 
@@ -126,7 +125,7 @@ class _Class:
 class _Views:
     """What a team sees of a game: the classes of its histories, and the order of its infosets."""
 
-    def __init__(self, game: CompiledGame, members: tuple[int, ...], limit: int) -> None:
+    def __init__(self, game: FlatGame, members: tuple[int, ...], limit: int) -> None:
         self.game, self.members, self.limit = game, members, limit
         tree = game.tree
         acts = np.isin(tree.player, members)
@@ -168,10 +167,10 @@ class _Views:
         Raises:
             MemoryLimitError: They may not.
         """
-        if needed > self.limit:
-            team = "+".join(map(str, self.members))
-            named = f"the belief DAG of the team {team} in {self.game.name}, {what},"
-            raise MemoryLimitError(named, needed, self.limit)
+        team = "+".join(map(str, self.members))
+        require(
+            needed, f"the belief DAG of the team {team} in {self.game.name}, {what},", self.limit
+        )
 
     def _trace(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For every history, the members' last sequences, int64 (members, nodes); the last history

@@ -13,10 +13,13 @@ chunks too, where they mean nothing.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from .._util.growing import GrowingArray
+from ..payoff import ARRAYS
 from .arrays import SequenceForm, named_arrays
 
 ALIGNMENT = 64
@@ -28,59 +31,24 @@ ROW = 64
 """Numbers that share a scale where a solver keeps them in 16 bits.  The sequences of chunks begin
 at multiples of it, so that no row belongs to two chunks."""
 
-FORM_FIELDS = (
-    "player_infosets",
-    "player_sequences",
-    "player_buckets",
-    "bucket_level",
-    "bucket_actions",
-    "bucket_lanes",
-    "bucket_infoset",
-    "bucket_sequence",
-    "bucket_stride",
-    "bucket_mask",
-    "hand_rank",
-    "infoset_parent",
-)
+
+def _fields(*kinds: str) -> tuple[str, ...]:
+    """The arrays of a sequence form with some kinds of parts, which are ``"kind/array"``."""
+    return (*FORM_FIELDS, *(f"{kind}/{name}" for kind in kinds for name in ARRAYS[kind]))
+
+
+FORM_FIELDS = tuple(name for name in SequenceForm._fields if name != "operator")
 """The arrays of a sequence form without its operator, in the order in which they are placed."""
-FIELDS = (
-    *FORM_FIELDS,
-    "payoff/row",
-    "payoff/rows",
-    "payoff/entries",
-    "payoff/offset",
-    "payoff/slices",
-    "payoff/column",
-    "payoff/value",
-    "blocks/block",
-    "blocks/coefficient",
-    "blocks/order",
-    "blocks/group_offset",
-    "blocks/player_groups",
-    "blocks/program_offset",
-    "blocks/code",
-    "blocks/weight",
-)
+FIELDS = _fields("payoff", "blocks")
 """The arrays of a sequence form, in the order in which :class:`Shapes` places them."""
-CARD_FIELDS = (
-    *FORM_FIELDS,
-    "cards/sizes",
-    "cards/lanes",
-    "cards/weight",
-    "cards/same",
-    "cards/board",
-    "cards/walk",
-    "cards/group",
-    "cards/sequence",
-    "cards/amount",
-)
+CARD_FIELDS = _fields("cards")
 """The arrays of a sequence form, in the order in which :class:`CardShapes` places them."""
 
 
 class Shapes(NamedTuple):
     """Sequence forms of two players, one after the other in three pools of numbers.
 
-    Kernels take the form of a shape apart with :func:`tensorcfr.kernels.chunks.shape_form`: a
+    Kernels take the form of a shape apart with :func:`tensorcfr.kernels.shapes.shape_form`: a
     tuple of forms would be a type of its own for every number of shapes.
     """
 
@@ -140,17 +108,17 @@ class ChunkedForm(NamedTuple):
 
     trunk: SequenceForm
     """The part above the cut."""
-    shapes: Shapes
-    """The structures of the chunks."""
-    shape: np.ndarray
+    shapes: Shapes | None
+    """The structures of the chunks; None without chunks."""
+    shape: Annotated[np.ndarray, np.int64, "chunks"]
     """int64 (chunks,): shape of each chunk."""
-    first: np.ndarray
+    first: Annotated[np.ndarray, np.int64, "chunks + 1"]
     """int64 (chunks + 1,): where the sequences of each chunk begin in a solver's arrays; the last
     one is the length of those arrays."""
-    entry_offset: np.ndarray
+    entry_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
     """int64 (chunks, players + 1): the entries of player ``i`` are ``[c, i]`` to ``[c, i + 1] - 1``
     of ``entry``, in the order of the shape's sequences."""
-    entry: np.ndarray
+    entry: Annotated[np.ndarray, np.uint32, "entries"]
     """uint32 (entries,): the trunk's sequence behind each sequence through which a chunk is
     entered."""
 
@@ -172,7 +140,7 @@ class ChunkedForm(NamedTuple):
     @property
     def most_sequences(self) -> int:
         """Sequences of the largest shape, its entries included; 0 without chunks."""
-        return int(self.shapes.sequences.max(initial=0))
+        return 0 if self.shapes is None else int(self.shapes.sequences.max(initial=0))
 
 
 class ChunkLocks(NamedTuple):
@@ -193,21 +161,99 @@ class ChunkLocks(NamedTuple):
     """int64 (1,): buckets of the form that has most."""
 
 
+def trunk_alone(form: SequenceForm) -> ChunkedForm:
+    """A sequence form as a trunk without chunks."""
+    players = form.n_players
+    return ChunkedForm(
+        trunk=form,
+        shapes=None,
+        shape=np.zeros(0, dtype=np.int64),
+        first=np.array([form.n_sequences]),
+        entry_offset=np.zeros((0, players + 1), dtype=np.int64),
+        entry=np.zeros(0, dtype=np.uint32),
+    )
+
+
+def chunked(
+    trunk: SequenceForm, shapes: Shapes, shape: np.ndarray, counts: np.ndarray, entry: np.ndarray
+) -> ChunkedForm:
+    """A trunk and chunks, one after the other, each from a whole row on.
+
+    Args:
+        trunk: As in :class:`ChunkedForm`, and so are the next two.
+        shapes: The structures.
+        shape: int64 (chunks,): structure of each chunk.
+        counts: int64 (chunks, players): entries of each chunk and player.
+        entry: As in :class:`ChunkedForm`.
+    """
+    sizes = np.append(trunk.n_sequences, shapes.sequences[shape] if len(shape) else [])
+    offset = np.zeros((len(shape), 3), dtype=np.int64)
+    np.cumsum(counts, axis=1, out=offset[:, 1:])
+    offset += (np.cumsum(counts.sum(axis=1)) - counts.sum(axis=1))[:, None]
+    first = np.cumsum(-(-sizes.astype(np.int64) // ROW) * ROW)
+    return ChunkedForm(trunk, shapes, shape, first, offset, entry)
+
+
+class Pools:
+    """The pools of :class:`Shapes` while they are filled."""
+
+    def __init__(self) -> None:
+        self._arrays = {kind: GrowingArray(kind) for kind in ("int64", "uint32", "float64")}
+
+    def put(self, array: np.ndarray) -> tuple[int, int, int]:
+        """Add an array; returns a row of :attr:`Shapes.place`."""
+        return self._arrays[str(array.dtype)].append(array), array.size, array.shape[-1]
+
+    def finish(self) -> tuple[np.ndarray, ...]:
+        """The pools, in the order in which :class:`Shapes` has them."""
+        return tuple(pool.finish() for pool in self._arrays.values())
+
+
 def pack(forms: list[SequenceForm]) -> Shapes:
     """The given sequence forms, one after the other."""
-    pools: dict[str, list[np.ndarray]] = {"int64": [], "uint32": [], "float64": []}
-    used = dict.fromkeys(pools, 0)
+    pools = Pools()
     place = np.zeros((len(forms), len(FIELDS), 3), dtype=np.int64)
     for shape, form in enumerate(forms):
         arrays = dict(named_arrays(form))
         assert set(arrays) == set(FIELDS)
-        for field, name in enumerate(FIELDS):
-            array = arrays[name]
-            kind = str(array.dtype)
-            place[shape, field] = used[kind], array.size, array.shape[-1]
-            used[kind] += array.size
-            pools[kind].append(array.ravel())
-    integers, indices, reals = (
-        np.concatenate([np.empty(0, dtype=kind), *parts]) for kind, parts in pools.items()
-    )
-    return Shapes(place, integers, indices, reals)
+        place[shape] = [pools.put(arrays[name]) for name in FIELDS]
+    return Shapes(place, *pools.finish())
+
+
+def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
+    """Zeros that begin at a multiple of :data:`ALIGNMENT` bytes."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    room = np.zeros(size + ALIGNMENT, dtype=np.uint8)
+    begin = -room.ctypes.data % ALIGNMENT
+    return room[begin : begin + size].view(dtype).reshape(shape)
+
+
+def most_buckets(form: ChunkedForm) -> int:
+    """Buckets of the trunk, or of the shape that has most."""
+    most = len(form.trunk.bucket_lanes)
+    if form.shapes is None:
+        return most
+    sizes = form.shapes.place[:, FORM_FIELDS.index("bucket_lanes"), 1]
+    return max(most, int(sizes.max(initial=0)))
+
+
+def buckets_of(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
+    """First sequence, actions and lanes of every bucket of the trunk, part 0, or of chunk
+    ``part - 1``; int64 (buckets,) each."""
+    names = ("bucket_sequence", "bucket_actions", "bucket_lanes")
+    if part == 0:
+        return tuple(getattr(form.trunk, name) for name in names)
+    assert form.shapes is not None
+    return tuple(form.shapes.array(int(form.shape[part - 1]), name) for name in names)
+
+
+def buckets_by_part(form: ChunkedForm) -> Iterator[tuple[int, tuple[list[int], ...]]]:
+    """Where each part begins, and first sequence, actions and lanes of its buckets."""
+    for part, begin in enumerate([0, *form.first[:-1].tolist()]):
+        yield begin, tuple(array.tolist() for array in buckets_of(form, part))
+
+
+def part_of(game: ChunkedForm, numbers: np.ndarray) -> int:
+    """The part that some numbers lie in: 0 for the trunk, ``c + 1`` for chunk ``c``."""
+    first = int(numbers.flat[0]) if numbers.size else 0
+    return int(np.searchsorted(game.first[:-1], first, side="right"))

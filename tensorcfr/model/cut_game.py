@@ -1,25 +1,25 @@
-"""A compiled game in chunks, whose flat arrays are made when they are asked for."""
+"""A compiled game in chunks: nothing is over all its sequences but the arrays of a policy."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import FREE, HistoryTree, SequenceForm, named_arrays
+from .arrays import FREE, named_arrays
 from .chunks import ChunkedForm
-from .game import CompiledGame, Merged
-from .labels import PublicGame
-from .lines import Found, Lines
+from .flat_game import FlatGame
+from .game import CompiledGame, InfosetRows, Located
+from .public_nodes import PublicNodes
 
 
 class Counts(NamedTuple):
     """What there is of a game, counted and not laid out."""
 
-    player_infosets: tuple[int, int]
+    player_infosets: tuple[int, ...]
     """Infosets of each player."""
     sequences: int
     """Sequences of all players, the empty ones included."""
@@ -50,143 +50,97 @@ class Recipe(NamedTuple):
 
 
 class CutGame(CompiledGame):
-    """A game of private hands in chunks; what is over all its sequences is compiled on demand.
+    """A game of private hands in chunks.
 
     Args:
         name: How the game was asked for.
         chunks: The game in chunks.
-        recipe: How to compile it again.
+        nodes: Its public nodes.
         counts: What there is of it.
-        hands: Labels of each player's hands.
+        recipe: How to compile it again.
         utilities: float64 (some, players): all utilities that occur.
         merges_hands: Whether hands or outcomes that the payoffs cannot tell apart are one in it.
-        flatten: Makes the flat game.
-        number: From the flat game, the number of each of its sequences in a solver's arrays, int64.
-        lines: From this game, its public nodes without the flat game.
+        lay_out: Makes the flat game, from a limit in bytes.
     """
 
     def __init__(
         self,
         name: str,
         chunks: ChunkedForm,
+        nodes: PublicNodes,
         counts: Counts,
         *,
         recipe: Recipe,
-        hands: tuple[tuple[str, ...], ...],
         utilities: np.ndarray,
         merges_hands: bool,
-        flatten: Callable[[], CompiledGame],
-        number: Callable[[CompiledGame], np.ndarray],
-        lines: Callable[[Any], Lines],
+        lay_out: Callable[[int | None], FlatGame],
     ) -> None:
-        self.__dict__.update(
-            name=name,
-            _chunks=chunks,
-            counts=counts,
-            recipe=recipe,
-            hands=hands,
-            utilities=utilities,
-            merges_hands=merges_hands,
-            histories=None,
-            _flatten=flatten,
-            _number=number,
-            _lines=lines,
-        )
+        self.name, self.chunks, self.nodes, self.counts = name, chunks, nodes, counts
+        self.recipe, self.utilities, self.merges_hands = recipe, utilities, merges_hands
+        self._lay_out = lay_out
+        self.n_players, self.n_numbers = chunks.n_players, chunks.n_numbers
+        self.n_histories, self.n_decision_nodes = counts.histories, counts.decision_nodes
+        self.n_infosets, self.n_sequences = counts.infosets, counts.sequences
         self.freeze()
 
-    _chunks: ChunkedForm
-    counts: Counts
-    recipe: Recipe
-    hands: tuple[tuple[str, ...], ...]
-    merges_hands: bool
-    _flatten: Callable[[], CompiledGame]
-    _number: Callable[[CompiledGame], np.ndarray]
-    _lines: Callable[[Any], Lines]
+    chunks: ChunkedForm
+    nodes: PublicNodes
+    utilities: np.ndarray
+    n_players: int
+    n_numbers: int
+    n_histories: int
+    n_decision_nodes: int
+    n_infosets: int
+    n_sequences: int
 
-    @property
-    def chunks(self) -> ChunkedForm:
-        """The game in chunks."""
-        return self._chunks
+    layouts = ("chunks",)
 
-    @cached_property
-    def flat(self) -> CompiledGame:
-        """The same game as one flat form."""
-        return self._flatten()
+    def flat(self, memory_limit: int | None = None) -> FlatGame:  # noqa: D102
+        return self._lay_out(memory_limit)
 
-    @cached_property
-    def lines(self) -> Lines:
-        """The public nodes, found without the flat game."""
-        return self._lines(self)
-
-    @cached_property
-    def numbers(self) -> np.ndarray:
-        """int64 (sequences,): where the sequences of :attr:`flat` lie in a solver's arrays."""
-        return self._number(self.flat)
-
-    def summed(self, whole: np.ndarray) -> np.ndarray:
-        """Numbers of the flat sequences, float64 (sequences,), in a solver's arrays, float64
-        (numbers,): summed where one sequence there stands for several."""
-        found = np.bincount(self.numbers, weights=whole, minlength=self.chunks.n_numbers)
-        found[self.chunks.trunk.player_sequences[:-1]] = 0.0
-        return found
-
-    def find_infoset(self, label: str) -> Found:
-        """An infoset by its label, without the flat game.
-
-        Raises:
-            KeyError: There is no such infoset.
-        """
-        found = self.lines.find(label)
-        if found is None:
+    def locate(self, label: str) -> Located:  # noqa: D102
+        if (found := self.nodes.find(label)) is None:
             raise KeyError(label)
-        return found
+        layout = found.layout
+        return Located(found.label, layout.player, layout.actions, layout.of_hand(found.hand))
 
-    def labels_of(self, player: int) -> Iterator[str]:
-        """As for any game, without the flat game: in the order of its public nodes."""
-        return (label for here in self.lines.infosets(player) for label in here.labels)
+    def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:  # noqa: D102
+        return self.nodes.lockable(label)
 
-    def count_of(self, player: int) -> int:
-        """As for any game."""
+    def labels_of(self, player: int) -> Iterator[str]:  # noqa: D102
+        return (label for here in self.nodes.infosets(player) for label in here.labels)
+
+    def count_of(self, player: int) -> int:  # noqa: D102
         return self.counts.player_infosets[player]
 
-    def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
-        """As for any game, without the flat game."""
-        found = self.find_infoset(label)
-        return found.label, found.place.actions
+    def rows(self, player: int) -> Iterator[InfosetRows]:
+        """The infosets of a player, public node by public node."""
+        for node in self.nodes.decisions(player):
+            if len(hands := np.flatnonzero(self.nodes.possible(node, player))):
+                yield self.nodes.rows(node, hands)
 
-    def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
-        """The infosets that a :meth:`lockable` label names: public nodes of :attr:`lines`, and at
-        each of them the hands, bool (hands,) or int."""
-        found = self.find_infoset(label)
-        return [(found.node, np.array([found.hand]))]
-
-    def locked_numbers(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Locked probabilities, as for :meth:`locked`, in a solver's arrays, float64 (numbers,).
-
-        Raises:
-            ValueError: Infosets that the game takes for one are locked differently.
-        """
+    def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:  # noqa: D102
         tables: dict[int, np.ndarray] = {}
         for label, row in rows.items():
-            for node, hands in self.named(label):
+            for node, hands in self.nodes.named(label):
                 if node not in tables:
-                    player = self.lines.player(node)
-                    tables[node] = np.full((len(self.hands[player]), len(row)), FREE)
+                    player = self.nodes.player(node)
+                    tables[node] = np.full((len(self.nodes.hands[player]), len(row)), FREE)
                 tables[node][hands] = row
         found = np.full(self.chunks.n_numbers, FREE)
         firsts, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         is_apart = False
         for node, table in tables.items():
-            place = self.lines.place(node)
-            locked = (table != FREE).any(axis=1) & self.lines.held(node, place.player)
+            layout = self.nodes.layout(node)
+            locked = (table != FREE).any(axis=1) & self.nodes.possible(node, layout.player)
             hands = np.flatnonzero(locked)
-            at = place.first + place.lane[hands, None] + np.arange(table.shape[1]) * place.stride
+            at = layout.numbers(hands)
             before = (found[at] != FREE).any(axis=1)
             is_apart |= bool((found[at] != table[hands])[before].any())
             found[at] = table[hands]
             is_apart |= bool((found[at] != table[hands]).any())
             firsts.append(at[:, 0])
-            counts.append(np.rint(place.stands_for[hands]).astype(np.int64))
+            counts.append(np.rint(layout.stands_for[hands]).astype(np.int64))
         # Every infoset that was merged into one must be locked.
         _, which, times = np.unique(np.concatenate(firsts), return_inverse=True, return_counts=True)
         if is_apart or (times[which] != np.concatenate(counts)).any():
@@ -195,66 +149,6 @@ class CutGame(CompiledGame):
                 "symmetry=False"
             )
         return found
-
-    @property
-    def form(self) -> SequenceForm:
-        """The flat sequence form."""
-        return self.flat.form
-
-    @property
-    def infoset_labels(self) -> Sequence[str]:
-        """Label of each infoset."""
-        return self.flat.infoset_labels
-
-    @property
-    def infoset_actions(self) -> Sequence[tuple[str, ...]]:
-        """Action labels of each infoset."""
-        return self.flat.infoset_actions
-
-    @property
-    def outcome_labels(self) -> Sequence[str]:
-        """Labels of the chance outcomes."""
-        return self.flat.outcome_labels
-
-    @property
-    def public(self) -> PublicGame | None:
-        """The game as private hands x public tree."""
-        return self.flat.public
-
-    @property
-    def merged(self) -> Merged | None:
-        """The smaller flat game that stands for this one, if it has symmetries."""
-        return self.flat.merged
-
-    @property
-    def tree(self) -> HistoryTree:
-        """The game as histories; see :attr:`CompiledGame.tree`."""
-        return self.flat.tree
-
-    @property
-    def n_players(self) -> int:
-        """Players."""
-        return self.chunks.n_players
-
-    @property
-    def n_histories(self) -> int:
-        """Histories, the root, chance nodes and terminals included."""
-        return self.counts.histories
-
-    @property
-    def n_decision_nodes(self) -> int:
-        """Histories where a player acts."""
-        return self.counts.decision_nodes
-
-    @property
-    def n_infosets(self) -> int:
-        """Infosets of all players."""
-        return self.counts.infosets
-
-    @property
-    def n_sequences(self) -> int:
-        """Sequences of all players, the empty ones included."""
-        return self.counts.sequences
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Every array of the game in chunks by name: ``"chunks/trunk/infoset_parent"``, ..."""
@@ -266,27 +160,41 @@ class CutGame(CompiledGame):
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the arrays and of the hands' labels."""
-        digest = hashlib.sha256(repr(self.hands).encode())
+        """A fingerprint of the arrays and of the labels of hands and steps."""
+        return hashlib.sha256(self._digest_of_arrays.encode() + self.nodes.wording()).hexdigest()
+
+    @cached_property
+    def _digest_of_arrays(self) -> str:
+        """The fingerprint that version 0.6 wrote, which knows no labels of steps."""
+        digest = hashlib.sha256(repr(self.nodes.hands).encode())
         for name, array in self.arrays().items():
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
+    def has_digest(self, digest: str) -> bool:
+        """As for any game."""
+        return digest in (self.digest, self._digest_of_arrays)
+
     def summary(self) -> str:
         """A short text: counts, the cut, bytes."""
         counts, chunks = self.counts, self.chunks
-        hands = " x ".join(f"{len(own):,}" for own in self.hands)
+        hands = " x ".join(f"{len(own):,}" for own in self.nodes.hands)
         kind = "zero-sum" if self.zero_sum else "general-sum"
-        sizes = chunks.shapes.sequences
-        largest = f", the largest of {int(sizes.max()):,} sequences" if len(sizes) else ""
+        cut = "solved in one piece"
+        if chunks.shapes is not None:
+            sizes = chunks.shapes.sequences
+            cut = (
+                f"solved in {chunks.n_chunks:,} chunks of {len(sizes):,} shapes, the largest of "
+                f"{int(sizes.max()):,} sequences"
+            )
         return "\n".join(
             [
                 f"{self.name}: {self.n_players} players, {kind}",
                 f"  {counts.histories:,} histories",
                 f"  {hands} private hands, {counts.public_nodes:,} nodes in the public tree",
                 f"  {counts.infosets:,} infosets, {counts.sequences:,} sequences",
-                f"  solved in {chunks.n_chunks:,} chunks of {len(sizes):,} shapes{largest}",
+                f"  {cut}",
                 f"  a trunk of {chunks.trunk.n_sequences:,} sequences",
                 f"  {self.nbytes:,} bytes, {chunks.n_numbers:,} numbers in each array of a solver",
             ]

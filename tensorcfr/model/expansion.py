@@ -16,24 +16,13 @@ BYTES_PER_HISTORY = 130
 def count_histories(tree: PublicTree) -> int:
     """Histories of the expanded game: those of the deal, and one per public node and deal that
     gets there."""
-    return count_dealing(tree) + count_deals(tree, np.ones(tree.n_nodes, dtype=bool))
+    return count_dealing(tree) + int(tree.n_deals.sum())
 
 
 def count_dealing(tree: PublicTree) -> int:
     """Chance nodes at which a hand is dealt, one player after the other."""
     deals = np.argwhere(tree.prior > 0)
     return sum(len(np.unique(deals[:, :player], axis=0)) for player in range(tree.n_players))
-
-
-def count_deals(tree: PublicTree, chosen: np.ndarray) -> int:
-    """Deals that get to public nodes, summed over the nodes.
-
-    Args:
-        tree: The public tree.
-        chosen: bool (nodes,): the nodes to count.
-    """
-    possible = tree.alive.reshape(len(tree.weight_table), -1).sum(axis=1)
-    return int(np.bincount(tree.weight[chosen], minlength=len(possible)) @ possible)
 
 
 def expand(
@@ -54,26 +43,30 @@ def expand(
             the hand.
         edge_outcomes: int64 (edges,): number of the chance outcome with each public label.
     """
-    deals = np.argwhere(tree.prior > 0)
-    histories = _HistoryLevels()
-    _add_deals(tree, deals, hand_outcomes, histories)
-    possible = tree.alive[(slice(None), *deals.T)]
+    histories = _Histories(tree, infoset_of, hand_outcomes, edge_outcomes)
+    for player in range(tree.n_players):
+        histories.deal(player)
     for level in levels(tree.first_child):
-        # Deal by deal, then in the order of the public tree: so are the children of the level
-        # above.
-        node = np.arange(level.start, level.stop)
-        deal, at = np.nonzero(possible[tree.weight[node]].T)
-        node = node[at]
-        histories.add(tree, deals, possible, deal, node, infoset_of)
-        if level.start > 0:
-            histories.step(tree, deals, deal, node, edge_outcomes)
+        histories.follow(level)
     return histories.assemble()
 
 
-class _HistoryLevels:
-    """The levels of the history tree, from the top down."""
+class _Histories:
+    """The levels of the history tree, from the top down; arguments as in :func:`expand`."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        tree: PublicTree,
+        infoset_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        hand_outcomes: list[np.ndarray],
+        edge_outcomes: np.ndarray,
+    ) -> None:
+        self.tree, self.infoset_of = tree, infoset_of
+        self.hand_outcomes, self.edge_outcomes = hand_outcomes, edge_outcomes
+        self.deals = np.argwhere(tree.prior > 0)
+        """int64 (deals, players): hands of each deal."""
+        self.possible = tree.alive[(slice(None), *self.deals.T)]
+        """bool (weights, deals): whether chance lets the deal get there."""
         self.player: list[np.ndarray] = []
         self.infoset: list[np.ndarray] = []
         self.children: list[np.ndarray] = []
@@ -81,75 +74,54 @@ class _HistoryLevels:
         self.outcome: list[np.ndarray] = [np.full(1, NO_OUTCOME, dtype=np.int32)]
         self.utility: list[np.ndarray] = []
 
-    def add_deal(self, children: np.ndarray, probability: np.ndarray, outcome: np.ndarray) -> None:
-        """Add a level of chance nodes, and the steps into the next level.
-
-        Args:
-            children: int64 (chance nodes,): outcomes of each.
-            probability: float64 (outcomes,): probability of each outcome.
-            outcome: int32 (outcomes,): number of its label.
-        """
+    def deal(self, player: int) -> None:
+        """Add a level of chance nodes, which deal a player's hand, given the hands dealt before."""
+        prefix = self.deals[:, : player + 1]
+        first = np.flatnonzero(_changes(prefix))
+        mass = np.add.reduceat(self.tree.prior[tuple(self.deals.T)], first)
+        parent_new = _changes(prefix[first, :player])
+        parent = np.cumsum(parent_new) - 1
+        children = np.bincount(parent)
         self.player.append(np.full(len(children), CHANCE, dtype=np.int8))
         self.infoset.append(np.full(len(children), CHANCE, dtype=np.int64))
         self.children.append(children)
-        self.probability.append(probability)
-        self.outcome.append(outcome)
+        whole = np.add.reduceat(mass, np.flatnonzero(parent_new))
+        self.probability.append(mass / whole[parent])
+        outcome = self.hand_outcomes[player][prefix[first, player]]
+        self.outcome.append(outcome.astype(np.int32))
 
-    def add(
-        self,
-        tree: PublicTree,
-        deals: np.ndarray,
-        possible: np.ndarray,
-        deal: np.ndarray,
-        node: np.ndarray,
-        infoset_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    ) -> None:
-        """Add the histories of one public level.
-
-        Args:
-            tree: The public tree.
-            deals: int64 (deals, players): hands of each deal.
-            possible: bool (weights, deals): whether chance lets the deal get there.
-            deal: int64 (histories,): the deal.
-            node: int64 (histories,): the public node.
-            infoset_of: As in :func:`expand`.
-        """
+    def follow(self, level: slice) -> None:
+        """Add the histories of one public level, and the steps into them."""
+        # Deal by deal, then in the order of the public tree: so are the children of the level
+        # above.
+        tree, node = self.tree, np.arange(level.start, level.stop)
+        deal, at = np.nonzero(self.possible[tree.weight[node]].T)
+        node, hands = node[at], self.deals[deal]
         player = tree.player[node]
         infoset = player.astype(np.int64)
-        acts = player >= 0
-        hand = deals[deal[acts], player[acts]]
-        infoset[acts] = infoset_of(node[acts], hand)
+        acts, over = player >= 0, player == TERMINAL
+        infoset[acts] = self.infoset_of(node[acts], hands[acts, player[acts]])
         children = (tree.first_child[node + 1] - tree.first_child[node]).astype(np.int64)
         for index in np.unique(node[player == CHANCE]).tolist():
             here = node == index
             after = slice(tree.first_child[index], tree.first_child[index + 1])
-            children[here] = possible[tree.weight[after]].sum(axis=0)[deal[here]]
-        over = player == TERMINAL
+            children[here] = self.possible[tree.weight[after]].sum(axis=0)[deal[here]]
         payoff = tree.payoff[node[over]]
         utility = tree.coefficient[payoff, None] * tree.matrix_table[
-            (tree.matrix[payoff], slice(None), *deals[deal[over]].T)
+            (tree.matrix[payoff], slice(None), *hands[over].T)
         ].reshape(len(payoff), tree.n_players)
         self.player.append(player)
         self.infoset.append(infoset)
         self.children.append(children)
         self.utility.append(utility)
-
-    def step(
-        self,
-        tree: PublicTree,
-        deals: np.ndarray,
-        deal: np.ndarray,
-        node: np.ndarray,
-        edge_outcomes: np.ndarray,
-    ) -> None:
-        """Add chance probability and outcome of the step into each history of one public level;
-        arguments as in :meth:`add`."""
-        probability = np.ones(len(deal))
-        outcome = np.full(len(deal), NO_OUTCOME, dtype=np.int32)
+        if level.start == 0:
+            return
+        probability = np.ones(len(node))
+        outcome = np.full(len(node), NO_OUTCOME, dtype=np.int32)
         drawn = tree.chance[node] >= 0
         table = tree.chance[node[drawn]]
-        probability[drawn] = tree.chance_table[(table, *deals[deal[drawn]].T)]
-        outcome[drawn] = edge_outcomes[tree.edge[node[drawn]]]
+        probability[drawn] = tree.chance_table[(table, *hands[drawn].T)]
+        outcome[drawn] = self.edge_outcomes[tree.edge[node[drawn]]]
         self.probability.append(probability)
         self.outcome.append(outcome)
 
@@ -169,23 +141,8 @@ class _HistoryLevels:
         )
 
 
-def _add_deals(
-    tree: PublicTree, deals: np.ndarray, hand_outcomes: list[np.ndarray], histories: _HistoryLevels
-) -> None:
-    """Add one level of chance nodes per player: the player's hand, given the hands dealt before."""
-    probability = tree.prior[tuple(deals.T)]
-    for player in range(tree.n_players):
-        prefix = deals[:, : player + 1]
-        new = np.ones(len(deals), dtype=bool)
-        new[1:] = (prefix[1:] != prefix[:-1]).any(axis=1)
-        first = np.flatnonzero(new)
-        mass = np.add.reduceat(probability, first)
-        parent_new = np.ones(len(first), dtype=bool)
-        before = prefix[first, :player]
-        parent_new[1:] = (before[1:] != before[:-1]).any(axis=1)
-        parent = np.cumsum(parent_new) - 1
-        histories.add_deal(
-            np.bincount(parent),
-            mass / np.add.reduceat(mass, np.flatnonzero(parent_new))[parent],
-            hand_outcomes[player][prefix[first, player]].astype(np.int32),
-        )
+def _changes(rows: np.ndarray) -> np.ndarray:
+    """Whether each row differs from the one before, bool (rows,); the first one does."""
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return new

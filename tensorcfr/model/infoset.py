@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,19 @@ def asked(infoset: Infoset, strategies: Strategies, name: str = "policy") -> Any
         raise ValueError(f"the {name} failed at infoset {str(infoset)!r}: {error}") from error
 
 
+def refuse_unknown(label: str, given: Iterable[Any], actions: tuple[str, ...]) -> None:
+    """Refuse what is given for an action that an infoset does not have.
+
+    Raises:
+        ValueError: There is such an action; names it and the infoset.
+    """
+    for action in given:
+        if action not in actions:
+            raise ValueError(
+                f"infoset {label!r} has no action {action!r}; {suggest(str(action), actions)}"
+            )
+
+
 def distribution(infoset: Infoset, given: Any) -> np.ndarray:
     """The probabilities that a policy gives for an infoset, checked.
 
@@ -71,12 +84,7 @@ def distribution(infoset: Infoset, given: Any) -> np.ndarray:
     """
     actions = infoset.actions
     if isinstance(given, Mapping):
-        for action in given:
-            if action not in actions:
-                raise ValueError(
-                    f"infoset {str(infoset)!r} has no action {action!r}; "
-                    f"{suggest(str(action), actions)}"
-                )
+        refuse_unknown(str(infoset), given, actions)
         given = [given.get(action, 0.0) for action in actions]
     numbers, tolerance = plain_array(given, f"the probabilities of infoset {str(infoset)!r}")
     if numbers.shape != (len(actions),):

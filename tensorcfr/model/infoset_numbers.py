@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,12 @@ import numpy as np
 
 from .._util.arguments import Whole
 from .arrays import SequenceForm
+from .chunks import ChunkedForm, trunk_alone
+from .game import InfosetRows, Located
+from .labels import InfosetLabels
 
+TOGETHER = 16_384
+"""Infosets whose labels are made together."""
 INFOSET = Whole(counts="the number of an infoset")
 
 
@@ -28,6 +33,19 @@ class InfosetNumbers:
         def infoset_labels(self) -> Sequence[str]:
             """Label of each infoset."""
 
+        @property
+        def infoset_actions(self) -> Sequence[tuple[str, ...]]:
+            """Action labels of each infoset."""
+
+        @property
+        def infoset_index(self) -> Mapping[str, int]:
+            """Infoset by label."""
+
+    @cached_property
+    def chunks(self) -> ChunkedForm:
+        """A trunk without chunks."""
+        return trunk_alone(self.form)
+
     @property
     def n_players(self) -> int:
         """Players; they are numbered from 0."""
@@ -41,6 +59,11 @@ class InfosetNumbers:
     @property
     def n_sequences(self) -> int:
         """Sequences of all players, the empty ones included."""
+        return self.form.n_sequences
+
+    @property
+    def n_numbers(self) -> int:
+        """Length of the arrays of a policy."""
         return self.form.n_sequences
 
     @cached_property
@@ -70,6 +93,53 @@ class InfosetNumbers:
         """How many infosets a player has."""
         first, end = self.form.player_infosets[player : player + 2].tolist()
         return int(end - first)
+
+    def locate(self, label: str) -> Located:
+        """An infoset by its label.
+
+        Raises:
+            KeyError: There is no such infoset.
+        """
+        infoset = self.infoset_index[label]
+        return Located(
+            self.infoset_labels[infoset],
+            int(self.infoset_player[infoset]),
+            self.infoset_actions[infoset],
+            self.sequences(infoset),
+        )
+
+    def rows(self, player: int) -> Iterator[InfosetRows]:
+        """The infosets of a player, some at a time, in their order."""
+        form = self.form
+        for bucket in range(*form.player_buckets[player : player + 2].tolist()):
+            action = int(form.bucket_lanes[bucket]) * np.arange(form.bucket_actions[bucket])
+            for lane, labels, actions in self._labelled(bucket):
+                first = form.bucket_sequence[bucket] + lane + np.arange(len(labels))
+                alone = np.ones(len(labels))
+                yield InfosetRows(player, labels, actions, first[:, None] + action, alone)
+
+    def rows_of(self, infosets: list[int]) -> InfosetRows:
+        """Some infosets of one player with equally many actions."""
+        actions = [self.infoset_actions[infoset] for infoset in infosets]
+        action = np.arange(len(actions[0]))
+        return InfosetRows(
+            int(self.infoset_player[infosets[0]]),
+            [self.infoset_labels[infoset] for infoset in infosets],
+            actions,
+            self.infoset_sequence[infosets][:, None]
+            + self.infoset_stride[infosets][:, None] * action,
+            np.ones(len(infosets)),
+        )
+
+    def _labelled(self, bucket: int) -> Iterator[tuple[int, list[str], list[tuple[str, ...]]]]:
+        """First lane, labels and actions of some lanes of a bucket at a time."""
+        if isinstance(self.infoset_labels, InfosetLabels):
+            yield from self.infoset_labels.of_bucket(bucket, TOGETHER)
+            return
+        begin, lanes = int(self.form.bucket_infoset[bucket]), int(self.form.bucket_lanes[bucket])
+        for lane in range(0, lanes, TOGETHER):
+            at = slice(begin + lane, begin + min(lane + TOGETHER, lanes))
+            yield lane, list(self.infoset_labels[at]), list(self.infoset_actions[at])
 
     def sequences(self, infoset: int) -> slice:
         """The sequences of an infoset, in the order of its actions, as a slice.

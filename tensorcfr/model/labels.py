@@ -5,14 +5,17 @@ Such a game has one label per hand and public node; large games have too many to
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple, overload
+from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
 
 from .arrays import NO_OUTCOME, PublicTree, SequenceForm
+
+Item = TypeVar("Item")
 
 
 class PublicGame(NamedTuple):
@@ -27,6 +30,11 @@ class PublicGame(NamedTuple):
     node_labels: tuple[str | None, ...] | None
     """The public part of the infoset labels by node.  Without it, the public part is the steps that
     lead to the node, each after a space."""
+
+    def named(self) -> dict[str, int]:
+        """The nodes with labels of their own, by label."""
+        labels = self.node_labels or ()
+        return {label: node for node, label in enumerate(labels) if label is not None}
 
     def node_label(self, node: int) -> str:
         """The public part of the labels of a decision node."""
@@ -121,8 +129,7 @@ class InfosetPlaces:
     @cached_property
     def named(self) -> dict[str, int]:
         """The public nodes with labels of their own, by label."""
-        labels = self.game.node_labels or ()
-        return {label: node for node, label in enumerate(labels) if label is not None}
+        return self.game.named()
 
     def infosets(self, node: np.ndarray, hand: np.ndarray) -> np.ndarray:
         """The infosets of hands at public decision nodes, int64."""
@@ -194,51 +201,100 @@ def follow(
     return nodes, taken
 
 
-class InfosetLabels(Sequence[str]):
-    """Hand, then public label, of every infoset."""
+class _OnDemand(Sequence[Item], ABC):
+    """One thing for every infoset, made when it is asked for.
+
+    Args:
+        places: The infosets.
+    """
 
     def __init__(self, places: InfosetPlaces) -> None:
         self.places = places
+
+    @abstractmethod
+    def _make(self, node: int, hand: int) -> Item:
+        """That of an infoset, from its public node and its hand."""
 
     def __len__(self) -> int:
         return self.places.form.n_infosets
 
     @overload
-    def __getitem__(self, index: int) -> str: ...
+    def __getitem__(self, index: int) -> Item: ...
     @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        node, hand = self.places.place(range(len(self))[index])
+        return self._make(*self.places.place(range(len(self))[index]))
+
+
+class InfosetLabels(_OnDemand[str]):
+    """Hand, then public label, of every infoset."""
+
+    def _make(self, node: int, hand: int) -> str:
         game = self.places.game
         return f"{game.hands[game.tree.player[node]][hand]}{game.node_label(node)}"
 
+    def of_bucket(
+        self, bucket: int, together: int
+    ) -> Iterator[tuple[int, list[str], list[tuple[str, ...]]]]:
+        """First lane, labels and actions of about ``together`` lanes of a bucket at a time.  Lanes
+        are hands x public nodes: each public label is made once."""
+        places, form, public = self.places, self.places.form, self.places.game
+        stride, first = int(form.bucket_stride[bucket]), int(places.first[bucket])
+        nodes = places.nodes[first : first + stride]
+        suffixes = _node_labels(public, nodes)
+        actions = [public.actions(node) for node in nodes.tolist()]
+        names = public.hands[int(public.tree.player[nodes[0]])]
+        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
+        step = max(1, together // stride)
+        for nth in range(0, len(held), step):
+            hands = [names[hand] for hand in held[nth : nth + step]]
+            labels = [hand + suffix for hand in hands for suffix in suffixes]
+            yield nth * stride, labels, actions * len(hands)
 
-class InfosetActions(Sequence[tuple[str, ...]]):
+
+def _node_labels(public: PublicGame, nodes: np.ndarray) -> list[str]:
+    """:meth:`PublicGame.node_label` of many nodes, which share most of their steps."""
+    if public.node_labels is not None:
+        return [public.node_label(node) for node in nodes.tolist()]
+    tree = public.tree
+    levels: list[tuple[np.ndarray, np.ndarray]] = []
+    above = nodes
+    while len(above) > 1 or above[0]:
+        parents, place = np.unique(np.where(above > 0, tree.parent[above], 0), return_inverse=True)
+        levels.append((above, place))
+        above = parents
+    labels = [""]
+    for below, place in reversed(levels):
+        steps = zip(below.tolist(), tree.edge[below].tolist(), place.tolist(), strict=True)
+        labels = [f"{labels[at]} {public.edges[edge]}" if node else "" for node, edge, at in steps]
+    return labels
+
+
+class InfosetActions(_OnDemand[tuple[str, ...]]):
     """Action labels of every infoset."""
 
-    def __init__(self, places: InfosetPlaces) -> None:
-        self.places = places
-
-    def __len__(self) -> int:
-        return self.places.form.n_infosets
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[str, ...]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[tuple[str, ...]]: ...
-    def __getitem__(self, index: int | slice) -> tuple[str, ...] | list[tuple[str, ...]]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        return self.places.game.actions(self.places.place(range(len(self))[index])[0])
+    def _make(self, node: int, hand: int) -> tuple[str, ...]:
+        return self.places.game.actions(node)
 
 
 class InfosetIndex(Mapping[str, int]):
-    """Infoset by label."""
+    """Infoset by label, with or without a blank at the end of the label.
 
-    def __init__(self, labels: InfosetLabels) -> None:
+    Labels of Leduc ended in a blank after the board card, and those in older files still do.
+
+    Args:
+        labels: The label of every infoset.
+    """
+
+    def __init__(self, labels: Sequence[str]) -> None:
         self.labels = labels
+        self._find: Callable[[str], int | None]
+        if isinstance(labels, InfosetLabels):
+            self._find = labels.places.find
+        else:
+            self._find = {label: infoset for infoset, label in enumerate(labels)}.get
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -247,31 +303,9 @@ class InfosetIndex(Mapping[str, int]):
         return iter(self.labels)
 
     def __getitem__(self, label: str) -> int:
-        infoset = self.labels.places.find(label)
-        if infoset is None:
-            raise KeyError(label)
-        return infoset
-
-
-class EitherSpelling(Mapping[str, int]):
-    """An index that finds a label with and without a blank at its end.
-
-    Labels of Leduc ended in a blank after the board card, and those in older files still do.
-    """
-
-    def __init__(self, exact: Mapping[str, int]) -> None:
-        self.exact = exact
-
-    def __len__(self) -> int:
-        return len(self.exact)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.exact)
-
-    def __getitem__(self, label: str) -> int:
-        found = self.exact.get(label)
+        found = self._find(label)
         if found is None and isinstance(label, str):
-            found = self.exact.get(label[:-1] if label.endswith(" ") else f"{label} ")
+            found = self._find(label[:-1] if label.endswith(" ") else f"{label} ")
         if found is None:
             raise KeyError(label)
         return found

@@ -8,12 +8,11 @@ from typing import Annotated
 import numpy as np
 
 from .._util.arguments import brief, checked
-from ..errors import suggest
 from .arguments import LOCKS, Compiled
-from .arrays import FREE, LockedLanes, SequenceForm
-from .chunks import FORM_FIELDS, ChunkedForm, ChunkLocks
-from .cut_game import CutGame
+from .arrays import FREE
+from .chunks import ChunkedForm, ChunkLocks, buckets_of, most_buckets
 from .game import CompiledGame
+from .infoset import refuse_unknown
 from .policy import PROBABILITY, SUM_TOLERANCE, suggest_label
 
 LocksLike = Mapping[str, Mapping[str, float]]
@@ -76,43 +75,29 @@ class Locks(Mapping[str, dict[str, float]]):
         return f"<{len(self):,} locks of {self.game.name}>"
 
     def probabilities(self) -> np.ndarray:
-        """float64 (sequences,): the locked probabilities, ``FREE`` elsewhere."""
-        return self.game.locked(self._rows)
-
-    def numbers(self) -> np.ndarray:
-        """float64 (numbers,): the same over the numbers of a game in chunks.
+        """float64 (numbers,): the locked probabilities in the arrays of a policy, ``FREE``
+        elsewhere.
 
         Raises:
             ValueError: Infosets that the game takes for one are locked differently.
         """
-        assert isinstance(self.game, CutGame)
-        return self.game.locked_numbers(self._rows)
+        return self.game.locked(self._rows)
+
+    def numbers(self, form: ChunkedForm) -> np.ndarray:
+        """float64 (numbers,): the same over the numbers of what a solver works on; see
+        :func:`part_locks`.
+
+        Raises:
+            ValueError: Infosets that the game takes for one are locked differently.
+        """
+        whole = self.probabilities()
+        folded = whole if form.trunk is self.game.chunks.trunk else self.game.folded(whole)
+        return whole if folded is None else folded
 
     @property
     def keep_symmetry(self) -> bool:
         """Whether infosets that a merged game takes for one are locked alike."""
-        return not self or self._merged() is not None
-
-    def lanes(self, form: SequenceForm) -> LockedLanes | None:
-        """The locks as kernels take them; None without any.
-
-        Args:
-            form: The sequence form of the game, or of its merged game where the locks keep the
-                symmetry.
-        """
-        if not self:
-            return None
-        merged = None if form is self.game.form else self._merged()
-        return locked_lanes(form, self.probabilities() if merged is None else merged)
-
-    def _merged(self) -> np.ndarray | None:
-        """The locked probabilities by merged sequences; None if one stands for several."""
-        whole, merged = self.probabilities(), self.game.merged
-        if merged is None:
-            return whole
-        found = np.full(merged.form.n_sequences, FREE)
-        found[merged.sequence] = whole
-        return found if np.array_equal(found[merged.sequence], whole) else None
+        return not self or self.game.folded(self.probabilities()) is not None
 
 
 def locks_for(game: CompiledGame, given: LocksLike | None) -> Locks:
@@ -122,45 +107,27 @@ def locks_for(game: CompiledGame, given: LocksLike | None) -> Locks:
     return Locks(game, given or {})
 
 
-def locked_lanes(form: SequenceForm, probabilities: np.ndarray) -> LockedLanes:
-    """Locks as kernels take them.
+def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> ChunkLocks | None:
+    """Locks of trunk and chunks as kernels take them; None without any.
 
     Args:
-        form: The sequence form that is swept.
-        probabilities: float64 (sequences,): the locked probabilities, ``FREE`` elsewhere.
-    """
-    bucket, lane, rows = [0], [], []
-    shapes = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
-    for first, actions, lanes in zip(*(shape.tolist() for shape in shapes), strict=True):
-        table = probabilities[first : first + actions * lanes].reshape(actions, lanes)
-        here = np.flatnonzero((table != FREE).any(axis=0))
-        lane.append(here)
-        rows.append(table[:, here].T)
-        bucket.append(bucket[-1] + len(here))
-    ends = np.cumsum([0, *(part.shape[1] for part in rows for _ in part)])
-    return LockedLanes(
-        bucket=np.array(bucket, dtype=np.int64),
-        lane=np.concatenate(lane).astype(np.int64),
-        offset=ends[:-1].astype(np.int64),
-        probability=np.concatenate([part.ravel() for part in rows]),
-    )
-
-
-def chunk_locks(game: CutGame, locks: Locks | None) -> ChunkLocks | None:
-    """Locks of a game in chunks as kernels take them; None without any.
+        game: The game.
+        form: What a solver of it works on: the game in chunks; or a trunk alone, the game or its
+            merged game where the locks keep the symmetry.
+        locks: The locks.
 
     Raises:
         ValueError: Infosets that the game takes for one are locked differently.
     """
     if not locks:
         return None
-    found, form = locks.numbers(), game.chunks
+    found = locks.numbers(form)
     locked = np.flatnonzero(found != FREE)
     # The trunk is part 0, and chunk c part c + 1.
     parts = np.searchsorted(form.first[:-1], locked, side="right")
     begin, rows = np.append(0, form.first[:-1]), []
     for part in np.unique(parts).tolist():
-        sequence, actions, lanes = _buckets(form, part)
+        sequence, actions, lanes = buckets_of(form, part)
         own = locked[parts == part] - begin[part]
         bucket = np.searchsorted(sequence, own, side="right") - 1
         lane = (own - sequence[bucket]) % lanes[bucket]
@@ -175,33 +142,15 @@ def chunk_locks(game: CutGame, locks: Locks | None) -> ChunkLocks | None:
         lane=np.array(lane_of),
         offset=ends[:-1],
         probability=np.concatenate(row_of),
-        most_buckets=np.array([_most_buckets(form)]),
+        most_buckets=np.array([most_buckets(form)]),
     )
-
-
-def _most_buckets(form: ChunkedForm) -> int:
-    """Buckets of the trunk, or of the shape that has most."""
-    sizes = form.shapes.place[:, FORM_FIELDS.index("bucket_lanes"), 1]
-    return max(len(form.trunk.bucket_lanes), int(sizes.max(initial=0)))
-
-
-def _buckets(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
-    """First sequence, actions and lanes of every bucket of the trunk, part 0, or of a chunk."""
-    names = ("bucket_sequence", "bucket_actions", "bucket_lanes")
-    if part == 0:
-        return tuple(getattr(form.trunk, name) for name in names)
-    return tuple(form.shapes.array(int(form.shape[part - 1]), name) for name in names)
 
 
 def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np.ndarray:
     """The locked probabilities of an infoset, ``FREE`` where an action is free."""
     if not isinstance(given, Mapping):
         raise TypeError(f"locks: a lock of {label!r} says action: probability, not {brief(given)}")
-    for action in given:
-        if action not in actions:
-            raise ValueError(
-                f"infoset {label!r} has no action {action!r}; {suggest(action, actions)}"
-            )
+    refuse_unknown(label, given, actions)
     if len(given) < len(actions) == 1:
         return np.ones(1)
     row = np.array(

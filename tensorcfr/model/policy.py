@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from .._util import html
 from .._util.arguments import Kind, Number, brief, checked
 from ..errors import suggest
 from .arguments import STRATEGIES, Compiled, Played
-from .game import CompiledGame
-from .infoset_numbers import InfosetNumbers
+from .chunks import ChunkLocks, buckets_by_part
+from .game import CompiledGame, InfosetRows
+from .infoset import refuse_unknown
 
 PROBABILITY = Number(counts="a number")
 ROWS_SHOWN = 12
@@ -24,15 +25,8 @@ SUM_TOLERANCE = 1e-9
 """How far the probabilities given for an infoset may be from summing to 1."""
 
 
-class NodeStrategies(NamedTuple):
-    """The strategies at infosets of one player with the same actions."""
-
-    player: int
-    labels: list[str]
-    """The label of each infoset."""
-    actions: tuple[str, ...]
-    probabilities: np.ndarray
-    """float64 (infosets, actions)."""
+MadeFrom = tuple[tuple[np.ndarray, np.ndarray | None, np.ndarray], ChunkLocks | None]
+"""See :meth:`Policy.made_from`."""
 
 
 class Policy(Mapping[str, dict[str, float]]):
@@ -43,8 +37,9 @@ class Policy(Mapping[str, dict[str, float]]):
 
     Args:
         game: The game.
-        probabilities: float64 (sequences,): probability of each infoset's action; 1 for the
-            empty sequences.  Kept, not copied, and made read-only.
+        probabilities: float64 (numbers,): probability of each infoset's action, over the sequences
+            of a game that is laid out or the numbers of a game in chunks; 1 for the empty
+            sequences.  Kept, not copied, and made read-only.
 
     Raises:
         ValueError: The array has another shape or dtype, or holds what is no probability.
@@ -56,9 +51,9 @@ class Policy(Mapping[str, dict[str, float]]):
         game: Played,
         probabilities: Annotated[np.ndarray, Kind((np.ndarray,), "a NumPy array")],
     ) -> None:
-        if probabilities.shape != (game.n_sequences,) or probabilities.dtype != np.float64:
+        if probabilities.shape != (game.n_numbers,) or probabilities.dtype != np.float64:
             raise ValueError(
-                f"{game.name} has {game.n_sequences:,} sequences, but the probabilities are "
+                f"the probabilities of {game.name} are float64 ({game.n_numbers},), not "
                 f"{probabilities.dtype} {probabilities.shape}"
             )
         wrong = ~((probabilities >= 0.0) & (probabilities <= 1.0 + SUM_TOLERANCE))
@@ -68,19 +63,14 @@ class Policy(Mapping[str, dict[str, float]]):
         self.probabilities = probabilities
         probabilities.flags.writeable = False
 
-    by_node: Callable[[int], Iterator[NodeStrategies]] | None = None
-    """From a player, their strategies public node by public node, where that takes less than
-    ``probabilities``; None where it does not."""
-
     @classmethod
     @checked()
     def uniform(cls, game: Played) -> Policy:
         """Every action of an infoset equally likely."""
-        probabilities = np.ones(game.n_sequences)
-        form = game.form
-        buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
-        for first, actions, lanes in zip(*buckets, strict=True):
-            probabilities[first : first + actions * lanes] = 1.0 / actions
+        probabilities = np.ones(game.n_numbers)
+        for begin, buckets in buckets_by_part(game.chunks):
+            for first, actions, lanes in zip(*buckets, strict=True):
+                probabilities[begin + first : begin + first + actions * lanes] = 1.0 / actions
         return cls(game, probabilities)
 
     @classmethod
@@ -96,42 +86,44 @@ class Policy(Mapping[str, dict[str, float]]):
                 probability 0.
 
         Raises:
-            ValueError: An infoset is missing or unknown, an action is unknown, or the
-                probabilities of an infoset are no distribution; names the infoset.
+            ValueError: An infoset is missing or unknown, an action is unknown, the probabilities of
+                an infoset are no distribution, or those of infosets that are one in the game
+                differ; names the infoset.
         """
         for label in given:
-            if label not in game.infoset_index:
+            try:
+                game.locate(label)
+            except KeyError:
                 raise ValueError(
                     f"{game.name} has no infoset {brief(label)}; {suggest_label(game, label)}"
-                )
-        probabilities = np.ones(game.n_sequences)
-        for infoset, label in enumerate(game.infoset_labels):
+                ) from None
+
+        def row(label: str, actions: tuple[str, ...]) -> np.ndarray:
             if label not in given:
                 raise ValueError(f"the policy says nothing about infoset {label!r}")
-            actions = game.infoset_actions[infoset]
-            STRATEGIES(f"the strategy at infoset {label!r}", given[label])
-            for action in given[label]:
-                if action not in actions:
-                    raise ValueError(
-                        f"infoset {label!r} has no action {action!r}; "
-                        f"{suggest(str(action), actions)}"
-                    )
-            row = np.array(
-                [
-                    PROBABILITY(
-                        f"the probability of {action!r} at infoset {label!r}",
-                        given[label].get(action, 0.0),
-                    )
-                    for action in actions
-                ]
-            )
-            if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE):
-                raise ValueError(
-                    f"the probabilities of infoset {label!r} are no distribution: "
-                    f"{dict(given[label])}"
-                )
-            probabilities[game.sequences(infoset)] = row
-        return cls(game, probabilities)
+            return _row(label, actions, given[label])
+
+        return cls.from_rows(game, row)
+
+    @classmethod
+    def from_rows(
+        cls, game: CompiledGame, row: Callable[[str, tuple[str, ...]], np.ndarray]
+    ) -> Policy:
+        """A policy from a function of infosets.
+
+        Args:
+            game: The game.
+            row: From a label and its actions, float64 (actions,): a distribution.
+
+        Raises:
+            ValueError: Infosets that are one in the game have different strategies.
+        """
+        filling = Filling(game)
+        for player in range(game.n_players):
+            for rows in game.rows(player):
+                pairs = zip(rows.labels, rows.actions, strict=True)
+                filling.put(rows, np.array([row(label, actions) for label, actions in pairs]))
+        return cls(game, filling.probabilities)
 
     def to_dict(self, player: int | None = None) -> dict[str, dict[str, float]]:
         """Infoset label to action to probability, of all players or of one.
@@ -160,22 +152,69 @@ class Policy(Mapping[str, dict[str, float]]):
             player: The player.
             most: How many infosets; None for all.
         """
-        return {label: self[label] for label in islice(self.game.labels_of(player), most)}
+        listed = (
+            (label, dict(zip(actions, row, strict=True)))
+            for rows in self.game.rows(player)
+            for label, actions, row in zip(
+                rows.labels, rows.actions, self.at(rows.numbers).tolist(), strict=True
+            )
+        )
+        return dict(islice(listed, most))
+
+    def moved_to(self, game: CompiledGame) -> Policy:
+        """The same strategies in a game with the same infosets, in chunks or laid out.
+
+        Raises:
+            ValueError: The game has another infoset, or infosets that are one in it have different
+                strategies.
+        """
+        if game is self.game:
+            return self
+
+        def row(label: str, actions: tuple[str, ...]) -> np.ndarray:
+            try:
+                found = self.game.locate(label)
+            except KeyError:
+                found = None
+            if found is None or found.actions != actions:
+                raise ValueError(f"{self.game.name} has no infoset {label!r} like {game.name}")
+            return self.at(found.numbers)
+
+        return Policy.from_rows(game, row)
+
+    def at(self, numbers: slice | np.ndarray) -> np.ndarray:
+        """The probabilities at some numbers of the game, all of them in one chunk or in the trunk;
+        of a game in chunks, the others need not be worked out for them."""
+        return self.probabilities[numbers]
+
+    def made_from(self) -> MadeFrom:
+        """What regret matching makes the strategies from: numbers, their scales if they are in 16
+        bits, and the numbers of the trunk; and the locks that stand in place of it."""
+        return (self.probabilities, None, self.probabilities), None
 
     def count_of(self, player: int) -> int:
         """How many infosets a player has."""
         return self.game.count_of(player)
 
+    def rows(self, player: int) -> Iterator[InfosetRows]:
+        """The infosets of a player, some at a time, with their places for :meth:`at`."""
+        return self.game.rows(player)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of probabilities, one for each action of each infoset."""
+        return self.game.n_sequences - self.game.n_players
+
     def __getitem__(self, label: str) -> dict[str, float]:
         if not isinstance(label, str):
             raise KeyError(f"an infoset label is a string, not {label!r}")
-        infoset = self.game.infoset_index.get(label)
-        if infoset is None:
+        try:
+            found = self.game.locate(label)
+        except KeyError:
             raise KeyError(
-                f"{self.game.name} has no infoset {label!r}; {suggest_label(self.game, label)}"
-            )
-        row = self.probabilities[self.game.sequences(infoset)].tolist()
-        return dict(zip(self.game.infoset_actions[infoset], row, strict=True))
+                f"{self.game.name} has no infoset {brief(label)}; {suggest_label(self.game, label)}"
+            ) from None
+        return dict(zip(found.actions, self.at(found.numbers).tolist(), strict=True))
 
     def __iter__(self) -> Iterator[str]:
         return _labels(self.game)
@@ -201,6 +240,57 @@ class Policy(Mapping[str, dict[str, float]]):
         return f"<Policy for {self.game.name}: {len(self):,} infosets>"
 
 
+class Filling:
+    """The probabilities of a policy while they are put together.
+
+    Args:
+        game: The game.
+    """
+
+    def __init__(self, game: CompiledGame) -> None:
+        self.game = game
+        self.probabilities = np.ones(game.n_numbers)
+        self._given = np.zeros(game.n_numbers, dtype=bool) if game.merges_hands else None
+
+    def put(self, rows: InfosetRows, table: np.ndarray) -> None:
+        """The strategies of some infosets, float64 (infosets, actions).
+
+        Raises:
+            ValueError: Infosets that are one in the game have different strategies.
+        """
+        found, at = self.probabilities, rows.numbers
+        if self._given is None:
+            found[at] = table
+            return
+        before = self._given[at] & (found[at] != table)
+        found[at] = table
+        apart = (before | (found[at] != table)).any(axis=1)
+        if apart.any():
+            raise ValueError(
+                f"infoset {rows.labels[int(apart.argmax())]!r} is one with others in "
+                f"{self.game.name}, which the policy plays differently: compile it with "
+                "symmetry=False, or lay it out with game.flat()"
+            )
+        self._given[at] = True
+
+
+def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np.ndarray:
+    """The strategy of an infoset, checked."""
+    STRATEGIES(f"the strategy at infoset {label!r}", given)
+    refuse_unknown(label, given, actions)
+    row = np.array(
+        [
+            PROBABILITY(f"the probability of {a!r} at infoset {label!r}", given.get(a, 0.0))
+            for a in actions
+        ]
+    )
+    if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE):
+        raise ValueError(
+            f"the probabilities of infoset {label!r} are no distribution: {dict(given)}"
+        )
+    return row
+
+
 def suggest_label(game: CompiledGame, label: object) -> str:
     """A near label, or an example of what labels look like here."""
     if isinstance(label, str) and game.n_infosets <= MOST_COMPARED:
@@ -208,6 +298,6 @@ def suggest_label(game: CompiledGame, label: object) -> str:
     return f"labels look like {next(_labels(game))!r}"
 
 
-def _labels(game: InfosetNumbers) -> Iterator[str]:
+def _labels(game: CompiledGame) -> Iterator[str]:
     """The labels of all players' infosets."""
     return chain.from_iterable(map(game.labels_of, range(game.n_players)))

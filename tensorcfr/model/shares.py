@@ -6,6 +6,7 @@ chunks are entered, and gives the values of its entries back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -64,7 +65,7 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
         empty = form.trunk.player_sequences[player : player + 1]
         down.append(np.union1d(empty, entry[own - first]))
     needed = np.concatenate(down)
-    trunk = _emptied(form.trunk)._replace(
+    trunk = _changed(form.trunk, lambda array: array[:0])._replace(
         player_infosets=_frozen(np.zeros(3, dtype=np.int64)),
         player_sequences=_frozen(np.cumsum([0, len(down[0]), len(down[1])])),
     )
@@ -94,20 +95,14 @@ def share_of_locks(locks: ChunkLocks | None, begin: int, end: int) -> ChunkLocks
 def frozen_arrays(value: Any) -> Any:
     """A tuple of arrays and tuples with every array read-only and in one piece, as kernels take
     those of a game; a copy where an array is not."""
+    return _changed(value, lambda array: _frozen(np.ascontiguousarray(array)))
+
+
+def _changed(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """An array that is changed, or a tuple of such values."""
     if isinstance(value, np.ndarray):
-        return _frozen(np.ascontiguousarray(value))
-    return type(value)(*map(frozen_arrays, value)) if hasattr(value, "_fields") else _plain(value)
-
-
-def _plain(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(map(frozen_arrays, value))
-
-
-def _emptied(value: Any) -> Any:
-    """The same tuple with all arrays empty."""
-    if isinstance(value, np.ndarray):
-        return value[:0]
-    found = map(_emptied, value)
+        return change(value)
+    found = (_changed(one, change) for one in value)
     return type(value)(*found) if hasattr(value, "_fields") else tuple(found)
 
 

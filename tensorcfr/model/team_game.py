@@ -10,13 +10,14 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Limit, checked
-from ..payoff.added import payoff_entries
-from .arrays import HistoryTree, SequenceForm
+from .._util.arguments import Kind, Limit, checked
+from ..payoff.entries import payoff_entries
+from .arrays import HistoryTree, SequenceForm, bucket_layout
 from .belief_dag import BeliefDag, belief_dag
-from .game import COMPILED, CompiledGame
+from .flat_game import FlatGame
+from .game import PayingGame
 from .infoset_numbers import InfosetNumbers
-from .levels import levels
+from .levels import levels_below_root
 from .teams import TEAMS, Teams, check_teams, name_teams
 
 AGREED = "Strategies are of teams, whose members agree on prescriptions before the play."
@@ -44,7 +45,7 @@ class Numbered(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TeamGame(InfosetNumbers):
+class TeamGame(InfosetNumbers, PayingGame):
     """Two teams against each other, each of which agrees on plans before the play; what
     :func:`tensorcfr.solve` takes in place of a compiled game.  :func:`team_game` makes one.
 
@@ -53,7 +54,7 @@ class TeamGame(InfosetNumbers):
     who acts now.
     """
 
-    game: CompiledGame
+    game: FlatGame
     """The game that the teams play."""
     teams: tuple[tuple[int, ...], ...]
     """The players of each team."""
@@ -67,7 +68,8 @@ class TeamGame(InfosetNumbers):
     numbered: Numbered
     """Where the prescriptions, beliefs and leaves are in these arrays."""
 
-    chunks = None
+    is_compiled = True
+    layouts = ("teams",)
     merged = None
     tied_to = None
 
@@ -102,23 +104,9 @@ class TeamGame(InfosetNumbers):
         return sum(dag.n_beliefs for dag in self.dags)
 
     @property
-    def zero_sum(self) -> bool:
-        """Whether the game is."""
-        return self.game.zero_sum
-
-    @property
-    def constant_sum(self) -> bool:
-        """Whether the game has one."""
-        return self.game.constant_sum
-
-    @property
-    def utility_sums(self) -> tuple[float, float]:
+    def utilities(self) -> np.ndarray:
         """Those of the game."""
-        return self.game.utility_sums
-
-    def settled(self, number: float) -> float:
-        """As :meth:`CompiledGame.settled`."""
-        return self.game.settled(number)
+        return self.game.utilities
 
     @cached_property
     def infoset_labels(self) -> Sequence[str]:
@@ -188,7 +176,7 @@ class TeamGame(InfosetNumbers):
 
 @checked()
 def team_game(
-    game: Annotated[CompiledGame, COMPILED],
+    game: Annotated[FlatGame, Kind((FlatGame,), "a compiled game that is laid out")],
     teams: Annotated[Teams, TEAMS],
     *,
     memory_limit: Limit = None,
@@ -230,7 +218,7 @@ def team_game(
     tree = game.tree
     last = np.stack([numbered.leaf[side][dag.terminal_leaf] for side, dag in enumerate(dags)])
     paid = np.stack([tree.utility[:, list(team)].sum(axis=1) for team in sides], axis=1)
-    chance = reach_without(game, range(game.n_players), np.ones(game.n_sequences))
+    chance = reach_without(game, range(game.n_players), np.ones(game.n_sequences))[tree.terminal]
     entries = payoff_entries(last, chance[:, None] * paid, form.player_sequences)
     form = form._replace(operator=() if entries.is_empty else (entries,))
     for array in (*form[:-1], *entries, *links):
@@ -238,8 +226,8 @@ def team_game(
     return TeamGame(game, sides, dags, form, links, numbered)
 
 
-def reach_without(game: CompiledGame, members: Sequence[int], strategy: np.ndarray) -> np.ndarray:
-    """The probability of each terminal if members of a team play towards it, float64 (terminals,).
+def reach_without(game: FlatGame, members: Sequence[int], strategy: np.ndarray) -> np.ndarray:
+    """The probability of each history if members of a team play towards it, float64 (nodes,).
 
     Args:
         game: The game.
@@ -248,9 +236,7 @@ def reach_without(game: CompiledGame, members: Sequence[int], strategy: np.ndarr
     """
     tree: HistoryTree = game.tree
     reach = tree.probability.copy()
-    for level in levels(tree.first_child):
-        if level.start == 0:
-            continue
+    for level in levels_below_root(tree.first_child):
         parent = tree.parent[level]
         others = (tree.player[parent] >= 0) & ~np.isin(tree.player[parent], list(members))
         node = level.start + np.flatnonzero(others)
@@ -259,8 +245,7 @@ def reach_without(game: CompiledGame, members: Sequence[int], strategy: np.ndarr
         sequence = game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]
         reach[node] *= strategy[sequence]
         reach[level] *= reach[parent]
-    found: np.ndarray = reach[tree.terminal]
-    return found
+    return reach
 
 
 def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
@@ -297,20 +282,9 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
         infoset += dag.n_leaves
         sequence += dag.n_leaves
         ends.append((infoset, sequence, len(buckets)))
-    table = np.array(buckets, dtype=np.int64).T
-    names = ("bucket_level", "bucket_actions", "bucket_lanes", "bucket_infoset", "bucket_sequence")
-    player_infosets, player_sequences, player_buckets = np.array(ends, dtype=np.int64).T.copy()
-    form = SequenceForm(
-        **dict(zip(names, np.ascontiguousarray(table), strict=True)),
-        player_infosets=player_infosets,
-        player_sequences=player_sequences,
-        player_buckets=player_buckets,
-        bucket_stride=table[2].copy(),
-        bucket_mask=np.zeros(len(buckets), dtype=np.int64),
-        hand_rank=np.array([[0, 1]]),
-        infoset_parent=np.repeat(empty, np.diff(player_infosets)).astype(np.uint32),
-        operator=(),
-    )
+    layout = bucket_layout(buckets, ends)
+    parent = np.repeat(empty, np.diff(layout["player_infosets"])).astype(np.uint32)
+    form = SequenceForm(**layout, infoset_parent=parent, operator=())
     target, source = np.concatenate(targets), np.concatenate(sources)
     order = np.argsort(target, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=infoset))])

@@ -8,12 +8,11 @@ with the verbs of :class:`PayoffPart`, and a kernel in :mod:`tensorcfr.payoff.mu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from . import blocks, cards, entries
+from .._util.declared import Declared, declared
 from .blocks import PayoffBlocks
 from .cards import PayoffCards
 from .entries import PayoffEntries
@@ -30,6 +29,7 @@ __all__ = [
     "PayoffPart",
     "count_entries",
     "magnitudes",
+    "nothing",
     "product",
     "triples",
 ]
@@ -86,12 +86,30 @@ KINDS: dict[str, Any] = {
     "cards": PayoffCards,
 }
 """The kinds of parts by name."""
-ARRAYS: dict[str, Mapping[str, tuple[type, tuple[str | int, ...]]]] = {
-    "payoff": entries.ARRAYS,
-    "blocks": blocks.ARRAYS,
-    "cards": cards.ARRAYS,
-}
+ARRAYS: dict[str, Declared] = {name: declared(kind) for name, kind in KINDS.items()}
 """For each kind, dtype and shape of its arrays."""
+
+
+SIZES = {"players": 2}
+"""Sizes of arrays that a part has whatever it pays; games of two players alone have chunks."""
+
+
+def nothing(kind: str) -> PayoffPart:
+    """The part of a kind that pays nothing, in a game of two players: its arrays are empty, and
+    those of offsets hold a 0."""
+    arrays = ARRAYS[kind].values()
+    found: PayoffPart = KINDS[kind](
+        *(np.zeros([_least(size) for size in shape], dtype=dtype) for dtype, shape in arrays)
+    )
+    return found
+
+
+def _least(size: int | str) -> int:
+    """The least that a size of :data:`ARRAYS` can be, ``"groups + 1"`` for instance."""
+    if isinstance(size, int):
+        return size
+    name, _, more = size.replace(" - ", " + -").partition(" + ")
+    return SIZES.get(name, 0) + int(more or 0)
 
 
 def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
@@ -21,18 +20,6 @@ COLUMNS = 9
 FEW_HANDS = 64
 """Up to this number of hands, a product with the whole matrix is faster than with its program."""
 
-ARRAYS: Mapping[str, tuple[type, tuple[str | int, ...]]] = {
-    "block": (np.int64, ("blocks", COLUMNS)),
-    "coefficient": (np.float64, ("block terminals",)),
-    "order": (np.int64, (2, "blocks")),
-    "group_offset": (np.int64, ("groups + 1",)),
-    "player_groups": (np.int64, ("players + 1",)),
-    "program_offset": (np.int64, ("programs + 1",)),
-    "code": (np.int64, ("code",)),
-    "weight": (np.float64, ("code",)),
-}
-"""Dtype and shape of the arrays of a part; equal names of sizes are equal."""
-
 
 class PayoffBlocks(NamedTuple):
     """The part of the payoff operator in which few hand-by-hand matrices serve many terminals.
@@ -45,25 +32,25 @@ class PayoffBlocks(NamedTuple):
     players have blocks.
     """
 
-    block: np.ndarray
+    block: Annotated[np.ndarray, np.int64, "blocks", COLUMNS]
     """int64 (blocks, 9): first terminal, number of terminals, matrix (player ``i``'s program
     is ``2 * matrix + i``); then for each player the sequence, the stride, and the row of
     ``SequenceForm.hand_rank`` that has the possible hands.  The stride of the empty sequence is 0:
     it is the same for all hands."""
-    coefficient: np.ndarray
+    coefficient: Annotated[np.ndarray, np.float64, "block terminals"]
     """float64 (block terminals,): by terminal."""
-    order: np.ndarray
+    order: Annotated[np.ndarray, np.int64, 2, "blocks"]
     """int64 (2, blocks): the blocks, those that end equal sequences of player ``i`` together."""
-    group_offset: np.ndarray
+    group_offset: Annotated[np.ndarray, np.int64, "groups + 1"]
     """int64 (groups + 1,): a group is ``[k]`` to ``[k + 1] - 1`` of the flat ``order``; blocks of
     different groups of a player end different sequences of that player."""
-    player_groups: np.ndarray
+    player_groups: Annotated[np.ndarray, np.int64, "players + 1"]
     """int64 (players + 1,): player ``i`` owns groups ``[i]`` to ``[i + 1] - 1``."""
-    program_offset: np.ndarray
+    program_offset: Annotated[np.ndarray, np.int64, "programs + 1"]
     """int64 (programs + 1,): where the program begins in ``code``."""
-    code: np.ndarray
+    code: Annotated[np.ndarray, np.int64, "code"]
     """int64 (code,): the programs, as :meth:`Program.encode` writes them."""
-    weight: np.ndarray
+    weight: Annotated[np.ndarray, np.float64, "code"]
     """float64 (code,): for each hand and term in ``code``, its weight."""
 
     @property

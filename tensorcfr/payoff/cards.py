@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
@@ -18,19 +18,6 @@ HAND_BITS, CARD_BITS = 16, 8
 """A hand in a walk is ``class | card << 16 | other card << 24``."""
 MOST_CARDS = (1 << CARD_BITS) - 2
 """Cards of a deck, at most."""
-
-ARRAYS: Mapping[str, tuple[type, tuple[str | int, ...]]] = {
-    "sizes": (np.int64, (3,)),
-    "lanes": (np.int64, ("kinds", 3)),
-    "weight": (np.float64, (2, "classes")),
-    "same": (np.uint32, ("classes",)),
-    "board": (np.int64, ("boards", 3)),
-    "walk": (np.uint32, ("walk",)),
-    "group": (np.int64, ("groups", 3)),
-    "sequence": (np.int64, (2, "groups", LANES)),
-    "amount": (np.float64, (2, "groups", 3, LANES)),
-}
-"""Dtype and shape of the arrays of a part; equal names of sizes are equal."""
 
 
 class PayoffCards(NamedTuple):
@@ -50,30 +37,30 @@ class PayoffCards(NamedTuple):
     player's hands.
     """
 
-    sizes: np.ndarray
+    sizes: Annotated[np.ndarray, np.int64, 3]
     """int64 (3,): the most classes of player 0 on any board, those of player 1, cards of the
     deck."""
-    lanes: np.ndarray
+    lanes: Annotated[np.ndarray, np.int64, "kinds", 3]
     """int64 (kinds, 3): on boards of each kind the classes of player ``i`` are ``[k, i]`` to ``[k,
     i + 1] - 1`` in the arrays over classes."""
-    weight: np.ndarray
+    weight: Annotated[np.ndarray, np.float64, 2, "classes"]
     """float64 (2, classes): the weight of one hand of each class, and of all of them together."""
-    same: np.ndarray
+    same: Annotated[np.ndarray, np.uint32, "classes"]
     """uint32 (classes,): for hands of two cards, the class of the other player whose hands have the
     same cards, counted from the first of the kind; otherwise, and where there is none, the number
     of the other player's classes."""
-    board: np.ndarray
+    board: Annotated[np.ndarray, np.int64, "boards", 3]
     """int64 (boards, 3): where the walk of each player begins, and the kind of the board."""
-    walk: np.ndarray
+    walk: Annotated[np.ndarray, np.uint32, "walk"]
     """uint32: the walks, with the class of each hand and its cards.  The second card of a hand of
     one card is a number beyond the deck: the number of cards for own hands, and one more for the
     other player's."""
-    group: np.ndarray
+    group: Annotated[np.ndarray, np.int64, "groups", 3]
     """int64 (groups, 3): number of terminals, board, kind (:data:`FOLD`, ...)."""
-    sequence: np.ndarray
+    sequence: Annotated[np.ndarray, np.int64, 2, "groups", LANES]
     """int64 (2, groups, LANES): the sequence of the first class of player ``i`` that each
     terminal ends; those of the others come after it.  Lanes without a terminal repeat the first."""
-    amount: np.ndarray
+    amount: Annotated[np.ndarray, np.float64, 2, "groups", 3, LANES]
     """float64 (2, groups, 3, LANES): what a win, a tie and a loss pays player ``i``, times the
     probability of the boards that are solved as one, and of a deal of weight 1.  A win pays not as
     much as a loss, except in groups of folds, where all three are the same."""

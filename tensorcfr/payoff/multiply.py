@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba.extending import overload
 
-from .._util.jit import inlined
+from .._util.jit import inlined, typed
 from .blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE, PayoffBlocks
 from .card_lanes import add_cards, cards_scratch
 from .cards import PayoffCards
@@ -137,45 +136,28 @@ def add_blocks(
     scratch: np.ndarray,
 ) -> None:
     """Add the blocks of every ``shares``-th group; arguments as in :func:`add_share`."""
-    blocks, order, coefficient = part.block, part.order[player], part.coefficient
-    offset, groups, programs = part.group_offset, part.player_groups, part.program_offset
-    code, weight = part.code, part.weight
-    z = scratch.shape[0] - BLOCK_TILE
+    order, offset, groups = part.order[player], part.group_offset, part.player_groups
     skipped = player * order.shape[0]
     # Interleave groups: adjacent groups have similar cost, so this balances the threads.
     for group in range(groups[player] + share, groups[player + 1], shares):
         for at in range(offset[group] - skipped, offset[group + 1] - skipped):
-            _add_block(
-                blocks[order[at]],
-                player,
-                hand_rank,
-                programs,
-                code,
-                weight,
-                coefficient,
-                reach,
-                g,
-                scratch,
-                z,
-            )
+            _add_block(part, part.block[order[at]], player, hand_rank, reach, g, scratch)
 
 
 @inlined
 def _add_block(
+    part: PayoffBlocks,
     block: np.ndarray,
     player: int,
     hand_rank: np.ndarray,
-    programs: np.ndarray,
-    code: np.ndarray,
-    weight: np.ndarray,
-    coefficient: np.ndarray,
     reach: np.ndarray,
     g: np.ndarray,
     scratch: np.ndarray,
-    z: int,
 ) -> None:
     """Add one block, with terminals as lanes; the sum of a class lies at ``scratch[z:]``."""
-    other = 1 - player
+    programs, coefficient = part.program_offset, part.coefficient
+    code, weight = part.code, part.weight
+    other, z = 1 - player, scratch.shape[0] - BLOCK_TILE
     held, met = hand_rank[block[MASK + player]], hand_rank[block[MASK + other]]
     for begin in range(0, block[COUNT], BLOCK_TILE):
         count = min(BLOCK_TILE, block[COUNT] - begin)
@@ -279,7 +261,7 @@ SCRATCH: dict[type, Callable[..., int]] = {
 """How much scratch each kind needs."""
 
 
-def _unrolled(operator: Any, call: str, functions: dict[type, Any]) -> Any:
+def unrolled(operator: Any, call: str, functions: dict[type, Any]) -> Any:
     """Compile a loop over parts of several kinds as one statement for each part."""
     scope = {f"function_{k}": functions[part.instance_class] for k, part in enumerate(operator)}
     lines = [
@@ -288,16 +270,16 @@ def _unrolled(operator: Any, call: str, functions: dict[type, Any]) -> Any:
     return scope, lines
 
 
-@overload(add_share)
+@typed(add_share)
 def _add_share(operator, hand_rank, player, share, shares, reach, g, scratch):  # type: ignore[no-untyped-def]
     names = "hand_rank, player, share, shares, reach, g, scratch"
-    scope, lines = _unrolled(operator, f"    {{function}}({{part}}, {names})\n", ADD)
+    scope, lines = unrolled(operator, f"    {{function}}({{part}}, {names})\n", ADD)
     exec(f"def add(operator, {names}):\n    pass\n{''.join(lines)}", scope)
     return scope["add"]
 
 
-@overload(scratch_size)
+@typed(scratch_size)
 def _scratch_size(operator):  # type: ignore[no-untyped-def]
-    scope, lines = _unrolled(operator, "    size = max(size, {function}({part}))\n", SCRATCH)
+    scope, lines = unrolled(operator, "    size = max(size, {function}({part}))\n", SCRATCH)
     exec(f"def find(operator):\n    size = 0\n{''.join(lines)}    return size", scope)
     return scope["find"]

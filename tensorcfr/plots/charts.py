@@ -10,10 +10,10 @@ import numpy as np
 
 from .._util.arguments import brief
 from ..analysis.policy_values import values
-from ..analysis.public_nodes import START, find_node, public_nodes
-from ..kernels.evaluation import realization_plan
+from ..analysis.public_nodes import find_node, public_nodes
 from ..model.game import CompiledGame
 from ..model.policy import Policy
+from ..model.public_nodes import START
 from ..solvers.solution import Solution
 from .style import TITLE_SIZE, caption, check_format, figure_of, light_grid, new_figure
 from .titles import game_title
@@ -85,10 +85,7 @@ def kuhn_stages(
     if not is_kuhn(policy.game):
         raise ValueError(f"{policy.game.name} is not two-player Kuhn poker; use strategy_chart")
     nodes = public_nodes(policy.game)
-    betting = {
-        name: [policy.probabilities[policy.game.sequences(i)][1] for i in nodes[name].infosets]
-        for name in KUHN_STAGES
-    }
+    betting = {name: policy.at(nodes[name].infosets.numbers)[:, 1].tolist() for name in KUHN_STAGES}
     cards = nodes[START].hands
     if ax is None:
         figure = new_figure(max(8.8, 1.1 * len(cards)), 3.9)
@@ -220,14 +217,13 @@ def strategy_chart(
         check_format(path)
     policy = solution.policy if isinstance(solution, Solution) else solution
     found = find_node(policy.game, node)
-    table = np.array([policy.probabilities[policy.game.sequences(i)] for i in found.infosets])
     drawn = _Table(
         title=f"{game_title(policy.game.name)}, player {found.player} at {found.name!r}",
         rows_are="hand" if any(found.hands) else "",
         rows=tuple(hand or found.name for hand in found.hands),
         actions=found.actions,
-        probability=table,
-        reach=_own_reach(policy)[list(found.infosets)],
+        probability=policy.at(found.infosets.numbers),
+        reach=values(policy.game, policy).of(found.infosets).own_reach,
         reach_is="own reach",
     )
     return _heat_map(solution, drawn, path, ax)
@@ -270,32 +266,37 @@ def infoset_chart(
         raise ValueError(f"player must be from 0 to {game.n_players - 1}, not {brief(player)}")
     if most < 1:
         raise ValueError(f"most must be at least 1, not {brief(most)}")
-    reach = values(game, policy).reach
-    own = np.arange(game.n_infosets)
-    if player is not None:
-        own = own[game.infoset_player == player]
+    found = values(game, policy)
+    reached: list[tuple[float, int, str, tuple[str, ...], list[float]]] = []
+    for one in range(game.n_players) if player is None else [player]:
+        for rows in found.rows(one):
+            infosets = rows.infosets
+            cells = infosets.labels, infosets.actions, rows.probability.tolist()
+            reached += [
+                (reach, one, *row) for reach, *row in zip(rows.reach.tolist(), *cells, strict=True)
+            ]
     # Where all are avoided, there is nothing else to show.
-    own_reached = own[reach[own] >= NEVER] if (reach[own] >= NEVER).any() else own
-    shown = np.sort(own_reached[np.argsort(-reach[own_reached], kind="stable")[:most]])
-    shown = shown[np.argsort(game.infoset_player[shown], kind="stable")]
-    actions = tuple(dict.fromkeys(a for infoset in shown for a in game.infoset_actions[infoset]))
+    often = [at for at, row in enumerate(reached) if row[0] >= NEVER] or list(range(len(reached)))
+    often = sorted(sorted(often, key=lambda at: -reached[at][0])[:most])
+    shown = [reached[at] for at in often]
+    actions = tuple(dict.fromkeys(action for row in shown for action in row[3]))
     table = np.full((len(shown), len(actions)), np.nan)
-    for row, infoset in enumerate(shown.tolist()):
-        columns = [actions.index(action) for action in game.infoset_actions[infoset]]
-        table[row, columns] = policy.probabilities[game.sequences(infoset)]
-    labels = tuple(f"{game.infoset_labels[i]}  (player {game.infoset_player[i]})" for i in shown)
+    for drawn_row, row in zip(table, shown, strict=True):
+        drawn_row[[actions.index(action) for action in row[3]]] = row[4]
+    labels = tuple(f"{label}  (player {one})" for _, one, label, _, _ in shown)
     title = game_title(game.name)
-    if len(shown) < len(own):
-        title += f": {len(shown)} of {len(own):,} infosets, those reached most often"
-    drawn = _Table(title, "infoset", labels, actions, table, reach[shown], "reach")
+    if len(shown) < len(reached):
+        title += f": {len(shown)} of {len(reached):,} infosets, those reached most often"
+    reach = np.array([row[0] for row in shown])
+    drawn = _Table(title, "infoset", labels, actions, table, reach, "reach")
     return _heat_map(solution, drawn, path, ax)
 
 
 def has_hands(game: CompiledGame) -> bool:
     """Whether infosets differ in a private hand: :func:`strategy_chart` has rows then."""
-    if game.public is not None:
+    if game.nodes is not None:
         return True
-    return any(len(node.infosets) > 1 for node in public_nodes(game).values())
+    return any(len(node.hands) > 1 for node in public_nodes(game).values())
 
 
 class _Table(NamedTuple):
@@ -312,14 +313,6 @@ class _Table(NamedTuple):
     """float64 (rows,)."""
     reach_is: str
     """Label of the axis of reaches."""
-
-
-def _own_reach(policy: Policy) -> np.ndarray:
-    """Own reach of each infoset under its player's strategy, float64 (infosets,)."""
-    form = policy.game.form
-    reach = np.empty(policy.game.n_sequences)
-    realization_plan(form, policy.probabilities, reach)
-    return reach[form.infoset_parent]
 
 
 def _heat_map(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..algorithms import ALGORITHMS, Record
-from ..algorithms.records import describe
+from ..algorithms.registry import describe
 from ..errors import suggest
 from ..solvers.solution import Solution
 from .style import (

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from .._util import html
-from ..errors import MissingExtraError
+from .._util.extras import needs
 from ..solvers.driver import Progress
 
 EVERY = 0.25
@@ -27,12 +27,7 @@ class LiveProgress:
     """
 
     def __init__(self, every: float = EVERY) -> None:
-        try:
-            from IPython.display import HTML, display
-        except ImportError as error:
-            raise MissingExtraError("IPython", "notebook") from error
-        self._html: Any = HTML
-        self._display: Any = display
+        self._ipython = needs("IPython.display", "notebook")
         self._every = every
         self._shown = -1.0
         self._handle: Any = None
@@ -44,9 +39,9 @@ class LiveProgress:
         if self._handle is not None and now - self._shown < self._every and not is_last:
             return
         self._shown = now
-        picture = self._html(self.picture(progress))
+        picture = self._ipython.HTML(self.picture(progress))
         if self._handle is None:
-            self._handle = self._display(picture, display_id=True)
+            self._handle = self._ipython.display(picture, display_id=True)
         else:
             self._handle.update(picture)
 

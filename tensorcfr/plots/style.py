@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import MissingExtraError
+from .._util.extras import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,11 +109,8 @@ def check_format(path: str | Path) -> None:
         ValueError: The suffix of the path is no picture format.
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    known = FigureCanvasBase.get_supported_filetypes()
+    bases = needs("matplotlib.backend_bases", "plot")
+    known = bases.FigureCanvasBase.get_supported_filetypes()
     ending = Path(path).suffix.removeprefix(".").lower()
     if ending not in known:
         raise ValueError(
@@ -127,13 +124,9 @@ def new_figure(width: float, height: float) -> Figure:
     Raises:
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figures = needs("matplotlib.figure", "plot")
+    figure: Figure = figures.Figure(figsize=(width, height), dpi=150, layout="constrained")
+    needs("matplotlib.backends.backend_agg", "plot").FigureCanvasAgg(figure)
     return figure
 
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Where, Whole, checked
-from ..errors import MissingExtraError
-from ..model.arguments import Compiled
+from .._util.extras import needs
+from ..model.arguments import Flat
 from ..model.arrays import CHANCE
-from ..model.game import CompiledGame
+from ..model.flat_game import FlatGame
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 from .style import COLOURS
@@ -23,7 +23,7 @@ MOST_DRAWN = 2_000
 
 @checked()
 def tree_source(
-    game: Compiled,
+    game: Flat,
     strategy: Solution | Policy | None = None,
     *,
     most: Annotated[int, Whole(1)] = MOST_DRAWN,
@@ -54,7 +54,7 @@ def tree_source(
 
 @checked()
 def draw(
-    game: Compiled,
+    game: Flat,
     strategy: Solution | Policy | None = None,
     *,
     path: Annotated[str | Path | None, Where()] = None,
@@ -78,10 +78,7 @@ def draw(
         RuntimeError: The program ``dot`` of Graphviz is not installed, and ``path`` is given.
     """
     source = tree_source(game, strategy, most=most)
-    try:
-        import graphviz
-    except ImportError as error:
-        raise MissingExtraError("graphviz", "draw") from error
+    graphviz = needs("graphviz", "draw")
     picture = graphviz.Source(source)
     if path is not None:
         ending = Path(path).suffix.removeprefix(".").lower()
@@ -96,7 +93,7 @@ def draw(
     return picture
 
 
-def _lines(game: CompiledGame, policy: Policy | None) -> Iterator[str]:
+def _lines(game: FlatGame, policy: Policy | None) -> Iterator[str]:
     tree = game.tree
     probabilities = None if policy is None else policy.probabilities
     yield f"digraph {_quoted(game.name)} {{"
@@ -132,7 +129,7 @@ def _lines(game: CompiledGame, policy: Policy | None) -> Iterator[str]:
     yield "}"
 
 
-def _step(game: CompiledGame, node: int, child: int, probabilities: np.ndarray | None) -> str:
+def _step(game: FlatGame, node: int, child: int, probabilities: np.ndarray | None) -> str:
     """The label of an action or a chance outcome, with its probability."""
     tree = game.tree
     if tree.player[node] == CHANCE:

@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..algorithms import Record, find_algorithm
-from ..evaluation.metrics import Evaluation
+from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..invariants.strategies import wrong_state
-from ..model.arrays import SequenceForm
+from ..kernels import evaluation
+from ..model.chunks import ChunkedForm, ChunkLocks
 from ..model.game import CompiledGame
-from ..model.locks import Locks
+from ..model.locks import Locks, part_locks
 from ..model.policy import Policy
+from ..uncompiled.infosets import OutOfTimeError
 from .arguments import STEPS
+from .kept import Expected, copied
+
+
+class Setting(NamedTuple):
+    """What the arrays of a state are of."""
+
+    game: Any
+    """The game, one that the solver takes."""
+    algorithm: Any
+    """The algorithm."""
+    locks: Locks | None = None
+    """Locked infosets."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether infosets are merged: where the algorithm may, and the locks do not tell them
+        apart."""
+        record: Record = self.algorithm
+        locks = self.locks
+        return record.merges_infosets and (not locks or locks.keep_symmetry)
+
+    @property
+    def form(self) -> ChunkedForm:
+        """What a solver's arrays are over."""
+        found: ChunkedForm = self.game.swept(merged=self.merges)
+        return found
+
+    @property
+    def merged_numbers(self) -> np.ndarray | None:
+        """:attr:`CompiledGame.merged_numbers`, where infosets are merged; None elsewhere."""
+        return self.game.merged_numbers if self.merges else None
+
+    @property
+    def part_locks(self) -> ChunkLocks | None:
+        """The locks as kernels take them."""
+        return part_locks(self.game, self.form, self.locks)
 
 
 class IterativeSolver(ABC):
@@ -28,22 +68,34 @@ class IterativeSolver(ABC):
 
     records: ClassVar[type[Record]]
     """The algorithms that the solver runs."""
-    games: ClassVar[type[Any]] = CompiledGame
-    """The games that it runs them on."""
+    state_kind: ClassVar[type]
+    """The named tuple of its arrays."""
+    keeps: ClassVar[str | None] = None
+    """What it keeps in place of regrets of single actions, if it does."""
     ties_infosets: ClassVar[bool] = False
     """Whether it is for games with imperfect recall, in which infosets share strategies."""
-    game: CompiledGame
-    """The game."""
+    game: Any
+    """The game, one of :attr:`games`."""
     algorithm: Any
     """The algorithm, one of ``records``."""
-    locks: Locks
-    """The infosets that are not solved for."""
+    locks: Locks | None = None
+    """The infosets that are not solved for; None in solvers that take none."""
     precision: str = "float64"
     """The floats in which the arrays are kept."""
     iteration: int
     """Iterations done."""
+    deadline: float = math.inf
+    """When :meth:`step` may end before its last iteration, by :func:`time.perf_counter`.  Solvers
+    on rules, of which one iteration may take long, undo the iteration under way then."""
+    _state: Any
+    """What :attr:`state` is, where that is kept as it is."""
     seconds: float = 0.0
     """Time spent in :meth:`step`, in seconds; compiling is not counted."""
+
+    @property
+    def setting(self) -> Setting:
+        """What the state is of."""
+        return Setting(self.game, self.algorithm, self.locks)
 
     @abstractmethod
     def __init__(self, game: CompiledGame, algorithm: Any, **options: Any) -> None:
@@ -62,6 +114,8 @@ class IterativeSolver(ABC):
                 if restarts:
                     self._restart_average()
                 self._run(count)
+        except OutOfTimeError:
+            pass
         finally:
             self.seconds += time.perf_counter() - started
 
@@ -69,17 +123,17 @@ class IterativeSolver(ABC):
     def _run(self, iterations: int) -> None:
         """Run iterations with one schedule; with 0, compile the kernels."""
 
-    @abstractmethod
     def _restart_average(self) -> None:
-        """Set the cumulative strategy to zero."""
+        """Set the cumulative strategy to zero, where an algorithm begins its average anew."""
+        raise NotImplementedError
 
     def close(self) -> None:  # noqa: B027
         """Give back what the solver holds elsewhere; it goes on in this process."""
 
     @property
-    @abstractmethod
     def state(self) -> Any:
         """The arrays, a named tuple, from which the solver can go on."""
+        return self._state
 
     @classmethod
     def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
@@ -88,100 +142,97 @@ class IterativeSolver(ABC):
         return arrays
 
     @classmethod
-    @abstractmethod
-    def restore(
-        cls,
-        game: CompiledGame,
-        algorithm: Any,
-        kept: Mapping[str, np.ndarray],
-        locks: Locks | None = None,
-    ) -> Any:
+    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:
+        """Shape and dtype by name of the arrays of a state.
+
+        Args:
+            setting: What the state is of.
+            kept: The arrays that are given.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Any:
         """The state that :meth:`kept` came from, checked.
 
         Raises:
             ValueError: An array has another shape or dtype than this game and algorithm have, or
                 holds a value that is not finite; names the array.
         """
+        owner = f"{setting.game.name} and {setting.algorithm.name}"
+        return cls.state_kind(**copied(kept, cls.expected(setting, kept), owner))
 
     @classmethod
-    def wrong_state(
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> str | None:
+    def wrong_state(cls, setting: Setting, state: Any) -> str | None:
         """What is wrong with a restored state, or nothing."""
-        return wrong_state(form_for(game, algorithm, locks), state)
+        return wrong_state(setting.form.trunk, state)
+
+    @classmethod
+    def wrong_iteration(cls, state: Any, iteration: int) -> str | None:
+        """What is wrong with a state that is said to be after so many iterations, or nothing: few
+        states tell how many led to them."""
+        return None
 
     undoes_errors: ClassVar[bool] = False
     """Whether an error in :meth:`step` undoes the iteration during which it happened, and leaves
     the solver as it was after the one before."""
 
-    policy_is_in_state: ClassVar[bool] = False
-    """Whether the average policy follows from the state, by :meth:`policy_of`, so that files need
-    not keep both."""
+    @classmethod
+    def policy_is_in_state(cls, game: CompiledGame) -> bool:
+        """Whether the average policy follows from the state, by :meth:`policy_of`, so that files
+        need not keep both."""
+        return False
 
     @classmethod
-    def policy_of(
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> Policy:
-        """The average policy of a state, where :attr:`policy_is_in_state`."""
+    def policy_of(cls, setting: Setting, state: Any) -> Policy:
+        """The average policy of a state, where :meth:`policy_is_in_state`."""
         raise NotImplementedError
 
     @classmethod
-    def whole_regrets(
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> np.ndarray:
-        """The cumulative regrets of a state, float64 (sequences of the game,); where one infoset
-        of the state stands for several, each has its share."""
-        form = form_for(game, algorithm, locks)
-        regret = np.asarray(state.regret, dtype=np.float64)
-        if form is not game.form:
-            assert game.merged is not None
-            counted = np.bincount(game.merged.sequence, minlength=len(regret))
-            regret = regret / np.maximum(counted, 1)
-        return game.unmerged(regret, form)
+    def whole_regrets(cls, setting: Setting, state: Any) -> np.ndarray:
+        """The cumulative regrets of a state, float64 (numbers of the game,); where one infoset of
+        the state stands for several numbers, each has its share.
+
+        Raises:
+            ValueError: The solver keeps no regrets of single actions, :attr:`keeps` something else.
+        """
+        if cls.keeps is not None:
+            raise ValueError(f"{setting.algorithm.name} keeps {cls.keeps}")
+        return np.asarray(state.regret, dtype=np.float64)
 
     @classmethod
     def begin(
-        cls,
-        game: CompiledGame,
-        algorithm: Any,
-        regret: np.ndarray,
-        strategy: np.ndarray,
-        *,
-        precision: str,
-        locks: Locks,
+        cls, setting: Setting, regret: np.ndarray, strategy: np.ndarray, *, precision: str
     ) -> Any:
         """The state before the first iteration that has given regrets, and no average yet.
 
         Args:
-            game: The game.
-            algorithm: The algorithm.
+            setting: What it is of.
             regret: float64: cumulative regrets; see :func:`tensorcfr.solvers.warm_start.warm_state`
                 for the sequences that they are over.
             strategy: float64, likewise: what is played first.  Algorithms whose strategies are made
                 from the regrets alone may not need it.
             precision: Of the arrays.
-            locks: Locked infosets.
         """
-        raise ValueError(f"{algorithm.name} takes no warm start")
+        raise ValueError(f"{setting.algorithm.name} takes no warm start")
 
     @classmethod
-    @abstractmethod
-    def last_probabilities(
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> np.ndarray:
+    def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:
         """The strategy of the next iteration, float64 (sequences of the game,), from a state."""
+        strategy: np.ndarray = state.strategy.copy()
+        return strategy
 
     @classmethod
-    def last_policy_of(
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> Policy:
+    def last_policy_of(cls, setting: Setting, state: Any) -> Policy:
         """The last iterate: the strategy of the next iteration, from a state."""
-        return Policy(game, cls.last_probabilities(game, algorithm, state, locks))
+        return Policy(setting.game, cls.last_probabilities(setting, state))
 
     @classmethod
-    @abstractmethod
-    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
-        """Histories visited in some iterations, and the decision nodes among them."""
+    def count_nodes(cls, game: Any, state: Any, iterations: int) -> tuple[int, int]:
+        """Histories visited in some iterations, and the decision nodes among them: every player's
+        update passes over the whole game once, unless said otherwise."""
+        updates = iterations * game.n_players
+        return updates * game.n_histories, updates * game.n_decision_nodes
 
     @property
     def infosets_held(self) -> int | None:
@@ -196,16 +247,16 @@ class IterativeSolver(ABC):
     @property
     def nodes_touched(self) -> int:
         """Histories visited: chance nodes, decision nodes and terminals."""
-        return self.count_nodes(self.game, self.state, self.iteration)[0]
+        return self.count_nodes(self.game, self._state, self.iteration)[0]
 
     @property
     def decision_nodes_touched(self) -> int:
         """Decision nodes visited."""
-        return self.count_nodes(self.game, self.state, self.iteration)[1]
+        return self.count_nodes(self.game, self._state, self.iteration)[1]
 
-    @abstractmethod
     def average_probabilities(self) -> np.ndarray:
         """The average strategy, float64 (sequences,); uniform where nothing was added."""
+        return evaluation.normalise(self.game.form, self._state.cumulative)
 
     def average_policy(self) -> Policy:
         """The average strategy."""
@@ -213,18 +264,18 @@ class IterativeSolver(ABC):
 
     def current_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration will use."""
-        return self.last_policy_of(self.game, self.algorithm, self.state, self.locks)
+        return self.last_policy_of(self.setting, self.state)
 
-    @abstractmethod
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average strategy."""
+        return evaluate_probabilities(self.game, self.average_probabilities())
 
-    @abstractmethod
     def evaluate_current(self) -> Evaluation:
         """Values and best-response values of the last iterate."""
+        return evaluate_probabilities(self.game, self.last_probabilities(self.setting, self.state))
 
     @classmethod
-    def _checked(cls, game: CompiledGame, algorithm: str | Record) -> Any:
+    def _checked(cls, game: Any, algorithm: str | Record) -> Any:
         """The record of an algorithm that this solver runs on a compiled game."""
         record = find_algorithm(algorithm)
         if cls.ties_infosets != (game.tied_to is not None):
@@ -239,9 +290,24 @@ class IterativeSolver(ABC):
         raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
 
 
-def form_for(game: CompiledGame, record: Record, locks: Locks | None = None) -> SequenceForm:
-    """The sequence form that an algorithm's arrays are over: the merged one where the algorithm
-    merges infosets, and the locks do not tell merged infosets apart."""
-    if not record.merges_infosets:
-        return game.form
-    return game.solver_form if locks is None or locks.keep_symmetry else game.form
+def merges_alike(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    """Whether two answers of :func:`merged_numbers_for` are the same."""
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
+
+
+PACKAGE = __name__.partition(".")[0]
+
+
+def solver_class(record: Record, game: CompiledGame) -> type[IterativeSolver] | None:
+    """The solver that runs an algorithm on a game: that of the first layout of the game that the
+    algorithm has a solver for; None where there is none."""
+    return next((solver_for(record, one) for one in game.layouts if one in record.solvers), None)
+
+
+def solver_for(record: Record, layout: str) -> type[IterativeSolver]:
+    """The solver that runs an algorithm on a layout of games, or on a cluster."""
+    module, _, name = record.solvers[layout].partition(":")
+    found: type[IterativeSolver] = getattr(import_module(f"{PACKAGE}.{module}"), name)
+    return found

@@ -37,7 +37,7 @@ def choose(
     """What ``solve(game, "auto")`` runs.
 
     By the game, the target and the precision alone, so that the same call always runs the same
-    algorithm.  For two players and zero sum:
+    algorithm.  For two players and a constant sum:
 
     * ``lp`` for games of at most 150,000 payoff entries, where no target is given or one below 1e-7
       of the range of the utilities;
@@ -65,7 +65,7 @@ def choose(
     """
     if (
         game.n_players != 2
-        or not game.zero_sum
+        or not game.constant_sum
         or game.tied_to is not None
         or game.links is not None
     ):
@@ -74,9 +74,10 @@ def choose(
     if (
         exact
         and (target is None or target < EXACT_TARGET * (utility.max() - utility.min()))
-        and count_entries(game.form, 0) <= EXACT_ENTRIES
+        and game.is_laid_out
+        and count_entries(game.chunks.trunk, 0) <= EXACT_ENTRIES
     ):
         return LP
     if precision == PACKED:
         return DCFR
-    return PDCFR_PLUS if game.solver_form.n_sequences <= SMALL else DCFR
+    return PDCFR_PLUS if game.swept(merged=True).n_numbers <= SMALL else DCFR

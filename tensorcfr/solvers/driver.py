@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, brief, checked
 from .._util.cluster import CLUSTER
@@ -36,8 +36,7 @@ from .arguments import (
     Target,
 )
 from .base import IterativeSolver
-from .make import make_solver
-from .request import SolveRequest
+from .request import SolveRequest, make_solver
 from .solution import BestIterate, Solution, Status, TracePoint
 from .warm_start import WarmStart
 
@@ -49,7 +48,7 @@ CHECKPOINT_SECONDS = 600.0
 LOG = logging.getLogger(__name__)
 """Begin, checkpoints and end of every solve, at the level INFO."""
 LOG_SECONDS = 30.0
-"""A solve that meets no checkpoint for so long logs where it is."""
+"""Seconds without a checkpoint after which a solve logs its progress."""
 
 PER_DECADE = 10
 """Geometric checkpoints per factor of ten in iterations."""
@@ -63,8 +62,8 @@ iterations that it needs."""
 class Progress:
     """What a progress hook is told.
 
-    The strategies are computed when they are asked for, which is of use only until the hook
-    returns: the solver goes on then.
+    The strategies are computed when they are asked for.  Ask before the hook returns: afterwards
+    the solver goes on.
     """
 
     iteration: int
@@ -170,7 +169,7 @@ def solve(
             from brings its own random numbers.
         precision: ``"float64"`` (the default) or ``"float32"``, in which the solver's arrays take
             half the memory; for games in chunks also ``"int16"``, a quarter of it.  See
-            :class:`Solver` and :class:`tensorcfr.solvers.chunked_solver.ChunkedSolver`.
+            :class:`Solver`.
         threads: Threads that sweep the game, for large games of private hands; the result has the
             same bits for any number.
         keep_best: At every checkpoint evaluate the last iterate too, note it in the trace, and keep
@@ -185,7 +184,7 @@ def solve(
         checkpoint_iterations: Iterations after which the file is written in any case.
         state_dir: For games in chunks: a directory to keep the solver's arrays in, which may then
             be larger than the memory; see
-            :class:`tensorcfr.solvers.chunked_solver.ChunkedSolver`.
+            :class:`Solver`.
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
             If it returns something true, the solve ends and returns its solution.  If it raises an
             exception, the solve ends too; the solution so far is ``solution`` of that exception.
@@ -196,7 +195,7 @@ def solve(
             (``"tcp://host:8786"``, or a scheduler file, ``.json``), whose workers share the chunks.
             The result has the same bits, also where workers are lost and replaced.  ``threads``
             are those of each worker.  See
-            :class:`tensorcfr.solvers.cluster_solver.ClusterSolver`.
+            :class:`tensorcfr.cluster.solver.ClusterSolver`.
 
     Returns:
         The solution: average strategy, values, exploitability, trace.
@@ -211,6 +210,8 @@ def solve(
         ClusterError: The scheduler is lost, or there are no workers any more.  The solution up to
             the last snapshot is ``solution`` of that exception, and in the file ``checkpoint``.
         RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
+        OSError: The last ``checkpoint`` could not be written (before the end, that is a warning).
+            The solution is ``solution`` of that exception.
 
     Begin, checkpoints and end of a solve are logged to the logger ``tensorcfr`` at the level INFO.
     """
@@ -252,7 +253,11 @@ def run(request: SolveRequest, progress: Callable[[Progress], object] | None = N
         finally:
             solver.close()
     if request.checkpoint is not None:
-        _save(solution, request.checkpoint)
+        try:
+            solution.save(request.checkpoint)
+        except OSError as error:
+            error.solution = solution  # type: ignore[attr-defined]
+            raise
     return solution
 
 
@@ -293,9 +298,9 @@ class _Run:
             done = self.solver.iteration
             self.trace = [point for point in self.trace if point.iteration <= done]
             error.solution = solution = self.solution(Status.INTERRUPTED)  # type: ignore[attr-defined]
-            if self.request.checkpoint is not None:
-                _save(solution, self.request.checkpoint)
-                error.add_note(f"{self.request.checkpoint} has the solution of iteration {done}")
+            path = self.request.checkpoint
+            if path is not None and _save(solution, path):
+                error.add_note(f"{path} has the solution of iteration {done}")
             raise
 
     def _iterate(self) -> Solution:
@@ -392,10 +397,8 @@ class _Run:
         state = self.solver.state
         # Views, because the solver goes on with the arrays themselves.
         views = type(state)(*(array.view() for array in state))
-        _save(
-            self.packed(Status.INTERRUPTED, self.solver.evaluate(), views),
-            self.request.checkpoint,
-        )
+        so_far = self.packed(Status.INTERRUPTED, self.solver.evaluate(), views)
+        _save(so_far, self.request.checkpoint)
         self.saved_at, self.saved_iteration = time.monotonic(), self.solver.iteration
 
     @property
@@ -441,6 +444,8 @@ class _Run:
         """Run some iterations; returns how many to run next, at most, to stay responsive."""
         time_limit = self.request.time_limit
         before = self.solver.seconds
+        if time_limit is not None:
+            self.solver.deadline = time.perf_counter() + time_limit - before
         self.solver.step(iterations)
         each = (self.solver.seconds - before) / iterations
         budget = CHUNK_SECONDS
@@ -508,12 +513,15 @@ class _Run:
         return self.latest is not None and self.latest.iteration == self.solver.iteration
 
 
-def _save(solution: Solution, path: str | Path) -> None:
-    """Write a checkpoint file; an error of the disk is only a warning."""
+def _save(solution: Solution, path: str | Path) -> bool:
+    """Write a checkpoint file; whether that went well.  An error of the disk is only a warning: the
+    next file may be written."""
     try:
         solution.save(path)
     except OSError as error:
         warnings.warn(f"the checkpoint was not written: {error}", stacklevel=2)
+        return False
+    return True
 
 
 def _solve_exactly(request: SolveRequest) -> Solution:
@@ -534,28 +542,23 @@ def _solve_exactly(request: SolveRequest) -> Solution:
 
 
 def _marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: bool) -> Iterator[int]:
-    """The iterations beyond ``after`` at which to evaluate, ascending."""
+    """The iterations beyond ``after`` at which to evaluate, ascending, each once."""
     candidates: Iterable[int]
     if isinstance(checkpoints, str) and checkpoints == "geometric":
         per_decade = PER_DECADE_TO_TARGET if to_target else PER_DECADE
         candidates = (round(10 ** (k / per_decade)) for k in count())
     elif isinstance(checkpoints, str):
         raise ValueError(f"checkpoints must be 'geometric' or numbers, not {brief(checkpoints)}")
-    elif is_whole(checkpoints):
-        if checkpoints < 1:
-            raise ValueError(f"checkpoints must be at least 1 apart, not {checkpoints!r}")
-        candidates = count(int(checkpoints), int(checkpoints))
-    else:
-        given = list(cast(Iterable[int], checkpoints))
+    elif isinstance(checkpoints, Iterable):
+        given = list(checkpoints)
         for candidate in given:
             if not is_whole(candidate) or candidate < 1:
                 raise ValueError(f"checkpoints must be iterations from 1, not {brief(candidate)}")
         candidates = sorted(given)
-    return _ascending(candidates, after)
-
-
-def _ascending(candidates: Iterable[int], after: int) -> Iterator[int]:
-    """Those beyond ``after``, each once."""
+    elif checkpoints < 1:
+        raise ValueError(f"checkpoints must be at least 1 apart, not {checkpoints!r}")
+    else:
+        candidates = count(int(checkpoints), int(checkpoints))
     for candidate in candidates:
         if candidate > after:
             after = candidate

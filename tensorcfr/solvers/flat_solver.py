@@ -9,27 +9,25 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
-from .._util.memory import free_memory
+from .._util.memory import require
 from ..algorithms import Algorithm
-from ..errors import MemoryLimitError
-from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..invariants.strategies import wrong_state
-from ..kernels import evaluation
-from ..kernels import iteration as kernels
+from ..kernels import evaluation, iteration
 from ..kernels.local_rule import rule_errors
+from ..kernels.parts import Part
 from ..model.arguments import LOCKS, Played
 from ..model.arrays import SequenceForm
-from ..model.game import CompiledGame
-from ..model.locks import Locks, LocksLike
-from .arguments import FLOAT, THREADS, Iterations, Named
-from .base import IterativeSolver
+from ..model.locks import LocksLike
+from .arguments import FLOAT, THREADS, Iterations, Named, refuse
+from .base import IterativeSolver, Setting
 from .choose import DEFAULT_ALGORITHM
-from .kept import copied
+from .kept import Expected
+from .scales import put_scales
 
 SCRATCH = 6
 """Arrays over the sequences of the game: strategy, reach, the reach that others face, values and
@@ -41,13 +39,17 @@ class FlatState(NamedTuple):
     unless said."""
 
     regret: np.ndarray
-    """As in :class:`tensorcfr.kernels.iteration.State`: the rule's."""
+    """As in :class:`tensorcfr.solvers.state.State`: the rule's."""
     strategy: np.ndarray
     """The strategy of the next iteration."""
     cumulative: np.ndarray
     """Sum over iterations of averaging weight times own reach."""
     memory: np.ndarray
     """float64 (kept, sequences): what the rule keeps beside the regret."""
+
+
+KNOWN_OPTIONS = ("delay", "restart_base", "floor", "against", "passes_up")
+"""Options of variants that :class:`FlatSolver` follows, or has words of its own to refuse."""
 
 
 class FlatSolver(IterativeSolver):
@@ -69,6 +71,7 @@ class FlatSolver(IterativeSolver):
     """
 
     records = Algorithm
+    state_kind = FlatState
     is_what: str
     """What its games are, for errors: ``"has imperfect recall"``."""
     lacks: str
@@ -88,24 +91,33 @@ class FlatSolver(IterativeSolver):
         memory_limit: Limit = None,
     ) -> None:
         record = self._checked(game, algorithm)
-        for refused, reason in _refusals(record, precision, threads, locks, self.lacks):
-            if refused:
-                raise ValueError(f"{game.name} {self.is_what}: {reason}")
-        limit = free_memory() if memory_limit is None else memory_limit
+        what, needs, name = f"{game.name} {self.is_what}:", self.lacks, record.name
+        refuse(record.rule.forecast, f"{what} {name} forecasts regrets, which needs {needs}")
+        refuse(
+            record.rule.payoff is not None, f"{what} {name} changes payoffs, which needs {needs}"
+        )
+        refuse(record.rule.passes_new, f"{what} {name} passes up values that need {needs}")
+        refuse(record.against == "average", f"{what} {name} against averages is not available")
+        beyond = record.beyond(KNOWN_OPTIONS)
+        refuse(bool(beyond), f"{what} {name} with {', '.join(beyond)} is not available")
+        refuse(precision != "float64", f"{what} its arrays are float64")
+        refuse(threads != 1, f"{what} it is solved on one thread")
+        refuse(bool(locks), f"{what} it takes no locks")
         flat = self.flat(game)
         arrays = (3 + len(record.rule.memory)) * flat.n_sequences
-        if (needed := 8 * (arrays + SCRATCH * game.n_sequences)) > limit:
-            raise MemoryLimitError(f"solving {game.name}", needed, limit)
+        needed = 8 * (arrays + SCRATCH * game.n_sequences)
+        require(needed, f"solving {game.name}", memory_limit)
         self.game, self.algorithm, self.iteration = game, record, iteration
-        self.locks = cast(Locks, {})
         if state is None:
-            strategy, *zeros = np.zeros((3, flat.n_sequences))
-            evaluation.normalise(flat, zeros[0], strategy)
+            regret, cumulative = np.zeros((2, flat.n_sequences))
             memory = np.zeros((len(record.rule.memory), flat.n_sequences))
-            self._state = FlatState(zeros[0], strategy, zeros[1], memory)
+            strategy = evaluation.normalise(flat, cumulative)
+            self._state = FlatState(regret, strategy, cumulative, memory)
         else:
-            self._state = self.restore(game, record, self.kept(state))
+            self._state = self.restore(self.setting, self.kept(state))
         self._flat = flat
+        self._scale = np.zeros(len(flat.bucket_lanes))
+        put_scales(flat, self._bounds(), self._scale)
         self._reach = np.zeros(game.n_sequences)
         self._play()
 
@@ -128,34 +140,23 @@ class FlatSolver(IterativeSolver):
         """
 
     @abstractmethod
+    def _bounds(self) -> np.ndarray:
+        """What the sizes of counterfactual values are at most, float64 (sequences of the flat
+        form,); see :mod:`tensorcfr.solvers.scales`."""
+
+    @abstractmethod
     def _reached(self, player: int) -> np.ndarray:
         """The own reaches of a player, float64 (sequences of the flat form,); 0 elsewhere."""
 
-    @property
-    def state(self) -> FlatState:  # noqa: D102
-        return self._state
+    @classmethod
+    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+        n, kept_by_rule = cls.flat(setting.game).n_sequences, len(setting.algorithm.rule.memory)
+        arrays = dict.fromkeys(FlatState._fields, ((n,), np.float64))
+        return arrays | {"memory": ((kept_by_rule, n), np.float64)}
 
     @classmethod
-    def restore(  # noqa: D102
-        cls,
-        game: CompiledGame,
-        algorithm: Any,
-        kept: Mapping[str, np.ndarray],
-        locks: Locks | None = None,
-    ) -> FlatState:
-        n = cls.flat(game).n_sequences
-        rule = algorithm.rule
-        expected: dict[str, tuple[tuple[int, ...], type]] = {
-            **dict.fromkeys(FlatState._fields, ((n,), np.float64)),
-            "memory": ((len(rule.memory), n), np.float64),
-        }
-        return FlatState(**copied(kept, expected, f"{game.name} and the rule {rule.name}"))
-
-    @classmethod
-    def wrong_state(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> str | None:
-        return wrong_state(cls.flat(game), state)
+    def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
+        return wrong_state(cls.flat(setting.game), state)
 
     def _run(self, iterations: int) -> None:
         record, first = self.algorithm, self.iteration + 1
@@ -183,49 +184,25 @@ class FlatSolver(IterativeSolver):
         flat, state = self._flat, self._state
         value = self._values(player, faced)
         state.cumulative[:] += row[0] * self._reached(player)
-        whole = kernels.State(
-            regret=state.regret,
-            strategy=state.strategy,
-            reach=np.ones(flat.n_sequences),
-            cumulative=np.zeros(flat.n_sequences),
-            memory=state.memory,
-            value=value,
-            forecast=np.zeros(0),
+        reach, average = np.ones(flat.n_sequences), np.zeros(flat.n_sequences)
+        part = Part(
+            flat,
+            state.regret,
+            average,
+            state.strategy,
+            state.memory,
+            reach,
+            reach,
+            value,
+            np.zeros(0),
+            self._scale,
         )
-        kernels.update(flat, player, 0, 1, self.algorithm.rule, row, floor, whole, None)
+        iteration.update(part, player, self.algorithm.rule, row, floor, None)
         self._play()
 
     def _restart_average(self) -> None:
         self._state.cumulative[:] = 0.0
 
-    def _average(self) -> np.ndarray:
-        """The average strategy, float64 (sequences of the flat form,)."""
-        strategy = np.empty(self._flat.n_sequences)
-        evaluation.normalise(self._flat, self._state.cumulative, strategy)
-        return strategy
-
-    def evaluate(self) -> Evaluation:  # noqa: D102
-        return evaluate_probabilities(self.game, self.average_probabilities())
-
-    def evaluate_current(self) -> Evaluation:  # noqa: D102
-        return evaluate_probabilities(
-            self.game, self.last_probabilities(self.game, self.algorithm, self._state)
-        )
-
-
-def _refusals(
-    record: Algorithm, precision: str, threads: int, locks: LocksLike | None, lacks: str
-) -> list[tuple[bool, str]]:
-    """Arguments that do not apply, each with the reason."""
-    return [
-        (
-            record.rule.forecast,
-            f"{record.name} forecasts regrets, which needs {lacks}",
-        ),
-        (record.rule.payoff is not None, f"{record.name} changes payoffs, which needs {lacks}"),
-        (record.rule.passes_new, f"{record.name} passes up values that need {lacks}"),
-        (record.against == "average", f"{record.name} against averages is not available"),
-        (precision != "float64", "its arrays are float64"),
-        (threads != 1, "it is solved on one thread"),
-        (bool(locks), "it takes no locks"),
-    ]
+    def _own(self, player: int) -> slice:
+        """The sequences of a player."""
+        return slice(*self.game.form.player_sequences[player : player + 2].tolist())

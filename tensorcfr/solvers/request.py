@@ -1,4 +1,4 @@
-"""What is asked of a solve, as one record, made by Python and by the command line alike."""
+"""The arguments of a solve as one record, which Python and the command line make."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from .._util.arguments import checked
 from ..algorithms import AUTOMATIC, Record, find_algorithm
 from ..kernels.random import Seed
+from ..model.arguments import laid_out
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
-from ..uncompiled.game import UncompiledGame
-from .arguments import Iterations, Nodes, Seconds, Target
-from .base import form_for
+from .arguments import Iterations, Nodes, Seconds, Target, needs_chunks, refuse
+from .base import IterativeSolver, Setting, merges_alike, solver_class, solver_for
 from .choose import choose, default_algorithm
-from .rules_solver import refuse_uncompiled
+from .sampling import refuse_uncompiled
+from .solution import Solution
+from .warm_start import WarmStart, warm_state
 
 if TYPE_CHECKING:
     from distributed import Client
 
-    from .solution import Solution
-    from .warm_start import WarmStart
+
+MEANS_ITERATIONS = ("iters", "time_limit", "nodes", "warm_start", "precision", "cluster")
+"""Arguments that the linear program does not take."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,7 +85,7 @@ class SolveRequest:
                 precision=self.precision,
             )
         named = default_algorithm(self.precision) if self.algorithm is None else self.algorithm
-        return find_algorithm(named).for_iterations(self.iters)
+        return find_algorithm(named)
 
     @property
     def _may_be_exact(self) -> bool:
@@ -95,17 +96,7 @@ class SolveRequest:
             or self.locks
             or self.threads != 1
             or not (isinstance(self.checkpoints, str) and self.checkpoints == "geometric")
-            or any(
-                given is not None
-                for given in (
-                    self.iters,
-                    self.time_limit,
-                    self.nodes,
-                    self.warm_start,
-                    self.precision,
-                    self.cluster,
-                )
-            )
+            or any(getattr(self, option) is not None for option in MEANS_ITERATIONS)
         )
 
     @property
@@ -122,84 +113,68 @@ class SolveRequest:
             TypeError: The game is not compiled.
             ValueError: An argument makes no sense, or the algorithm does not take it; names it.
         """
-        if isinstance(self.game, UncompiledGame):
+        if not self.game.is_compiled:
             self._check_uncompiled()
         if self.start is not None:
             self._check_start(self.start)
         if self.is_automatic and self.seed is not None and self.start is None:
             raise ValueError("auto chooses among algorithms that draw no random numbers: no seed")
-        for refused, reason in self._refusals():
-            if refused:
-                raise ValueError(reason)
-        if not self.record.is_exact:
-            check_stop_rules(self.iters, self.target, self.time_limit, self.nodes)
-
-    def _refusals(self) -> Iterable[tuple[bool, str]]:
-        """Arguments that the algorithm cannot honour, each with the reason."""
         record, name = self.record, self.record.name
         passes = "the variants that pass over the whole game do"
-        yield (
+        sweeps, has_locks = record.passes_whole_game, bool(self.locks)
+        is_special = self.precision not in (None, "float64") or self.threads != 1
+        is_warm, is_tied = self.warm_start is not None, self.game.tied_to is not None
+        refuse(
             self.seed is not None and not record.is_sampled,
             f"{name} draws no random numbers: it takes no seed",
         )
-        yield (
-            bool(self.locks) and not record.passes_whole_game,
-            f"{name} takes no locks: {passes}",
-        )
-        yield (
-            self.game.tied_to is not None and not record.passes_whole_game,
+        refuse(has_locks and not sweeps, f"{name} takes no locks: {passes}")
+        refuse(
+            is_tied and not sweeps,
             f"{self.game.name} has imperfect recall, which {name} does not apply to: {passes}",
         )
-        yield (
-            self.game.tied_to is not None and self.warm_start is not None,
-            f"{self.game.name} has imperfect recall: it takes no warm start",
+        refuse(
+            is_tied and is_warm, f"{self.game.name} has imperfect recall: it takes no warm start"
         )
-        yield (
-            self.warm_start is not None and self.start is not None,
+        refuse(
+            is_warm and self.start is not None,
             "start goes on with a solution, warm_start begins anew: give one of them",
         )
-        yield (
-            self.warm_start is not None and not record.passes_whole_game,
-            f"{name} takes no warm start: {passes}",
-        )
-        yield (
+        refuse(is_warm and not sweeps, f"{name} takes no warm start: {passes}")
+        refuse(
             self.keep_best and record.is_exact,
             f"{name} is exact: there are no iterates to keep the best of",
         )
-        yield (
-            record.is_plain and (self.precision not in (None, "float64") or self.threads != 1),
-            f"{name} works in float64, on one thread",
-        )
-        yield (
+        refuse(record.is_plain and is_special, f"{name} works in float64, on one thread")
+        refuse(
             self.keep_best and record.plays_jointly,
             f"{name} finds joint play: no single strategies are the best of it",
         )
-        yield (
-            record.is_sampled and (self.precision not in (None, "float64") or self.threads != 1),
-            f"{name} samples in float64, on one thread",
-        )
-        yield (
-            self.state_dir is not None and not (record.passes_whole_game and self.game.chunks),
-            "state_dir is for variants that pass over the whole game, on games in chunks: "
-            "compile_game(..., cut=True)",
-        )
-        yield (
-            self.cluster is not None and not (record.passes_whole_game and self.game.chunks),
-            "cluster is for variants that pass over the whole game, on games in chunks: "
-            "compile_game(..., cut=True)",
-        )
-        yield (
+        refuse(record.is_sampled and is_special, f"{name} samples in float64, on one thread")
+        # A game that is not compiled has no chunks.
+        in_chunks = sweeps and self.game.chunks is not None and self.game.chunks.n_chunks > 0
+        for option in ("state_dir", "cluster"):
+            refuse(
+                getattr(self, option) is not None and not in_chunks,
+                needs_chunks(
+                    self.game,
+                    f"{option} is for variants that pass over the whole game, on games in chunks",
+                ),
+            )
+        refuse(
             self.checkpoint is None and self.checkpoint_iterations is not None,
             "checkpoint_iterations needs checkpoint, the file to write",
         )
-        # The linear program that "auto" chose meets every target.
+        # The linear program that "auto" chose reaches every target.
         target = None if self.is_automatic else self.target
         stops = (self.iters, self.time_limit, self.nodes, target)
-        yield (
+        refuse(
             record.is_exact and any(rule is not None for rule in stops),
             f"{name} is exact: it takes no iters, target, time_limit or nodes",
         )
-        if self.is_automatic and record.is_exact and self.target is not None:
+        if not record.is_exact:
+            check_stop_rules(self.iters, self.target, self.time_limit, self.nodes)
+        elif self.target is not None:
             check_stop_rules(None, self.target, None, None)
 
     def _check_uncompiled(self) -> None:
@@ -233,7 +208,10 @@ class SolveRequest:
                     "start=start) goes on"
                 )
             raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
-        if not _merged_alike(start, game):
+        here = Setting(game, start.algorithm, start.locks)
+        # The digests are equal: what is left is which infosets the arrays have merged.
+        are_alike = start.game is game or not start.algorithm.passes_whole_game
+        if not (are_alike or merges_alike(start.setting.merged_numbers, here.merged_numbers)):
             raise ValueError(
                 f"start was solved with other infosets of {game.name} merged; "
                 "solve(game, warm_start=start) begins with its regrets and a new average"
@@ -246,19 +224,6 @@ class SolveRequest:
             kept = dict(locks_for(game, start.locks))
             if dict(locks_for(game, self.locks)) != kept:
                 raise ValueError("start was solved with other locks")
-
-
-def _merged_alike(start: Solution, game: CompiledGame) -> bool:
-    """Whether the arrays of a solution are over the sequences that a solver of the game has; the
-    digests of both games are equal."""
-    if start.game is game or game.chunks is not None or not start.algorithm.passes_whole_game:
-        return True
-    form = form_for(game, start.algorithm, start.locks)
-    if start.form is start.game.form or form is game.form:
-        return start.form is start.game.form and form is game.form
-    assert start.game.merged is not None
-    assert game.merged is not None
-    return np.array_equal(start.game.merged.sequence, game.merged.sequence)
 
 
 @checked()
@@ -275,3 +240,44 @@ def check_stop_rules(
     """
     if iters is None and target is None and time_limit is None and nodes is None:
         raise ValueError("when should it end? give iters, target, time_limit or nodes")
+
+
+def make_solver(request: SolveRequest) -> IterativeSolver:
+    """The solver that a checked request asks for, where ``start`` ended if there is one.
+
+    Raises:
+        ValueError: The algorithm does not iterate, or the solver refuses an argument.
+        MemoryLimitError: The arrays would not fit.
+    """
+    record, start = request.record, request.start
+    kind = solver_class(record, request.game)
+    if kind is None:
+        if "flat" in record.solvers and "chunks" in request.game.layouts:
+            laid_out(request.game, record.name)
+        raise ValueError(f"{record.name} does not iterate")
+    options: dict[str, Any] = {"memory_limit": request.memory_limit}
+    if start is not None:
+        options |= {"state": start.state, "iteration": start.iterations}
+    if request.cluster is not None:
+        kind, options["cluster"] = solver_for(record, "cluster"), request.cluster
+    if request.state_dir is not None:
+        options["state_dir"] = request.state_dir
+    if record.is_sampled:
+        options["seed"] = request.seed
+    if record.passes_whole_game:
+        options["threads"] = request.threads
+        options["precision"] = request.precision or "float64"
+        options["locks"] = request.locks
+        if start is not None:
+            options["precision"] = str(start.state.regret.dtype)
+            options["locks"] = locks_for(request.game, start.locks) if start.locks else None
+        elif request.warm_start is not None:
+            options["state"] = warm_state(
+                request.game,
+                record,
+                request.warm_start,
+                iterations=request.warm_iterations,
+                locks=request.locks,
+                precision=options["precision"],
+            )
+    return kind(request.game, record, **options)

@@ -1,4 +1,4 @@
-"""One Monte Carlo solver in memory: a game, an algorithm, and the state between iterations."""
+"""Monte Carlo CFR: a solver that samples, and learns in a table of numbers."""
 
 from __future__ import annotations
 
@@ -7,29 +7,24 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, brief, checked
-from .._util.memory import free_memory
+from .._util.arguments import Kind, Limit, checked
 from ..algorithms import Sampling
-from ..algorithms.records import is_whole
 from ..errors import MemoryLimitError
-from ..evaluation.metrics import Evaluation, evaluate_probabilities
-from ..kernels import evaluation
 from ..kernels.local_rule import rule_errors
 from ..kernels.random import Script, Seed, Streams, seeded, streams, streams_at
 from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..kernels.sampling_chance import chance_sampling
-from ..kernels.sampling_external import external_sampling
-from ..kernels.sampling_outcome import outcome_sampling
 from ..kernels.sampling_public import AllHandsTree, public_chance_sampling
-from ..kernels.traversal import Frames, TraversalState, TraversalTree, new_frames
-from ..model.arguments import Compiled
+from ..kernels.traversal import Orders, TraversalState, TraversalTree
 from ..model.arrays import CHANCE
-from ..model.game import CompiledGame
-from ..model.locks import Locks
+from ..model.flat_game import FlatGame
 from ..model.policy import Policy
+from ..uncompiled.infosets import InfosetTable
 from .arguments import Deal, Iterations, Named
-from .base import IterativeSolver
-from .kept import check_arrays
+from .base import Setting
+from .kept import Expected, check_arrays
+from .sampling import Playable, SamplingSolver, check_seed, telling_limit
+from .sources import NOTHING, CompiledSource, GrowingSource, infosets_of
 from .traversal import (
     BASELINE,
     CUMULATIVE,
@@ -51,12 +46,16 @@ AVERAGING_CODES = {"simple": SIMPLE, "stochastic": STOCHASTIC, "optimistic": OPT
 
 
 class SampledState(NamedTuple):
-    """The state of a Monte Carlo solver between iterations."""
+    """The state of a Monte Carlo solver between iterations.
+
+    On rules, infosets are in the order in which they were entered, and a sequence is an action of
+    one of them.
+    """
 
     regret: np.ndarray
     """float64 (sequences,): cumulative regret, as the local rule keeps it."""
     strategy: np.ndarray
-    """float64 (sequences,): behaviour strategy; 1 for the empty sequences."""
+    """float64 (sequences,): behaviour strategy; 1 for the empty sequences of a compiled game."""
     cumulative: np.ndarray
     """float64 (sequences,): cumulative strategy; for the empty sequences the sum of the averaging
     weights."""
@@ -71,8 +70,28 @@ class SampledState(NamedTuple):
     """uint64 (4,): the random number generator; or the position of every stream.  See
     :mod:`tensorcfr.kernels.random`."""
 
+    # On rules.
+    clock: np.ndarray = NOTHING
+    """float64 (1,): the sum of the averaging weights."""
+    player: np.ndarray = NOTHING
+    """int8 (infosets,): who acts."""
+    own: np.ndarray = NOTHING
+    """int64 (infosets,): the player's last sequence before; -1 without one."""
+    kind: np.ndarray = NOTHING
+    """int32 (infosets,): which of the tuples of actions the infoset has."""
+    labels: np.ndarray = NOTHING
+    """uint8: the labels in UTF-8, one after the other."""
+    label_ends: np.ndarray = NOTHING
+    """int64 (infosets,): where each label ends."""
+    actions: np.ndarray = NOTHING
+    """uint8: the labels of the actions of all tuples, in UTF-8, one after the other."""
+    action_ends: np.ndarray = NOTHING
+    """int64: where each action ends."""
+    kind_ends: np.ndarray = NOTHING
+    """int64 (tuples,): where each tuple ends among the actions."""
 
-class SampledSolver(IterativeSolver):
+
+class SampledSolver(SamplingSolver):
     """A Monte Carlo solver whose loop is yours; :func:`tensorcfr.solve` is this with stop rules.
 
     >>> from tensorcfr import compile_game
@@ -83,30 +102,51 @@ class SampledSolver(IterativeSolver):
     >>> 14 < solver.nodes_touched / solver.iteration < 16
     True
 
+    Given the rules of a game, nothing is compiled: infosets enter a table, and histories a tree,
+    when a traversal first reaches them.  The kernels are the same, draw for draw.  Among histories
+    that the tree has, they are as fast as on the compiled game; each new one asks the rules.
+
+    >>> solver = SampledSolver("kuhn", "external_sampling", seed=7)
+    >>> solver.step(1000)
+    >>> solver.infosets_held
+    12
+    >>> round(solver.average_policy()["Q"]["bet"], 1)
+    0.0
+
     Args:
-        game: The game.
-        algorithm: A name or a record; see :class:`tensorcfr.algorithms.Sampling`.
+        game: A compiled game; or a game by its rules, which may be all that
+            :func:`tensorcfr.compile_game` takes.
+        algorithm: A name or a record; see :class:`tensorcfr.algorithms.Sampling`.  On rules, of a
+            scheme that follows plays: external, robust, average strategy or outcome sampling.
         state: The state to continue from, after ``iteration`` iterations; copied.
         iteration: Iterations that led to ``state``.
         seed: A whole number from 0; or several, ``(seed, 0), (seed, 1), ...`` for independent
             streams.  ``state`` brings its own generator.
         deal: Labels of chance outcomes that happen for certain, the first chance node's first;
-            the others are sampled.
-        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+            the others are sampled.  For compiled games.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.  On
+            rules it is for the infosets met, and for the histories and states of rules that are
+            kept.
 
     Raises:
         ValueError: There is no such algorithm, or it does not sample; the seed is no seed; the
             deal cannot happen; the algorithm plays all hands, and the game has no public tree, or
-            a deal is given.
+            a deal is given; the scheme or the deal needs a compiled game.
+        GameError: There is no such game.
         MemoryLimitError: The arrays would not fit; raised before they are allocated.
+
+    On rules, :meth:`step` raises MemoryLimitError when the table is full, and GameError where the
+    rules break their contract.  The iteration during which that happens is undone: the solver can
+    be evaluated, saved, and stepped again with a larger ``memory_limit``.
     """
 
     records = Sampling
+    state_kind = SampledState
 
     @checked()
     def __init__(
         self,
-        game: Compiled,
+        game: Playable,
         algorithm: Named,
         *,
         state: Annotated[SampledState | None, Kind((SampledState,), "a solver's state")] = None,
@@ -115,53 +155,32 @@ class SampledSolver(IterativeSolver):
         deal: Deal | None = None,
         memory_limit: Limit = None,
     ) -> None:
-        record = self._checked(game, algorithm)
-        self.locks = Locks(game, {})
-        refuse_seed_beside(state, seed)
-        if record.scheme == "public":
-            check_public(game, record)
+        record = self._begin(game, algorithm, state, iteration, seed, memory_limit)
+        given = None if state is None else self.restore(self.setting, self.kept(state))
+        if not game.is_compiled:
             if deal is not None:
-                raise ValueError(f"{record.name} plays all hands at once: it takes no deal")
-        if record.draws == "golden" and deal is not None:
-            raise ValueError(f"{record.name}: draws='golden' takes no deal")
-        public = deal is None and walks_public_tree(game, record)
-        limit = free_memory() if memory_limit is None else memory_limit
-        if (needed := bytes_needed(game, record, public=public)) > limit:
-            raise MemoryLimitError(f"solving {game.name}", needed, limit)
-        self.game = game
-        self.algorithm = record
-        self.iteration = iteration
-        self._layout = layout_of(game, record, public=public)
-        self._tree: TraversalTree | AllHandsTree
-        if record.scheme == "public":
-            self._tree = all_hands_traversal(game, self._layout)
-        elif public:
-            self._tree = public_traversal(game, self._layout)
+                raise ValueError(f"a deal takes a compiled game: compile_game makes one of {game}")
+            self.source = _growing_source(self.game, record, given)
         else:
-            joined = record.scheme != "whole"
-            self._tree = history_traversal(game, self._layout, deal=deal, joined=joined)
+            self.source = _compiled_source(game, record, deal, self.memory_limit)
         self._players = np.arange(game.n_players, dtype=np.uint64)
-        self._frames = new_frames(
-            self._tree.depth,
-            self._tree.width,
-            game.n_players,
-            tries=record.own_draws is not None,
-        )
-        if state is None:
-            self._tally = TraversalState(
-                np.zeros(self._layout.size), np.zeros(1), np.zeros(2, np.int64)
-            )
-            uniform = Policy.uniform(game).probabilities
-            self._layout.set_group(self._tally.table, STRATEGY, uniform)
-            self._generator: np.ndarray | Streams
+        self._tally = TraversalState(self.source.table.numbers, np.zeros(1), np.zeros(2, np.int64))
+        self._touched = self._tally.touched
+        if given is None:
             begin = check_seed(0 if seed is None else seed)
-            if count := count_streams(game, record):
+            if count := self._count_streams():
                 self._generator = streams(begin, game.n_players, count)
             else:
                 self._generator = seeded(begin)
         else:
-            self._take(self.restore(game, record, self.kept(state)))
+            self._take(given)
         self._run(0)
+
+    def _count_streams(self) -> int:
+        return 0 if self.source.grows else count_streams(self.game, self.algorithm)
+
+    def _room(self) -> float:
+        return self.memory_limit
 
     def _run(
         self,
@@ -169,132 +188,144 @@ class SampledSolver(IterativeSolver):
         generator: np.ndarray | Script | Streams | None = None,
         players: np.ndarray | None = None,
     ) -> None:
-        record = self.algorithm
-        before = (
-            self._tree,
-            record.variant.rule,
-            record.variant.schedule(self.iteration + 1, iterations),
-            self._players if players is None else players,
-            AVERAGING_CODES[record.averaging_among(self.game.n_players)],
-        )
-        after = (self._tally, self._generator if generator is None else generator)
-        # The generator's sums wrap around by design; numpy warns about that with the JIT off.
-        with np.errstate(over="ignore"), rule_errors(record.variant.rule):
-            if record.scheme in ("external", "robust", "average"):
-                external_sampling(*before, *after, self._begun(), None, record.own_draws)
-            elif record.scheme == "outcome":
-                outcome_sampling(
-                    *before, record.epsilon, record.baseline, *after, self._begun(), None
-                )
-            elif record.scheme == "public":
-                public_chance_sampling(*before, record.variant.alternating, record.prune, *after)
+        record, rule = self.algorithm, self.algorithm.variant.rule
+        schedule = record.variant.schedule(self.iteration + 1, iterations)
+        players = self._players if players is None else players
+        averaging = AVERAGING_CODES[record.averaging_among(self.game.n_players)]
+        orders = Orders(schedule, players, averaging, record.variant.alternating)
+        generator = self._generator if generator is None else generator
+        if record.scheme in ("external", "robust", "average", "outcome"):
+            begun = self.iteration
+            self.source.done = 0
+            with telling_limit(self):
+                try:
+                    self._follow(orders, self._tally, generator)
+                finally:
+                    self.iteration = begun + self.source.done
+            return
+        begin, end = (self.source.arrays, rule, orders), (self._tally, generator)
+        with np.errstate(over="ignore"), rule_errors(rule):
+            if record.scheme == "public":
+                public_chance_sampling(*begin, record.prune, *end)
             else:
-                sampled = record.scheme == "chance"
-                alternating = record.variant.alternating
-                chance_sampling(*before, alternating, sampled, record.prune, *after)
+                chance_sampling(*begin, record.scheme == "chance", record.prune, *end)
         self.iteration += iterations
 
-    def _begun(self) -> Frames:
-        """Frames for a new schedule."""
-        self._frames.cursor[:] = 0
-        return self._frames
-
     def _restart_average(self) -> None:
-        self._layout.forget_average(self._tally.table)
+        table = self.source.table
+        table.set_group(CUMULATIVE, np.zeros(self.source.n_sequences))
+        table.set_last(np.zeros(self.source.n_infosets))
         self._tally.clock[0] = 0.0
 
     @classmethod
-    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
-        """The nodes that the traversals counted."""
-        return int(state.touched[0]), int(state.touched[1])
-
-    @property
-    def nodes_touched(self) -> int:  # noqa: D102
-        return int(self._tally.touched[0])
-
-    @property
-    def decision_nodes_touched(self) -> int:  # noqa: D102
-        return int(self._tally.touched[1])
-
-    @classmethod
-    def restore(  # noqa: D102
-        cls,
-        game: CompiledGame,
-        algorithm: Any,
-        kept: Mapping[str, np.ndarray],
-        locks: Locks | None = None,
-    ) -> SampledState:
+    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> SampledState:  # noqa: D102
+        game, algorithm = setting.game, setting.algorithm
+        infosets = infosets_of(game, kept)
+        sequences = infosets.n_sequences
         players = game.n_players if algorithm.baseline > 0.0 else 0
-        expected: dict[str, tuple[tuple[int, ...], type]] = {
-            "regret": ((game.n_sequences,), np.float64),
-            "strategy": ((game.n_sequences,), np.float64),
-            "cumulative": ((game.n_sequences,), np.float64),
-            "last": ((game.n_infosets,), np.float64),
-            "baseline": ((players, game.n_sequences), np.float64),
+        several = 0 if infosets.grows else count_streams(game, algorithm)
+        expected: Expected = {
+            **dict.fromkeys(("regret", "strategy", "cumulative"), ((sequences,), np.float64)),
+            "last": ((infosets.n_infosets,), np.float64),
+            "baseline": ((players, sequences), np.float64),
             "touched": ((2,), np.int64),
-            "generator": ((count_streams(game, algorithm) * game.n_players or 4,), np.uint64),
+            "generator": ((several * game.n_players or 4,), np.uint64),
+            **infosets.clock,
         }
-        check_arrays(kept, expected, f"{game.name} and {algorithm.name}")
-        return SampledState(**{name: np.ascontiguousarray(kept[name]) for name in expected})
-
-    @classmethod
-    def last_probabilities(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: SampledState, locks: Locks | None = None
-    ) -> np.ndarray:
-        return state.strategy
+        owner = "these infosets" if infosets.grows else game.name
+        check_arrays(kept, expected, f"{owner} and {algorithm.name}")
+        found = {name: np.ascontiguousarray(kept[name]) for name in expected}
+        return SampledState(**found, **infosets.described)
 
     @property
     def state(self) -> SampledState:
         """A copy of what the solver keeps, by sequences and infosets."""
-        layout, table = self._layout, self._tally.table
-        empty = self.game.form.player_sequences[:-1]
-        cumulative = self._cumulative()
-        cumulative[empty] = self._tally.clock[0]
+        source, table = self.source, self.source.table
+        cumulative = table.group(CUMULATIVE)
         players = range(self.game.n_players if self.algorithm.baseline > 0.0 else 0)
-        baseline = [layout.group(table, BASELINE + player) for player in players]
+        baseline = [table.group(BASELINE + player) for player in players]
         generator = self._generator
         if isinstance(generator, Streams):
             generator = generator.position
         return SampledState(
-            regret=layout.group(table, REGRETS),
-            strategy=layout.group(table, STRATEGY, np.ones(self.game.n_sequences)),
-            cumulative=cumulative,
-            last=layout.last(table),
-            baseline=np.array(baseline).reshape(-1, self.game.n_sequences),
-            touched=self._tally.touched.copy(),
+            regret=table.group(REGRETS),
+            strategy=table.group(STRATEGY),
+            last=table.last(),
+            baseline=np.array(baseline).reshape(len(players), source.n_sequences),
+            touched=self._touched.copy(),
             generator=generator.copy(),
+            **source.described_with(cumulative, self._tally.clock),
+            cumulative=cumulative,
         )
 
     def _take(self, state: SampledState) -> None:
-        """The reverse of :attr:`state`, whose arrays are copied."""
-        layout, table = self._layout, np.zeros(self._layout.size)
-        layout.set_group(table, REGRETS, state.regret)
-        layout.set_group(table, STRATEGY, state.strategy)
-        layout.set_group(table, CUMULATIVE, state.cumulative)
-        layout.set_last(table, state.last)
+        """The reverse of :attr:`state`, whose arrays are copied; the infosets are there."""
+        source, table = self.source, self.source.table
+        table.set_group(REGRETS, state.regret)
+        table.set_group(STRATEGY, state.strategy)
+        table.set_group(CUMULATIVE, state.cumulative)
+        table.set_last(state.last)
         for player, baseline in enumerate(state.baseline):
-            layout.set_group(table, BASELINE + player, baseline)
-        self._tally = TraversalState(table, state.cumulative[:1].copy(), state.touched.copy())
+            table.set_group(BASELINE + player, baseline)
+        self._tally.clock[:] = state.clock if source.grows else state.cumulative[:1]
+        self._touched[:] = state.touched
         self._generator = state.generator.copy()
-        if count_streams(self.game, self.algorithm):
+        if self._count_streams():
             self._generator = streams_at(self._generator, self.game.n_players)
 
-    def _cumulative(self) -> np.ndarray:
-        return self._layout.group(self._tally.table, CUMULATIVE)
+    @classmethod
+    def policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
+        infosets = infosets_of(setting.game, state._asdict())
+        return infosets.policy(infosets.normalised(state.cumulative))
 
-    def average_probabilities(self) -> np.ndarray:  # noqa: D102
-        strategy = np.empty(self.game.n_sequences)
-        evaluation.normalise(self.game.form, self._cumulative(), strategy)
-        return strategy
-
-    def evaluate(self) -> Evaluation:  # noqa: D102
-        return evaluate_probabilities(self.game, self.average_probabilities())
-
-    def evaluate_current(self) -> Evaluation:  # noqa: D102
-        return evaluate_probabilities(self.game, self.current_policy().probabilities)
+    def average_probabilities(self) -> np.ndarray:
+        """The average strategy, float64 (sequences,); uniform where nothing was added."""
+        return self.source.normalised(self.source.table.group(CUMULATIVE))
 
 
-def walks_public_tree(game: CompiledGame, record: Sampling) -> bool:
+def _growing_source(game: Any, record: Sampling, state: SampledState | None) -> GrowingSource:
+    """The source of a solver on rules, with the infosets of a state, if there is one."""
+    groups = BASELINE + (game.n_players if record.baseline > 0.0 else 0)
+    if state is None:
+        table = InfosetTable(groups)
+    else:
+        table = InfosetTable.of(state._asdict(), game.n_players, groups)
+    return GrowingSource(
+        game, table, tries=record.own_draws is not None, returns=record.scheme != "outcome"
+    )
+
+
+def _compiled_source(
+    game: FlatGame, record: Sampling, deal: Sequence[str] | None, limit: float
+) -> CompiledSource:
+    """The source of a solver on a compiled game.
+
+    Raises:
+        ValueError: The algorithm plays all hands, and the game has no public tree, or a deal is
+            given; the deal cannot happen.
+        MemoryLimitError: Table, tree and state would not fit.
+    """
+    if record.scheme == "public":
+        check_public(game, record)
+        if deal is not None:
+            raise ValueError(f"{record.name} plays all hands at once: it takes no deal")
+    if record.draws == "golden" and deal is not None:
+        raise ValueError(f"{record.name}: draws='golden' takes no deal")
+    public = deal is None and walks_public_tree(game, record)
+    if (needed := bytes_needed(game, record, public=public)) > limit:
+        raise MemoryLimitError(f"solving {game.name}", needed, int(limit))
+    layout = layout_of(game, record, public=public)
+    tree: TraversalTree | AllHandsTree
+    if record.scheme == "public":
+        tree = all_hands_traversal(game, layout)
+    elif public:
+        tree = public_traversal(game, layout)
+    else:
+        tree = history_traversal(game, layout, deal=deal, joined=record.scheme != "whole")
+    return CompiledSource(layout, tree, tries=record.own_draws is not None)
+
+
+def walks_public_tree(game: FlatGame, record: Sampling) -> bool:
     """Whether traversals go through the public tree, with hands drawn first or with all hands.
 
     They do if the game has no histories, unless the scheme visits all histories.
@@ -302,7 +333,7 @@ def walks_public_tree(game: CompiledGame, record: Sampling) -> bool:
     return record.scheme == "public" or not (game.by_histories or record.scheme == "whole")
 
 
-def check_public(game: CompiledGame, record: Sampling) -> None:
+def check_public(game: FlatGame, record: Sampling) -> None:
     """Make sure that a game has the public tree that an algorithm walks.
 
     Raises:
@@ -320,19 +351,18 @@ def check_public(game: CompiledGame, record: Sampling) -> None:
     )
 
 
-def count_streams(game: CompiledGame, record: Sampling) -> int:
+def count_streams(game: FlatGame, record: Sampling) -> int:
     """The streams from which a player's traversals draw; 0 where all draws are independent."""
     if record.draws == "independent":
         return 0
     if not walks_public_tree(game, record):
         return int(np.count_nonzero(game.tree.player == CHANCE))
-    assert game.public is not None
-    tree = game.public.tree
+    tree = game.public_tree
     chance = int(np.count_nonzero(tree.player == CHANCE))
     return max(1, chance) if record.scheme == "public" else 1 + chance * tree.prior.size
 
 
-def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> TableLayout:
+def layout_of(game: FlatGame, record: Sampling, *, public: bool) -> TableLayout:
     """The contents and the layout of a solver's table.
 
     A traversal of a public tree under one deal visits an infoset once, so some fields of a block
@@ -348,7 +378,7 @@ def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> TableLay
     return TableLayout(game, extra, has_header=together or record.averaging == "optimistic")
 
 
-def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = None) -> int:
+def bytes_needed(game: FlatGame, record: Sampling, *, public: bool | None = None) -> int:
     """Bytes that a solver takes in addition to the compiled game: its table, the tree that it
     traverses, and the arrays that a solution keeps.
 
@@ -370,28 +400,3 @@ def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = 
     kept += 2 * game.n_players * count_streams(game, record)
     # A traversal has freed its queue when a solution is made.
     return walked + max(queued, 8 * kept)
-
-
-def refuse_seed_beside(state: object, seed: Seed | None) -> None:
-    """Make sure that a solver does not begin with both a state and a seed.
-
-    Raises:
-        ValueError: It would.
-    """
-    if state is not None and seed is not None:
-        raise ValueError("a state brings its own random numbers: give no seed with it")
-
-
-def check_seed(seed: Any) -> Seed:
-    """Validate and normalise a seed.
-
-    Raises:
-        ValueError: It is neither a whole number from 0 nor a sequence of such numbers.
-    """
-    parts = [seed] if is_whole(seed) else seed
-    if not isinstance(parts, Sequence) or isinstance(parts, (str, bytes)) or not parts:
-        raise ValueError(f"a seed is a whole number from 0, or several, not {brief(seed)}")
-    if not all(is_whole(part) and part >= 0 for part in parts):
-        raise ValueError(f"a seed is a whole number from 0, or several, not {brief(seed)}")
-    numbers = [int(part) for part in parts]
-    return numbers[0] if is_whole(seed) else numbers

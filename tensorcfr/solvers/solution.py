@@ -19,8 +19,7 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from .arguments import PLAYABLE
-from .base import form_for
-from .kinds import solver_class
+from .base import Setting, solver_class
 
 TRACE_ROWS = 12
 """Checkpoints that a notebook shows."""
@@ -48,8 +47,8 @@ class TracePoint:
     iteration: int
     """Iterations done."""
     nodes_touched: int
-    """Histories visited so far, chance nodes and terminals included: those that a traversal came
-    to; a sweep, which every player's update is in the full-tree variants, comes to them all."""
+    """Histories visited so far, chance nodes and terminals included.  A sampled traversal visits
+    some; a pass over the whole game, one for each player's update, visits all."""
     seconds: float
     """Time spent iterating; evaluations are not charged."""
     nash_conv: float
@@ -155,6 +154,9 @@ class Solution:
     best: BestIterate | None = None
     """The least exploitable strategy among the average strategies and the last iterates at the
     checkpoints; None unless ``solve`` was told to keep it."""
+    evaluation_is_checked: bool = True
+    """Whether :attr:`evaluation` was computed here.  If not, it was read from a file, whose
+    strategies would take long to evaluate again, and is as true as the file."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trace", Trace(self.trace))
@@ -164,7 +166,12 @@ class Solution:
     @property
     def form(self) -> SequenceForm:
         """The sequence form of the game that the arrays of :attr:`state` are over."""
-        return form_for(self.game, self.algorithm, self.locks)
+        return self.setting.form.trunk
+
+    @property
+    def setting(self) -> Setting:
+        """What :attr:`state` is of: the game, the algorithm and the locks."""
+        return Setting(self.game, self.algorithm, self.locks)
 
     @property
     def value(self) -> tuple[float, ...]:
@@ -238,7 +245,7 @@ class Solution:
         kind = solver_class(self.algorithm, self.game)
         if kind is None:
             return self.policy
-        return kind.last_policy_of(self.game, self.algorithm, self.state, self.locks)
+        return kind.last_policy_of(self.setting, self.state)
 
     @checked()
     def save(self, path: Annotated[str | Path, Where()]) -> Path:
@@ -301,6 +308,7 @@ class Solution:
         values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
+        unchecked = "" if self.evaluation_is_checked else ", as the file says"
         if not self.is_evaluated:
             return (
                 f"{self.game.name}, not compiled, by {self.algorithm}\n"
@@ -315,7 +323,7 @@ class Solution:
             f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
             f"  value {values}\n"
             f"  exploitability {settled(self.exploitability):.6g} "
-            f"(nash_conv {settled(self.nash_conv):.6g}){best}"
+            f"(nash_conv {settled(self.nash_conv):.6g}){unchecked}{best}"
             + (f"\n  {meaning}" if (meaning := self._meaning) else "")
         )
 

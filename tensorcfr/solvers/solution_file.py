@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from .._util.mapped_files import MappedFiles
 from ..algorithms import ALGORITHMS, Record, from_dict
+from ..algorithms.records import FORMER_OPTIONS
 from ..algorithms.registry import Unregistered
-from ..evaluation import Evaluation
+from ..evaluation import Evaluation, evaluate
 from ..invariants.strategies import wrong_strategy
 from ..model.game import CompiledGame
 from ..model.locks import Locks
@@ -29,7 +30,6 @@ from ..storage.archive import (
     says_where,
     write_arrays,
 )
-from ..storage.cut_game import KEY as CUT
 from ..storage.fields import (
     Check,
     Fields,
@@ -44,12 +44,20 @@ from ..storage.fields import (
 )
 from ..storage.fields import text as text_of
 from ..storage.game import pack_game, unpack_game
-from ..uncompiled.game import UncompiledGame
-from .kinds import solver_class
+from ..storage.recipes import KEY as CUT
+from .base import Setting, solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
 MOST_NODES = 1 << 80
 """Histories that a solve may have touched: beyond what all machines together could visit."""
+MOST_TOUCHED = 1 << 62
+"""The same where they are counted in 64 bits: a solve that goes on does not overflow."""
+EVALUATED_UP_TO = 2_000_000
+"""Sequences of a game up to which strategies are evaluated again when they are read, which takes a
+few milliseconds."""
+CLOSE = {"float64": 1e-9, "float32": 1e-4}
+"""Largest distance between an evaluation in a file and the same computed again, by the floats of
+the solver, in sizes of the largest utility."""
 
 
 def unknown_or_number(value: Any, where: str) -> float:
@@ -102,7 +110,7 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
         header["locks"] = {label: solution.locks[label] for label in solution.locks}
     arrays = pack_game(solution.game)
     kind = solver_class(solution.algorithm, solution.game)
-    if kind is None or not kind.policy_is_in_state:
+    if kind is None or not kind.policy_is_in_state(solution.game):
         arrays["solution/policy"] = solution.policy.probabilities
     if solution.best is not None:
         header["best"] = {
@@ -182,7 +190,7 @@ def unpack_solution(
         ValueError: Something is missing, unknown or wrong; says what.
     """
     game = unpack_game(arrays, header["version"], known=known, memory_limit=memory_limit)
-    figure = unknown_or_number if isinstance(game, UncompiledGame) else number()
+    figure = number() if game.is_compiled else unknown_or_number
     said = read_header(header, game.n_players, registered=registered, figure=figure)
     algorithm = said["algorithm"]
     locks = Locks(game, said["locks"]) if said.get("locks") else None
@@ -195,23 +203,33 @@ def unpack_solution(
             iteration=of_best["iteration"],
             kind=of_best["kind"],
         )
-    kind, state = solver_class(algorithm, game), None
+    kind, state, setting = solver_class(algorithm, game), None, Setting(game, algorithm, locks)
     if kind is not None:
-        state = kind.restore(game, algorithm, _Kept(given), locks)
-        if wrong := kind.wrong_state(game, algorithm, state, locks):
+        state = kind.restore(setting, _Kept(given))
+        wrong = kind.wrong_state(setting, state)
+        if wrong := wrong or kind.wrong_iteration(state, said["iterations"]):
             raise ValueError(f"the solver's {wrong}")
-    if kind is not None and kind.policy_is_in_state:
-        policy = kind.policy_of(game, algorithm, state, locks)
+        _check_touched(state)
+    if kind is not None and kind.policy_is_in_state(game):
+        policy = kind.policy_of(setting, state)
     else:
         policy = _policy(game, given, "solution/policy")
     if not isinstance(algorithm, Unregistered):  # Its rule says what the arrays must be.
         given.refuse_rest()
+    evaluation = _evaluation(said)
+    is_checked = _can_be_evaluated(game, algorithm)
+    if is_checked:
+        floats = str(getattr(getattr(state, "regret", None), "dtype", "float64"))
+        evaluation = _evaluated(policy, evaluation, locks, floats)
+        if best is not None:
+            best = replace(best, evaluation=_evaluated(best.policy, best.evaluation, locks, floats))
     return Solution(
         game=game,
         algorithm=algorithm,
         status=Status[said["status"]],
         policy=policy,
-        evaluation=_evaluation(said),
+        evaluation=evaluation,
+        evaluation_is_checked=is_checked,
         iterations=said["iterations"],
         seconds=said["seconds"],
         trace=said["trace"],
@@ -219,6 +237,43 @@ def unpack_solution(
         locks=locks,
         best=best,
     )
+
+
+def _check_touched(state: Any) -> None:
+    """Make sure that what a solver has counted leaves room for more.
+
+    Raises:
+        ValueError: It does not.
+    """
+    touched = getattr(state, "touched", None)
+    if touched is not None and ((touched < 0) | (touched > MOST_TOUCHED)).any():
+        raise ValueError(f"the solver's touched holds {touched.tolist()}")
+
+
+def _can_be_evaluated(game: CompiledGame, algorithm: Record) -> bool:
+    """Whether strategies are evaluated again when they are read: values in a file are believed only
+    where that would take long, or where they are not values of the strategies alone."""
+    return (
+        game.is_compiled
+        and game.links is None
+        and game.is_laid_out
+        and game.tied_to is None
+        and not algorithm.plays_jointly
+        and game.n_sequences <= EVALUATED_UP_TO
+    )
+
+
+def _evaluated(policy: Policy, said: Evaluation, locks: Locks | None, floats: str) -> Evaluation:
+    """The evaluation of some strategies: what the file says, where that is true."""
+    found = evaluate(policy.game, policy, locks=locks)
+    close = CLOSE.get(floats, 0.0) * float(np.abs(policy.game.utilities).max(initial=0.0))
+    is_close = all(
+        abs(own - other) <= close
+        for own, other in zip(
+            found.values + found.best_responses, said.values + said.best_responses, strict=True
+        )
+    )
+    return said if is_close else found
 
 
 def read_header(
@@ -281,6 +336,8 @@ def _check_described(said: Any, described: Any, where: str) -> None:
     """
     if isinstance(said, dict) and isinstance(described, dict):
         for key, value in said.items():
+            if key in FORMER_OPTIONS and value == FORMER_OPTIONS[key]:
+                continue
             if key not in described:
                 raise ValueError(f"{where} has the unknown key {key!r}")
             if key != "digest":
@@ -295,25 +352,22 @@ def _check_described(said: Any, described: Any, where: str) -> None:
 def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
     """The strategies of an array."""
     policy = Policy(game, given.take(key))
-    if wrong := wrong_strategy(game.form, policy.probabilities):
+    if wrong := wrong_strategy(game.chunks.trunk, policy.probabilities):
         raise ValueError(f"array {key!r}: {wrong}")
     return policy
 
 
-class _Kept(Mapping[str, np.ndarray]):
+class _Kept(dict[str, np.ndarray]):
     """The arrays of a state by name, as :meth:`Taken.take` gives them."""
 
     def __init__(self, given: Taken) -> None:
         self._given = given
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __missing__(self, name: str) -> np.ndarray:
         return self._given.take(f"solution/{name}")
 
-    def __iter__(self) -> Iterator[str]:
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        raise NotImplementedError
+    def __contains__(self, name: object) -> bool:
+        return self._given.has(f"solution/{name}")
 
 
 def _pack_evaluation(evaluation: Evaluation) -> dict[str, Any]:

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
+from weakref import ref
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
-from .._util.memory import free_memory
+from .._util.arguments import Kind, Limit, Where, checked
+from .._util.mapped_files import MappedFiles
+from .._util.memory import require
 from ..algorithms import Algorithm
-from ..errors import MemoryLimitError
-from ..evaluation.metrics import Evaluation, evaluate_plan
-from ..kernels import evaluation
-from ..kernels import iteration as kernels
-from ..kernels.local_rule import LocalRule, rule_errors
-from ..kernels.locks import impose
+from ..errors import CutError
+from ..evaluation.metrics import Evaluation
+from ..kernels.chunks import Numbers
+from ..kernels.evaluation import realization_plan
+from ..kernels.local_rule import rule_errors
 from ..model.arguments import LOCKS, Compiled
-from ..model.arrays import LockedLanes, SequenceForm
+from ..model.chunks import ChunkedForm, aligned
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
-from .arguments import FLOAT, THREADS, Iterations, Named
-from .base import IterativeSolver, form_for
+from ..model.policy import Policy
+from .arguments import PACKED, PRECISION, THREADS, Iterations, Named, needs_chunks, refuse
+from .average_policy import AveragePolicy
+from .base import IterativeSolver, Setting
 from .choose import DEFAULT_ALGORITHM
-from .kept import copied
-from .threads import ThreadPool
+from .passes import Passes, bytes_of_passes
+from .scales import bucket_scales
+from .state import (
+    State,
+    bytes_kept,
+    first_state,
+    made_strategies,
+    restored,
+    state_with,
+    unpacked,
+    wrong_arrays,
+)
 
-STATE_KEPT = ("regret", "strategy", "reach", "cumulative", "memory")
-"""The arrays of a state that are kept; the others are scratch."""
 BYTES_OF_POLICY = 11
 """Per sequence: a probability, and three flags while it is checked."""
-STATE_ARRAYS = 5
-"""Regret, strategy, reach, cumulative strategy, values: the arrays that every rule needs."""
 
 
 class Solver(IterativeSolver):
@@ -45,12 +55,16 @@ class Solver(IterativeSolver):
     >>> round(solver.evaluate().exploitability, 6)
     0.068699
 
+    The state after an iteration depends on the iteration alone: not on how iterations are divided
+    into steps, on evaluations, or on the number of threads.
+
     Args:
         game: The game.
         algorithm: A name or a record; see :mod:`tensorcfr.algorithms`.
-        precision: In which floats the arrays are kept, ``"float64"`` or ``"float32"``; sums are
-            float64 in any case.  Single precision halves memory and traffic, and ends being of
-            use at an exploitability of about 1e-5 of the stakes.
+        precision: In what the arrays are kept, ``"float64"`` or ``"float32"``; sums are float64 in
+            any case.  Single precision halves memory and traffic, and ends being of use at an
+            exploitability of about 1e-5 of the stakes.  For games in chunks and rules that keep
+            regrets alone also ``"int16"``: 16 bits, and a scale for every 64 numbers of a player.
         locks: Infosets whose probabilities are given, all of them or some, by infoset label and
             action label; see :class:`tensorcfr.model.locks.Locks`.
         threads: Threads that sweep the game; the result has the same bits for any number.  Only
@@ -58,13 +72,23 @@ class Solver(IterativeSolver):
         state: Arrays to go on from, after ``iteration`` iterations; copied.
         iteration: Iterations that ``state`` has behind it.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
+        state_dir: For games in chunks, a directory for the arrays that are kept.  They are then
+            files mapped into memory, and may be larger than it.  They end with the solver, which
+            locks the directory until it is closed or gone; ``checkpoint`` of
+            :func:`tensorcfr.solve` writes files to go on from.
 
     Raises:
-        ValueError: There is no such algorithm or precision, or the algorithm is not iterative.
+        ValueError: There is no such algorithm or precision, the algorithm does not sweep games, or
+            not games in chunks.
+        OSError: ``state_dir`` cannot be written, has no room, or is in use; said before the first
+            iteration.
         MemoryLimitError: The arrays would not fit; said before they are allocated.
     """
 
     records = Algorithm
+    state_kind = State
+    _files: MappedFiles | None = None
+    """The files in ``state_dir``."""
 
     @checked()
     def __init__(
@@ -72,150 +96,180 @@ class Solver(IterativeSolver):
         game: Compiled,
         algorithm: Named = DEFAULT_ALGORITHM,
         *,
-        precision: Annotated[str, FLOAT] = "float64",
+        precision: Annotated[str, PRECISION] = "float64",
         locks: Annotated[LocksLike | None, LOCKS] = None,
         threads: Annotated[int, THREADS] = 1,
-        state: Annotated[kernels.State | None, Kind((kernels.State,), "a solver's state")] = None,
+        state: Annotated[State | None, Kind((State,), "a solver's state")] = None,
         iteration: Iterations = 0,
         memory_limit: Limit = None,
+        state_dir: Annotated[str | Path | None, Where()] = None,
     ) -> None:
         record = self._checked(game, algorithm)
+        self.game, self.algorithm, self.iteration = game, record, iteration
         self.locks = locks_for(game, locks)
-        limit = free_memory() if memory_limit is None else memory_limit
-        if (needed := bytes_needed(game, record, precision, self.locks)) > limit:
-            raise MemoryLimitError(f"solving {game.name}", needed, limit)
-        self.game = game
-        self.form = form_for(game, record, self.locks)
-        self._lanes = self.locks.lanes(self.form)
-        self.algorithm = record
-        self.iteration = iteration
-        if state is None:
-            self._state = first_state(self.form, record.rule, np.dtype(precision), self._lanes)
-        else:
-            self._state = self.restore(game, record, self.kept(state), self.locks)
-        self.precision = str(self._state.regret.dtype)
-        averaged = record.against == "average"
-        self._average_reach = np.zeros_like(self._state.reach) if averaged else None
-        self._iterate = kernels.iterate if threads == 1 else ThreadPool(threads).iterate
-        self._turns = kernels.turns(game.n_players, record.alternating)
-        self._run(0)
+        self.form = self.setting.form
+        given = None
+        if state is not None:
+            given = self.restore(self.setting, self.kept(state))
+            precision = str(given.regret.dtype)
+        self._refuse_others(precision, state_dir)
+        needed = bytes_needed(game, record, precision, self.locks, threads, state_dir)
+        require(needed, f"solving {game.name}", memory_limit)
+        self._locks, self.precision = self.setting.part_locks, precision
+        self._files = MappedFiles(Path(state_dir)) if state_dir is not None else None
+        new = aligned if self._files is None else self._files.new
+        dtype = np.dtype(precision)
+        self._scale = bucket_scales(self.form, dtype)
+        own = first_state(self.form, record.rule, dtype, self._locks, new)
+        if given is not None:
+            for array, begun in zip(own, given, strict=True):
+                array[:] = begun
+        self._state = own
+        self._policies: list[ref[AveragePolicy]] = []
+        """Policies that read the averages of the state."""
+        self._threads = threads
+        self._passes = self._new_passes(own)
+        self._compile()
 
-    @property
-    def state(self) -> kernels.State:  # noqa: D102
-        return self._state
+    def _refuse_others(self, precision: str, state_dir: str | Path | None) -> None:
+        """Make sure that game, algorithm and arguments go together.
+
+        Raises:
+            ValueError: They do not; says why.
+        """
+        game, record, rule = self.game, self.algorithm.name, self.algorithm.rule
+        in_chunks, is_packed = bool(self.form.n_chunks), precision == PACKED
+        problem = f"{record} changes payoffs by own reach, which games in chunks do not keep"
+        refuse(in_chunks and rule.payoff is not None, CutError(problem, cut=False))
+        refuse(
+            rule.minds_scale and game.merges_hands,
+            f"{record} minds the size of regrets: compile {game.name} with symmetry=False",
+        )
+        for what, is_given in ((PACKED, is_packed), ("state_dir", state_dir is not None)):
+            problem = f"{record} takes {what} for games in chunks alone"
+            refuse(is_given and not in_chunks, needs_chunks(game, problem))
+        refuse(
+            is_packed and bool(rule.memory or not rule.matches_regret),
+            f"{record} keeps more than regrets: it takes float64 or float32, not {PACKED}",
+        )
+
+    def _new_passes(self, state: State) -> Passes:
+        return Passes(self.form, self.algorithm, state, self._scale, self._locks, self._threads)
+
+    def _compile(self) -> None:
+        """Compile the kernels of an iteration, or load them."""
+        with rule_errors(self.algorithm.rule):
+            self._passes.iterate(self.iteration + 1, 0, 0.0)
+
+    def close(self) -> None:
+        """Let others use ``state_dir``."""
+        if self._files is not None:
+            self._files.close()
+
+    def _run(self, iterations: int) -> None:
+        if iterations:
+            self._detach_policies()
+            with rule_errors(self.algorithm.rule):
+                self._passes.iterate(self.iteration + 1, iterations, float(self._state.floor[0]))
+            self.iteration += iterations
+            self._state.floor[0] = self.algorithm.floors(self.iteration, 1)[0]
+
+    def _restart_average(self) -> None:
+        self._detach_policies()
+        self._state.cumulative[:] = 0
+        self._state.trunk[1] = 0.0
+
+    def _detach_policies(self) -> None:
+        """Give the policies that read the averages copies of these, before they change."""
+        for reader in self._policies:
+            if (policy := reader()) is not None:
+                policy.detach()
+        self._policies.clear()
 
     @classmethod
-    def kept(cls, state: kernels.State) -> Mapping[str, np.ndarray]:  # noqa: D102
-        return {name: getattr(state, name) for name in STATE_KEPT}
+    def kept(cls, state: State) -> Mapping[str, np.ndarray]:
+        """The arrays of a state that a file keeps, by name: those that hold something."""
+        return {name: array for name, array in state._asdict().items() if array.size}
 
     @classmethod
-    def restore(  # noqa: D102
-        cls,
-        game: CompiledGame,
-        algorithm: Any,
-        kept: Mapping[str, np.ndarray],
-        locks: Locks | None = None,
-    ) -> kernels.State:
-        form, rule = form_for(game, algorithm, locks), algorithm.rule
-        dtype = np.float32 if kept["regret"].dtype == np.float32 else np.float64
-        expected: dict[str, tuple[tuple[int, ...], type]] = {
-            **dict.fromkeys(STATE_KEPT, ((form.n_sequences,), dtype)),
-            "memory": ((len(rule.memory), form.n_sequences), dtype),
-        }
-        copies = copied(kept, expected, f"{game.name} and the rule {rule.name}")
-        return _with_scratch(form, rule, **copies)
+    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> State:  # noqa: D102
+        game, rule, form = setting.game, setting.algorithm.rule, setting.form
+        cut = ", cut like this," if form.n_chunks else ""
+        owner = f"{game.name}{cut} and the rule {rule.name}"
+        return restored(form, rule, kept, setting.part_locks, owner)
+
+    @classmethod
+    def wrong_state(cls, setting: Setting, state: State) -> str | None:  # noqa: D102
+        return wrong_arrays(setting.form, state, setting.part_locks)
+
+    @classmethod
+    def policy_is_in_state(cls, game: CompiledGame) -> bool:  # noqa: D102
+        return not game.is_laid_out
+
+    @classmethod
+    def policy_of(cls, setting: Setting, state: State) -> Policy:  # noqa: D102
+        return AveragePolicy(setting.game, state.averages, setting.part_locks)
+
+    @classmethod
+    def whole_regrets(cls, setting: Setting, state: State) -> np.ndarray:  # noqa: D102
+        game, form = setting.game, setting.form
+        regret = unpacked(form, state.regrets)
+        regret[form.trunk.player_sequences[:-1]] = 0.0
+        to = game.merged_numbers
+        if to is None or form.trunk is game.chunks.trunk:
+            return regret
+        counted = np.bincount(to, minlength=len(regret))
+        # One that stands for several has the sum of their regrets.
+        return whole(game, form, regret / np.maximum(counted, 1))
 
     @classmethod
     def begin(  # noqa: D102
-        cls,
-        game: CompiledGame,
-        algorithm: Any,
-        regret: np.ndarray,
-        strategy: np.ndarray,
-        *,
-        precision: str,
-        locks: Locks,
-    ) -> kernels.State:
-        form, dtype = form_for(game, algorithm, locks), np.dtype(precision)
-        if (lanes := locks.lanes(form)) is not None:
-            impose(form, lanes, strategy)
-        reach = np.empty(form.n_sequences)
-        evaluation.realization_plan(form, strategy, reach)
-        kept = {
-            "regret": regret,
-            "strategy": strategy,
-            "reach": reach,
-            "cumulative": np.zeros(form.n_sequences),
-            "memory": np.zeros((len(algorithm.rule.memory), form.n_sequences)),
-        }
-        kept = {name: array.astype(dtype) for name, array in kept.items()}
-        return cls.restore(game, algorithm, kept, locks)
+        cls, setting: Setting, regret: np.ndarray, strategy: np.ndarray, *, precision: str
+    ) -> State:
+        form, rule, locked = setting.form, setting.algorithm.rule, setting.part_locks
+        return state_with(form, rule, locked, regret, strategy, np.dtype(precision))
 
     @classmethod
-    def last_probabilities(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: kernels.State, locks: Locks | None = None
-    ) -> np.ndarray:
-        form = form_for(game, algorithm, locks)
-        strategy = state.strategy.astype(np.float64)
-        if state.strategy.dtype != np.float64:
-            # Rounded probabilities sum to 1 only once they are normalised.
-            evaluation.normalise(form, strategy.copy(), strategy)
-        return game.unmerged(strategy, form)
+    def last_probabilities(cls, setting: Setting, state: State) -> np.ndarray:  # noqa: D102
+        form, played = setting.form, state.played(setting.algorithm.rule)
+        return whole(setting.game, form, made_strategies(form, *played, setting.part_locks))
 
-    @classmethod
-    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
-        """Every player's update passes over the whole game once."""
-        updates = iterations * game.n_players
-        return updates * game.n_histories, updates * game.n_decision_nodes
+    def average_probabilities(self) -> np.ndarray:
+        """The average strategy, float64 (numbers of a policy,)."""
+        found = made_strategies(self.form, self.state.averages, 0.0, self._locks)
+        return whole(self.game, self.form, found)
 
-    def _run(self, iterations: int) -> None:
-        record, first = self.algorithm, self.iteration + 1
-        with rule_errors(record.rule):
-            self._iterate(
-                self.form,
-                record.rule,
-                record.schedule(first, iterations),
-                self._turns,
-                self._state,
-                record.floors(first, iterations),
-                self._averages(iterations),
-                self._lanes,
-            )
-        self.iteration += iterations
-
-    def _restart_average(self) -> None:
-        self._state.cumulative[:] = 0.0
-
-    def _averages(self, iterations: int) -> kernels.Averages | None:
-        """The arguments of a player who faces average strategies; None for current ones."""
-        if self._average_reach is None:
-            return None
-        t = np.arange(iterations + 1, dtype=np.float64) + (self.iteration + 1)
-        return kernels.Averages(self.algorithm.weights(t), self._average_reach)
-
-    def average_probabilities(self) -> np.ndarray:  # noqa: D102
-        strategy = np.empty(self.form.n_sequences)
-        evaluation.normalise(self.form, self._state.cumulative, strategy)
-        if self._lanes is not None:
-            impose(self.form, self._lanes, strategy)
-        return self.game.unmerged(strategy, self.form)
+    def average_policy(self) -> Policy:
+        """The average strategy; in games in chunks it is worked out where it is looked at."""
+        if not self.policy_is_in_state(self.game):
+            return super().average_policy()
+        policy = AveragePolicy(self.game, self.state.averages, self._locks)
+        self._policies.append(ref(policy))
+        return policy
 
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average strategy; allocates nothing large."""
-        state, unit = self._state, self.game.unit
-        # The values are scratch between iterations, and the reaches follow from the strategy.
-        try:
-            evaluation.normalise(self.form, state.cumulative, state.value)
-            if self._lanes is not None:
-                impose(self.form, self._lanes, state.value)
-            evaluation.realization_plan(self.form, state.value, state.reach)
-            return evaluate_plan(self.form, state.reach, state.value, self._lanes, unit=unit)
-        finally:
-            evaluation.realization_plan(self.form, state.strategy, state.reach)
+        return self._judge(self._state.averages, 0.0)
 
-    def evaluate_current(self) -> Evaluation:  # noqa: D102
+    def evaluate_current(self) -> Evaluation:
+        """Values and best-response values of the last iterate."""
+        return self._judge(*self._state.played(self.algorithm.rule))
+
+    def _judge(self, weight: Numbers, floor: float) -> Evaluation:
+        """Values and best-response values of the strategies that some weights make."""
         state, unit = self._state, self.game.unit
-        return evaluate_plan(self.form, state.reach, state.value, self._lanes, unit=unit)
+        try:
+            values, best = self._passes.judge(weight, floor)
+        finally:
+            if state.reach.size:
+                # What is evaluated has its own reaches; those of the state follow from it.
+                realization_plan(self.form.trunk, state.strategy, state.reach)
+        return Evaluation(tuple((values * unit).tolist()), tuple((best * unit).tolist()))
+
+
+def whole(game: CompiledGame, form: ChunkedForm, numbers: np.ndarray) -> np.ndarray:
+    """What an array over the numbers of a solver says of each number of a policy."""
+    return numbers if form.trunk is game.chunks.trunk else numbers[game.merged_numbers]
 
 
 def bytes_needed(
@@ -223,44 +277,19 @@ def bytes_needed(
     algorithm: Algorithm,
     precision: str = "float64",
     locks: Locks | None = None,
+    threads: int = 1,
+    state_dir: str | Path | None = None,
 ) -> int:
     """Bytes that a solve takes beside the compiled game: those of the solver, which an evaluation
-    uses, too, and of a solution's policy.  ``keep_best`` adds two policies."""
-    arrays = STATE_ARRAYS + len(algorithm.rule.memory) + algorithm.rule.forecast
-    arrays += algorithm.against == "average"
-    form = form_for(game, algorithm, locks)
-    state = arrays * np.dtype(precision).itemsize * form.n_sequences
-    if form is game.form:
-        return state + BYTES_OF_POLICY * game.n_sequences
+    uses, too, and where the policy is not made from the state, those of the solution's policy.
+    ``keep_best`` adds two policies."""
+    form = Setting(game, algorithm, locks).form
+    needed = bytes_of_passes(form, algorithm, precision, threads)
+    if state_dir is not None:
+        needed -= bytes_kept(form, algorithm, precision)
+    if not game.is_laid_out:
+        return needed
+    if form.trunk is game.chunks.trunk:
+        return needed + BYTES_OF_POLICY * game.n_sequences
     # The policy of the merged game, that of the whole one, and which sequence is which.
-    return state + 8 * form.n_sequences + 16 * game.n_sequences
-
-
-def first_state(
-    form: SequenceForm, rule: LocalRule, dtype: np.dtype, locks: LockedLanes | None
-) -> kernels.State:
-    """No regrets, no average, uniform strategies."""
-    strategy, reach = np.zeros((2, form.n_sequences), dtype=dtype)
-    evaluation.normalise(form, reach, strategy)
-    if locks is not None:
-        impose(form, locks, strategy)
-    evaluation.realization_plan(form, strategy, reach)
-    return _with_scratch(
-        form,
-        rule,
-        regret=np.zeros(form.n_sequences, dtype=dtype),
-        strategy=strategy,
-        reach=reach,
-        cumulative=np.zeros(form.n_sequences, dtype=dtype),
-        memory=np.zeros((len(rule.memory), form.n_sequences), dtype=dtype),
-    )
-
-
-def _with_scratch(form: SequenceForm, rule: LocalRule, **kept: np.ndarray) -> kernels.State:
-    """A state that holds the given arrays themselves."""
-    dtype = kept["regret"].dtype
-    return kernels.State(
-        **kept,
-        value=np.zeros(form.n_sequences, dtype=dtype),
-        forecast=np.zeros(form.n_sequences if rule.forecast else 0, dtype=dtype),
-    )
+    return needed + 8 * form.trunk.n_sequences + 16 * game.n_sequences

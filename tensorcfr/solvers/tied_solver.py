@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..kernels import evaluation
-from ..kernels.regrets import add_regrets
+from ..kernels.evaluation import add_regrets
 from ..model.arrays import SequenceForm
-from ..model.game import CompiledGame
-from ..model.locks import Locks
+from ..model.flat_game import FlatGame
 from ..model.ties import Tied
+from .base import Setting
 from .flat_solver import FlatSolver
-from .solver import Solver
+from .scales import bounds_of
 
 
 class TiedSolver(FlatSolver):
@@ -32,53 +32,48 @@ class TiedSolver(FlatSolver):
     lacks = "perfect recall"
 
     @classmethod
-    def flat(cls, game: CompiledGame) -> SequenceForm:  # noqa: D102
+    def flat(cls, game: FlatGame) -> SequenceForm:  # noqa: D102
         return tied_of(game).form
 
     def _play(self) -> None:
-        self._strategy = self.last_probabilities(self.game, self.algorithm, self._state)
+        self._strategy = self.last_probabilities(self.setting, self._state)
         evaluation.realization_plan(self.game.form, self._strategy, self._reach)
 
     def _values(self, player: int, faced: np.ndarray) -> np.ndarray:
         form = self.game.form
         value, gradient, regret = np.zeros((3, len(faced)))
         add_regrets(form, player, self._strategy, faced, value, gradient, regret, None)
-        return tied_of(self.game).added(value, _own(form, player))
+        return tied_of(self.game).added(value, self._own(player))
+
+    def _bounds(self) -> np.ndarray:
+        form, tied = self.game.form, tied_of(self.game)
+        bound = bounds_of(form)
+        found = np.zeros(tied.form.n_sequences)
+        for player in range(form.n_players):
+            found += tied.added(bound, self._own(player))
+        return found
 
     def _reached(self, player: int) -> np.ndarray:
-        return tied_of(self.game).added(self._reach, _own(self.game.form, player))
+        return tied_of(self.game).added(self._reach, self._own(player))
 
     @classmethod
-    def whole_regrets(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> np.ndarray:
-        tied = tied_of(game)
+    def whole_regrets(cls, setting: Setting, state: Any) -> np.ndarray:  # noqa: D102
+        tied = tied_of(setting.game)
         regret: np.ndarray = (state.regret / np.bincount(tied.sequence))[tied.sequence]
         return regret
 
     @classmethod
-    def last_probabilities(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> np.ndarray:
-        strategy: np.ndarray = state.strategy[tied_of(game).sequence]
+    def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:  # noqa: D102
+        strategy: np.ndarray = state.strategy[tied_of(setting.game).sequence]
         return strategy
 
-    @classmethod
-    def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
-        """As :meth:`Solver.count_nodes`."""
-        return Solver.count_nodes(game, state, iterations)
-
     def average_probabilities(self) -> np.ndarray:  # noqa: D102
-        average: np.ndarray = self._average()[tied_of(self.game).sequence]
-        return average
+        average = evaluation.normalise(self._flat, self._state.cumulative)
+        found: np.ndarray = average[tied_of(self.game).sequence]
+        return found
 
 
-def _own(form: SequenceForm, player: int) -> slice:
-    """The sequences of a player."""
-    return slice(*form.player_sequences[player : player + 2].tolist())
-
-
-def tied_of(game: CompiledGame) -> Tied:
+def tied_of(game: FlatGame) -> Tied:
     """The infosets that share strategies, in a game with imperfect recall."""
     assert game.tied is not None
     return game.tied

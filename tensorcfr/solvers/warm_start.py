@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import Algorithm, Record, find_algorithm
+from ..evaluation.profile import STRATEGY, VALUE, ProfileValues
 from ..formats.policies import find_policy
 from ..kernels import evaluation
-from ..kernels.local_rule import LocalRule
-from ..kernels.locks import impose
-from ..kernels.regrets import add_regrets
-from ..model.arrays import LockedLanes, SequenceForm
+from ..kernels.chunks import plain_numbers
+from ..model.chunks import ChunkedForm, ChunkLocks, buckets_by_part
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
-from .base import form_for
-from .kinds import solver_class
+from .base import Setting, merges_alike, solver_class
 from .solution import Solution
+from .state import made_strategies
 
 WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
 """A solution, whose regrets are taken if it has any, or strategies, in any form that
@@ -60,102 +59,123 @@ def warm_state(
         )
     if not 0 < iterations < np.inf:
         raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
-    locked = locks_for(game, locks)
+    setting = Setting(game, record, locks_for(game, locks))
     kind = solver_class(record, game)
     assert kind is not None
-    # Over the whole game where it is cut; the solver knows which of its numbers is which sequence.
-    form = game.form if game.chunks is not None else form_for(game, record, locked)
-    regret, strategy = _begin(game, form, locked.lanes(form), record.rule, given, iterations)
-    return kind.begin(game, record, regret, strategy, precision=precision, locks=locked)
+    regret, strategy = _begin(setting, given, iterations)
+    return kind.begin(setting, regret, strategy, precision=precision)
 
 
-def _begin(
-    game: CompiledGame,
-    form: SequenceForm,
-    locks: LockedLanes | None,
-    rule: LocalRule,
-    given: WarmStart,
-    iterations: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Cumulative regrets and behaviour strategy, float64 (sequences of ``form``,)."""
+def _begin(setting: Setting, given: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
+    """Cumulative regrets and behaviour strategy, float64 (numbers of a solver,)."""
+    game, rule, form = setting.game, setting.algorithm.rule, setting.form
+    to = setting.merged_numbers
     if isinstance(given, Solution):
-        check_shape(game, given.game)
         if given.state is not None:
-            return _regrets_of(game, form, given)
+            return _regrets_of(game, form, to, given)
         given = given.policy
     if rule.exponential:
         raise ValueError(
-            f"{rule.name} does not match regrets: a warm start from strategies is for rules that "
-            "do; start from the regrets of a solution"
+            f"{rule.name} does not match regrets: a warm start from strategies is for rules "
+            "that do; start from the regrets of a solution"
         )
-    if isinstance(given, Policy):
-        check_shape(game, given.game)
-    else:
+    if not isinstance(given, Policy):
         given = find_policy(game, given, "warm_start")
-    return regrets_for(game, form, given.probabilities, iterations, locks)
+    played = _carried(given.game, given.probabilities, game)
+    strategy = averaged(form, to, played)
+    return regrets_for(form, strategy, iterations, setting.part_locks), strategy
 
 
-def check_shape(game: CompiledGame, other: CompiledGame) -> None:
-    """Whether two games have the same infosets, whatever they pay.
+def _carried(
+    there: CompiledGame, numbers: np.ndarray, game: CompiledGame, *, shares: bool = False
+) -> np.ndarray:
+    """Numbers of a game over another one with the same infosets, float64 (numbers,); summed where
+    one infoset there stands for several.
+
+    Args:
+        there: The first game.
+        numbers: float64 (numbers,).
+        game: The other one.
+        shares: Whether a number that stands for several infosets is their sum.
 
     Raises:
-        ValueError: They have not.
+        ValueError: The games have other infosets.
     """
-    if game is other:
-        return
+    if game is there or game.digest == there.digest or _lie_alike(game, there):
+        return numbers.copy()
+    if (there.n_infosets, there.n_sequences) != (game.n_infosets, game.n_sequences):
+        raise _other_infosets(game, there)
+    found = np.zeros(game.n_numbers)
+    for player in range(there.n_players):
+        for rows in there.rows(player):
+            values = numbers[rows.numbers] / (rows.stands_for[:, None] if shares else 1.0)
+            for label, actions, row in zip(rows.labels, rows.actions, values, strict=True):
+                try:
+                    _, acts, own, at = game.locate(label)
+                except KeyError:
+                    raise _other_infosets(game, there) from None
+                if (acts, own) != (player, actions):
+                    raise _other_infosets(game, there)
+                found[at] += row
+    return found
+
+
+def _lie_alike(game: CompiledGame, other: CompiledGame) -> bool:
+    """Whether two games without chunks have the same infosets in the same places, whatever they
+    pay."""
+    here, there = game.chunks, other.chunks
     layout = ("player_sequences", "bucket_sequence", "bucket_actions", "infoset_parent")
-    same = all(np.array_equal(getattr(game.form, n), getattr(other.form, n)) for n in layout)
-    same = same and all(
+    if here.n_chunks or there.n_chunks:
+        return False
+    if not all(np.array_equal(getattr(here.trunk, n), getattr(there.trunk, n)) for n in layout):
+        return False
+    return all(
         # Labels of Leduc ended in a blank in older files.
-        label.rstrip(" ") == there.rstrip(" ") and actions == those
-        for label, there, actions, those in zip(
-            game.infoset_labels,
-            other.infoset_labels,
-            game.infoset_actions,
-            other.infoset_actions,
-            strict=True,
-        )
+        [label.rstrip(" ") for label in one.labels] == [label.rstrip(" ") for label in two.labels]
+        and one.actions == two.actions
+        for player in range(game.n_players)
+        for one, two in zip(game.rows(player), other.rows(player), strict=True)
     )
-    if not same:
-        raise ValueError(
-            f"a warm start of {game.name} needs strategies or a solution of a game with the same "
-            f"infosets and actions, which {other.name} has not"
-        )
+
+
+def _other_infosets(game: CompiledGame, other: CompiledGame) -> ValueError:
+    return ValueError(
+        f"a warm start of {game.name} needs strategies or a solution of a game with the same "
+        f"infosets and actions, which {other.name} has not"
+    )
 
 
 def _regrets_of(
-    game: CompiledGame, form: SequenceForm, solution: Solution
+    game: CompiledGame, form: ChunkedForm, to: np.ndarray | None, solution: Solution
 ) -> tuple[np.ndarray, np.ndarray]:
     """Those that a solution ended with."""
-    there, strategy = solution.game, solution.last_policy.probabilities
+    there, record = solution.game, solution.algorithm
     # The games may pay very differently; where neither is extreme, this is 1.
     scale = there.unit / game.unit
-    if _merged_alike(game, form, solution):
-        return solution.state.regret * np.float64(scale), averaged(game, form, strategy)
-    kind = solver_class(solution.algorithm, there)
+    strategy = averaged(form, to, _carried(there, solution.last_policy.probabilities, game))
+    lies_alike = record.passes_whole_game and not there.chunks.n_chunks and _lie_alike(game, there)
+    if lies_alike and merges_alike(solution.setting.merged_numbers, to):
+        # The arrays lie alike: nothing is rounded.
+        played = solution.state.strategy.astype(np.float64)
+        return solution.state.regret * np.float64(scale), played
+    kind = solver_class(record, there)
     assert kind is not None
-    regret = kind.whole_regrets(there, solution.algorithm, solution.state, solution.locks)
-    return _summed(game, form, regret * scale), averaged(game, form, strategy)
-
-
-def _merged_alike(game: CompiledGame, form: SequenceForm, solution: Solution) -> bool:
-    """Whether the arrays of a solution are over the sequences of a merged form, one for one."""
-    there = solution.game
-    if there.chunks is not None or form is game.form or solution.form is there.form:
-        return False
-    assert there.merged is not None
-    assert game.merged is not None
-    return np.array_equal(there.merged.sequence, game.merged.sequence)
+    regret = kind.whole_regrets(solution.setting, solution.state)
+    whole = _carried(there, regret * scale, game, shares=True)
+    if to is None:
+        return whole, strategy
+    found = np.bincount(to, weights=whole, minlength=form.n_numbers)
+    found[form.trunk.player_sequences[:-1]] = 0.0
+    return found, strategy
 
 
 def regrets_for(
-    game: CompiledGame,
-    form: SequenceForm,
-    probabilities: np.ndarray,
+    form: ChunkedForm,
+    strategy: np.ndarray,
     iterations: float,
-    locks: LockedLanes | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Regrets of which regret matching makes given strategies, and the strategies.
+    locks: ChunkLocks | None = None,
+) -> np.ndarray:
+    """Regrets of which regret matching makes given strategies, float64 (numbers,).
 
     Regret matching bounds the squares of an infoset's positive regrets: after ``T`` iterations
     their sum is at most ``T |A|`` times the square of the counterfactual range.  Here they meet
@@ -169,49 +189,39 @@ def regrets_for(
     soft best response to the strategies, not the strategies.
 
     Args:
-        game: The game.
-        form: The form of it that will be swept.
-        probabilities: float64 (sequences of the game,): the strategies.
+        form: What will be swept.
+        strategy: float64 (numbers,): the strategies; modified where they are locked.
         iterations: ``T``.
         locks: Locked infosets, where the strategies play the locks instead; or None.
     """
-    strategy = averaged(game, form, probabilities)
-    if locks is not None:
-        impose(form, locks, strategy)
-    reach, value, scratch, unused = np.zeros((4, form.n_sequences))
-    evaluation.realization_plan(form, strategy, reach)
-    for player in range(form.n_players):
-        add_regrets(form, player, strategy, reach, value, scratch, unused, None)
-    regret = np.zeros(form.n_sequences)
-    shapes = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
-    for first, actions, lanes in zip(*(shape.tolist() for shape in shapes), strict=True):
-        own = slice(first, first + actions * lanes)
-        sigma, q = strategy[own].reshape(actions, lanes), value[own].reshape(actions, lanes)
-        length = np.sqrt(iterations * actions) * np.abs(q).max(axis=0)
-        regret[own] = (sigma * (length / np.linalg.norm(sigma, axis=0))).ravel()
-    return regret, strategy
+    profile = ProfileValues(form, plain_numbers(strategy), locks)
+    regret = np.zeros(form.n_numbers)
+    for part, (begin, buckets) in enumerate(buckets_by_part(form)):
+        table = profile.of_part(part)
+        for first, actions, lanes in zip(*buckets, strict=True):
+            own, shape = slice(first, first + actions * lanes), (actions, lanes)
+            sigma, q = table[STRATEGY, own].reshape(shape), table[VALUE, own].reshape(shape)
+            strategy[begin + own.start : begin + own.stop] = sigma.ravel()
+            length = np.sqrt(iterations * actions) * np.abs(q).max(axis=0)
+            found = sigma * (length / np.linalg.norm(sigma, axis=0))
+            regret[begin + own.start : begin + own.stop] = found.ravel()
+    return regret
 
 
-def _summed(game: CompiledGame, form: SequenceForm, whole: np.ndarray) -> np.ndarray:
-    """Regrets of the whole game, summed where one infoset of the form stands for several."""
-    if form is game.form:
-        return whole.copy()
-    assert game.merged is not None
-    found = np.bincount(game.merged.sequence, weights=whole, minlength=form.n_sequences)
-    found[form.player_sequences[:-1]] = 0.0
-    return found
+def averaged(form: ChunkedForm, to: np.ndarray | None, whole: np.ndarray) -> np.ndarray:
+    """Strategies of a game, averaged where one infoset of what is swept stands for several.
 
-
-def averaged(game: CompiledGame, form: SequenceForm, whole: np.ndarray) -> np.ndarray:
-    """Strategies of the whole game, averaged where one infoset of the form stands for several."""
-    if form is game.form:
-        return whole.copy()
-    assert game.merged is not None
-    found = np.empty(form.n_sequences)
-    found[game.merged.sequence] = whole
-    if np.array_equal(found[game.merged.sequence], whole):
+    Args:
+        form: What is swept.
+        to: Where each number of the game lies in it; None where they are the same.
+        whole: float64 (numbers of the game,).
+    """
+    if to is None:
+        # Where several infosets were added up, their strategies are not yet a distribution.
+        return made_strategies(form, plain_numbers(whole), 0.0, None) if form.n_chunks else whole
+    found = np.empty(form.n_numbers)
+    found[to] = whole
+    if np.array_equal(found[to], whole):
         return found
-    weight = np.bincount(game.merged.sequence, weights=whole, minlength=form.n_sequences)
-    strategy = np.empty(form.n_sequences)
-    evaluation.normalise(form, weight, strategy)
-    return strategy
+    weight = np.bincount(to, weights=whole, minlength=form.n_numbers)
+    return evaluation.normalise(form.trunk, weight)

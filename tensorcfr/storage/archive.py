@@ -119,13 +119,13 @@ def read_arrays(
         mapped = {key for key in members if in_files and key.startswith(in_files.prefix)}
         in_memory = {key: member for key, member in members.items() if key not in mapped}
         _check_memory(in_memory, name, memory_limit)
-        header = parse_header(read_member(file, members[HEADER], name), name)
+        header = parse_header(read_member(members[HEADER], name), name)
         version = header["version"]
         if header["kind"] != kind:
             raise ValueError(f"{name} holds a {header['kind']}, not a {kind}")
-        arrays = {key: read_member(file, member, name) for key, member in in_memory.items()}
+        arrays = {key: read_member(member, name) for key, member in in_memory.items()}
         if in_files is not None:
-            arrays |= {key: read_member(file, members[key], name, in_files.new) for key in mapped}
+            arrays |= {key: read_member(members[key], name, in_files.new) for key in mapped}
     digest = arrays.pop(DIGEST, None)
     if digest is None and version >= FIRST_WITH_DIGEST:
         raise ValueError(f"{name} is damaged: array {DIGEST!r} is missing")
@@ -151,11 +151,12 @@ def name_of(source: Source) -> str:
 
 @contextmanager
 def says_where(source: Source) -> Iterator[None]:
-    """Begin the text of a ValueError, and of what its checks raise, with the file."""
+    """Name the file in the text of a ValueError, and of what its checks raise."""
     try:
         yield
-    except FileSizeError:
-        raise
+    except FileSizeError as error:
+        what = f"reading {name_of(source)}: {error.what}"
+        raise FileSizeError(what, error.needed, error.limit) from error
     except UnknownGameError as error:
         raise UnknownGameError(f"{name_of(source)}: {error}") from error
     except ValueError as error:

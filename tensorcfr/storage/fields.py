@@ -6,6 +6,7 @@ raises a ValueError that begins with the place: ``trace[3].seconds is -1, not ..
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -46,6 +47,28 @@ def read_fields(
         if key not in values:
             raise ValueError(f"{where} lacks the key {key!r}")
     return {key: known[key](value, f"{where}.{key}") for key, value in values.items()}
+
+
+def read_text(
+    given: Any, key: str, required: Fields, optional: Fields | None = None
+) -> dict[str, Any]:
+    """The values of a JSON object in an array of bytes, checked.
+
+    Args:
+        given: The arrays, :class:`tensorcfr.storage.archive.Taken`.
+        key: Of the array.
+        required: As for :func:`read_fields`.
+        optional: Likewise.
+
+    Raises:
+        ValueError: It is no JSON, or as for :func:`read_fields`.
+    """
+    blob = given.take(key)
+    try:
+        said = json.loads(blob.tobytes().decode())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"array {key!r} is damaged: {error}") from error
+    return read_fields(said, required, optional, where=key)
 
 
 def record(required: Fields, optional: Fields | None = None) -> Check:

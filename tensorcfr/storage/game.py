@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import singledispatch
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 
 from .._util.arguments import Limit, Where, checked
 from ..invariants import check
-from ..model.arguments import Compiled
-from ..model.arrays import (
-    HistoryTree,
-    PublicTree,
-    SequenceForm,
-)
+from ..model.arguments import Compiled, laid_out
+from ..model.arrays import HistoryTree, PublicTree, SequenceForm
+from ..model.chunks import FORM_FIELDS
 from ..model.cut_game import CutGame
-from ..model.game import CompiledGame, Merged
+from ..model.flat_game import FlatGame, Merged
+from ..model.game import CompiledGame
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 from ..model.team_game import TeamGame, team_game
 from ..payoff import KINDS
@@ -39,9 +38,8 @@ from .archive import (
     says_where,
     write_arrays,
 )
-from .cut_game import KEY, pack_cut_game, unpack_cut_game
 from .fields import Fields, read_fields, text
-from .uncompiled import RULES, pack_rules, unpack_rules
+from .recipes import pack_cut_game, pack_rules, unpack_recipe
 
 GAME_HEADER: Fields = {**START, "name": text()}
 """The header of a game's file."""
@@ -102,19 +100,29 @@ def load_game(
         return found
 
 
-def pack_game(game: CompiledGame) -> Arrays:
-    """A game as plain arrays, whose keys begin with ``game/``.
+@singledispatch
+def pack_game(game: Any) -> Arrays:
+    """A game as plain arrays, whose keys begin with ``game/``."""
+    raise TypeError(f"{game!r} is no game that files can hold")
+
+
+pack_game.register(CutGame, pack_cut_game)
+pack_game.register(UncompiledGame, pack_rules)
+
+
+@pack_game.register
+def _(game: TeamGame) -> Arrays:
+    return {**pack_game(game.game), TEAMS: pack_text(json.dumps(game.teams))}
+
+
+@pack_game.register
+def _(game: FlatGame) -> Arrays:
+    """A game that is laid out.
 
     The arrays of all views keep their names and contents, and ``game/views`` says which views there
     are; labels become text and offsets, and each distinct tuple of actions is kept once.
     Labels that are made when they are asked for are not kept.
     """
-    if isinstance(game, CutGame):
-        return pack_cut_game(game)
-    if isinstance(game, UncompiledGame):
-        return pack_rules(game)
-    if isinstance(game, TeamGame):
-        return {**pack_game(game.game), TEAMS: pack_text(json.dumps(game.teams))}
     if game.histories is None and game.public is None:
         raise ValueError(
             f"{game.name} was made without histories, which its file would need: save "
@@ -168,14 +176,8 @@ def unpack_game(
     if TEAMS in arrays:
         return _unpack_teams(arrays, version, known, memory_limit)
     given = Taken(_from_version_1(arrays) if version == 1 else arrays, "game/")
-    if given.has(KEY):
-        cut = unpack_cut_game(given, known, memory_limit)
-        given.refuse_rest()
-        return cut
-    if given.has(RULES):
-        rules = unpack_rules(given, known)
-        given.refuse_rest()
-        return rules
+    if (made_again := unpack_recipe(given, known, memory_limit)) is not None:
+        return made_again
     views = _unpack_views(given)
     form = _unpack_form(given, "game/form")
     public = _unpack_public(given) if "public" in views else None
@@ -188,7 +190,7 @@ def unpack_game(
         labels, actions = InfosetLabels(places), InfosetActions(places)
     else:
         raise ValueError("array 'game/views/text' lists neither labels nor a public tree")
-    game = CompiledGame(
+    game = FlatGame(
         name=_unpack_name(given),
         form=form,
         infoset_labels=labels,
@@ -222,21 +224,25 @@ def _unpack_teams(
     version: int,
     known: CompiledGame | None,
     memory_limit: int | None,
-) -> CompiledGame:
+) -> Any:
     """A game of two teams: the game that they play, and who is in which; beliefs are made again."""
     rest = dict(arrays)
     blob = rest.pop(TEAMS)
     whole = known.game if isinstance(known, TeamGame) else known
     game = unpack_game(rest, version, known=whole, memory_limit=memory_limit)
     try:
-        found = team_game(game, json.loads(blob.tobytes().decode()), memory_limit=memory_limit)
+        found = team_game(
+            laid_out(game, "a game of teams"),
+            json.loads(blob.tobytes().decode()),
+            memory_limit=memory_limit,
+        )
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"array {TEAMS!r} is damaged: {error}") from error
     if not isinstance(known, TeamGame):
-        return cast(CompiledGame, found)
+        return found
     if known.teams != found.teams:
         raise ValueError(f"the file is of {found.name}, not of {known.name}")
-    return cast(CompiledGame, known)
+    return known
 
 
 def pack_labels(key: str, labels: Sequence[str]) -> Arrays:
@@ -283,11 +289,10 @@ def _fields(given: Taken, key: str, view: Any) -> list[np.ndarray]:
 
 
 def _unpack_form(given: Taken, key: str) -> SequenceForm:
-    layout = [name for name in SequenceForm._fields if name != "operator"]
     kinds = {name: kind for name, kind in KINDS.items() if given.has(f"{key}/{name}/")}
     parts = [kind(*_fields(given, f"{key}/{name}", kind)) for name, kind in kinds.items()]
     return SequenceForm(
-        **{name: given.take(f"{key}/{name}") for name in layout},
+        **{name: given.take(f"{key}/{name}") for name in FORM_FIELDS},
         # Before version 3 empty parts were kept.
         operator=tuple(part for part in parts if not _is_empty(part)),
     )

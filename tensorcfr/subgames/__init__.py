@@ -3,18 +3,17 @@
 from .beliefs import Belief, belief
 from .cfr_d import DecomposedSolver
 from .part import put_back, subgame
-from .places import PublicNodes, subgame_roots
 from .play import Match
-from .resolved import Resolution, ResolvedSubgame
-from .resolving import resolve
+from .resolving import Resolution, ResolvedSubgame, resolve
+from .roots import Roots, subgame_roots
 
 __all__ = [
     "Belief",
     "DecomposedSolver",
     "Match",
-    "PublicNodes",
     "Resolution",
     "ResolvedSubgame",
+    "Roots",
     "belief",
     "put_back",
     "resolve",

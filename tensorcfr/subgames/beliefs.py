@@ -13,10 +13,11 @@ import numpy as np
 
 from .._util.arguments import checked
 from ..evaluation.metrics import PolicyLike
+from ..evaluation.profile import own_reach_of
 from ..formats.policies import find_policy
 from ..model.arguments import Compiled
 from ..model.game import CompiledGame
-from .places import At, PublicNodes, find_nodes
+from .roots import PLAYERS, At, Roots, find_roots
 
 Ranges = tuple[np.ndarray, np.ndarray]
 """For each player float64 (nodes, hands): weights by public node and private hand."""
@@ -31,7 +32,7 @@ class Belief:
     with :func:`belief`, or from ranges of your own.
     """
 
-    nodes: PublicNodes
+    roots: Roots
     """The public nodes."""
     ranges: Ranges
     """For each player float64 (nodes, hands): probability that the player's own actions lead to
@@ -40,19 +41,19 @@ class Belief:
     @property
     def game(self) -> CompiledGame:
         """The game."""
-        return self.nodes.game
+        return self.roots.game
 
     @property
     def at(self) -> tuple[str, ...]:
         """Names of the public nodes."""
-        return self.nodes.names
+        return self.roots.names
 
     @cached_property
     def weights(self) -> np.ndarray:
         """float64 (nodes, hands of player 0, hands of player 1): probability that the hands are
         dealt and that all actions and public chance lead to the node."""
-        chance = np.array([self.nodes.chance(node) for node in self.nodes.nodes])
-        return chance * self.ranges[0][:, :, None] * self.ranges[1][:, None, :]
+        dealt = np.array([self.roots.nodes.dealt(node) for node in self.roots.roots])
+        return dealt * self.ranges[0][:, :, None] * self.ranges[1][:, None, :]
 
     @property
     def reach(self) -> float:
@@ -71,7 +72,7 @@ class Belief:
         if not self.reach > 0:
             raise ValueError(f"{' and '.join(map(repr, self.at))} is never reached: no belief")
         given = self.weights.sum(axis=(0, 2 - player)) / self.reach
-        return dict(zip(self.nodes.places.hands[player], given.tolist(), strict=True))
+        return dict(zip(self.roots.nodes.hands[player], given.tolist(), strict=True))
 
     def __repr__(self) -> str:
         return f"<Belief at {', '.join(self.at)} of {self.game.name}, reach {self.reach:.6g}>"
@@ -97,8 +98,10 @@ def belief(game: Compiled, policy: PolicyLike, at: At) -> Belief:
     Raises:
         ValueError: The policy is not one for this game, or there is no such public node.
     """
-    nodes = find_nodes(game, at)
+    roots = find_roots(game, at)
     found = find_policy(game, policy)
-    reaches = [nodes.own_reach(found, node) for node in nodes.nodes]
-    first, second = (np.array([own[player] for own in reaches]) for player in (0, 1))
-    return Belief(nodes, (first, second))
+    first, second = (
+        np.array([own_reach_of(found, roots.nodes, node, player) for node in roots.roots])
+        for player in PLAYERS
+    )
+    return Belief(roots, (first, second))

@@ -1,4 +1,4 @@
-"""Subgames of games of cards as rules: the game below a line, with ranges of its own.
+"""Subgames of games of cards: the game below a line is a game of cards, with ranges of its own.
 
 No array of hands x hands is made.  The gadget of resolving is the same game with a decision of the
 opponent before it.
@@ -6,26 +6,29 @@ opponent before it.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.memory import free_memory
-from ..compilers import compile_game
-from ..compilers.card_flat import HandByHand, flatten
-from ..compilers.card_rules import weight_met, without
+from .._util.memory import budget, free_memory
+from ..compilers.cards.flat import HandByHand, flatten
+from ..compilers.cards.game import compile_rules
+from ..compilers.cards.nodes import CardNodes
+from ..compilers.cards.rules import read_deal, unfold, weight_met, without
 from ..errors import suggest
-from ..model.arrays import SequenceForm
-from ..model.card_game import CompiledCardGame
+from ..model.arrays import CHANCE, TERMINAL, SequenceForm
+from ..model.cards import DEAL, BettingTree
+from ..model.cut_game import CutGame
+from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
+from ..model.public_nodes import START
 from ..model.shares import frozen_arrays
-from ..payoff import PayoffCards
 from ..payoff.cards import FOLD, LANES
 from ..rules import CardGame, Deal, Decision, Fold, Payoff, Showdown
+from .compiled_part import CompiledPart, Gadget, Kept, Spot, Steps, Subgames
 from .part import FOLLOW, TERMINATE
+from .roots import At, names_of
 
 ROUNDING = 1e-12
 """Share of a sum of weights below which a difference of such sums is rounding."""
@@ -57,7 +60,6 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
     Raises:
         ValueError: There is no such line; names the step.
     """
-    labels = {str(card): number for number, card in enumerate(rules.cards)}
     state = rules.root()
     dealt: tuple[int, ...] = ()
     steps = tuple(line.split() if isinstance(line, str) else line)
@@ -65,10 +67,10 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
         node = rules.node(state)
         where = f"after {' '.join(steps[:k])!r}" if k else "at the start"
         if isinstance(node, Deal):
-            card = labels.get(step)
-            if card is None or card in (*rules.board, *dealt):
+            cards = read_deal(rules, step, node.cards)
+            if cards is None or not set(cards).isdisjoint((*rules.board, *dealt)):
                 raise ValueError(f"at: in {rules.name} {step!r} cannot be dealt {where}")
-            state, dealt = rules.next(state, None), (*dealt, card)
+            state, dealt = rules.next(state, None), (*dealt, *cards)
             continue
         actions = {str(a): a for a in node.actions} if isinstance(node, Decision) else {}
         if step not in actions:
@@ -90,6 +92,7 @@ class CardPart(CardGame):
             get ``end``; None for nobody.
         end: What both players get if the opponent terminates.
         scale: What all payoffs are multiplied by.
+        charged: What each player pays at the end, before that.
     """
 
     def __init__(
@@ -100,9 +103,10 @@ class CardPart(CardGame):
         opponent: int | None = None,
         end: float = 0.0,
         scale: float = 1.0,
+        charged: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self.rules, self.line, self.opponent, self.end = rules, line, opponent, end
-        self.scale = scale
+        self.scale, self.charged = scale, charged
         self.depth: int = 1 + getattr(rules, "depth", 0)
         self.entry, self.left = Before(self.depth, left=False), Before(self.depth, left=True)
         self.cards = rules.cards
@@ -129,13 +133,17 @@ class CardPart(CardGame):
         """As the whole game, or the decision before it."""
         if state == self.left:
             return Fold((self.end, self.end))
-        if state == self.entry:
-            assert self.opponent is not None
+        if self.opponent is not None and state == self.entry:
             return Decision(self.opponent, None, (FOLLOW, TERMINATE))
         node = self.rules.node(state)
         if self.scale != 1.0 and isinstance(node, (Fold, Showdown)):
-            scaled = ((self.scale * first, self.scale * second) for first, second in node)
-            return type(node)(*scaled)
+            own, other = self.charged
+            return type(node)(
+                *(
+                    (self.scale * (first - own), self.scale * (second - other))
+                    for first, second in node
+                )
+            )
         return node
 
     def next(self, state: Any, action: Any) -> Any:
@@ -157,89 +165,97 @@ class CardPart(CardGame):
         return self.rules.named_hands(player, text)[self.kept[player]]
 
 
-def compile_part(part: CardPart) -> CompiledCardGame:
+class CompiledCardPart(CompiledPart):
+    """A subgame of a game of cards, compiled.
+
+    Args:
+        rules: The subgame.
+        player: Whose strategy is solved again.
+    """
+
+    game: CutGame
+
+    def __init__(self, rules: CardPart, player: int) -> None:
+        super().__init__(
+            compile_part(rules), _kept(rules), player, entry=rules.opponent is not None
+        )
+        self.rules = rules
+
+    @property
+    def all_hands(self) -> int:  # noqa: D102
+        return len(self.rules.rules.hands[self.opponent])
+
+    def resolve_gadget(self, alternative: np.ndarray) -> Gadget:
+        """As :meth:`CompiledPart.resolve_gadget`; to terminate pays by hand."""
+        game, part, opponent = self.game, self.rules, self.opponent
+        paid = np.nan_to_num(alternative[self.kept[opponent]]) - part.end
+        terminates = int(self.nodes.layout(0).numbers([0])[0, 1])
+        form = _paid_by_hand(game, opponent, terminates, paid)
+        utilities = np.full((len(paid), 2), part.end)
+        utilities[:, opponent] += paid
+        utilities[:, self.player] -= paid
+
+        def lay_out(limit: int | None) -> FlatGame:
+            by_hand = GadgetByHand(part, paid)
+            return flatten(part, game.name, free_memory() if limit is None else limit, by_hand)
+
+        return Gadget(_changed(game, form, utilities, lay_out), self.steps, self.kept)
+
+    def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:
+        """As :meth:`CompiledPart.maxmargin_gadget`.
+
+        The deal of a hand, a decision of one action, is one decision of the opponent among all
+        hands, each of which is as likely to meet the other player.
+        """
+        part, opponent, player = self.rules, self.opponent, self.player
+        met = weight_met(part, opponent)
+        weights = [np.zeros(len(hands)) for hands in part.rules.hands]
+        weights[player][part.kept[player]] = part.weights[player]
+        chosen = met > ROUNDING * part.weights[player].sum()
+        weights[opponent][part.kept[opponent][chosen]] = 1.0 / met[chosen]
+        hands = int(chosen.sum())
+        # What one player gets the other one loses.
+        charged = (2.0 * part.end, 0.0) if player == 0 else (0.0, 2.0 * part.end)
+        rules = CardPart(part.rules, part.line, weights, scale=float(hands), charged=charged)
+        game = compile_part(rules)
+        paid = -hands * alternative[part.kept[opponent][chosen]]
+        first = int(game.chunks.trunk.player_sequences[opponent]) + 1
+        form = _paid_by_hand(game, opponent, first, paid)
+        deal = int(form.player_buckets[opponent])
+        actions, lanes = form.bucket_actions.copy(), form.bucket_lanes.copy()
+        actions[deal], lanes[deal] = hands, 1
+        infosets = form.player_infosets.copy()
+        infosets[opponent + 1 :] -= hands - 1
+        begin = int(form.bucket_infoset[deal])
+        form = form._replace(
+            player_infosets=infosets,
+            bucket_actions=actions,
+            bucket_lanes=lanes,
+            bucket_infoset=np.cumsum(lanes) - lanes,
+            bucket_stride=lanes,
+            infoset_parent=np.delete(form.infoset_parent, slice(begin + 1, begin + hands)),
+        )
+        values = np.column_stack([paid, -paid] if opponent == 0 else [-paid, paid])
+        changed = _changed(game, form, game.utilities[:, None] + values, _no_flat)
+        return Gadget(changed, (), _kept(rules))
+
+
+def compile_part(part: CardPart) -> CutGame:
     """Compile a part.  Ranges of a blueprint tell suits apart, if by rounding alone."""
-    game = compile_game(part, symmetry=False)
-    assert isinstance(game, CompiledCardGame)
-    return game
+    with budget(f"compiling {part.name}", free_memory()) as own:
+        return compile_rules(part, part.name, own, symmetric=False)
 
 
-def resolve_gadget(game: CompiledCardGame, alternative: np.ndarray) -> CompiledCardGame:
-    """The gadget of CFR-D on a game of cards; see
-    :func:`tensorcfr.subgames.gadgets.resolve_gadget`.
-
-    Args:
-        game: A part with an entry.
-        alternative: float64 (hands of the opponent,): the alternative values.
-    """
-    part = game.rules
-    assert isinstance(part, CardPart)
-    assert part.opponent is not None
-    paid = np.nan_to_num(alternative) - part.end
-    entry = game.place(0, 0)
-    flat = partial(flatten, part, game.name, free_memory(), GadgetByHand(part, paid))
-    form = _paid_by_hand(game, part.opponent, entry.first + entry.stride, paid)
-    utilities = np.full((len(paid), 2), part.end)
-    utilities[:, part.opponent] += paid
-    utilities[:, 1 - part.opponent] -= paid
-    return _changed(game, form, utilities, flat)
+def _kept(rules: CardPart) -> Kept:
+    first, second = rules.kept
+    return first, second
 
 
-def maxmargin_gadget(
-    part: CardPart, opponent: int, alternative: np.ndarray
-) -> tuple[CompiledCardGame, CardPart]:
-    """The maxmargin gadget on a game of cards; see
-    :func:`tensorcfr.subgames.gadgets.maxmargin_gadget`.
-
-    The deal of a hand, a decision of one action, is one decision of the opponent among all hands,
-    each of which is as likely to meet the other player.
-
-    Args:
-        part: The subgame, as for :func:`resolve_gadget`.
-        opponent: The player who chooses.
-        alternative: float64 (hands of the opponent in the part,): the alternative values.
-
-    Returns:
-        The gadget, and its rules.
-    """
-    met = weight_met(part, opponent)
-    least = ROUNDING * part.weights[1 - opponent].sum()
-    weights = [np.zeros(len(hands)) for hands in part.rules.hands]
-    weights[1 - opponent][part.kept[1 - opponent]] = part.weights[1 - opponent]
-    chosen = met > least
-    weights[opponent][part.kept[opponent][chosen]] = 1.0 / met[chosen]
-    hands = int(chosen.sum())
-    rules = CardPart(part.rules, part.line, weights, scale=float(hands))
-    game = compile_part(rules)
-    paid = -hands * alternative[chosen]
-    form = _paid_by_hand(
-        game, opponent, int(game.chunks.trunk.player_sequences[opponent]) + 1, paid
-    )
-    deal = int(form.player_buckets[opponent])
-    actions, lanes = form.bucket_actions.copy(), form.bucket_lanes.copy()
-    actions[deal], lanes[deal] = hands, 1
-    infosets = form.player_infosets.copy()
-    infosets[opponent + 1 :] -= hands - 1
-    first = int(form.bucket_infoset[deal])
-    form = form._replace(
-        player_infosets=infosets,
-        bucket_actions=actions,
-        bucket_lanes=lanes,
-        bucket_infoset=np.cumsum(lanes) - lanes,
-        bucket_stride=lanes,
-        infoset_parent=np.delete(form.infoset_parent, slice(first + 1, first + hands)),
-    )
-    values = np.column_stack([paid, -paid] if opponent == 0 else [-paid, paid])
-    return _changed(game, form, game.utilities[:, None] + values, _no_flat), rules
-
-
-def _no_flat() -> CompiledGame:
+def _no_flat(limit: int | None) -> FlatGame:
     raise ValueError("the maxmargin gadget of a game of cards has no flat form")
 
 
-def _paid_by_hand(
-    game: CompiledCardGame, player: int, first: int, paid: np.ndarray
-) -> SequenceForm:
+def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> SequenceForm:
     """The trunk of a game without merged hands in which a player also gets an amount that depends
     on their own hand alone, from the other player.
 
@@ -253,8 +269,8 @@ def _paid_by_hand(
         paid: float64 (hands of the player,): the amounts.
     """
     trunk = game.chunks.trunk
-    (cards,) = trunk.operator
-    assert isinstance(cards, PayoffCards)
+    cards: Any = trunk.operator[0]
+    deals = CardNodes.of(game).deals
     begin, middle, end = cards.lanes[0].tolist()
     classes = slice(begin, end)
     weight = cards.weight[:, classes].copy()
@@ -262,8 +278,8 @@ def _paid_by_hand(
     used, board = cards.weight.shape[1], len(cards.board)
     sequence = np.repeat(1 + trunk.player_sequences[:2, None], LANES, axis=1)
     sequence[player] = first
-    amount = np.full((2, 3, LANES), -1.0 / game.deals)
-    amount[player] = 1.0 / game.deals
+    amount = np.full((2, 3, LANES), -1.0 / deals)
+    amount[player] = 1.0 / deals
     added = cards._replace(
         lanes=np.vstack([cards.lanes, cards.lanes[0] - begin + used]),
         weight=np.hstack([cards.weight, weight]),
@@ -277,19 +293,22 @@ def _paid_by_hand(
 
 
 def _changed(
-    game: CompiledCardGame,
+    game: CutGame,
     trunk: SequenceForm,
     utilities: np.ndarray,
-    flatten: Callable[[], CompiledGame],
-) -> CompiledCardGame:
+    lay_out: Callable[[int | None], FlatGame],
+) -> CutGame:
     """A game with another trunk, and further utilities."""
-    found = copy.copy(game)
-    found.__dict__.update(
-        _chunks=frozen_arrays(game.chunks._replace(trunk=trunk)),
+    return CutGame(
+        game.name,
+        frozen_arrays(game.chunks._replace(trunk=trunk)),
+        game.nodes,
+        game.counts,
+        recipe=game.recipe,
         utilities=np.vstack([game.utilities, utilities.reshape(-1, 2)]),
-        _flatten=flatten,
+        merges_hands=False,
+        lay_out=lay_out,
     )
-    return found
 
 
 class GadgetByHand(HandByHand):
@@ -313,3 +332,105 @@ class GadgetByHand(HandByHand):
     def matrix(self, key: Any) -> np.ndarray:
         """What every pair of hands is paid."""
         return self.paid if key == self.part.left else super().matrix(key)
+
+
+class CardSubgames(Subgames):
+    """The subgames of a game of cards.
+
+    Args:
+        rules: Its rules.
+        game: The compiled game; None if the subgames alone are compiled.
+    """
+
+    def __init__(self, rules: CardGame, game: CompiledGame | None = None) -> None:
+        self.rules, self.game = rules, game
+        self.name = rules.name if game is None else game.name
+        first, second = (
+            tuple(rules.hand_label(player, hand) for hand in range(len(rules.hands[player])))
+            for player in range(2)
+        )
+        self.hands = first, second
+
+    def find(self, at: At) -> list[Spot]:
+        """Public nodes by line."""
+        rules = self.rules
+        names = [START if name.strip() == START else name for name in names_of(at)]
+        found = [follow(rules, "" if name == START else name) for name in names]
+        for line in found:
+            name = " ".join(line.steps)
+            if isinstance(rules.node(line.state), (Fold, Showdown)):
+                raise ValueError(f"at: {rules.name} is over at {name!r}: there is no subgame")
+            for other in found:
+                if other is not line and line.steps[: len(other.steps)] == other.steps:
+                    above = " ".join(other.steps) or START
+                    raise ValueError(f"at: {name!r} lies below {above!r}: subgames are disjoint")
+        return [Spot(" ".join(line.steps) or START, line.steps) for line in found]
+
+    def player(self, steps: Steps) -> int:  # noqa: D102
+        node = self.rules.node(follow(self.rules, steps).state)
+        if isinstance(node, Decision):
+            return node.player
+        return CHANCE if isinstance(node, Deal) else TERMINAL
+
+    def part(  # noqa: D102
+        self,
+        steps: Steps,
+        reach: Sequence[np.ndarray],
+        player: int,
+        constant: float,
+        *,
+        entry: bool = True,
+    ) -> CompiledCardPart | None:
+        weights = [w * own for w, own in zip(self.rules.weights, reach, strict=True)]
+        opponent = 1 - player if entry else None
+        # The sum of utilities is constant; either player gets half of it who does not enter.
+        rules = CardPart(self.rules, follow(self.rules, steps), weights, opponent, end=constant / 2)
+        return CompiledCardPart(rules, player) if all(map(len, rules.hands)) else None
+
+    def is_of(self, other: CompiledGame) -> bool:  # noqa: D102
+        if CardNodes.of(other).rules is self.rules:
+            return True
+        return self.game is not None and other.digest == self.game.digest
+
+    def deals_like(self, other: CompiledGame) -> bool:  # noqa: D102
+        own, rules = CardNodes.of(other).rules, self.rules
+        alike = own.board == rules.board and list(map(str, own.cards)) == list(
+            map(str, rules.cards)
+        )
+        for player in range(2):
+            alike &= np.array_equal(own.hands[player], rules.hands[player])
+            alike = alike and np.allclose(own.weights[player], rules.weights[player])
+        return alike
+
+    def like(self, other: CompiledGame) -> CardSubgames:  # noqa: D102
+        return CardSubgames(CardNodes.of(other).rules, other)
+
+    def difference(self, other: CompiledGame, steps: Steps) -> tuple[str, str] | None:  # noqa: D102
+        bettings = []
+        for rules in (self.rules, CardNodes.of(other).rules):
+            part = CardPart(rules, follow(rules, steps), rules.weights)
+            bettings.append(unfold(part, rules.name))
+        found = _difference(bettings[0], 0, bettings[1], 0)
+        return None if found is None else (" ".join([*steps, *found[0]]) or START, found[1])
+
+
+def _difference(
+    one: BettingTree, mine: int, other: BettingTree, theirs: int
+) -> tuple[list[str], str] | None:
+    """Steps from two nodes after which two games are not alike, and how they differ; None if all
+    ends that both have pay the same, and the same players act on the way."""
+    if one.kind[mine] != other.kind[theirs] or one.player[mine] != other.player[theirs]:
+        return [], "goes on otherwise"
+    if not np.allclose(one.amounts[mine], other.amounts[theirs], rtol=0, atol=1e-9):
+        return [], "pays otherwise"
+    below = dict(_children(other, theirs))
+    for step, child in _children(one, mine):
+        if step in below and (found := _difference(one, child, other, below[step])) is not None:
+            return ["(card)" if one.kind[mine] == DEAL else step, *found[0]], found[1]
+    return None
+
+
+def _children(betting: BettingTree, node: int) -> Iterator[tuple[str, int]]:
+    """The steps from a node, and where they lead; a deal is one step for all cards."""
+    first, count = int(betting.first_child[node]), int(betting.children[node])
+    return zip(betting.step[first : first + count], range(first, first + count), strict=True)

@@ -13,29 +13,29 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
-from .._util.memory import free_memory
+from .._util.memory import require
 from .._util.recent import Recent
 from ..algorithms import Decomposition
-from ..compilers.cut_game import cut_compiled
-from ..errors import MemoryLimitError
+from ..compilers.cut.game import cut_compiled
 from ..evaluation.metrics import Evaluation
+from ..evaluation.profile import results_for
 from ..invariants.strategies import wrong_state
 from ..kernels import chunks, evaluation
 from ..kernels import iteration as kernels
-from ..kernels.chunks import Numbers
-from ..model.arguments import Compiled
-from ..model.cut_game import CutGame
+from ..kernels.chunks import plain_numbers
+from ..kernels.parts import Part
+from ..model.arguments import Compiled, laid_out
 from ..model.game import CompiledGame
-from ..model.locks import Locks
 from ..model.policy import Policy
-from ..solvers import kinds
 from ..solvers.arguments import Iterations, Named
-from ..solvers.base import IterativeSolver
-from ..solvers.chunked_solver import AveragePolicy, evaluation_of, trunk_scratch
-from ..solvers.kept import copied
-from .one_chunk import ChunkSolver, bytes_of_one
+from ..solvers.average_policy import AveragePolicy
+from ..solvers.base import IterativeSolver, Setting
+from ..solvers.kept import Expected
+from ..solvers.passes import trunk_scratch
+from .one_chunk import SubgameSolver, bytes_of_one
 from .part import check_constant_sum
-from .places import PLAYERS, find_nodes, subgame_roots
+from .roots import PLAYERS, find_roots, nodes_of, subgame_roots
+from .strategies import copy_strategies, same_hands
 
 Weigh = Callable[[int, np.ndarray], np.ndarray]
 """Makes, from a chunk and the own reaches in the trunk, weights of the strategies in the chunk."""
@@ -51,7 +51,7 @@ class DecomposedState(NamedTuple):
     said."""
 
     regret: np.ndarray
-    """As in :class:`tensorcfr.kernels.iteration.State`, like the next three."""
+    """As in :class:`tensorcfr.solvers.state.State`, like the next three."""
     strategy: np.ndarray
     reach: np.ndarray
     cumulative: np.ndarray
@@ -63,7 +63,7 @@ class DecomposedState(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> CutGame:
+def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> CompiledGame:
     """A game as trunk and subgames; the one asked for last is kept.
 
     Args:
@@ -75,16 +75,15 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> CutGame
         ValueError: It is no such game, or is cut elsewhere already.
     """
     check_constant_sum(game)
-    if isinstance(game, CutGame):
+    if game.chunks.n_chunks:
         if cut != "auto":
             raise ValueError(
                 f"{game.name} is cut already, and its chunks are the subgames of CFR-D: leave out "
                 f"cut={cut!r}, or say it where the game is compiled"
             )
-        if not game.chunks.n_chunks:
-            raise ValueError(f"{game.name} has no chunks: there is nothing to solve apart")
         return game
-    found = cut_compiled(game, find_nodes(game, subgame_roots(game, cut)).nodes, TOGETHER)
+    flat = laid_out(game, "CFR-D where no chunk is below the trunk")
+    found = cut_compiled(flat, find_roots(flat, subgame_roots(flat, cut)).roots, TOGETHER)
     if not found.chunks.n_chunks:
         raise ValueError(f"{game.name}: nobody acts below the cut {cut!r}")
     return found
@@ -110,7 +109,8 @@ class DecomposedSolver(IterativeSolver):
     """
 
     records = Decomposition
-    policy_is_in_state = True
+    state_kind = DecomposedState
+    keeps = "regrets of the trunk alone"
 
     @checked()
     def __init__(
@@ -126,18 +126,15 @@ class DecomposedSolver(IterativeSolver):
     ) -> None:
         record = self._checked(game, algorithm)
         self.game, self.algorithm, self.iteration = game, record, iteration
-        self.locks = Locks(game, {})
         self._cut = cut_game_of(game, record.cut)
         self._form = self._cut.chunks
-        limit = free_memory() if memory_limit is None else memory_limit
-        if (needed := decomposed_bytes(game, record)) > limit:
-            raise MemoryLimitError(f"solving {game.name}", needed, limit)
-        self._chunks = ChunkSolver(self._form, record.inner)
+        require(decomposed_bytes(game, record), f"solving {game.name}", memory_limit)
+        self._chunks = SubgameSolver(self._form, record.inner)
+        self._scale = self._chunks.scales.bucket[0]
         if state is None:
             trunk = self._form.trunk
-            regret, strategy, reach, cumulative = np.zeros((4, trunk.n_sequences))
-            evaluation.normalise(trunk, cumulative, strategy)
-            evaluation.realization_plan(trunk, strategy, reach)
+            regret, cumulative = np.zeros((2, trunk.n_sequences))
+            strategy, reach = self._plan(cumulative)
             self._state = DecomposedState(
                 regret=regret,
                 strategy=strategy,
@@ -147,7 +144,7 @@ class DecomposedSolver(IterativeSolver):
                 touched=np.zeros(2, dtype=np.int64),
             )
         else:
-            self._state = self.restore(game, record, self.kept(state))
+            self._state = self.restore(self.setting, self.kept(state))
 
     def _run(self, iterations: int) -> None:
         record, first = self.algorithm, self.iteration + 1
@@ -161,10 +158,18 @@ class DecomposedSolver(IterativeSolver):
         """One iteration: the subgames, from the ranges of the trunk, then the trunk; for each
         player in turn if they alternate."""
         state, record, form = self._state, self.algorithm, self._form.trunk
-        hands = form.hand_rank.shape[1] - 1
         value = np.zeros(form.n_sequences)
-        whole = kernels.State(
-            *state[:4], memory=np.zeros((0, len(value))), value=value, forecast=np.zeros(0)
+        part = Part(
+            form,
+            state.regret,
+            state.cumulative,
+            state.strategy,
+            np.zeros((0, len(value))),
+            state.reach,
+            state.reach,
+            value,
+            np.zeros(0),
+            self._scale,
         )
         turns = [[player] for player in PLAYERS] if record.variant.alternating else [PLAYERS]
         for nth, movers in enumerate(turns):
@@ -173,7 +178,7 @@ class DecomposedSolver(IterativeSolver):
             for player in movers:
                 kernels.multiply_share(form.operator, form, player, 0, 1, state.reach, value)
             for player in movers:
-                kernels.update(form, player, 0, hands, record.variant.rule, row, floor, whole, None)
+                kernels.update(part, player, record.variant.rule, row, floor, None)
 
     def _solve_subgames(self, weight: float, value: np.ndarray) -> None:
         """Solve every subgame from the ranges of the trunk.
@@ -202,49 +207,29 @@ class DecomposedSolver(IterativeSolver):
         self._state.cumulative[:] = 0.0
         self._state.root_values[:] = 0.0
 
-    @property
-    def state(self) -> DecomposedState:  # noqa: D102
-        return self._state
+    @classmethod
+    def policy_is_in_state(cls, game: Any) -> bool:  # noqa: D102
+        return True
 
     @classmethod
-    def restore(  # noqa: D102
-        cls,
-        game: CompiledGame,
-        algorithm: Any,
-        kept: Mapping[str, np.ndarray],
-        locks: Locks | None = None,
-    ) -> DecomposedState:
-        form = cut_game_of(game, algorithm.cut).chunks
-        expected: dict[str, tuple[tuple[int, ...], type]] = {
-            **dict.fromkeys(DecomposedState._fields, ((form.trunk.n_sequences,), np.float64)),
-            "root_values": ((len(form.entry),), np.float64),
-            "touched": ((2,), np.int64),
-        }
-        return DecomposedState(**copied(kept, expected, f"{game.name} and {algorithm.name}"))
+    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+        form = cut_game_of(setting.game, setting.algorithm.cut).chunks
+        arrays = dict.fromkeys(DecomposedState._fields, ((form.trunk.n_sequences,), np.float64))
+        entries = {"root_values": ((len(form.entry),), np.float64)}
+        return {**arrays, **entries, "touched": ((2,), np.int64)}
 
     @classmethod
-    def wrong_state(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> str | None:
-        return wrong_state(cut_game_of(game, algorithm.cut).chunks.trunk, state)
+    def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
+        cut = cut_game_of(setting.game, setting.algorithm.cut)
+        return wrong_state(cut.chunks.trunk, state)
 
     @classmethod
-    def policy_of(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> Policy:
-        return _ResolvedPolicy(cls(game, algorithm, state=state))
+    def policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
+        return _ResolvedPolicy(cls(setting.game, setting.algorithm, state=state))
 
     @classmethod
-    def whole_regrets(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> np.ndarray:
-        raise ValueError(f"{algorithm.name} keeps regrets of the trunk alone")
-
-    @classmethod
-    def last_probabilities(  # noqa: D102
-        cls, game: CompiledGame, algorithm: Any, state: Any, locks: Locks | None = None
-    ) -> np.ndarray:
-        solver = cls(game, algorithm, state=state)
+    def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:  # noqa: D102
+        solver = cls(setting.game, setting.algorithm, state=state)
         return solver._probabilities(state.strategy, solver._solved)
 
     @classmethod
@@ -256,17 +241,19 @@ class DecomposedSolver(IterativeSolver):
     def average_probabilities(self) -> np.ndarray:  # noqa: D102
         return self._probabilities(self._state.cumulative, self._resolved)
 
-    def average_part(self, chunk: int) -> np.ndarray:
-        """The average strategy in a chunk, or in the trunk (-1), float64 (numbers of that part,);
-        the chunk is resolved."""
+    def average_part(self, part: int) -> np.ndarray:
+        """The average strategy in the game's trunk, part 0, or in its chunk ``part - 1``, float64
+        (numbers of that part,); the chunk is resolved."""
+        if self._cut is not self.game:
+            return self.average_probabilities()
         strategy, reach = self._plan(self._state.cumulative)
-        if chunk < 0:
-            return strategy
-        return self._chunks.strategies(chunk, self._resolved(chunk, reach)).copy()
+        if part == 0:
+            return np.append(strategy, np.ones(int(self._form.first[0]) - len(strategy)))
+        return self._chunks.strategies(part - 1, self._resolved(part - 1, reach)).copy()
 
     def average_policy(self) -> Policy:
         """The average strategy; the subgames are resolved when it is first looked at."""
-        return self.policy_of(self.game, self.algorithm, self._state)
+        return self.policy_of(self.setting, self._state)
 
     def evaluate(self) -> Evaluation:  # noqa: D102
         return self._judge(self._state.cumulative, self._resolved)
@@ -281,6 +268,7 @@ class DecomposedSolver(IterativeSolver):
     def _resolved(self, c: int, reach: np.ndarray) -> np.ndarray:
         """Strategies of a chunk that is resolved from the average values of its entries."""
         form, total = self._form, self._state.cumulative[0]
+        assert form.shapes is not None
         values = self._state.root_values[self._entries(c)]
         alternative = values / total if total > 0 else values
         bounds = form.shapes.array(int(form.shape[c]), "player_sequences").tolist()
@@ -301,32 +289,36 @@ class DecomposedSolver(IterativeSolver):
             weigh: Makes those of a chunk.
         """
         form, (strategy, reach) = self._form, self._plan(weight)
-        trunk = trunk_scratch(form, reach.dtype, forecast=False, averaged=False)
-        expected, best = np.zeros((form.n_chunks + 1, 2)), np.empty(2)
-        numbers = Numbers(strategy, None, strategy)
-        whole = (0, 1, numbers, 0.0, trunk, self._chunks.scratch, expected, best, None)
-        chunks.judge(form, chunks.DOWN, *whole)
+        trunk = trunk_scratch(len(reach), len(form.entry), reach.dtype)
+        expected, best = results_for(form)
+        numbers, scratch = plain_numbers(strategy), self._chunks.scratch
+        whole = (0, 1, numbers, 0.0, trunk, scratch, expected, best, None, None)
+        evaluation.judge(form, chunks.DOWN, *whole)
         for c in range(form.n_chunks):
             judged = self._chunks.judge(c, weigh(c, reach), reach)
             expected[c], trunk.entry_value[self._entries(c)] = judged
-        chunks.judge(form, chunks.UP, *whole)
-        return evaluation_of(expected, best)
+        evaluation.judge(form, chunks.UP, *whole)
+        return Evaluation(tuple(expected.sum(axis=0).tolist()), tuple(best.tolist()))
 
     def _probabilities(self, weight: np.ndarray, weigh: Weigh) -> np.ndarray:
-        """Strategies of the whole game, float64 (sequences,); arguments as for :meth:`_judge`."""
+        """Strategies of the whole game, float64 (numbers,); arguments as for :meth:`_judge`."""
         form, (strategy, reach) = self._form, self._plan(weight)
-        found = np.zeros(form.n_numbers)
+        found = np.ones(form.n_numbers)
         found[: len(strategy)] = strategy
         for c in range(form.n_chunks):
             strategies = self._chunks.strategies(c, weigh(c, reach))
             found[form.first[c] : form.first[c + 1]] = strategies
-        return found[self._cut.numbers]
+        if self._cut is self.game:
+            return found
+        nodes, policy = nodes_of(self.game), Policy(self._cut, found)
+        whole = np.array(Policy.uniform(self.game).probabilities)
+        copy_strategies(policy, 0, nodes, 0, same_hands(nodes), whole)
+        return whole
 
     def _plan(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The trunk's strategies and own reaches that some weights make, float64 (sequences of the
         trunk,) each."""
-        strategy, reach = np.empty((2, len(weight)))
-        evaluation.normalise(self._form.trunk, weight, strategy)
+        strategy, reach = evaluation.normalise(self._form.trunk, weight), np.empty(len(weight))
         evaluation.realization_plan(self._form.trunk, strategy, reach)
         return strategy, reach
 
@@ -344,20 +336,18 @@ class _ResolvedPolicy(AveragePolicy):
         self._solver = solver
         self._parts = Recent()
 
-    def __getitem__(self, label: str) -> dict[str, float]:
-        if isinstance(self.game, CutGame):
-            return super().__getitem__(label)
-        return Policy.__getitem__(self, label)
-
-    def part(self, chunk: int) -> np.ndarray:
-        return self._solver.average_part(chunk)
+    def part(self, part: int) -> np.ndarray:
+        return self._solver.average_part(part)
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
-        """float64 (sequences,)."""
+        """float64 (numbers,)."""
         found = self._solver.average_probabilities()
         found.flags.writeable = False
         return found
+
+    def made_from(self) -> Any:
+        return Policy.made_from(self)
 
 
 def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
@@ -369,6 +359,3 @@ def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
     trunk = 8 * 12 * form.trunk.n_sequences
     entries = 8 * 2 * len(form.entry)
     return trunk + entries + bytes_of_one(form) + (0 if cut is game else cut.nbytes)
-
-
-kinds.SOLVERS.append(DecomposedSolver)

@@ -6,16 +6,29 @@ NeurIPS 2018.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..evaluation.profile import strategies_at
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
+from ..model.public_nodes import PublicNodes
 from ..rules import Chance, Decision, Payoff
 from .part import Part
-from .places import PublicNodes
+from .roots import Roots, exists
+
+
+class Early(NamedTuple):
+    """How a subgame ends early."""
+
+    depth_limit: int
+    """Public steps from its root to its leaves."""
+    blueprint: Policy
+    """What the player goes on with below the leaves."""
+    continuations: list[Policy]
+    """What the opponent may play there."""
 
 
 class Chosen(NamedTuple):
@@ -32,38 +45,35 @@ class LimitedPart(Part):
     player goes on by the blueprint.  The payoffs are the expected values of that, deal by deal.
 
     Args:
-        nodes: As for :class:`~tensorcfr.subgames.part.Part`, like the next two.
+        roots: As for :class:`~tensorcfr.subgames.part.Part`, like the next two.
         weights: Weights of the deals.
         entries: Players who decide at an entry.
-        depth_limit: Public steps from the public nodes to the leaves.
+        early: How the subgame ends.
         opponent: The player who chooses.
-        blueprint: What the other player plays below the leaves.
-        continuations: What the opponent may play there.
     """
 
     def __init__(
         self,
-        nodes: PublicNodes,
+        roots: Roots,
         weights: np.ndarray,
-        entries: Mapping[int, np.ndarray | None] | None = None,
+        entries: Mapping[int, np.ndarray] | None = None,
         *,
-        depth_limit: int,
+        early: Early,
         opponent: int,
-        blueprint: Policy,
-        continuations: Sequence[Policy],
     ) -> None:
-        super().__init__(nodes, weights, entries)
+        super().__init__(roots, weights, entries)
+        own, given = early.blueprint, early.continuations
         self.opponent = opponent
-        self.played = [(p, blueprint) if opponent == 0 else (blueprint, p) for p in continuations]
-        self.leaves = leaves_below(nodes, depth_limit)
+        self.played = [(p, own) if opponent == 0 else (own, p) for p in given]
+        self.leaves = leaves_below(roots, early.depth_limit)
 
     def node(self, state: Any) -> Decision | Chance | Payoff:
         """A node above the leaves, the choice at a leaf, or its payoffs."""
         if isinstance(state, Chosen):
-            return Payoff(self.nodes.game.unit, state)
+            return Payoff(1.0, state)
         if isinstance(state, int) and state in self.leaves:
             # Spaces: no public label of a game begins with them and ends so.
-            label = f" goes on at {self.places.name(state)}"
+            label = f" goes on at {self.nodes.name(state)}"
             return Decision(self.opponent, label, tuple(map(str, range(len(self.played)))))
         return super().node(state)
 
@@ -80,40 +90,36 @@ class LimitedPart(Part):
         return super().matrix(key)
 
 
-def leaves_below(nodes: PublicNodes, depth_limit: int) -> frozenset[int]:
+def leaves_below(roots: Roots, depth_limit: int) -> frozenset[int]:
     """The nodes so many public steps below some public nodes at which the game is not over."""
-    tree = nodes.places.tree
-    level = list(nodes.nodes)
+    nodes, level = roots.nodes, list(roots.roots)
     for _ in range(depth_limit):
-        level = [c for n in level for c in range(*tree.first_child[n : n + 2].tolist())]
-    return frozenset(n for n in level if tree.player[n] != TERMINAL and tree.exists[n])
+        level = [step.node for node in level for step in nodes.children(node)]
+    return frozenset(n for n in level if nodes.player(n) != TERMINAL and exists(nodes, n))
 
 
 def expected_payoffs(nodes: PublicNodes, node: int, policies: tuple[Policy, Policy]) -> np.ndarray:
-    """What each player can expect from a public node on, deal by deal, in the unit of the arrays.
+    """What each player can expect from a public node on, deal by deal, in the unit of the game.
 
     Args:
-        nodes: Any nodes of the game.
-        node: The node.
+        nodes: The public nodes of the game.
+        node: One of them.
         policies: The policy that each player plays.
 
     Returns:
         float64 (2, hands of player 0, hands of player 1).
     """
-    tree = nodes.places.tree
-    player = int(tree.player[node])
+    player = nodes.player(node)
     if player == TERMINAL:
-        payoff = int(tree.payoff[node])
-        paid: np.ndarray = tree.matrix_table[tree.matrix[payoff]] * float(tree.coefficient[payoff])
-        return paid
-    total = np.zeros((2, *tree.prior.shape))
-    for child in range(*tree.first_child[node : node + 2].tolist()):
-        below = expected_payoffs(nodes, child, policies)
-        if player == CHANCE:
-            total += tree.chance_table[tree.chance[child]] * below
-            continue
-        held, sequences = nodes.sequences(node, child)
-        probability = np.zeros(tree.prior.shape[player])
-        probability[held] = policies[player].probabilities[sequences]
-        total += (probability[:, None] if player == 0 else probability) * below
+        factor, key = nodes.payoff(node)
+        return factor * nodes.matrix(key)
+    below = [expected_payoffs(nodes, step.node, policies) for step in nodes.children(node)]
+    if player == CHANCE:
+        taken = nodes.chances(node)
+    else:
+        columns = strategies_at(policies[player], nodes, node).T
+        taken = list(columns[:, :, None] if player == 0 else columns[:, None, :])
+    total = np.zeros_like(below[0])
+    for probability, worth in zip(taken, below, strict=True):
+        total += probability * worth
     return total

@@ -8,15 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithms import Algorithm
-from ..kernels import chunks as kernels
-from ..kernels.chunks import Kept, Numbers, TrunkScratch, Turns
-from ..kernels.meeting import MEETING
+from ..evaluation.profile import results_for
+from ..kernels import chunks, evaluation
+from ..kernels.chunks import Kept, Numbers, Turns, plain_numbers
 from ..model.arrays import SequenceForm
-from ..model.chunks import ROW, CardShapes, CardShapesBesideEntries, ChunkedForm
+from ..model.chunks import ROW, CardShapes, CardShapesBesideEntries, ChunkedForm, aligned
 from ..model.shares import frozen_arrays
-from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries, PayoffPart
-from ..payoff.cards import LANES
-from ..solvers.chunked_solver import aligned, all_strategies, chunk_scratch, no_turns, turns_of
+from ..payoff import PayoffEntries, nothing
+from ..solvers.passes import chunk_scratch, new_counters, no_turns, trunk_scratch, turns_of
+from ..solvers.scales import scales_of
+from ..solvers.state import all_strategies
 
 LEAST_RANGE = 1e-12
 """Range of a hand in a subgame, at least.  Hands that the trunk does not bring need counterfactual
@@ -24,36 +25,6 @@ values, too: those of the strategy that they would play."""
 FLOATS = np.dtype(np.float64)
 SHAPES_KEPT = 64
 """Shapes whose games are kept for the next chunk of the same shape."""
-
-NO_BLOCKS = PayoffBlocks(
-    block=np.zeros((0, 9), dtype=np.int64),
-    coefficient=np.zeros(0),
-    order=np.zeros((2, 0), dtype=np.int64),
-    group_offset=np.zeros(1, dtype=np.int64),
-    player_groups=np.zeros(3, dtype=np.int64),
-    program_offset=np.zeros(1, dtype=np.int64),
-    code=np.zeros(0, dtype=np.int64),
-    weight=np.zeros(0),
-)
-"""Blocks that pay nothing."""
-NO_CARDS = PayoffCards(
-    sizes=np.zeros(3, dtype=np.int64),
-    lanes=np.zeros((1, 3), dtype=np.int64),
-    weight=np.zeros((2, 0)),
-    same=np.zeros(0, dtype=np.uint32),
-    board=np.zeros((0, 3), dtype=np.int64),
-    walk=np.zeros(0, dtype=np.uint32),
-    group=np.zeros((0, 3), dtype=np.int64),
-    sequence=np.zeros((2, 0, LANES), dtype=np.int64),
-    amount=np.zeros((2, 0, 3, LANES)),
-)
-"""Cards that pay nothing."""
-NOTHING: dict[str, tuple[PayoffPart, ...]] = {
-    "payoff": (),
-    "blocks": (NO_BLOCKS,),
-    "cards": (NO_CARDS,),
-}
-"""By kind, what pays nothing in a trunk, besides its entries."""
 
 
 class Alone(NamedTuple):
@@ -94,6 +65,8 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
         column=np.full((1, count), sequences[1 - own], dtype=np.uint32),
         value=alternative,
     )
+    kinds = [part.kind for part in game.trunk.operator]
+    other_kinds = [kind for kind in kinds if kind != terminate.kind]
     trunk = SequenceForm(
         player_infosets=np.cumsum([0, *decisions]),
         player_sequences=sequences,
@@ -108,7 +81,7 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
         hand_rank=np.array([[0, count]]),
         infoset_parent=np.full(count, first, dtype=np.uint32),
         # Of the kinds that the trunk has, so that kernels compiled for the game take it.
-        operator=(terminate, *(no for part in game.trunk.operator for no in NOTHING[part.kind])),
+        operator=(terminate, *map(nothing, other_kinds)),
     )
     begin = -(-int(sequences[-1]) // ROW) * ROW
     enters = [int(sequences[player]) + 1 + np.arange(entries[player]) for player in range(2)]
@@ -132,7 +105,8 @@ class Sizes(NamedTuple):
 
 
 ARRAYS = 3
-"""Arrays of a :class:`ChunkSolver` over the sequences of a chunk: regrets, averages, strategies."""
+"""Arrays of a :class:`SubgameSolver` over the sequences of a chunk: regrets, averages,
+strategies."""
 
 
 def sizes_of(game: ChunkedForm) -> Sizes:
@@ -151,7 +125,7 @@ BYTES_PER_ENTRY = 20
 
 
 def bytes_of_one(game: ChunkedForm) -> int:
-    """Bytes of a :class:`ChunkSolver`, and of the strategies of a chunk that it is asked for."""
+    """Bytes of a :class:`SubgameSolver`, and of the strategies of a chunk that it is asked for."""
     size = sizes_of(game)
     numbers = (ARRAYS + 1) * size.numbers + 2 * game.most_sequences
     # A shape is a game of its own without an opponent who decides, and with either player as one.
@@ -167,23 +141,22 @@ class _Passes(NamedTuple):
 
     restarts: bool
     """Whether the average begins anew."""
-    rows: np.ndarray
     turns: Turns
-    meeting: np.ndarray
+    counters: np.ndarray
 
 
 def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
     """The passes of iterations from the first on."""
     found, done, floor = [], 0, 0.0
     for restarts, count in record.runs(1, iterations):
-        rows, turns = turns_of(record, done + 1, count, floor)
-        found.append(_Passes(restarts, rows, turns, aligned((len(rows), MEETING), np.dtype("i8"))))
+        turns = turns_of(record, done + 1, count, floor)
+        found.append(_Passes(restarts, turns, new_counters(len(turns.row))))
         done += count
         floor = float(record.floors(done, 1)[0])
     return found
 
 
-class ChunkSolver:
+class SubgameSolver:
     """Solves one chunk after the other, and keeps nothing of the chunk before.
 
     Arrays that it returns are views of its own, good until the next call.
@@ -197,28 +170,24 @@ class ChunkSolver:
         if isinstance(game.shapes, CardShapes):
             game = game._replace(shapes=CardShapesBesideEntries.of(game.shapes))
         self._game, self._record = game, record
+        self.scales = scales_of(game)
+        """Those of the game; a chunk by itself has less, by the reaches that it is entered with."""
+        self._scale = np.zeros_like(self.scales.bucket)
         size = sizes_of(game)
         regret, average, strategy = (aligned(size.numbers, FLOATS) for _ in range(ARRAYS))
-        self._regret, self._average = Numbers(regret, None, regret), Numbers(average, None, average)
+        self._regret, self._average = plain_numbers(regret), plain_numbers(average)
         self._strategy = strategy
         self._memory = np.zeros((0, size.numbers))
-        reach, nothing = aligned(size.trunk, FLOATS), aligned(0, FLOATS)
-        self._trunk = TrunkScratch(
-            reach=reach,
-            faced=reach,
-            value=aligned(size.trunk, FLOATS),
-            forecast=nothing,
-            entry_value=aligned(size.entries, FLOATS),
-            entry_forecast=nothing,
-        )
-        self.scratch = chunk_scratch(game, FLOATS, forecast=False, packed=False)
+        self._trunk = trunk_scratch(size.trunk, size.entries, FLOATS)
+        self.scratch = chunk_scratch(game, FLOATS)
         shapes, first = np.unique(game.shape, return_index=True)
         self._first_of_shape = dict(zip(shapes.tolist(), first.tolist(), strict=True))
         self._made = lru_cache(SHAPES_KEPT)(partial(alone, game))
         self._passes = lru_cache(None)(partial(_passes_of, record))
-        turns = no_turns((1,), against_average=False)
+        one = self._passes(1)[0]
+        turns = no_turns((1,), record)._replace(row=one.turns.row[:1], against_average=False)
         turns.descends[:] = turns.updates[:] = True
-        self._look = self._passes(1)[0]._replace(rows=self._passes(1)[0].rows[:1], turns=turns)
+        self._look = one._replace(turns=turns)
 
     def solve(self, c: int, reach: np.ndarray, iterations: int) -> np.ndarray:
         """Solve a chunk from given ranges.
@@ -267,6 +236,10 @@ class ChunkSolver:
         one = self._enter(c, reach, LEAST_RANGE, 1 - player)
         begin, end = one.form.entry_offset[0, 1 - player : 3 - player]
         one.alternative[:] = alternative[begin:end]
+        # What the opponent decides between: the chunk, and the alternatives.
+        begin, end = self._game.entry_offset[c, 1 - player : 3 - player]
+        entered = self._largest_range(one, player) * self.scales.entry[begin:end].max(initial=0.0)
+        self._scale[0, 0] = max(entered, np.abs(one.alternative).max(initial=0.0))
         return self._run(one, iterations)
 
     def judge(self, c: int, weight: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -282,10 +255,10 @@ class ChunkSolver:
             best-response values of its entries, float64 (entries of the chunk,).
         """
         one = self._enter(c, reach, 0.0)
-        expected, best = np.zeros((2, 2)), np.empty(2)
-        kernels.judge(
+        expected, best = results_for(one.form)
+        evaluation.judge(
             one.form,
-            kernels.CHUNKS,
+            chunks.CHUNKS,
             0,
             1,
             self._placed(one, weight),
@@ -294,6 +267,7 @@ class ChunkSolver:
             self.scratch,
             expected,
             best,
+            None,
             None,
         )
         return expected[0], self._trunk.entry_value[: len(one.form.entry)]
@@ -315,7 +289,19 @@ class ChunkSolver:
             own = self._trunk.reach[first : first + 1 + end - begin]
             own[0] = 1.0
             np.maximum(reach[self._game.entry[begin:end]], least, out=own[1:])
+        shape = int(self._game.shape[c])
+        buckets = self._game.shapes.array(shape, "player_buckets")  # type: ignore[union-attr]
+        for player in range(2):
+            # An opponent who decides may follow into the chunk with every hand.
+            most = 1.0 if 1 - player == opponent else self._largest_range(one, 1 - player)
+            of_player = slice(buckets[player], buckets[player + 1])
+            self._scale[1 + shape, of_player] = most * self.scales.bucket[1 + shape, of_player]
         return one
+
+    def _largest_range(self, one: Alone, player: int) -> float:
+        """The largest of the ranges of a player, with which a chunk is entered."""
+        first, end = one.form.trunk.player_sequences[player : player + 2].tolist()
+        return float(self._trunk.reach[first + 1 : end].max(initial=0.0))
 
     def _placed(self, one: Alone, weight: np.ndarray) -> Numbers:
         """Weights of a chunk where the kernels find them."""
@@ -343,17 +329,17 @@ class ChunkSolver:
 
     def _pass(self, one: Alone, passes: _Passes, regret: Numbers, average: Numbers) -> None:
         strategy = None if self._record.rule.matches_regret else self._strategy
-        kernels.run_passes(
+        chunks.run_passes(
             one.form,
             self._record.rule,
-            passes.rows,
             passes.turns,
             Kept(regret, average, strategy, self._memory),
             self._trunk,
             self.scratch,
+            self._scale,
             None,
             0,
             1,
             1,
-            passes.meeting,
+            passes.counters,
         )

@@ -12,15 +12,14 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import EXACT, OneOf, Whole, checked
-from ..algorithms import find_algorithm
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
 from ..solvers.arguments import Iterations, Named
 from ..solvers.choose import DEFAULT_ALGORITHM
-from .places import PLAYERS
 from .positions import NO_HANDS, start_of
 from .resolving import METHODS
+from .roots import PLAYERS
 
 
 class Match:
@@ -66,7 +65,7 @@ class Match:
     ) -> None:
         self.game, self.seat, self.resolve_after = game, seat, resolve_after
         self._options: dict[str, Any] = {"method": method, "algorithm": algorithm, "iters": iters}
-        self._start = start_of(game, blueprint, seat, method, find_algorithm(algorithm))
+        self._start = start_of(game, blueprint, seat)
         self._rng = np.random.default_rng(seed)
         self.position = self._start
         """Where the play is."""
@@ -85,8 +84,8 @@ class Match:
 
     @property
     def policy(self) -> Policy:
-        """The policy that the resolving player follows: of the whole game; in a game of cards, once
-        they have resolved, of the last subgame."""
+        """The policy that the resolving player follows: of the whole game; once they have resolved,
+        of the last subgame."""
         return self.position.policy
 
     @property

@@ -3,41 +3,124 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from .._util.arguments import EXACT, Kind, OneOf, Whole, brief, checked
 from ..algorithms import LP, Record, find_algorithm
-from ..compilers import compile_game
-from ..model.card_game import CompiledCardGame
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..rules import CardGame
 from ..solvers.arguments import Iterations, Named
 from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.driver import solve
-from .beliefs import Belief
-from .blueprints import Blueprint, best_values, find_blueprint, others_weights
-from .card_resolving import (
-    composed,
-    find_card_blueprint,
-    find_lines,
-    is_laid_out,
-    resolve_cards,
-)
-from .depth import LimitedPart
-from .gadgets import maxmargin_gadget, resolve_gadget
-from .part import Part, check_constant_sum, check_weights, put_back
-from .places import NAMES, PLAYERS, At, PublicNodes, find_nodes
-from .resolved import Resolution, ResolvedSubgame
+from ..solvers.solution import Solution
+from .blueprints import Blueprint, find_blueprint, subgames_of
+from .compiled_part import CompiledPart, Gadget, Kept, Spot, Steps, Subgames
+from .depth import Early
+from .part import check_constant_sum
+from .roots import PLAYERS, At, follow_steps, nodes_of
+from .strategies import check_merges_nothing, copy_strategies
+from .tree_part import TreeSubgames
 
-GADGETS: dict[str, Callable[..., CompiledGame] | None] = {
+
+class Followed(NamedTuple):
+    """A policy of a part of the game."""
+
+    policy: Policy
+    steps: Steps
+    """The steps in its game that lead to where the part begins."""
+    kept: Kept
+    """Its hands."""
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedSubgame:
+    """One player's strategy below one public node, solved again."""
+
+    at: str
+    """Name of the public node."""
+    player: int
+    """The player whose strategy was solved again."""
+    hands: tuple[str, ...]
+    """The hands of the opponent, which the next two arrays are over."""
+    alternative: np.ndarray
+    """float64 (hands,): expected value of the opponent with each hand, if they answer the blueprint
+    optimally (with gifts, for methods that count them); NaN where the hand is never dealt."""
+    values: np.ndarray
+    """float64 (hands,): the same against the new strategy."""
+    game: CompiledGame = field(repr=False)
+    """The game that was solved: the gadget, or the subgame itself."""
+    solution: Solution = field(repr=False)
+    """Its solution."""
+    followed: Followed = field(repr=False)
+    """The blueprint below the public node, with the new strategies of the player in it."""
+
+    @property
+    def margins(self) -> dict[str, float]:
+        """By how much the new strategy lowers the opponent's expected value with each hand that
+        can be dealt.  A resolved strategy is safe if none is negative."""
+        lower = (self.alternative - self.values).tolist()
+        return {hand: m for hand, m in zip(self.hands, lower, strict=True) if not np.isnan(m)}
+
+    @property
+    def least_margin(self) -> float:
+        """The smallest of the margins."""
+        return min(self.margins.values())
+
+    def __repr__(self) -> str:
+        return (
+            f"<ResolvedSubgame: player {self.player} at {self.at!r}, "
+            f"least margin {self.least_margin:.6g}>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Resolution:
+    """The outcome of :func:`resolve`."""
+
+    game: CompiledGame | CardGame
+    """The whole game."""
+    method: str
+    """One of ``"unsafe"``, ``"resolve"``, ``"maxmargin"``, ``"reach-maxmargin"``."""
+    algorithm: Record
+    """The algorithm that solved the subgames."""
+    subgames: tuple[ResolvedSubgame, ...]
+    """What was solved, by public node and player."""
+    compose: Callable[[], Policy] = field(repr=False)
+    """What :attr:`policy` calls."""
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The blueprint with the new strategies in it, a policy of the whole game.
+
+        Raises:
+            ValueError: The game is given by its rules, or merges hands: then the new strategies are
+                those of ``subgames[k].solution`` alone.
+        """
+        return self.compose()
+
+    @property
+    def least_margin(self) -> float:
+        """The smallest margin of all."""
+        return min(one.least_margin for one in self.subgames)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Resolution of {self.game.name} by {self.method}: {len(self.subgames)} subgames, "
+            f"least margin {self.least_margin:.6g}>"
+        )
+
+
+MakeGadget = Callable[[CompiledPart, np.ndarray], Gadget]
+GADGETS: dict[str, MakeGadget | None] = {
     "unsafe": None,
-    "resolve": resolve_gadget,
-    "maxmargin": maxmargin_gadget,
-    "reach-maxmargin": maxmargin_gadget,
+    "resolve": lambda part, alternative: part.resolve_gadget(alternative),
+    "maxmargin": lambda part, alternative: part.maxmargin_gadget(alternative),
+    "reach-maxmargin": lambda part, alternative: part.maxmargin_gadget(alternative),
 }
 """The gadget of each method; None for the subgame itself."""
 GIVES = {"reach-maxmargin"}
@@ -86,8 +169,9 @@ def resolve(
     error of the solutions.  The gifts of ``reach-maxmargin`` are divided among the subgames below
     an action in proportion to their probability, so that it is safe for any set of them.
 
-    Games of cards are not laid out hand by hand, except for ``reach-maxmargin``, for ``maxmargin``
-    by the linear program, and for subgames that end early: these are for small ones.
+    No game is laid out.  Subgames of games of cards are compiled without arrays of hands x hands,
+    except for ``reach-maxmargin``, for the linear program, and where they end early: these are for
+    small ones.
 
     >>> from tensorcfr import Policy, compile_game, evaluate
     >>> game = compile_game("leduc")
@@ -123,91 +207,44 @@ def resolve(
         ValueError: There is no such public node, or the player never goes there; the blueprint or a
             continuation is of another game; the game is not zero-sum; there are continuations and
             no depth limit; the game is given by its rules, and the method would lay it out.
-        MemoryLimitError: A game of cards is too large to lay out.
+        MemoryLimitError: A subgame of a game of cards is too large to be made hand by hand.
     """
     record = find_algorithm(algorithm)
     if iters is None and not record.is_exact:
         iters = ITERATIONS
-    players = PLAYERS if player is None else (player,)
-    if isinstance(game, (CardGame, CompiledCardGame)):
-        if depth_limit is None and continuations is None and not is_laid_out(method, record):
-            return _resolve_cards(game, blueprint, at, method, players, record, iters)
-        if isinstance(game, CardGame):
-            raise ValueError(
-                f"reach-maxmargin, maxmargin by {LP}, depth_limit and continuations need arrays of "
-                f"hands x hands: compile {game.name}, if it is small"
-            )
-    nodes, found = find_nodes(game, at), find_blueprint(game, blueprint)
-    check_constant_sum(game)
-    limit = None if depth_limit is None else int(depth_limit)
-    later = _continuations(game, found, limit, continuations)
+    ends_early = depth_limit is not None or continuations is not None
+    by_pairs = method in GIVES or (method == "maxmargin" and record.is_exact) or ends_early
+    whole = subgames_of(game, by_pairs=by_pairs)
+    if by_pairs and whole.game is None:
+        raise ValueError(
+            f"reach-maxmargin, maxmargin by {LP}, depth_limit and continuations need arrays of "
+            f"hands x hands: compile {whole.name}, if it is small"
+        )
+    spots, found = whole.find(at), find_blueprint(whole, blueprint)
+    check_constant_sum(found.policy.game)
+    given = _continuations(whole, found, depth_limit, continuations)
+    if depth_limit is not None and whole.game is not None:
+        early = Early(int(depth_limit), found.lifted, given)
+        whole = TreeSubgames(whole.game, early)
     tasks = [
-        _task(PublicNodes(game, (node,), nodes.places), own, found, method, limit, later)
-        for node in nodes.nodes
-        for own in players
+        _Task(whole, found, spot, own, method)
+        for spot in spots
+        for own in (PLAYERS if player is None else (player,))
     ]
-    policy, solved = found.lifted, []
-    for task in tasks:
-        solution = solve(task.game, record, iters=iters, checkpoints=())
-        policy = put_back(policy, solution.policy, player=task.player)
-        solved.append(solution)
+    solved = tuple(task.solved(record, iters) for task in tasks)
     return Resolution(
-        game,
-        method,
-        record,
-        tuple(
-            ResolvedSubgame(
-                at=task.nodes.names[0],
-                player=task.player,
-                hands=nodes.places.hands[1 - task.player],
-                alternative=task.alternative,
-                values=best_values(task.nodes, policy, 1 - task.player)[0],
-                game=task.game,
-                solution=solution,
-            )
-            for task, solution in zip(tasks, solved, strict=True)
-        ),
-        lambda: policy,
+        game, method, record, solved, lambda: _composed(found, [t.spot for t in tasks], solved)
     )
 
 
-def _resolve_cards(
-    game: CompiledCardGame | CardGame,
-    source: Any,
-    at: At,
-    method: str,
-    players: tuple[int, ...],
-    record: Record,
-    iters: int | None,
-) -> Resolution:
-    """The same in a game of cards, which is never laid out hand by hand."""
-    names = NAMES("at", at)
-    if not names:
-        raise ValueError("at names no public node")
-    found = find_card_blueprint(game, source)
-    lines = find_lines(found.rules, names)
-    solved = resolve_cards(found, lines, players, method=method, record=record, iters=iters)
-    return Resolution(game, method, record, solved, lambda: composed(game, found, lines, solved))
-
-
-class _Task(NamedTuple):
-    """A game to solve for one player's strategy below one public node."""
-
-    nodes: PublicNodes
-    player: int
-    alternative: np.ndarray
-    """As in :class:`ResolvedSubgame`."""
-    game: CompiledGame
-
-
 def _continuations(
-    game: CompiledGame, blueprint: Blueprint, depth_limit: int | None, given: Any
+    whole: Subgames, blueprint: Blueprint, depth_limit: int | None, given: Any
 ) -> list[Policy]:
     """The continuation strategies, checked."""
-    if given is None:
-        return [blueprint.lifted]
-    if depth_limit is None:
+    if depth_limit is None and given is not None:
         raise ValueError("continuations are for subgames that end early: give depth_limit")
+    if given is None:
+        return [] if depth_limit is None else [blueprint.lifted]
     if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
         raise TypeError(f"continuations must be several policies, not {brief(given)}")
     if not given:
@@ -215,44 +252,97 @@ def _continuations(
     found = []
     for number, one in enumerate(given):
         try:
-            found.append(find_blueprint(game, one).lifted)
+            found.append(find_blueprint(whole, one).lifted)
         except (TypeError, ValueError) as error:
             raise type(error)(f"continuations[{number}]: {error}") from None
     return found
 
 
-def _task(
-    nodes: PublicNodes,
-    player: int,
-    blueprint: Blueprint,
-    method: str,
-    depth_limit: int | None,
-    continuations: list[Policy],
-) -> _Task:
-    """What to solve for a player's strategy below one public node."""
-    opponent, gadget = 1 - player, GADGETS[method]
-    weights = others_weights(nodes, blueprint.lifted, nodes.nodes[0], opponent)[None]
-    if not weights.sum() > 0:
-        raise ValueError(
-            f"player {player} never goes to {nodes.names[0]!r} of {nodes.game.name} under the "
-            "blueprint: there is no range to resolve from"
+class _Task:
+    """A game to solve for one player's strategy below one public node.
+
+    Args:
+        whole: The game.
+        blueprint: The blueprint.
+        spot: The public node.
+        player: The player.
+        method: As for :func:`resolve`.
+
+    Raises:
+        ValueError: The player never goes there; or it is further than one action of the opponent
+            away from the blueprint's game, or that game is no coarser form of this one.
+    """
+
+    def __init__(
+        self, whole: Subgames, blueprint: Blueprint, spot: Spot, player: int, method: str
+    ) -> None:
+        self.whole, self.blueprint, self.spot, self.player = whole, blueprint, spot, player
+        opponent, steps = 1 - player, spot.steps
+        known = blueprint.known(steps, opponent)
+        constant = sum(blueprint.policy.game.utility_sums) / 2
+        reach = [np.ones(len(hands)) for hands in whole.hands]
+        reach[player] = blueprint.reach(known, player)
+        part = whole.part(steps, reach, player, constant)
+        if part is None:
+            raise ValueError(
+                f"player {player} never goes to {spot.name!r} of {blueprint.policy.game.name} "
+                "under the blueprint: there is no range to resolve from"
+            )
+        own = (
+            part if not blueprint.is_coarser else blueprint.own.part(known, reach, player, constant)
         )
-    alternative = blueprint.entry_values(nodes, opponent, gifts=method in GIVES)
-    part: Callable[..., Part] = partial(Part, nodes)
-    if depth_limit is not None:
-        part = partial(
-            LimitedPart,
-            nodes,
-            depth_limit=depth_limit,
-            opponent=opponent,
-            blueprint=blueprint.lifted,
-            continuations=continuations,
+        assert own is not None  # The same hands are dealt.
+        blueprint.check_ends(known)
+        self.alternative = blueprint.entry_values(own, known)
+        if method in GIVES:
+            self.alternative = self.alternative + blueprint.gifts(known, opponent)
+        self.part = self.played = part
+        if (make := GADGETS[method]) is not None:
+            self.gadget = make(part, self.alternative)
+            return
+        reach[opponent] = blueprint.reach(known, opponent)
+        played = whole.part(steps, reach, player, constant, entry=False)
+        if played is None:
+            raise ValueError(f"the ranges leave no deal at {spot.name!r} of {whole.name}")
+        self.played, self.gadget = played, played.plain()
+
+    def solved(self, record: Record, iters: int | None) -> ResolvedSubgame:
+        """Solve it."""
+        game, blueprint = self.gadget.game, self.blueprint
+        # The linear program is over pairs of hands.
+        game = game.flat() if record.is_exact else game
+        solution = solve(game, record, iters=iters, checkpoints=())
+        at, new = blueprint.node(self.spot.steps), {}
+        for part in dict.fromkeys((self.part, self.played)):
+            new[part] = part.strategies(blueprint.policy, at)
+            part.replace(new[part], self.gadget, solution.policy)
+        played = self.played
+        return ResolvedSubgame(
+            at=self.spot.name,
+            player=self.player,
+            hands=self.whole.hands[1 - self.player],
+            alternative=self.alternative,
+            values=self.part.best_values(new[self.part]),
+            game=game,
+            solution=solution,
+            followed=Followed(Policy(played.game, new[played]), played.steps, played.kept),
         )
-    if gadget is None:
-        own = nodes.own_reach(blueprint.lifted, nodes.nodes[0])
-        weights = Belief(nodes, (own[0][None], own[1][None])).weights
-        check_weights(nodes, weights)
-        game = compile_game(part(weights))
-    else:
-        game = gadget(part, weights, opponent, alternative)
-    return _Task(nodes, player, alternative[0], game)
+
+
+def _composed(
+    blueprint: Blueprint, spots: Sequence[Spot], solved: Sequence[ResolvedSubgame]
+) -> Policy:
+    """The blueprint with the new strategies in it.
+
+    Raises:
+        ValueError: The game is not compiled, or merges hands.
+    """
+    game = blueprint.lifted.game
+    check_merges_nothing(game)
+    nodes, found = nodes_of(game), np.array(blueprint.lifted.probabilities)
+    for spot, one in zip(spots, solved, strict=True):
+        policy, steps, kept = one.followed
+        hands = [(np.arange(len(own)), own) for own in kept]
+        at, to = follow_steps(nodes_of(policy.game), steps), follow_steps(nodes, spot.steps)
+        copy_strategies(policy, at or 0, nodes, to or 0, hands, found, one.player)
+    return Policy(game, found)

@@ -219,7 +219,9 @@ class _Recorder:
 
 def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Report) -> Status:
     """Solve one cell, and report its checkpoints while it runs."""
-    game = _compiled(cell.source, memory_limit)
+    # A game that nobody said how to compile is laid out for what takes no chunks.
+    takes_chunks = "chunks" in cell.record.solvers
+    game = _compiled(cell.source, memory_limit, "auto" if takes_chunks else False)
     reported: TracePoint | None = None
 
     def hook(progress: Progress) -> None:
@@ -250,11 +252,13 @@ def _last_point(solution: Solution) -> TracePoint:
 
 
 @lru_cache(maxsize=1)
-def _compiled(source: str | CompiledGame, memory_limit: int | None) -> CompiledGame:
+def _compiled(
+    source: str | CompiledGame, memory_limit: int | None, cut: bool | str
+) -> CompiledGame:
     """The compiled game, cached: consecutive cells share it."""
     if isinstance(source, CompiledGame):
         return source
-    return compile_game(source, memory_limit=memory_limit)
+    return compile_game(source, memory_limit=memory_limit, cut=cut)
 
 
 def _run_here(
@@ -359,7 +363,7 @@ def _why(future: Future[None]) -> BaseException:
     error = future.exception()
     if error is None or isinstance(error, BrokenProcessPool):
         return RuntimeError(
-            "its process or one beside it ended abruptly: killed, as happens where memory runs "
+            "its process or another worker ended abruptly: killed, as happens where memory runs "
             "out, or started by a script without 'if __name__ == \"__main__\":'"
         )
     return error

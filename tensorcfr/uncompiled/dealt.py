@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
 
+from ..compilers.cards.rules import cards_label, read_deal
 from ..rules import CardGame, Chance, Deal, Decision, Fold, Game, Payoff, PublicTreeGame, Terminal
 
 
@@ -51,18 +54,17 @@ class DealtHands(Game):
             weights /= weights.sum()
             return Chance({hand: p for hand, p in enumerate(weights.tolist()) if p > 0.0})
         said = self.rules.node(public)
-        if type(said) is Decision:
+        if isinstance(said, Decision):
             player, seen, actions = said
             hand = self.rules.hands[player][deal[player]]
             label = self.rules.label(player, hand, done if seen is None else seen)
             return Decision(player, label, actions)
-        if type(said) is Payoff:
+        if isinstance(said, Payoff):
             coefficient, key = said
             matrix = self._matrices.get(key)
             if matrix is None:
                 matrix = self._matrices[key] = np.asarray(self.rules.matrix(key), np.float64)
             return Terminal((coefficient * matrix[(slice(None), *deal)]).tolist())
-        assert isinstance(said, Chance)
         shape = self._prior.shape
         given = {o: float(np.broadcast_to(p, shape)[deal]) for o, p in said.outcomes.items()}
         return Chance({outcome: p for outcome, p in given.items() if p > 0.0})
@@ -84,7 +86,6 @@ class DealtCards(Game):
 
     def __init__(self, rules: CardGame) -> None:
         self.rules = rules
-        self._index = {str(card): number for number, card in enumerate(rules.cards)}
         own, other = (np.asarray(hands) for hands in rules.hands)
         # For each hand of player 0, whether a hand of player 1 has a card in common with it.
         self._hands, self._weights = (own, other), [np.asarray(w, float) for w in rules.weights]
@@ -109,7 +110,9 @@ class DealtCards(Game):
         """The two hands, then the betting and the board."""
         held, dealt, betting, done = state
         if len(held) < 2:
-            weights = self._first if not held else self._second(held[0])
+            weights = self._first
+            if held:
+                weights = self._weights[1] * self._apart(self._hands[0][held[0]])
             shares = (weights / weights.sum()).tolist()
             return Chance({hand: p for hand, p in enumerate(shares) if p > 0.0})
         said = self.rules.node(betting)
@@ -122,7 +125,9 @@ class DealtCards(Game):
             taken = {*self.rules.board, *dealt}
             taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
             left = [card for card in range(len(self.rules.cards)) if card not in taken]
-            return Chance({self.rules.cards[card]: 1.0 / len(left) for card in left})
+            share = 1.0 / comb(len(left), said.cards)
+            sets = combinations(left, said.cards)
+            return Chance({cards_label(self.rules, cards): share for cards in sets})
         if isinstance(said, Fold):
             return Terminal(said.utilities)
         cards = (*self.rules.board, *dealt)
@@ -131,17 +136,14 @@ class DealtCards(Game):
         )
         return Terminal(said.win if own > other else said.lose if own < other else said.tie)
 
-    def _second(self, hand: int) -> np.ndarray:
-        """float64 (hands of player 1,): their weights beside a hand of player 0."""
-        return self._weights[1] * self._apart(self._hands[0][hand])
-
     def next(self, state: Any, action: Any) -> Any:
-        """One more hand, one more card, or one more bet."""
+        """One more hand, the next cards, or one more bet."""
         held, dealt, betting, done = state
         if len(held) < 2:
             return (*held, action), dealt, betting, done
-        if isinstance(self.rules.node(betting), Deal):
-            dealt, step = (*dealt, self._index[str(action)]), None
+        if isinstance(node := self.rules.node(betting), Deal):
+            cards, step = read_deal(self.rules, str(action), node.cards) or (), None
+            dealt = (*dealt, *cards)
         else:
             step = action
         return held, dealt, self.rules.next(betting, step), f"{done} {action}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..compilers.histories import check_rules
 from ..formats.sources import find_rules
 from ..rules import Game
 from .dealt import as_histories
@@ -41,6 +42,10 @@ class UncompiledGame:
     """Not known of rules; a compiled game has looked at all of its terminals."""
     constant_sum = None
     """Likewise."""
+    is_compiled = False
+    """The opposite of :attr:`tensorcfr.model.game.CompiledGame.is_compiled`."""
+    layouts = ("rules",)
+    """What its solvers are found by."""
     chunks = None
     """A game that is not compiled has no chunks."""
     tied_to = None
@@ -53,6 +58,7 @@ class UncompiledGame:
             found = find_rules(source, **parameters)
             self.name = found.name
             self.rules = as_histories(found.rules)
+            check_rules(self.name, self.rules.n_players)
             # Names and files find the rules again; so does the name of a game of OpenSpiel.
             text = isinstance(source, (str, Path)) or found.name.startswith("openspiel:")
             self.source = found.name if text else None
@@ -67,6 +73,10 @@ class UncompiledGame:
     def caveat(self) -> str:
         """What promises about algorithms depend on here."""
         return "This holds if the sum of the utilities is constant." if self.n_players == 2 else ""
+
+    def has_digest(self, digest: str) -> bool:
+        """As for any game."""
+        return digest == self.digest
 
     def settled(self, number: float) -> float:
         """The number itself; compiled games know which numbers are rounding."""

@@ -7,14 +7,27 @@ the others are made again whenever a play reaches them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from .._util.limits import CHANCE_TOLERANCE
-from ..compilers.histories import check_actions, check_chance, check_infoset, name_history
-from ..compilers.too_large import DEEPEST, check_depth
+import numpy as np
+
+from .._util.limits import DEEPEST
+from ..compilers.histories import (
+    FAULTS,
+    check_actions,
+    check_chance,
+    check_depth,
+    check_infoset,
+    checked_outcomes,
+    checked_utilities,
+    name_history,
+    raise_named,
+)
 from ..errors import GameError
+from ..kernels.alias import make_alias_tables
 from ..model.arrays import CHANCE, TERMINAL
 from ..rules import Chance, Decision, Game, Terminal
 from .game import UncompiledGame
@@ -26,28 +39,14 @@ MOST_ENDS = 10_000
 """Terminals that are kept, one for each tuple of utilities."""
 
 
+Entered = Callable[[int, Decision, object], None]
+"""What is called with a new infoset: its row, what the rules say there, and their state."""
+
+
+@dataclass(slots=True, init=False, eq=False, repr=False)
 class Node:
     """A history.  Which fields it has depends on who acts."""
 
-    __slots__ = (
-        "actor",
-        "alias",
-        "children",
-        "count",
-        "depth",
-        "edges",
-        "first",
-        "index",
-        "label",
-        "missing",
-        "parent",
-        "passed",
-        "row",
-        "slot",
-        "state",
-        "threshold",
-        "utilities",
-    )
     actor: int
     """Who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
     parent: Node | None
@@ -92,21 +91,30 @@ class Histories:
         game: The game.
         table: The table.
         room: How many histories may be kept.
+        entered: Called with each infoset that enters the table.
     """
 
-    def __init__(self, game: UncompiledGame, table: InfosetTable, room: int = 0) -> None:
-        self.game, self.table, self.room = game, table, room
+    def __init__(
+        self,
+        game: UncompiledGame,
+        table: InfosetTable,
+        room: int = 0,
+        *,
+        entered: Entered | None = None,
+    ) -> None:
+        self.game, self.table, self.room, self._entered = game, table, room, entered
         rules: Game = game.rules
         self.n_players = rules.n_players
-        if not isinstance(rules.n_players, int) or rules.n_players < 1:
-            raise GameError(f"{game.name}: n_players must be a positive integer")
         self._node: Callable[[Any], Any] = rules.node
         self._next = rules.next
         # Of rules whose states are large: to do a step without a copy.
         self._advance: Callable[[Any, Any], Any] | None = getattr(rules, "advance", None)
         self._joins = getattr(rules, "joined_draws", None)
         self._ends: dict[tuple[float, ...], Node] = {}
-        self.root = self._joined(self._make(rules.root(), None, 0))
+        try:
+            self.root = self._joined(self._make(rules.root(), None, 0))
+        except FAULTS as error:
+            raise_named(error, lambda: name_history([]))
 
     # --------------------------------------------------------------------------------- nodes
 
@@ -135,13 +143,18 @@ class Histories:
         If ``leaves``, ``node`` may give up its state; a node that has none gets it again.
         """
         state, edge = node.state, node.edges[index]
-        if self._advance is not None:
-            if state is None:
-                state = node.state = self._state_of(node, self._advance)
-            elif leaves:
-                node.state = None
-                return self._make(self._advance(state, edge), node, index)
-        return self._make(self._next(state, edge), node, index)
+        try:
+            if self._advance is not None:
+                if state is None:
+                    state = node.state = self._state_of(node, self._advance)
+                elif leaves:
+                    node.state = None
+                    return self._make(self._advance(state, edge), node, index)
+            return self._make(self._next(state, edge), node, index)
+        except FAULTS as error:
+            child = Node()
+            child.parent, child.index = node, index
+            raise_named(error, lambda: self.where(child))
 
     def _state_of(self, node: Node, advance: Callable[[Any, Any], Any]) -> Any:
         """The state of the rules at a history that gave it up, from the last one that has it."""
@@ -203,16 +216,16 @@ class Histories:
 
     def _enter(self, said: Decision, node: Node) -> int:
         """The row of a new infoset."""
-
-        def here() -> str:
-            return self.where(node)
-
+        here = partial(self.where, node)
         player, label, actions = said
         check_infoset(said, self.n_players, here)
         if self.table.kind_of(actions) is None:
-            check_actions(said, here)
+            check_actions(actions, f"infoset {label!r}", here)
         assert label is not None
-        return self.table.enter(player, label, actions, _own(node, player))
+        row = self.table.enter(player, label, actions, _own(node, player))
+        if self._entered is not None:
+            self._entered(row, said, node.state)
+        return row
 
     def _known_end(self, given: Any) -> Node | None:
         """The terminal that pays this, if it was met: one for all histories, while there are
@@ -225,49 +238,17 @@ class Histories:
     def _end(self, given: Any, node: Node) -> Node:
         """The terminal that pays this, at a history."""
         end = Node()
-        end.actor, end.utilities = TERMINAL, self._utilities(given, node)
+        end.actor = TERMINAL
+        end.utilities = checked_utilities(given, self.n_players, partial(self.where, node))
         if len(self._ends) < MOST_ENDS:
             self._ends[end.utilities] = end
         return end
 
-    def _utilities(self, given: Any, node: Node) -> tuple[float, ...]:
-        """What a terminal pays, checked."""
-        try:
-            utilities = tuple(map(float, given))
-        except (TypeError, ValueError):
-            utilities = ()
-        if len(utilities) != self.n_players:
-            raise GameError(
-                f"a terminal must pay one number to each of {self.n_players} players, not "
-                f"{given!r}, at {self.where(node)}"
-            )
-        if not isfinite(sum(utilities)):
-            raise GameError(f"utilities {utilities!r} are not finite, at {self.where(node)}")
-        return utilities
-
     def _outcomes(self, given: Any, node: Node) -> tuple[tuple[Any, ...], list[float]]:
         """The outcomes of a chance node and their probabilities, checked."""
-        check_chance(given, lambda: self.where(node))
-        assert isinstance(given, Mapping)
-        probabilities = []
-        for probability in given.values():
-            try:
-                probabilities.append(float(probability))
-            except (TypeError, ValueError):
-                raise GameError(
-                    f"chance probability {probability!r} is not a number, at {self.where(node)}"
-                ) from None
-        for probability in probabilities:
-            if not (probability >= 0.0 and isfinite(probability)):
-                raise GameError(
-                    f"chance probability {probability!r} is not between 0 and 1, "
-                    f"at {self.where(node)}"
-                )
-        if abs(sum(probabilities) - 1.0) > CHANCE_TOLERANCE:
-            raise GameError(
-                f"chance probabilities sum to {sum(probabilities)!r}, not 1, at {self.where(node)}"
-            )
-        return tuple(given), probabilities
+        here = partial(self.where, node)
+        chances = check_chance(given, here)
+        return tuple(chances), checked_outcomes(chances, here)
 
     def where(self, node: Node) -> str:
         """The name of a history in error messages."""
@@ -354,22 +335,7 @@ def _own(node: Node, player: int) -> int:
 
 def alias_table(probabilities: Sequence[float]) -> tuple[list[float], list[int]]:
     """The table of :func:`tensorcfr.kernels.alias.make_alias_tables` for one draw."""
-    count, total = len(probabilities), 0.0
-    for probability in probabilities:
-        total += probability
-    threshold = [probability / total * count for probability in probabilities]
-    alias = list(range(count))
-    small = [i for i, t in enumerate(threshold) if t < 1.0]
-    large = [i for i, t in enumerate(threshold) if not t < 1.0]
-    while small and large:
-        little, big = small.pop(), large[-1]
-        alias[little] = big
-        threshold[big] -= 1.0 - threshold[little]
-        if threshold[big] < 1.0:
-            small.append(large.pop())
-    for i in large:
-        threshold[i] = 1.0
-    for i in small:
-        if probabilities[i] > 0.0:
-            threshold[i] = 1.0
-    return threshold, alias
+    count = len(probabilities)
+    threshold, alias = np.empty(count), np.empty(count, np.uint32)
+    make_alias_tables(np.array([0, count]), np.array(probabilities), threshold, alias)
+    return threshold.tolist(), alias.tolist()

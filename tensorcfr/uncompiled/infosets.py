@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +23,8 @@ REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
 BYTES_PER_INFOSET = 320
 """Of an infoset beside its label and its numbers: its rows here, and its places in the dictionary
 of labels and in that of an adapter."""
+BYTES_IN_STATE = 32
+"""Of an infoset in a state, beside its label and its numbers."""
 BYTES_PER_NUMBER = 10
 """Of a number, with its share of the room ahead."""
 
@@ -38,6 +40,10 @@ def make_room(numbers: np.ndarray, size: int) -> None:
 
 class InfosetsFullError(Exception):
     """One infoset more would go beyond the limit; the solver says so in full."""
+
+
+class OutOfTimeError(Exception):
+    """An iteration under way is given up, because its time is over."""
 
 
 class InfosetTable:
@@ -77,6 +83,7 @@ class InfosetTable:
         """The number of each of ``kinds``, by the object's id: rules often give the same object."""
         self.bytes_held = 0
         """Bytes that the table takes, about."""
+        self._characters = 0
 
     def __len__(self) -> int:
         return len(self.player)
@@ -112,6 +119,7 @@ class InfosetTable:
             strategy = block + STRATEGY * count
             self.numbers[strategy : strategy + count] = 1.0 / count
         self.bytes_held += more
+        self._characters += len(label)
         self.rows[label] = row
         self.player.append(player)
         self.own.append(own)
@@ -193,8 +201,7 @@ class InfosetTable:
 
     def group(self, index: int) -> np.ndarray:
         """A copy of one group of all infosets, float64 (sequences,)."""
-        found: np.ndarray = self.numbers[self._places(index)]
-        return found
+        return self.numbers[self._places(index)]
 
     def set_group(self, index: int, numbers: np.ndarray) -> None:
         """The reverse of :meth:`group`."""
@@ -209,8 +216,7 @@ class InfosetTable:
 
     def last(self) -> np.ndarray:
         """A copy of the last visits, float64 (infosets,)."""
-        found: np.ndarray = self.numbers[self._last_visits()]
-        return found
+        return self.numbers[self._last_visits()]
 
     def set_last(self, numbers: np.ndarray) -> None:
         """The reverse of :meth:`last`."""
@@ -223,31 +229,44 @@ class InfosetTable:
         return header + HEADER * np.arange(len(first)) + self.groups * first
 
     @property
+    def bytes_in_state(self) -> int:
+        """Bytes that a state and its policy take, about: labels, which are joined with an eighth
+        of room ahead, and numbers once more, with those of the policy and where each is found."""
+        numbers = (self.groups + 3) * self.n_sequences
+        return self._characters * 9 // 8 + BYTES_IN_STATE * len(self) + 8 * numbers
+
+    @property
     def described(self) -> dict[str, np.ndarray]:
-        """The infosets without their numbers, as arrays; :meth:`describe` takes them back."""
-        labels = [label.encode("utf-8", "surrogatepass") for label in self.rows]
-        actions = [name.encode("utf-8", "surrogatepass") for own in self.names for name in own]
+        """The infosets without their numbers, as arrays; :meth:`of` takes them back."""
+        labels, label_ends = _packed(self.rows)
+        actions, action_ends = _packed(name for own in self.names for name in own)
         return {
             "player": np.array(self.player, np.int8),
             "own": np.array(self.own, np.int64),
             "kind": np.array(self.kind, np.int32),
-            "labels": np.frombuffer(b"".join(labels), np.uint8).copy(),
-            "label_ends": np.cumsum(list(map(len, labels)), dtype=np.int64),
-            "actions": np.frombuffer(b"".join(actions), np.uint8).copy(),
-            "action_ends": np.cumsum(list(map(len, actions)), dtype=np.int64),
+            "labels": labels,
+            "label_ends": label_ends,
+            "actions": actions,
+            "action_ends": action_ends,
             "kind_ends": np.cumsum(list(map(len, self.names)), dtype=np.int64),
         }
 
-    def describe(self, arrays: Any, *, n_players: int) -> None:
-        """Fill an empty table with the infosets of :attr:`described`, in order, checked.
+    @classmethod
+    def of(
+        cls, arrays: Mapping[str, Any], n_players: int, groups: int = 3, *, beside: int = 0
+    ) -> InfosetTable:
+        """A table of the infosets of :attr:`described`, in order, checked.
 
         Args:
             arrays: The arrays, by name.
             n_players: Number of players.
+            groups: As for the class, like the next one.
+            beside: Likewise.
 
         Raises:
             ValueError: An array is not what it should be; names it.
         """
+        table = cls(groups, beside=beside)
         names = _texts(arrays, "actions", "action_ends")
         ends = [0, *_rising(arrays, "kind_ends", len(names)).tolist()]
         kinds = [tuple(names[a:b]) for a, b in pairwise(ends)]
@@ -262,12 +281,23 @@ class InfosetTable:
         for label, player, own, kind in zip(labels, players, owns, chosen, strict=True):
             if not 0 <= kind < len(kinds):
                 raise ValueError(f"kind points beyond the tuples of actions at {label!r}")
-            if label in self.rows:
+            if label in table.rows:
                 raise ValueError(f"labels holds {label!r} twice")
-            if not NO_SEQUENCE <= own < self.n_sequences:
+            if not NO_SEQUENCE <= own < table.n_sequences:
                 raise ValueError(f"own points beyond the sequences before {label!r}")
             check_decision(Decision(player, label, kinds[kind]), n_players, lambda: "its row")
-            self.enter(player, label, kinds[kind], own)
+            table.enter(player, label, kinds[kind], own)
+        return table
+
+
+def _packed(texts: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of some texts after each other, uint8, and where each ends, int64 (texts,).  No
+    text is held twice meanwhile: labels may be most of what there is."""
+    joined, ends = bytearray(), array("q")
+    for text in texts:
+        joined += text.encode("utf-8", "surrogatepass")
+        ends.append(len(joined))
+    return np.frombuffer(joined, np.uint8), np.array(ends, np.int64)
 
 
 def _texts(arrays: Any, key: str, ends: str) -> list[str]:

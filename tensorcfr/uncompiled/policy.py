@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..model.game import InfosetRows
 from ..model.infoset import Infoset
 from .game import UncompiledGame
 from .infosets import InfosetTable
@@ -39,10 +40,13 @@ class TablePolicy(Mapping[str, dict[str, float]]):
         # The table may have grown since.
         return row if row is not None and row < self._size else None
 
+    def _names(self, row: int) -> tuple[str, ...]:
+        """The actions of an infoset."""
+        return self._table.names[self._table.kind[row]]
+
     def _at(self, row: int) -> list[float]:
         first = self._table.first
-        found: list[float] = self.probabilities[first[row] : first[row + 1]].tolist()
-        return found
+        return self.probabilities[first[row] : first[row + 1]].tolist()
 
     def __call__(self, infoset: Infoset) -> list[float]:
         """The probabilities at an infoset of the game, visited or not.
@@ -53,7 +57,7 @@ class TablePolicy(Mapping[str, dict[str, float]]):
         row = self._row(infoset)
         if row is None:
             return [1.0 / len(infoset.actions)] * len(infoset.actions)
-        names = self._table.names[self._table.kind[row]]
+        names = self._names(row)
         if names != infoset.actions:
             raise ValueError(
                 f"infoset {str(infoset)!r} has the actions {', '.join(infoset.actions)}, and "
@@ -65,8 +69,7 @@ class TablePolicy(Mapping[str, dict[str, float]]):
         row = self._row(label)
         if row is None:
             raise KeyError(f"no play of {self.game.name} came to an infoset {label!r}")
-        names = self._table.names[self._table.kind[row]]
-        return dict(zip(names, self._at(row), strict=True))
+        return dict(zip(self._names(row), self._at(row), strict=True))
 
     def __iter__(self) -> Iterator[str]:
         for row, label in enumerate(self._table.rows):
@@ -87,9 +90,44 @@ class TablePolicy(Mapping[str, dict[str, float]]):
         """How many infosets of a player were met."""
         return int(np.count_nonzero(np.array(self._table.player[: self._size]) == player))
 
-    def to_dict(self) -> dict[str, dict[str, float]]:
-        """Infoset label to action to probability."""
-        return dict(self)
+    def rows(self, player: int) -> Iterator[InfosetRows]:
+        """As :meth:`tensorcfr.model.policy.Policy.rows`, of the infosets that were met."""
+        table = self._table
+        by_count: dict[int, tuple[list[int], list[str]]] = {}
+        for row, label in enumerate(self):
+            if table.player[row] == player:
+                rows, labels = by_count.setdefault(len(self._names(row)), ([], []))
+                rows.append(row)
+                labels.append(label)
+        for count, (rows, labels) in by_count.items():
+            first = np.array([table.first[row] for row in rows], np.int64)
+            actions = [self._names(row) for row in rows]
+            numbers = first[:, None] + np.arange(count)
+            yield InfosetRows(player, labels, actions, numbers, np.ones(len(rows)))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of probabilities, one for each action of each infoset that was met."""
+        return self._table.first[self._size]
+
+    def at(self, numbers: np.ndarray) -> np.ndarray:
+        """The probabilities at some numbers of :meth:`rows`."""
+        return self.probabilities[numbers]
+
+    def to_dict(self, player: int | None = None) -> dict[str, dict[str, float]]:
+        """As :meth:`tensorcfr.model.policy.Policy.to_dict`, of the infosets that were met."""
+        return dict(self) if player is None else self.first_of(player)
 
     def __repr__(self) -> str:
         return f"<TablePolicy for {self.game.name}: {len(self):,} infosets>"
+
+
+def normalised(table: InfosetTable, sums: np.ndarray) -> np.ndarray:
+    """float64 (sequences,): numbers divided by their sum at each infoset; uniform where it is 0."""
+    first = np.array(table.first, np.int64)
+    counts = np.diff(first)
+    if not len(counts):
+        return sums
+    totals = np.repeat(np.add.reduceat(sums, first[:-1]), counts)
+    with np.errstate(invalid="ignore"):
+        return np.where(totals > 0.0, sums / totals, 1.0 / np.repeat(counts, counts))

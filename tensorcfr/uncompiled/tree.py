@@ -49,6 +49,8 @@ BYTES_PER_STATE = 1700
 """Of the state of its rules, where it has one."""
 SHARE_OF_KEPT = 0.75
 """Share of its limit up to which a tree keeps histories for good."""
+BETWEEN_LOOKS = 64
+"""Histories that are entered between two looks at memory and clock."""
 MOST_PAYOFFS = 10_000
 """Tuples of utilities that are looked up, so that equal ones are one row."""
 
@@ -90,6 +92,10 @@ class GrowingTree:
         self, histories: Histories, *, groups: int, tries: bool = False, returns: bool = True
     ) -> None:
         self.histories, self.returns = histories, returns
+        joined, first_outcome = np.zeros(16, np.uint32), np.zeros(17, np.uint32)
+        outcome, threshold = np.zeros((64, 2), np.uint32), np.zeros(64)
+        self._chances: tuple[np.ndarray, ...] = joined, first_outcome, outcome, threshold
+        """The arrays over chance nodes, and those over their outcomes."""
         self.arrays = TraversalTree(
             node=np.zeros(64, HISTORY_NODE),
             utility=np.zeros((16, histories.n_players)),
@@ -101,10 +107,10 @@ class GrowingTree:
             dealt=0,
             hands=0,
             probability=np.empty(0),
-            joined=np.zeros(16, np.uint32),
-            first_outcome=np.zeros(17, np.uint32),
-            outcome=np.zeros((64, 2), np.uint32),
-            threshold=np.zeros(64),
+            joined=joined,
+            first_outcome=first_outcome,
+            outcome=outcome,
+            threshold=threshold,
         )
         """The tree; its arrays grow in place."""
         self.frames: Frames = new_frames(
@@ -112,7 +118,7 @@ class GrowingTree:
         )
         """The path of the traversal under way."""
         self._histories, self._chance, self._outcomes, self._rows = Sizes(1, 0, 0, 0)
-        self._deepest = len(self.frames.place) - 1
+        self._deepest = len(self.frames.path) - 1
         """The deepest history that the frames have room for, and one more."""
         self._parents = array("I", [0])
         """The parent of each history."""
@@ -149,21 +155,26 @@ class GrowingTree:
         self,
         kernel: Callable[..., bool],
         arguments: Callable[[], tuple[Any, ...]],
+        look: Callable[[], None],
     ) -> None:
         """Call a kernel until all of its iterations are done, and enter what it waits for.
 
         Args:
             kernel: The kernel, as machine code.
             arguments: What it takes; asked again whenever the frames are others.
+            look: Called now and then, to give up by an error.
 
         Raises:
             GameError: As :meth:`go_on`, like the others.
             ImperfectRecallError: Likewise.
             InfosetsFullError: Likewise.
         """
-        frames, given = self.frames, arguments()
+        frames, given, entered = self.frames, arguments(), 0
         while not kernel(*given):
             self.go_on()
+            entered += 1
+            if entered % BETWEEN_LOOKS == 0:
+                look()
             if self.frames is not frames:  # The path has become longer, or wider.
                 frames, given = self.frames, arguments()
 
@@ -287,43 +298,34 @@ class GrowingTree:
 
     def _draw(self, node: Node, first: int) -> int:
         """The number of a chance node, whose outcomes lead to the nodes from ``first`` on."""
-        tree, count, chance = self.arrays, node.count, self._chance
+        count, chance = node.count, self._chance
         begin, end = self._outcomes, self._outcomes + count
-        assert tree.joined is not None
-        assert tree.first_outcome is not None
-        assert tree.outcome is not None
-        assert tree.threshold is not None
-        for numbers, size in (
-            (tree.joined, chance + 1),
-            (tree.first_outcome, chance + 2),
-            (tree.outcome, end),
-            (tree.threshold, end),
-        ):
+        sizes = (chance + 1, chance + 2, end, end)
+        for numbers, size in zip(self._chances, sizes, strict=True):
             make_room(numbers, size)
-        tree.joined[chance] = node.passed
-        tree.first_outcome[chance + 1] = end
+        joined, first_outcome, outcome, threshold = self._chances
+        joined[chance] = node.passed
+        first_outcome[chance + 1] = end
         alias: Sequence[int] = range(count) if node.threshold is None else node.alias
-        tree.outcome[begin:end, 0] = range(first, first + count)
-        tree.outcome[begin:end, 1] = [first + index for index in alias]
-        tree.threshold[begin:end] = 1.0 if node.threshold is None else node.threshold
+        outcome[begin:end, 0] = range(first, first + count)
+        outcome[begin:end, 1] = [first + index for index in alias]
+        threshold[begin:end] = 1.0 if node.threshold is None else node.threshold
         self._chance, self._outcomes = chance + 1, end
         return chance
 
     def _make_frames(self, node: Node) -> None:
         """Make frames for the path to a history, and for its actions."""
         frames = self.frames
-        depth, width = len(frames.place), frames.width
+        depth, width = len(frames.path), frames.width
         more = new_frames(
             max(depth, 2 * node.depth),
             max(width, node.count),
             self.histories.n_players,
-            tries=frames.tried is not None,
+            tries=len(frames.tried) > 0,
         )
-        for name in ("place", "first", "second", "led"):
-            if (numbers := getattr(frames, name)) is not None:
-                getattr(more, name)[:depth] = numbers
+        more.path[:depth] = frames.path
         for name in ("q", "tried"):
-            if (numbers := getattr(frames, name)) is not None:
+            if len(numbers := getattr(frames, name)):
                 rows = getattr(more, name).reshape(-1, more.width)
                 rows[:depth, :width] = numbers.reshape(-1, width)
         more.reach[: len(frames.reach)] = frames.reach
@@ -334,4 +336,4 @@ class GrowingTree:
             log=frames.log,
             groups=frames.groups,
         )
-        self._deepest = len(more.place) - 1
+        self._deepest = len(more.path) - 1

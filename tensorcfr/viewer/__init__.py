@@ -1,6 +1,6 @@
 """The viewer: a solution in the browser; ``tensorcfr view``.
 
-:func:`view` serves it on this machine alone (the extra ``tensorcfr[view]``); :func:`save_html`
+:func:`view` serves it on this machine alone; :func:`save_html`
 writes one page for sharing, which needs no server and no network.
 """
 

@@ -6,24 +6,23 @@ from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Any
 
-from ..model.cut_game import CutGame
+from ..model.arguments import laid_out
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution
-from .chunks import ChunkNodes
-from .nodes import InfosetNodes, Nodes, PublicNodes, describe
+from .nodes import HandNodes, InfosetNodes, Nodes, describe
 
 NAMES = ("A", "B")
 MOST_ITERATIONS = 10_000_000
 
 
 def nodes_of(game: CompiledGame) -> Nodes:
-    """The nodes of a game: its public tree, read in chunks or laid out, or its infosets."""
-    if isinstance(game, CutGame):
-        return ChunkNodes(game)
-    return InfosetNodes(game) if game.public is None else PublicNodes(game)
+    """The nodes of a game: those of its public tree, or its infosets."""
+    if game.nodes is not None:
+        return HandNodes(game, game.nodes)
+    return InfosetNodes(laid_out(game, "a list of infosets"))
 
 
 class BusyError(RuntimeError):

@@ -6,7 +6,6 @@ games are shown by infoset, each below the player's infoset and action before it
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -17,12 +16,15 @@ from typing import Any
 import numpy as np
 
 from .._util.memory import free_memory
-from ..analysis.policy_values import values
-from ..analysis.public_nodes import PublicPlaces
-from ..evaluation import evaluate
+from .._util.plain import plain
+from ..analysis.policy_values import ValueRows, values
+from ..analysis.public_nodes import node_of
 from ..evaluation.metrics import meaning_of_exploitability
-from ..model.arrays import TERMINAL
-from ..model.game import CompiledGame
+from ..evaluation.profile import own_reach_of
+from ..model.arrays import CHANCE, TERMINAL
+from ..model.flat_game import FlatGame
+from ..model.game import CompiledGame, InfosetRows
+from ..model.public_nodes import START, PublicNodes
 from ..solvers.solution import Solution
 
 ROOT = -1
@@ -82,46 +84,40 @@ class SolutionValues:
 
 
 class Nodes(ABC):
-    """The nodes of one game.
-
-    Args:
-        game: The game.
-    """
+    """The nodes of one game."""
 
     kind: str
     """``"public"`` or ``"infosets"``."""
     root: int
     """Where to begin."""
-
-    def __init__(self, game: CompiledGame) -> None:
-        self.game = game
+    game: CompiledGame
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """Nodes; they are numbered from :attr:`root`."""
+        """How many there are."""
 
+    @abstractmethod
     def first(self, most: int) -> Iterable[int]:
         """The numbers of so many nodes, those nearest to the root."""
-        return range(self.root, min(self.root + most, self.count))
 
     def values_of(self, solution: Solution) -> SolutionValues:
         """The values of a solution, for :meth:`node`."""
-        sequences = self.game.n_sequences
+        chunks = self.game.chunks
+        needed = BYTES_OF_VALUES * chunks.trunk.n_sequences
         return SolutionValues(
-            solution,
-            lambda own: values(self.game, own.policy),
-            sequences,
-            BYTES_OF_VALUES * sequences,
+            solution, lambda own: values(self.game, own.policy), chunks.n_numbers, needed
         )
 
     def gains(self, of: SolutionValues) -> list[float | None]:
         """What a best response that is free of the locks gains for each player; None as long as it
         is not known."""
-        solution = of.solution
-        locked = bool(solution.locks)
-        free = evaluate(self.game, solution.policy) if locked else solution.evaluation
-        return list(free.gains)
+        if not of.solution.locks:
+            return list(of.solution.evaluation.gains)
+        found = of.get()
+        if found is None:
+            return [None] * self.game.n_players
+        return list(found.evaluation.gains)
 
     @abstractmethod
     def node(self, number: int, of: SolutionValues) -> dict[str, Any]:
@@ -132,11 +128,202 @@ class Nodes(ABC):
         """
 
     @abstractmethod
-    def node_of(self, infoset: int) -> int:
-        """The node at which an infoset is shown."""
-
     def search(self, text: str) -> list[dict[str, Any]]:
-        """Infosets whose labels contain a text; in large games those with that very label."""
+        """Infosets whose labels contain a text, or else lines; in large games those with that very
+        label, and lines."""
+
+
+class HandNodes(Nodes):
+    """Private hands x public tree: every hand, and the ranges of the players.
+
+    Args:
+        game: The game.
+        nodes: Its public nodes.
+    """
+
+    kind = "public"
+    root = 0
+
+    def __init__(self, game: CompiledGame, nodes: PublicNodes) -> None:
+        self.game, self.nodes = game, nodes
+        self._lock = Lock()
+
+    @property
+    def count(self) -> int:  # noqa: D102
+        return self.nodes.count
+
+    def first(self, most: int) -> Iterable[int]:  # noqa: D102
+        found = [self.root]
+        for node in found:
+            if len(found) >= most:
+                break
+            found += [step.node for step in self.nodes.children(node)]
+        return found[:most]
+
+    def search(self, text: str) -> list[dict[str, Any]]:  # noqa: D102
+        nodes, words = self.nodes, text.split()
+        if not words:
+            return []
+        found: dict[str, int] = {}
+        if (infoset := nodes.find(text.strip())) is not None:
+            found[infoset.label] = infoset.node
+        if self.game.n_infosets <= MOST_SEARCHED:
+            small = text.strip().casefold()
+            matching = (
+                (label, here.node)
+                for player in range(self.game.n_players)
+                for here in nodes.infosets(player)
+                for label in here.labels
+                if small in label.casefold()
+            )
+            found = dict([*found.items(), *islice(matching, MOST_FOUND)])
+        found = found | self._lines(words)
+        listed = islice(found.items(), MOST_FOUND)
+        return [{"infoset": label, "node": node} for label, node in listed]
+
+    def _lines(self, words: list[str]) -> dict[str, int]:
+        """The node of a line, ``"check bet66"``, or of a hand and a line; and of lines whose last
+        word begins so."""
+        nodes, found = self.nodes, dict[str, int]()
+        has_hand = any(words[0] in own for own in nodes.hands)
+        line = words[1:] if has_hand or words == [START] else words
+        if (node := nodes.find_node(" ".join(line))) is not None:
+            found[" ".join(words)] = node
+        if line and (above := nodes.find_node(" ".join(line[:-1]))) is not None:
+            begun = line[-1].casefold()
+            for step in nodes.children(above):
+                if step.label.casefold().startswith(begun):
+                    found.setdefault(" ".join([*words[:-1], step.label]), step.node)
+        return found
+
+    def node(self, number: int, of: SolutionValues) -> dict[str, Any]:  # noqa: D102
+        with self._lock:  # What was read of the chunks is kept.
+            return self._node(number, of)
+
+    def _node(self, number: int, of: SolutionValues) -> dict[str, Any]:
+        nodes = self.nodes
+        try:
+            player = nodes.player(number)
+        except ValueError:
+            raise ValueError(f"{self.game.name} has no public node {number}") from None
+        children = nodes.children(number)
+        weights: list[float | None] = [None] * len(children)
+        said: dict[str, Any] = {
+            "id": number,
+            "name": nodes.name(number),
+            "kind": "decision" if player >= 0 else "terminal" if player == TERMINAL else "chance",
+            "player": player if player >= 0 else None,
+            "path": [{"id": 0, "label": "start"}]
+            + [{"id": step.node, "label": step.label} for step in nodes.path(number)],
+            "reach": None,
+            "actions": [],
+            "hands": [],
+            "ranges": [],
+        }
+        policy = of.solution.policy
+        own = [own_reach_of(policy, nodes, number, one) for one in range(self.game.n_players)]
+        joint = self._joint(number, own)
+        total = float(joint[0].sum())
+        said["reach"] = total
+        said["ranges"] = [self._range(one, range_, total) for one, range_ in enumerate(joint)]
+        if nodes.decides(number):
+            shown = node_of(nodes, number)
+            said["actions"] = list(shown.actions)
+            said["hands"] = strategy_rows(of.solution, shown.hands, shown.infosets)
+            order = nodes.shown(player)[1]
+            held = order[nodes.possible(number, player)[order]]
+            reach = joint[player][held]
+            for row, one in zip(said["hands"], reach.tolist(), strict=True):
+                row["reach"] = one
+            mixed = reach @ policy.at(shown.infosets.numbers)
+            weights = [part(float(weight), total) for weight in mixed]
+            if (found := of.get()) is not None:
+                rows = found.of(shown.infosets)
+                said["hands"] = value_rows(said["hands"], rows)
+                if total > 0:
+                    said["value"] = float(reach @ np.nan_to_num(rows.infoset_expected)) / total
+        elif player == TERMINAL:
+            paid = [nodes.payoffs(number, one, own) for one in range(self.game.n_players)]
+            worth = [float(o @ p) for o, p in zip(own, paid, strict=True) if p is not None]
+            if worth:
+                said["utility"] = [part(one, total) for one in worth]
+        elif player == CHANCE:
+            weights = [
+                part(float(self._joint(step.node, own)[0].sum()), total) for step in children
+            ]
+        said["children"] = [
+            {
+                "id": step.node,
+                "label": step.label,
+                "p": weight,
+                "leaf": nodes.player(step.node) == TERMINAL,
+            }
+            for step, weight in zip(children, weights, strict=True)
+        ]
+        return said
+
+    def _joint(self, node: int, own: list[np.ndarray]) -> list[np.ndarray]:
+        """For each player float64 (hands,): probability of holding a hand and getting to a node."""
+        return [reach * self.nodes.others_reach(node, one, own) for one, reach in enumerate(own)]
+
+    def _range(self, player: int, joint: np.ndarray, total: float) -> list[dict[str, Any]]:
+        """Probability of each hand of a player, once the node is reached."""
+        nodes = self.nodes
+        dealt = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
+        names, order = nodes.shown(player)
+        return [
+            {"hand": names[h], "p": part(float(joint[h]), total), "dealt": float(dealt[h])}
+            for h in order.tolist()
+        ]
+
+
+def strategy_rows(
+    solution: Solution, hands: Iterable[str], infosets: InfosetRows
+) -> list[dict[str, Any]]:
+    """Infosets: hand, label, probabilities, locks."""
+    locks = {} if solution.locks is None else solution.locks
+    played = solution.policy.at(infosets.numbers).tolist()
+    return [
+        {
+            "hand": hand,
+            "infoset": label,
+            "p": row,
+            "lock": dict(locks[label]) if label in locks else None,
+        }
+        for hand, label, row in zip(hands, infosets.labels, played, strict=True)
+    ]
+
+
+def value_rows(said: list[dict[str, Any]], rows: ValueRows) -> list[dict[str, Any]]:
+    """Infosets with what their actions are worth."""
+    columns = {
+        "q": rows.expected,
+        "ev": rows.infoset_expected,
+        "regret": rows.regret,
+        "loss": rows.loss,
+        "own": rows.own_reach,
+        "others": rows.others_reach,
+    }
+    listed = {name: plain(column.tolist()) for name, column in columns.items()}
+    return [
+        row | {name: column[at] for name, column in listed.items()} for at, row in enumerate(said)
+    ]
+
+
+class InfosetNodes(Nodes):
+    """Infosets, each below the owner's infoset and action before it."""
+
+    kind = "infosets"
+    root = ROOT
+    game: FlatGame
+
+    def __init__(self, game: FlatGame) -> None:
+        self.game = game
+
+    def first(self, most: int) -> Iterable[int]:  # noqa: D102
+        return range(self.root, min(self.root + most, self.count))
+
+    def search(self, text: str) -> list[dict[str, Any]]:  # noqa: D102
         game, wanted = self.game, text.strip()
         if not wanted:
             return []
@@ -150,178 +337,7 @@ class Nodes(ABC):
                 if small in label.casefold() and infoset != exact
             )
             found += islice(matching, MOST_FOUND - len(found))
-        return [
-            {"infoset": game.infoset_labels[infoset], "node": self.node_of(infoset)}
-            for infoset in found
-        ]
-
-    def _row(self, hand: str, infoset: int, of: SolutionValues) -> dict[str, Any]:
-        """An infoset: probabilities, and values where they are there."""
-        at = self.game.sequences(infoset)
-        chosen = of.solution.policy.probabilities[at]
-        label = self.game.infoset_labels[infoset]
-        locks = of.solution.locks
-        row: dict[str, Any] = {
-            "hand": hand,
-            "infoset": label,
-            "p": chosen.tolist(),
-            "lock": None if locks is None or label not in locks else dict(locks[label]),
-        }
-        table = of.get()
-        if table is None:
-            return row
-        others, own = float(table.others_reach[infoset]), float(table.own_reach[infoset])
-        best = table.best[at]
-        if others > 0:
-            expected = table.counterfactual[at] / others
-            row["q"], row["ev"] = expected.tolist(), float(chosen @ expected)
-        else:
-            row["q"], row["ev"] = [None] * len(chosen), None
-        row["regret"] = table.regret[at].tolist()
-        row["loss"] = own * float(best.max() - chosen @ best)
-        row["reach"], row["own"], row["others"] = own * others, own, others
-        return row
-
-
-class PublicNodes(Nodes):
-    """Private hands x public tree."""
-
-    kind = "public"
-    root = 0
-
-    def __init__(self, game: CompiledGame) -> None:
-        super().__init__(game)
-        assert game.public is not None
-        self.public, self.tree = game.public, game.public.tree
-
-    @cached_property
-    def places(self) -> PublicPlaces:
-        """Names and infosets of the nodes."""
-        return PublicPlaces(self.game)
-
-    @property
-    def count(self) -> int:  # noqa: D102
-        return self.tree.n_nodes
-
-    def node_of(self, infoset: int) -> int:  # noqa: D102
-        return self.places.places.place(infoset)[0]
-
-    def node(self, number: int, of: SolutionValues) -> dict[str, Any]:  # noqa: D102
-        if not 0 <= number < self.count:
-            raise ValueError(f"{self.game.name} has no public node {number}")
-        tree = self.tree
-        own = self._own_reaches(number, of)
-        joint = self._joint(number, own)
-        total = float(joint.sum())
-        player = int(tree.player[number])
-        kind = "decision" if player >= 0 else "terminal" if player == TERMINAL else "chance"
-        said: dict[str, Any] = {
-            "id": number,
-            "name": self.places.name(number),
-            "kind": kind,
-            "player": player if player >= 0 else None,
-            "path": self._path(number),
-            "reach": total,
-            "actions": [],
-            "hands": [],
-            "ranges": [self._range(joint, other, total) for other in range(2)],
-        }
-        weights: list[float | None] = []
-        if kind == "decision" and self.places.decides(number):
-            found = self.places.node(number)
-            said["actions"] = list(found.actions)
-            rows = [
-                self._row(hand, infoset, of)
-                for hand, infoset in zip(found.hands, found.infosets, strict=True)
-            ]
-            by_hand = joint.sum(axis=1 - player)
-            order = self.places.order[player].tolist()
-            name_of = self.places.hands[player]
-            reach = {name_of[hand]: float(by_hand[hand]) for hand in order}
-            for row in rows:
-                row["reach"] = reach[row["hand"]]
-            said["hands"] = rows
-            mixed = np.array([row["p"] for row in rows]) * np.array(
-                [row["reach"] for row in rows]
-            ).reshape(-1, 1)
-            weights = [part(float(w), total) for w in mixed.sum(axis=0)]
-            if total > 0 and all(row.get("ev") is not None or not row["reach"] for row in rows):
-                said["value"] = sum(row["reach"] * (row["ev"] or 0.0) for row in rows) / total
-        elif kind == "terminal":
-            said["utility"] = self._utilities(number, joint, total)
-        children = range(int(tree.first_child[number]), int(tree.first_child[number + 1]))
-        if kind == "chance":
-            weights = [part(float(self._joint(child, own).sum()), total) for child in children]
-        said["children"] = [
-            {
-                "id": child,
-                "label": self.public.edges[int(tree.edge[child])],
-                "p": weights[index] if index < len(weights) else None,
-                "leaf": bool(tree.player[child] == TERMINAL),
-            }
-            for index, child in enumerate(children)
-        ]
-        return said
-
-    def _path(self, number: int) -> list[dict[str, Any]]:
-        """The nodes on the way, the root first, each with the step into it."""
-        found = []
-        while number:
-            found.append({"id": number, "label": self.public.edges[int(self.tree.edge[number])]})
-            number = int(self.tree.parent[number])
-        return [{"id": 0, "label": "start"}, *found[::-1]]
-
-    def _own_reaches(self, number: int, of: SolutionValues) -> list[np.ndarray]:
-        """float64 (hands,) for each player: the product of the player's own probabilities."""
-        tree, probabilities = self.tree, of.solution.policy.probabilities
-        own = [np.ones(hands) for hands in tree.prior.shape]
-        while number:
-            parent = int(tree.parent[number])
-            player = int(tree.player[parent])
-            if player >= 0 and tree.bucket[parent] >= 0:
-                form = self.game.form
-                held = np.diff(form.hand_rank[form.bucket_mask[int(tree.bucket[parent])]])
-                hands = np.flatnonzero(held[: len(own[player])])
-                at = self.places.places.infosets(np.full(len(hands), parent), hands)
-                first = self.game.infoset_sequence[at]
-                action = number - int(tree.first_child[parent])
-                own[player][hands] *= probabilities[first + action * self.game.infoset_stride[at]]
-            number = parent
-        return own
-
-    def _joint(self, number: int, own: list[np.ndarray]) -> np.ndarray:
-        """float64 (hands, hands): probability of the hands and of getting to a node."""
-        joint: np.ndarray = self.tree.dealt(int(self.tree.weight[number])) * np.outer(*own)
-        return joint
-
-    def _range(self, joint: np.ndarray, player: int, total: float) -> list[dict[str, Any]]:
-        """Probability of each hand of a player, once the node is reached."""
-        by_hand = joint.sum(axis=1 - player)
-        dealt = self.tree.prior.sum(axis=1 - player)
-        names = self.places.hands[player]
-        return [
-            {
-                "hand": names[hand],
-                "p": part(float(by_hand[hand]), total),
-                "dealt": float(dealt[hand]),
-            }
-            for hand in self.places.order[player].tolist()
-        ]
-
-    def _utilities(self, number: int, joint: np.ndarray, total: float) -> list[float | None]:
-        """Expected utility of each player at a terminal."""
-        tree = self.tree
-        payoff = int(tree.payoff[number])
-        matrix = tree.coefficient[payoff] * tree.matrix_table[int(tree.matrix[payoff])]
-        paid = np.where(joint > 0, matrix, 0.0) * self.game.unit
-        return [part(float((joint * own).sum()), total) for own in paid]
-
-
-class InfosetNodes(Nodes):
-    """Infosets, each below the owner's infoset and action before it."""
-
-    kind = "infosets"
-    root = ROOT
+        return [{"infoset": game.infoset_labels[infoset], "node": infoset} for infoset in found]
 
     @property
     def count(self) -> int:  # noqa: D102
@@ -333,9 +349,6 @@ class InfosetNodes(Nodes):
         parent = self.game.form.infoset_parent.astype(np.int64)
         order = np.argsort(parent, kind="stable")
         return order, parent[order]
-
-    def node_of(self, infoset: int) -> int:  # noqa: D102
-        return infoset
 
     def node(self, number: int, of: SolutionValues) -> dict[str, Any]:  # noqa: D102
         if not ROOT <= number < self.count:
@@ -357,7 +370,13 @@ class InfosetNodes(Nodes):
                 for child in self._below(sequence, f"player {player}", None)
             ]
             return said | {"name": "start", "kind": "list", "reach": 1.0, "children": children}
-        row = self._row(game.infoset_labels[number], number, of)
+        infosets = game.rows_of([number])
+        rows = strategy_rows(of.solution, infosets.labels, infosets)
+        if (found := of.get()) is not None:
+            worth = found.of(infosets)
+            rows = value_rows(rows, worth)
+            rows[0]["reach"] = float(worth.reach[0])
+        (row,) = rows
         at = game.sequences(number)
         actions = game.infoset_actions[number]
         children = []
@@ -427,15 +446,6 @@ def describe(solution: Solution) -> dict[str, Any]:
         "trace": [[point.iteration, point.exploitability] for point in solution.trace],
         "locks": {label: dict(lock) for label, lock in (solution.locks or {}).items()},
     }
-
-
-def plain(said: Any) -> Any:
-    """Plain values for JSON, numbers that are not finite as None."""
-    if isinstance(said, dict):
-        return {key: plain(value) for key, value in said.items()}
-    if isinstance(said, list):
-        return [plain(value) for value in said]
-    return None if isinstance(said, float) and not math.isfinite(said) else said
 
 
 def part(of: float, total: float) -> float | None:

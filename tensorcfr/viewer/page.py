@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from .._util.arguments import Kind, Where, Whole, checked
 from .._util.files import replacing
+from .._util.plain import plain
 from ..solvers.solution import Solution
 from .desk import Desk
-from .nodes import plain
 
 MOST_NODES = 20_000
 """Nodes that a file holds, by default: those nearest to the root."""

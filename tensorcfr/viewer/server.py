@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 import secrets
-import socket
+import time
 import webbrowser
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
+from socket import SHUT_RDWR, socket
+from socketserver import ThreadingTCPServer
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlsplit
 
 from .._util.arguments import Flag, Kind, Whole, checked
-from ..errors import MissingExtraError
+from .._util.plain import plain
 from ..solvers.solution import Solution
 from .desk import BusyError, Desk
-from .nodes import plain
 from .page import SOLUTION, build_page
-
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 HOST = "127.0.0.1"
 HEADER = "x-token"
 """Another origin cannot send it: its browser would ask first, and nothing answers."""
 MOST_BODY = 1 << 20
 """Bytes of a request's body."""
+MOST_WAITING = 64
+"""Connections that have shown no token yet; a further one takes the place of the oldest."""
+HEADER_SECONDS = 10.0
+"""Seconds that a connection has to show the token, and between two bytes of a body."""
+LOG = logging.getLogger(__name__)
 
 
 class _RefusedError(Exception):
@@ -37,153 +42,30 @@ class _RefusedError(Exception):
         self.status = status
 
 
-def make_app(desk: Desk, token: str, port: int) -> Starlette:
-    """The application, which answers requests to ``127.0.0.1:port`` that bear the token.
-
-    Raises:
-        MissingExtraError: Starlette is not installed; says what installs it.
-    """
-    try:
-        from starlette.applications import Starlette
-        from starlette.concurrency import run_in_threadpool
-        from starlette.responses import Response
-        from starlette.routing import Route
-    except ImportError as error:
-        raise MissingExtraError("starlette", "view") from error
-
-    hosts = {f"{HOST}:{port}", f"localhost:{port}"}
-    origins = {f"http://{host}" for host in hosts}
-
-    def respond(
-        text: str, status: int = 200, kind: str = "text/plain", policy: str = ""
-    ) -> Response:
-        headers = {
-            "Cache-Control": "no-store",
-            "Content-Security-Policy": policy or "default-src 'none'",
-            "Cross-Origin-Resource-Policy": "same-origin",
-            "Referrer-Policy": "no-referrer",
-            "X-Content-Type-Options": "nosniff",
-            "X-Frame-Options": "DENY",
-        }
-        return Response(text, status, headers, kind)
-
-    def check(request: Request, given: str | None) -> None:
-        # A name that was made to point here has another host; a page of another site an origin.
-        if request.headers.get("host") not in hosts:
-            raise _RefusedError(403, "wrong host")
-        origin = request.headers.get("origin")
-        if origin is not None and origin not in origins:
-            raise _RefusedError(403, "wrong origin")
-        if given is None or not hmac.compare_digest(given.encode(), token.encode()):
-            raise _RefusedError(403, "wrong or missing token")
-
-    async def page(request: Request) -> Response:
-        try:
-            check(request, request.query_params.get("token"))
-        except _RefusedError as error:
-            return respond(str(error), error.status)
-        nonce = secrets.token_urlsafe(16)
-        policy = (
-            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
-            "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-            "frame-ancestors 'none'"
-        )
-        text = build_page({"mode": "server", "token": token}, nonce)
-        return respond(text, kind="text/html; charset=utf-8", policy=policy)
-
-    def answers(work: Callable[[Any], Any]) -> Callable[[Request], Any]:
-        """An endpoint that checks the request and answers in JSON."""
-
-        async def endpoint(request: Request) -> Response:
-            try:
-                check(request, request.headers.get(HEADER))
-                given = request.query_params if request.method == "GET" else await _body(request)
-                said = await run_in_threadpool(work, given)
-            except _RefusedError as error:
-                return respond(str(error), error.status)
-            except BusyError as error:
-                return respond(str(error), 409)
-            except MemoryError as error:
-                return respond(str(error) or "out of memory", 507)
-            except (KeyError, TypeError, ValueError) as error:
-                return respond(str(error) or "bad request", 400)
-            text = json.dumps(plain(said), ensure_ascii=False, separators=(",", ":"))
-            return respond(text, kind="application/json")
-
-        return endpoint
-
-    def node(given: Any) -> Any:
-        return desk.node(_whole(given["id"]), _whole(given.get("solution", "0")))
-
-    def solve(given: Any) -> Any:
-        if not isinstance(given, dict):
-            raise TypeError("expected an object")
-        desk.solve(given.get("locks"), given.get("iterations"))
-        return desk.status()
-
-    def stop(given: Any) -> Any:
-        desk.stop()
-        return desk.status()
-
-    routes = [
-        Route("/", page),
-        Route("/api/about", answers(lambda given: desk.about())),
-        Route("/api/node", answers(node)),
-        Route("/api/search", answers(lambda given: desk.nodes.search(given["q"]))),
-        Route("/api/status", answers(lambda given: desk.status())),
-        Route("/api/solve", answers(solve), methods=["POST"]),
-        Route("/api/stop", answers(stop), methods=["POST"]),
-    ]
-    return Starlette(routes=routes)
-
-
-async def _body(request: Request) -> Any:
-    """The JSON of a request, if it is not too long."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BODY:
-            raise _RefusedError(413, "too long")
-    return json.loads(body or b"{}")
-
-
-def _whole(text: str) -> int:
-    """A whole number of a query."""
-    if not text.lstrip("-").isdecimal() or len(text) > 18:
-        raise ValueError(f"expected a whole number, not {text[:20]!r}")
-    return int(text)
-
-
-class Server:
-    """The viewer on a port of this machine.
+class Server(ThreadingTCPServer):
+    """The viewer on a port of this machine; it listens once it is made.
 
     Args:
         desk: What is shown.
         port: The port; 0 for one that is free.
 
     Raises:
-        MissingExtraError: Starlette or uvicorn is not installed; says what installs it.
         OSError: The port is taken.
     """
 
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = MOST_WAITING
+
     def __init__(self, desk: Desk, port: int = 0) -> None:
-        try:
-            import uvicorn
-        except ImportError as error:
-            raise MissingExtraError("uvicorn", "view") from error
+        self.desk = desk
         self.token = secrets.token_urlsafe(32)
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            self.socket.bind((HOST, port))
-            self.port = int(self.socket.getsockname()[1])
-            app = make_app(desk, self.token, self.port)
-        except BaseException:
-            self.close()
-            raise
-        self.uvicorn = uvicorn.Server(
-            uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
-        )
+        self.waiting: dict[socket, float] = {}
+        """Connections that have shown no token yet, the oldest first, and when they began."""
+        super().__init__((HOST, port), _Handler)
+        self.port = int(self.socket.getsockname()[1])
+        self.hosts = {f"{HOST}:{self.port}", f"localhost:{self.port}"}
+        self.origins = {f"http://{host}" for host in self.hosts}
 
     @property
     def url(self) -> str:
@@ -191,19 +73,180 @@ class Server:
         return f"http://{HOST}:{self.port}/?token={self.token}"
 
     def run(self) -> None:
-        """Serve until Ctrl-C."""
-        try:
-            self.uvicorn.run(sockets=[self.socket])
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        """Give the port back."""
-        self.socket.close()
+        """Serve until Ctrl-C, or :meth:`stop`."""
+        self.serve_forever(poll_interval=0.1)
 
     def stop(self) -> None:
         """End :meth:`run`, from another thread."""
-        self.uvicorn.should_exit = True
+        self.shutdown()
+
+    def get_request(self) -> tuple[socket, Any]:
+        """The next connection."""
+        try:
+            return super().get_request()
+        except OSError:
+            time.sleep(0.1)  # Out of descriptors: it is there until one is free.
+            raise
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin a thread for a connection."""
+        for connection in list(self.waiting)[: len(self.waiting) + 1 - MOST_WAITING]:
+            self._drop(connection)
+        self.waiting[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Drop connections that were too slow; called several times a second."""
+        for connection, began in list(self.waiting.items()):
+            if time.monotonic() - began > HEADER_SECONDS:
+                self._drop(connection)
+
+    def _drop(self, connection: socket) -> None:
+        self.waiting.pop(connection, None)
+        with suppress(OSError):
+            connection.shutdown(SHUT_RDWR)  # Its thread reads the end of the file, and closes it.
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        self.waiting.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of connections that break off."""
+        LOG.debug("a connection broke off", exc_info=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request; the connection is closed after the answer."""
+
+    server: Server
+    timeout = HEADER_SECONDS
+    server_version, sys_version = "tensorcfr", ""
+
+    def _answer(self) -> None:
+        try:
+            said = self._said()
+        except _RefusedError as error:
+            self.send_error(error.status, str(error))
+        except BusyError as error:
+            self.send_error(409, str(error))
+        except MemoryError as error:
+            self.send_error(507, str(error) or "out of memory")
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            self.send_error(400, str(error) or "bad request")
+        except OSError:
+            raise
+        except Exception:
+            LOG.exception("the viewer failed to answer %s", self.path)
+            self.send_error(500, "internal error")
+        else:
+            self._send(*said)
+
+    do_GET = do_POST = do_OPTIONS = _answer  # noqa: N815
+
+    def _said(self) -> tuple[str, int, str, str]:
+        """The answer to the request: text, status, type and policy."""
+        parts = urlsplit(self.path)
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        page = parts.path == "/"
+        method, work = ("GET", None) if page else ROUTES.get(parts.path, (None, None))
+        if method is None:
+            raise _RefusedError(404, "not found")
+        if method != self.command:
+            raise _RefusedError(405, "wrong method")
+        self._check(query.get("token") if page else self.headers.get(HEADER))
+        if work is None:
+            return self._page()
+        said = work(self.server.desk, query if method == "GET" else self._body())
+        text = json.dumps(plain(said), ensure_ascii=False, separators=(",", ":"))
+        return text, 200, "application/json", ""
+
+    def _check(self, given: str | None) -> None:
+        # A name that was made to point here has another host; a page of another site an origin.
+        if self.headers.get("host") not in self.server.hosts:
+            raise _RefusedError(403, "wrong host")
+        if self.headers.get("origin") not in (None, *self.server.origins):
+            raise _RefusedError(403, "wrong origin")
+        token = self.server.token.encode()
+        if given is None or not hmac.compare_digest(given.encode(), token):
+            raise _RefusedError(403, "wrong or missing token")
+        self.server.waiting.pop(self.connection, None)
+
+    def _page(self) -> tuple[str, int, str, str]:
+        nonce = secrets.token_urlsafe(16)
+        policy = (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
+            "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+            "frame-ancestors 'none'"
+        )
+        text = build_page({"mode": "server", "token": self.server.token}, nonce)
+        return text, 200, "text/html; charset=utf-8", policy
+
+    def _body(self) -> Any:
+        """The JSON of the request, if it is not too long."""
+        length = max(0, _whole(self.headers.get("content-length", "0")))
+        body = self.rfile.read(min(length, MOST_BODY + 1))
+        if len(body) > MOST_BODY:
+            raise _RefusedError(413, "too long")
+        return json.loads(body or b"{}")
+
+    def _send(self, text: str, status: int, kind: str, policy: str) -> None:
+        body = text.encode()
+        self.send_response(status)
+        for name, value in (
+            ("Content-Type", kind),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            ("Content-Security-Policy", policy or "default-src 'none'"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Referrer-Policy", "no-referrer"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("X-Frame-Options", "DENY"),
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """A refusal as text."""
+        self._send(message or "", int(code), "text/plain; charset=utf-8", "")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing of requests."""
+
+
+def _node(desk: Desk, given: Mapping[str, str]) -> Any:
+    return desk.node(_whole(given["id"]), _whole(given.get("solution", "0")))
+
+
+def _solve(desk: Desk, given: Any) -> Any:
+    if not isinstance(given, dict):
+        raise TypeError("expected an object")
+    desk.solve(given.get("locks"), given.get("iterations"))
+    return desk.status()
+
+
+def _stop(desk: Desk, given: Any) -> Any:
+    desk.stop()
+    return desk.status()
+
+
+ROUTES: Mapping[str, tuple[str, Callable[[Desk, Any], Any]]] = {
+    "/api/about": ("GET", lambda desk, given: desk.about()),
+    "/api/node": ("GET", _node),
+    "/api/search": ("GET", lambda desk, given: desk.nodes.search(given["q"])),
+    "/api/status": ("GET", lambda desk, given: desk.status()),
+    "/api/solve": ("POST", _solve),
+    "/api/stop": ("POST", _stop),
+}
+"""What the page asks for: the method, and what answers."""
+
+
+def _whole(text: str) -> int:
+    """A whole number of a query."""
+    if not text.lstrip("-").isdecimal() or len(text) > 18:
+        raise ValueError(f"expected a whole number, not {text[:20]!r}")
+    return int(text)
 
 
 @checked()
@@ -229,22 +272,21 @@ def view(
             no iterations.
         port: The port; 0 for one that is free.
         browser: Whether to open the browser.
-        announce: Called with the address once the port is taken.
+        announce: Called with the address once the server listens.
 
     Raises:
-        MissingExtraError: Starlette or uvicorn is not installed; says what installs it.
         OSError: The port is taken.
         ValueError: The solutions are of different games.
     """
     desk = Desk(solution, other)
-    server = Server(desk, port)
-    if iters is not None:
-        desk.solve(solution.locks or {}, iters)
-    if announce is not None:
-        announce(server.url)
-    if browser:
-        webbrowser.open(server.url)
-    try:
-        server.run()
-    finally:
-        desk.stop()
+    with Server(desk, port) as server:
+        if iters is not None:
+            desk.solve(solution.locks or {}, iters)
+        try:
+            if announce is not None:
+                announce(server.url)
+            if browser:
+                webbrowser.open(server.url)
+            server.run()
+        finally:
+            desk.stop()

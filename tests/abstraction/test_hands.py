@@ -186,7 +186,7 @@ def river() -> CompiledGame:
 @pytest.mark.full
 def test_suits_on_a_monotone_board_lose_nothing() -> None:
     spot = compile_game("holdem", board="Ah9h6h4h2h", ranges=("TT-JJ,KQs", "JJ-QQ,KTs"), **SPOT)
-    classes = [spot.symmetry.class_of(player, 0, 0) for player in range(2)]
+    classes = [spot.nodes.symmetry.class_of(player, 0, 0) for player in range(2)]
     small = abstract_hands(spot, classes)
     assert small.public is not None
     assert [len(own) for own in small.public.hands] == [own.max() + 1 for own in classes]
@@ -200,13 +200,15 @@ def test_suits_on_a_monotone_board_lose_nothing() -> None:
 
 def test_strengths_make_buckets_of_equal_weight_or_width(river: CompiledGame) -> None:
     for player in range(2):
-        weights = river.rules.weights[player]
+        weights = river.nodes.rules.weights[player]
         coarse = buckets_by_strength(river, 3)[player]
         assert set(coarse.tolist()) == {0, 1, 2}
         shares = np.bincount(coarse, weights=weights) / weights.sum()
         assert (np.abs(shares - 1 / 3) < 0.15).all()
         fine = buckets_by_strength(river, 1000)[player]
-        strength = np.array(river.rules.strength(river.rules.board, river.rules.hands[player]))
+        strength = np.array(
+            river.nodes.rules.strength(river.nodes.rules.board, river.nodes.rules.hands[player])
+        )
         # As many buckets as strengths: hands in one bucket beat the same hands.
         equity = buckets_by_strength(river, 10, spacing="width")[player]
         assert equity.max() <= 9
@@ -219,7 +221,7 @@ def naive_strengths(spot: CompiledGame, board: list[str]) -> list[list[float]]:
     """The equity of every hand on a final board, by pairs of hands; NaN for those that cannot be
     there.  Who is stronger, another program says."""
     evaluate_cards = pytest.importorskip("phevaluator").evaluate_cards
-    hands = [[[label[:2], label[2:]] for label in own] for own in spot.hands]
+    hands = [[[label[:2], label[2:]] for label in own] for own in spot.nodes.hands]
     # The best hand has the number 1.
     level = [
         [0 if set(hand) & set(board) else -evaluate_cards(*hand, *board) for hand in own]
@@ -231,7 +233,10 @@ def naive_strengths(spot: CompiledGame, board: list[str]) -> list[list[float]]:
         for hand, own in zip(hands[player], level[player], strict=True):
             won = met = 0.0
             others = zip(
-                hands[1 - player], level[1 - player], spot.rules.weights[1 - player], strict=True
+                hands[1 - player],
+                level[1 - player],
+                spot.nodes.rules.weights[1 - player],
+                strict=True,
             )
             for other, its, weight in others:
                 if own and its and not set(hand) & set(other):
@@ -260,7 +265,7 @@ def test_buckets_of_strength_are_those_of_a_naive_count() -> None:
     river = compile_game("holdem", board="Td9d6hQc2s", ranges=ranges, **SPOT)
     strengths = naive_strengths(river, ["Td", "9d", "6h", "Qc", "2s"])
     for player in range(2):
-        weights = river.rules.weights[player]
+        weights = river.nodes.rules.weights[player]
         for count in (3, 8):
             equal_weight = buckets_by_strength(river, count)[player]
             assert equal_weight.tolist() == naive_buckets(strengths[player], weights, count)
@@ -282,7 +287,7 @@ def test_buckets_on_each_river_are_those_of_a_naive_count() -> None:
         strengths = naive_strengths(spot, ["Td", "9d", "6h", "Qc", *name.split()])
         for player, own in enumerate(strengths):
             assert nested[player][0].tolist() == before[player].tolist()
-            expected = np.array(naive_buckets(own, spot.rules.weights[player], 2))
+            expected = np.array(naive_buckets(own, spot.nodes.rules.weights[player], 2))
             possible = ~np.isnan(own)
             assert plain[player][board][possible].tolist() == expected[possible].tolist()
             of_both = 2 * before[player] + expected
@@ -304,7 +309,7 @@ def test_buckets_on_each_river_divide_those_on_the_turn() -> None:
     buckets = buckets_by_strength(spot, 2, by_board=True)
     names = board_names(spot)
     assert len(names) == 1 + 48
-    assert buckets[0].shape == (49, len(spot.rules.hands[0]))
+    assert buckets[0].shape == (49, len(spot.nodes.rules.hands[0]))
     small = abstract_hands(spot, buckets)
     assert small.tied_to is None
     forgets = buckets_by_strength(spot, 2, by_board=True, nested=False)
@@ -320,7 +325,7 @@ def test_histograms_of_the_future_tell_draws_from_made_hands() -> None:
     pytest.importorskip("sklearn")
     spot = compile_game("holdem", board="Td9d6hQc", ranges=("22,AdKd,AsKs", "TT,KJs"), **SPOT)
     buckets = buckets_by_future(spot, 2)
-    by_label = dict(zip(spot.hands[0], buckets[0].tolist(), strict=True))
+    by_label = dict(zip(spot.nodes.hands[0], buckets[0].tolist(), strict=True))
     twos = {bucket for label, bucket in by_label.items() if label[0] == label[2] == "2"}
     assert len(twos) == 1
     assert by_label["AdKd"] not in twos
@@ -330,7 +335,7 @@ def test_histograms_of_the_future_tell_draws_from_made_hands() -> None:
     for river in rivers:
         (strengths, _) = naive_strengths(spot, ["Td", "9d", "6h", "Qc", river])
         for label, sums in won.items():
-            strength = strengths[spot.hands[0].index(label)]
+            strength = strengths[spot.nodes.hands[0].index(label)]
             sums += [0.0, 0.0] if np.isnan(strength) else [strength, 1.0]
     mean = {label: float(own / count) for label, (own, count) in won.items()}
     assert mean["AdKd"] > mean["2h2c"]

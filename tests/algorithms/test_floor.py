@@ -85,7 +85,7 @@ def test_round_trip(registry: None, tmp_path: Any) -> None:
     np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
     older = {key: value for key, value in CFR.to_dict().items() if key != "floor"}
     assert from_dict(older) == CFR
-    with pytest.raises(ValueError, match="the floor of cfr is a function"):
+    with pytest.raises(ValueError, match="floor of cfr is a function"):
         CFR(floor=fading).to_dict()
     mine = Algorithm("fading floor", CFR.rule, "", "", floor=fading)
     register(mine)

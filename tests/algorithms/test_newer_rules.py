@@ -35,6 +35,7 @@ from support.infoset_cfr import (
     regretful,
 )
 from support.reference import cfr_plus_rule, cfr_rule, dcfr_rule, lcfr_rule, pdcfr_plus_rule
+from support.registered import APCFR_PLUS, SPCFR_PLUS, hs_dcfr, hs_pcfr_plus, project
 from support.tiers import tiered
 from tensorcfr import (
     Algorithm,
@@ -47,14 +48,12 @@ from tensorcfr import (
     team_game,
 )
 from tensorcfr.algorithms import (
-    APCFR_PLUS,
+    ALGORITHMS,
     CFR,
     CFR_D,
     CFR_PLUS,
     DOMWU,
     EXTERNAL_SAMPLING,
-    HS_DCFR,
-    HS_PCFR_PLUS,
     ICFR,
     ICFR_PLUS,
     IDCFR_PLUS,
@@ -64,13 +63,12 @@ from tensorcfr.algorithms import (
     PCFR_PLUS_GRADIENT,
     RTCFR_PLUS,
     SAPCFR_PLUS,
-    SPCFR_PLUS,
     from_dict,
-    local_rules,
 )
+from tensorcfr.algorithms.records import FORECASTS
 from tensorcfr.games import make_game
 from tensorcfr.kernels import chunks, iteration
-from tensorcfr.solvers.chunked_solver import ChunkedSolver
+from tensorcfr.solvers.solution_file import _algorithm
 
 HORIZON = 40
 """Less than the iterations of a comparison, so that the schedules end on the way."""
@@ -116,8 +114,8 @@ TWINS: dict[str, Twin] = {
     ),
     "apcfr+": (APCFR_PLUS, {"learner": Asymmetric, "weight": squared}),
     "spcfr+": (SPCFR_PLUS, {"learner": Smooth, "weight": squared}),
-    "hs-dcfr": (HS_DCFR(horizon=HORIZON), {"learner": regretful(hs_rule), "fading": hs_fading}),
-    "hs-pcfr+": (HS_PCFR_PLUS(horizon=HORIZON), {"learner": Predictive, "fading": hs_fading}),
+    "hs-dcfr": (hs_dcfr(HORIZON), {"learner": regretful(hs_rule), "fading": hs_fading}),
+    "hs-pcfr+": (hs_pcfr_plus(HORIZON), {"learner": Predictive, "fading": hs_fading}),
     "mmd": (MMD, {"learner": Magnetic}),
     "mmd-moving": (MMD_MOVING(stay=4), {"learner": MovingMagnet}),
     "domwu": (DOMWU, {"learner": Optimistic}),
@@ -227,7 +225,7 @@ def test_a_game_in_chunks(twin: str, alternating: bool, interpreted: None) -> No
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
     game = compile_game(rules, cut=2, symmetry=not record.rule.minds_scale)
     slow = InfosetCFR(as_game(rules), **options, alternating=alternating)
-    assert_twins(ChunkedSolver(game, record(alternating=alternating)), slow, (1, 2, 6))  # type: ignore[arg-type]
+    assert_twins(Solver(game, record(alternating=alternating)), slow, (1, 2, 6))  # type: ignore[arg-type]
 
 
 class Without(Perturbed):
@@ -282,37 +280,40 @@ def test_the_floor_is_in_the_value_that_goes_up(interpreted: None) -> None:
     assert_twins(Solver(game, ICFR_PLUS(floor=floor)), slow, MARKS[:4])
 
 
-class TestHorizons:
-    def test_iters_are_the_horizon(self, interpreted: None) -> None:
-        game = compile_game("kuhn")
-        solution = solve(game, "hs-dcfr", iters=30)
-        assert solution.algorithm == HS_DCFR(horizon=30)
-        assert solve(game, HS_DCFR(horizon=7), iters=10).algorithm == HS_DCFR(horizon=7)
+class TestFunctionsOfTheIterations:
+    """Parameters and the power of the average may be functions: schedules for a horizon."""
 
     def test_weights_are_ratios_of_the_discounts(self) -> None:
         t = np.arange(1.0, 61.0)
-        weights = HS_PCFR_PLUS(horizon=HORIZON).weights(t)
+        record = hs_pcfr_plus(HORIZON)
+        weights = record.weights(t)
         ratios = [1 / hs_fading(k) for k in range(2, 61)]
         np.testing.assert_allclose(weights[1:] / weights[:-1], ratios, rtol=1e-12)
-        assert weights[HORIZON - 1] == 1.0
-        delayed = HS_PCFR_PLUS(horizon=HORIZON, delay=5).weights(t)
+        delayed = record(delay=5).weights(t)
         np.testing.assert_array_equal(delayed[:5], 0.0)
-        np.testing.assert_allclose(delayed[5:], weights[:-5], rtol=1e-12)
+        np.testing.assert_array_equal(delayed[5:], weights[:-5])
 
-    @pytest.mark.parametrize("record", [HS_DCFR, HS_PCFR_PLUS], ids=str)
-    def test_none(self, record: Algorithm) -> None:
-        game = compile_game("kuhn")
-        with pytest.raises(ValueError, match=r"hs-.*cfr\+? needs a horizon.*: give iters, or hs-"):
-            solve(game, record, target=1e-3)
-        with pytest.raises(ValueError, match="needs a horizon"):
-            Solver(game, record)
+    def test_they_are_saved_by_name(self, registry: None) -> None:
+        record = hs_dcfr(HORIZON)
+        with pytest.raises(ValueError, match="parameter 'alpha' of hs-dcfr is a function"):
+            record.to_dict()
+        with pytest.raises(ValueError, match="average_power of cfr is a function"):
+            CFR(average_power=np.sqrt).to_dict()
+        register(record)
+        assert from_dict(record.to_dict()) == record
+        assert str(record).startswith("hs-dcfr(alpha=f(t), beta=f(t), average_power=f(t)")
+
+    def test_a_horizon_of_an_older_version_is_refused(self) -> None:
+        written = CFR.to_dict() | {"average_fall": 0.0, "horizon": 0}
+        assert _algorithm(written) == CFR
+        with pytest.raises(ValueError, match=r"cfr was written with average_fall=5\.0"):
+            _algorithm(written | {"average_fall": 5.0})
 
 
 class TestRefusals:
     @pytest.mark.parametrize(
         ("variant", "reason"),
         [
-            (HS_PCFR_PLUS, "average_fall=5 needs a horizon"),
             (ICFR, "its new strategies' values take those of the whole tree"),
             (SPCFR_PLUS, "its rule looks at all actions of an infoset together"),
             (SAPCFR_PLUS, "its strategy leans on the last instantaneous regret"),
@@ -336,7 +337,7 @@ class TestRefusals:
 
     def test_what_does_not_know_own_reach(self) -> None:
         with pytest.raises(ValueError, match=r"rtcfr\+ changes payoffs by own reach, which games"):
-            ChunkedSolver(
+            Solver(
                 compile_game("liars_dice(faces=3)", cut=2),  # type: ignore[arg-type]
                 RTCFR_PLUS,
             )
@@ -377,7 +378,7 @@ class TestRefusals:
         game = compile_game("liars_dice(faces=3)", cut=2)
         if game.merges_hands:  # type: ignore[attr-defined]
             with pytest.raises(ValueError, match="minds the size of regrets"):
-                ChunkedSolver(game, record)  # type: ignore[arg-type]
+                Solver(game, record)  # type: ignore[arg-type]
 
 
 def test_one_switch_for_all(registry: None, tmp_path: Any) -> None:
@@ -391,7 +392,7 @@ def test_one_switch_for_all(registry: None, tmp_path: Any) -> None:
     mine = Algorithm("mine", LocalRule("mine", lambda r, i, p: (r + i, r)), "", "")
     register(mine)
     assert from_dict(mine(passes_up="new").to_dict()) == mine(passes_up="new")
-    older = {k: v for k, v in CFR.to_dict().items() if k not in ("passes_up", "horizon")}
+    older = {k: v for k, v in CFR.to_dict().items() if k not in ("passes_up", "floor")}
     assert from_dict(older) == CFR
 
 
@@ -408,7 +409,8 @@ def test_payoffs_by_own_reach_with_threads_and_on_the_way() -> None:
 
 
 @pytest.mark.full
-def test_saved_and_resumed(tmp_path: Any) -> None:
+def test_saved_and_resumed(registry: None, tmp_path: Any) -> None:
+    register(APCFR_PLUS)
     game = compile_game("kuhn(cards=4)")
     whole = solve(game, APCFR_PLUS, iters=40)
     part = Solution.load(solve(game, APCFR_PLUS, iters=15).save(tmp_path / "part"))
@@ -488,17 +490,36 @@ def test_mirror_descent_ends_at_gambit_s_quantal_response_equilibrium(interprete
 
 def test_solutions_say_which_guarantee_holds(interpreted: None) -> None:
     kuhn, three = compile_game("kuhn"), compile_game("kuhn(players=3)")
-    assert solve(kuhn, iters=1).guarantee == "The average strategy converges to a Nash equilibrium."
+    converges = "The average strategy converges to a Nash equilibrium."
+    assert solve(kuhn, "cfr+", iters=1).guarantee == converges
     assert "coarse correlated equilibria" in solve(three, iters=1).guarantee
     assert "need not come near any equilibrium" in solve(three, iters=1).guarantee
     assert "no theorem" in solve(kuhn, "cfr-avg", iters=1).guarantee.lower()
     assert "no theorem" in solve(three, "mmd", iters=1).guarantee.lower()
-    assert "no theorem" in HS_DCFR.guarantee(zero_sum=True).lower()
+    assert "no theorem" in hs_dcfr(HORIZON).guarantee(zero_sum=True).lower()
     assert "no theorem" in CFR_PLUS(passes_up="new").guarantee(zero_sum=True).lower()
     assert "no theorem" not in ICFR_PLUS(delay=2).guarantee(zero_sum=True).lower()
     assert "floor" in solve(kuhn, CFR(floor=0.1), iters=1).guarantee
     assert "exact to rounding" in solve(kuhn, "lp").guarantee
     assert "with high probability" in EXTERNAL_SAMPLING.guarantee(zero_sum=True)
+
+
+@pytest.mark.parametrize("name", sorted(FORECASTS))
+def test_a_theorem_is_told_from_what_is_seen(name: str) -> None:
+    """The proof for players who alternate needs updates that gain against what was played."""
+    record = ALGORITHMS[name]
+    assert isinstance(record, Algorithm)
+    assert record.guarantee(zero_sum=True).startswith("Seen, not proven: ")
+    assert record(alternating=False).guarantee(zero_sum=True).startswith("Seen, not proven: ")
+    proven = record(alternating=False, average_power=0)
+    assert proven.guarantee(zero_sum=True).startswith("The average strategy converges")
+
+
+def test_joint_play_is_proven_for_players_who_update_at_once() -> None:
+    for record in (CFR, CFR_PLUS):
+        assert "alternate, as here" in record.guarantee(zero_sum=False)
+        assert "alternate" not in record(alternating=False).guarantee(zero_sum=False)
+        assert "Seen" not in record.guarantee(zero_sum=True)
 
 
 @pytest.mark.parametrize(
@@ -510,7 +531,7 @@ def test_the_nearest_point_is_found_where_an_entry_is_0_but_for_rounding(
 ) -> None:
     """On the first and the last the projection went on for ever."""
     column = np.array([point]).T
-    local_rules._project(column, 0)
+    project(column, 0)
     nearest = column[:, 0].tolist()
     # The nearest point of the simplex moves the entries that stay positive alike.
     move = max(b - a for a, b in zip(point, nearest, strict=True))

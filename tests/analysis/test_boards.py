@@ -127,14 +127,26 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         solve_boards(SPOT, RIVERS, line="check", target=0.2, table=table)
 
     # A table that somebody has edited.
-    for damaged, message in (
-        (lines[1].replace(lines[1].split(",")[3], "much", 1), "line 2, is no row of a report"),
-        (lines[1].replace("\n", ",1\n"), "line 2, is no row of a report"),
+    columns, cells = lines[0].strip().split(","), lines[1].strip().split(",")
+    edited = tmp_path / "edited.csv"
+    for column, value in (
+        *(("value", "much"), ("value", "nan"), ("value", "inf"), ("weight", "-1")),
+        *(("iterations", "-1"), ("iterations", "1.5"), ("exploitability", "1e999")),
+        *(("player", "ip2"), ("spot", cells[-1] + ",1"), (report.actions[0], "0.9999")),
     ):
-        edited = tmp_path / "edited.csv"
-        edited.write_text(lines[0] + damaged)
-        with pytest.raises(ValueError, match=message):
+        damaged = [value if c == column else cell for c, cell in zip(columns, cells, strict=True)]
+        edited.write_text(lines[0] + ",".join(damaged) + "\n")
+        with pytest.raises(ValueError, match="line 2, is no row of a report"):
             solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
+    edited.write_text(lines[0] + lines[1] + lines[1])
+    with pytest.raises(ValueError, match="line 3, is no row of a report"):
+        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
+    edited.write_text(lines[0].replace("value", "vale") + lines[1])
+    with pytest.raises(ValueError, match="line 2, is no row of a report"):
+        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
+    edited.write_text(lines[0].replace(report.actions[0], "wait") + lines[1])
+    with pytest.raises(ValueError, match="has other columns for"):
+        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
     edited.write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match=r"edited\.csv is no CSV file"):
         solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)

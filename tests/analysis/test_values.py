@@ -27,8 +27,7 @@ TOLERANCE = 1e-12
 def random_policy(game: CompiledGame, seed: int, *, pure: bool = False) -> Policy:
     """Random strategies; pure ones leave much of the game unreached."""
     weight = np.random.default_rng(seed).random(game.n_sequences)
-    probabilities = np.empty(game.n_sequences)
-    normalise(game.form, weight**200 if pure else weight, probabilities)
+    probabilities = normalise(game.form, weight**200 if pure else weight)
     return Policy(game, probabilities)
 
 
@@ -98,6 +97,19 @@ def check(game: CompiledGame, policy: Policy) -> None:
             close(fast.infoset_expected[infoset] * slow.others[infoset], mean)
         else:
             assert np.isnan(fast.expected[at]).all()
+    for player in range(game.n_players):
+        for rows in fast.rows(player):
+            at = [game.infoset_index[label] for label in rows.infosets.labels]
+            q = np.array([slow.counterfactual[infoset] for infoset in at])
+            chosen = policy.at(rows.infosets.numbers)
+            close(rows.probability, chosen)
+            close(rows.reach, slow.own[at] * slow.others[at])
+            close(rows.regret, q - (chosen * q).sum(axis=1, keepdims=True))
+            close(
+                rows.expected * slow.others[at][:, None],
+                np.where(slow.others[at][:, None] > 0, q, np.nan),
+            )
+            close(rows.loss, fast.loss[at])
     close(fast.evaluation.values, slow.value)
     evaluation = evaluate(game, policy)
     close(fast.evaluation.best_responses, evaluation.best_responses)

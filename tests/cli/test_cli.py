@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -29,7 +30,9 @@ from tensorcfr import (
 )
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LP
 from tensorcfr.cli import app as commands
-from tensorcfr.cli import arguments, completion
+from tensorcfr.cli import arguments, solving
+from tensorcfr.compilers.cut import game as cut_game
+from tensorcfr.errors import CutError
 
 
 class Awkward(Game):
@@ -49,6 +52,42 @@ class Awkward(Game):
 
     def next(self, state: str, action: Any) -> str:
         return action if state == "root" else "over"
+
+
+def test_how_to_cut_is_said_as_one_types_it() -> None:
+    """The library says ``cut=``, the command line ``--cut``."""
+    cut = ("solve", "leduc", "--cut", "3", "--iters", "1")
+    cut = ("solve", "leduc", "--cut", "3", "--iters", "1")
+    for name, what in (
+        ("external_sampling",) * 2,
+        ("egt",) * 2,
+        ("rtcfr+", "payoffs by own reach"),
+    ):
+        said = refused(USAGE, *cut, "--algorithm", name)
+        assert what in said
+        assert said.endswith(": tensorcfr solve --cut never lays it out")
+    said = refused(USAGE, *cut[:-2], "--algorithm", "lp")
+    assert said.endswith("laid out: tensorcfr solve --cut never lays it out")
+    for option in (("--precision", "int16"), ("--state-dir", "."), ("--cluster", "tcp://x:1")):
+        said = refused(USAGE, "solve", "leduc", "--iters", "1", *option)
+        assert said.endswith("chunks alone: tensorcfr solve --cut always cuts it") or said.endswith(
+            "on games in chunks: tensorcfr solve --cut always cuts it"
+        )
+    game = compile_game("leduc", cut=3)
+    with pytest.raises(CutError, match=r"laid out: give game.flat\(\), or .* cut=False$") as one:
+        solve(game, "external_sampling", iters=1)
+    with pytest.raises(CutError, match=r"alone: compile_game\(..., cut=True\)$") as other:
+        solve(compile_game("leduc"), precision="int16", iters=1)
+    for error in (one.value, other.value):
+        again = pickle.loads(pickle.dumps(error))
+        assert (str(again), again.cut) == (str(error), error.cut)
+
+
+def test_commands_that_need_a_game_laid_out_lay_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut_game, "CUT_FROM", 1)
+    assert "regret" in printed("regrets", "kuhn", "--checkpoints", "1")
+    assert printed("walkthrough", "kuhn", "--iters", "1")
+    assert printed("draw", "kuhn").startswith("digraph")
 
 
 def no_solving(*args: object, **kwargs: object) -> None:
@@ -238,7 +277,7 @@ class TestFiles:
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(commands, "run", no_solving)
+        monkeypatch.setattr(solving, "run", no_solving)
         for there in ("there.npz", "there.png"):
             (tmp_path / there).write_text("precious")
         (tmp_path / "folder.npz").mkdir()
@@ -323,7 +362,7 @@ class TestErrors:
         assert message.endswith("; --memory-limit (GiB) changes it")
 
     def test_missing_matplotlib(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(commands, "run", no_solving)
+        monkeypatch.setattr(solving, "run", no_solving)
         for name in [name for name in sys.modules if name.startswith("matplotlib")]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -334,7 +373,7 @@ class TestErrors:
         def bug(*args: object, **kwargs: object) -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr(commands, "run", bug)
+        monkeypatch.setattr(solving, "run", bug)
         assert isinstance(invoke("solve", "kuhn").exception, ZeroDivisionError)
 
 
@@ -396,7 +435,7 @@ class TestProgressBar:
 class TestArguments:
     def test_settings(self) -> None:
         settings = ["ranks=4", "bets=(2, 4)", "prizes=random", "title = a=b"]
-        assert arguments.read_settings(settings) == {
+        assert arguments.read_settings(settings, None) == {
             "ranks": 4,
             "bets": (2, 4),
             "prizes": "random",
@@ -573,11 +612,11 @@ def test_output_for_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_shell_completes_names() -> None:
-    assert completion.games("gof") == []
-    assert completion.games("kuh") == ["kuhn"]
-    assert completion.games("") == list(GAMES)
-    assert completion.algorithms("aut") == ["auto"]
-    assert completion.algorithms("dcfr") == [name for name in ALGORITHMS if name[:4] == "dcfr"]
+    assert arguments.game_names("gof") == []
+    assert arguments.game_names("kuh") == ["kuhn"]
+    assert arguments.game_names("") == list(GAMES)
+    assert arguments.algorithm_names("aut") == ["auto"]
+    assert arguments.algorithm_names("dcfr") == [name for name in ALGORITHMS if name[:4] == "dcfr"]
 
 
 def test_a_reader_who_has_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

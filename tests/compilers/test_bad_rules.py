@@ -83,11 +83,15 @@ class Bad(NamedTuple):
 
 
 HISTORIES = [
-    Bad("no players", Said({}, n_players=0), "Said: n_players must be a positive integer, not 0"),
+    Bad(
+        "no players",
+        Said({}, n_players=0),
+        "Said: n_players must be a whole number from 1 to 127, not 0",
+    ),
     Bad(
         "number of players",
         Said({}, n_players="two"),
-        "Said: n_players must be a positive integer, not 'two'",
+        "Said: n_players must be a whole number from 1 to 127, not 'two'",
     ),
     Bad(
         "wrong return type",
@@ -117,12 +121,12 @@ HISTORIES = [
     Bad(
         "negative chance",
         Said({(): COIN, ("tails",): Chance({"h": -0.5, "t": 1.5})}),
-        "chance probability -0.5 is not between 0 and 1, at history [tails, h]",
+        "chance probability -0.5 of 'h' is not between 0 and 1, at history [tails]",
     ),
     Bad(
         "nan chance",
         Said({(): COIN, ("tails",): Chance({"h": NAN, "t": 0.5})}),
-        "chance probability nan is not between 0 and 1, at history [tails, h]",
+        "chance probability nan of 'h' is not between 0 and 1, at history [tails]",
     ),
     Bad(
         "chance is no number",
@@ -356,27 +360,27 @@ PUBLIC_TREES = [
     Bad(
         "no actions",
         Dealt({(): FIRST, ("left",): Decision(1, "second", ())}),
-        "there are no actions at public history [left]",
+        "the decision has no actions, at public history [left]",
     ),
     Bad(
         "actions are a string",
         Dealt({(): Decision(0, "first", "left")}),
-        "the actions must be a sequence, not 'left', at the public root",
+        "the actions of the decision must be a sequence, not 'left', at the public root",
     ),
     Bad(
         "equal actions",
         Dealt({(): Decision(0, "first", ("left", "left"))}),
-        "an action is named twice: ['left', 'left'], at the public root",
+        "the decision names an action twice: ['left', 'left'], at the public root",
     ),
     Bad(
         "no such player",
         Dealt({(): FIRST, ("left",): Decision(2, "third", ("up",))}),
-        "player 2 acts, but the players are 0 to 1, at public history [left]",
+        "the decision belongs to player 2, but the players are 0 to 1, at public history [left]",
     ),
     Bad(
         "player is no number",
         Dealt({(): wrong.Decision("me", "first", ("up",))}),
-        "player 'me' acts, but the players are 0 to 1, at the public root",
+        "the decision belongs to player 'me', but the players are 0 to 1, at the public root",
     ),
     Bad(
         "label is no string",

@@ -9,17 +9,18 @@ import pytest
 
 from support.card_games import EveryRound, LeducOfCards, RandomCards, pay
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, rounding
+from support.layouts import farthest, numbers_of
 from support.reference import ReferenceCFR
 from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
-from tensorcfr.compilers import card_game, card_payoffs
-from tensorcfr.compilers.card_flat import HandByHand
+from tensorcfr.compilers.cards import game as card_game
+from tensorcfr.compilers.cards import payoffs as card_payoffs
+from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.kernels import chunks as kernels
-from tensorcfr.model.card_game import CompiledCardGame
+from tensorcfr.model.cut_game import CutGame
 from tensorcfr.payoff import cards as cards_part
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
-from tensorcfr.solvers.chunked_solver import ChunkedSolver
 
 SHAPES: dict[str, dict[str, Any]] = {
     "one card, no board": {"cards": 5, "width": 1, "rounds": 0, "public": 0},
@@ -28,29 +29,34 @@ SHAPES: dict[str, dict[str, Any]] = {
     "two cards, river": {"cards": 9, "width": 2, "rounds": 0, "public": 1},
     "two cards, turn": {"cards": 7, "width": 2, "rounds": 1, "public": 1},
     "two cards, flop": {"cards": 7, "width": 2, "rounds": 2, "public": 1, "zero_sum": True},
+    "two cards at once": {"cards": 7, "width": 1, "rounds": 2, "public": 0, "deals": (2, 1)},
     "twelve cards": {"cards": 12, "width": 2, "rounds": 1, "public": 3, "zero_sum": True},
     "some even": {"cards": 8, "width": 2, "rounds": 0, "zero_sum": True, "even": 0.7},
     "all even": {"cards": 8, "width": 2, "rounds": 0, "zero_sum": True, "even": 1.0},
 }
 
 
-def same_strategies(cards: ChunkedSolver, flat: Solver) -> float:
+def same_strategies(cards: Solver, flat: Solver) -> float:
     """The largest difference between the averages, and between the last iterates."""
     return max(
-        np.abs(cards.average_probabilities() - flat.average_probabilities()).max(),
-        np.abs(cards.current_policy().probabilities - flat.current_policy().probabilities).max(),
+        farthest(cards.average_policy(), flat.average_policy()),
+        farthest(cards.current_policy(), flat.current_policy()),
     )
 
 
-def with_decisions(shape: str, seeds: range) -> list[CompiledCardGame]:
+def with_decisions(shape: str, seeds: range) -> list[CutGame]:
     """Random games of a shape in which both players act, and a card is dealt if one can be."""
     found = []
     for seed in seeds:
         game = compile_game(RandomCards(seed, **SHAPES[shape]))
-        assert isinstance(game, CompiledCardGame)
-        acts = {int(player) for player in game.betting.player if player >= 0}
+        assert isinstance(game, CutGame)
+        acts = {int(player) for player in game.nodes.betting.player if player >= 0}
         size = game.n_infosets
-        if acts == {0, 1} and game.betting.rounds == SHAPES[shape]["rounds"] and size < 50_000:
+        if (
+            acts == {0, 1}
+            and game.nodes.betting.rounds == SHAPES[shape]["rounds"]
+            and size < 50_000
+        ):
             found.append(game)
     return found[:3]
 
@@ -60,7 +66,8 @@ SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    "shape", tiered(SHAPES, ["one card, no board", "two cards, turn", "twelve cards"])
+    "shape",
+    tiered(SHAPES, ["one card, no board", "two cards, turn", "two cards at once", "twelve cards"]),
 )
 @pytest.mark.parametrize("variant", ["cfr+", pytest.param("cfr simultaneous", marks=SLOW)])
 def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
@@ -73,14 +80,14 @@ def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
     games = with_decisions(shape, range(40))
     assert games
     for game in games:
-        flat = compile_game(game.rules, cut=False)
+        flat = compile_game(game.nodes.rules, cut=False)
         assert (flat.n_infosets, flat.n_sequences) == (game.n_infosets, game.n_sequences)
         assert (flat.n_histories, flat.n_decision_nodes) == (
             game.n_histories,
             game.n_decision_nodes,
         )
         assert flat.zero_sum == game.zero_sum
-        cards, whole = ChunkedSolver(game, algorithm), Solver(flat, algorithm)
+        cards, whole = Solver(game, algorithm), Solver(flat, algorithm)
         for count in (1, 1, 3):
             cards.step(count)
             whole.step(count)
@@ -100,8 +107,8 @@ def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
 def test_a_game_of_cards_equals_the_reference(shape: str, variant: str) -> None:
     algorithm, options = floored(VARIANTS[variant], 0.01)
     game = min(with_decisions(shape, range(60)), key=lambda one: one.n_histories)
-    rules = as_game(HandByHand(game.rules))
-    solver, reference = ChunkedSolver(game, algorithm), ReferenceCFR(rules, **options)
+    rules = as_game(HandByHand(game.nodes.rules))
+    solver, reference = Solver(game, algorithm), ReferenceCFR(rules, **options)
     for mark in EARLY_MARKS[:3]:
         solver.step(mark - solver.iteration)
         while reference.t < mark:
@@ -114,36 +121,37 @@ def test_a_game_of_cards_equals_the_reference(shape: str, variant: str) -> None:
 def test_infosets_are_found_without_the_flat_game(shape: str) -> None:
     """By one hand and a line; in the same places as through the flat game."""
     for game in with_decisions(shape, range(40)):
-        where, flat = np.arange(game.chunks.n_numbers), game.flat
+        where, flat = np.arange(game.n_numbers), game.flat()
+        numbers = numbers_of(game, flat)
         for infoset, label in enumerate(flat.infoset_labels):
-            at = game.find_infoset(label)
-            assert at.place.actions == flat.infoset_actions[infoset]
-            expected = game.numbers[flat.sequences(infoset)]
-            np.testing.assert_array_equal(where[at.place.numbers(at.hand)], expected)
+            at = game.locate(label)
+            assert at.actions == flat.infoset_actions[infoset]
+            assert at.player == flat.infoset_player[infoset]
+            assert where[at.numbers].tolist() == numbers[flat.sequences(infoset)].tolist()
         for player in range(2):
             listed = list(game.labels_of(player))
             assert len(listed) == game.count_of(player)
             assert sorted(listed) == sorted(flat.labels_of(player))
         for wrong in ("", "*", "no hand"):
             with pytest.raises(KeyError):
-                game.find_infoset(wrong)
+                game.locate(wrong)
 
 
 @pytest.mark.parametrize(("ranks", "width"), [(3, 1), (4, 2)])
 def test_the_probabilities_of_all_boards_of_a_line_sum_to_one(ranks: int, width: int) -> None:
     """Players who do all for it get to a line on some board, with some hands."""
     game = compile_game(EveryRound(3, ranks=ranks, suits=2, width=width, rounds=2))
-    assert isinstance(game, CompiledCardGame)
+    assert isinstance(game, CutGame)
     total: dict[tuple[int, str], float] = {}
     todo = [(0, "")]
     while todo:
         node, line = todo.pop()
-        for player, hands in enumerate(game.hands):
-            everything = np.ones(len(game.hands[1 - player]))
-            met = game.lines.met(node, player, everything)
+        for player, hands in enumerate(game.nodes.hands):
+            everything = [np.ones(len(own)) for own in game.nodes.hands]
+            met = game.nodes.others_reach(node, player, everything)
             assert met.shape == (len(hands),)
             total[player, line] = total.get((player, line), 0.0) + float(met.sum())
-        for after, label in game.lines.children(node):
+        for after, label in game.nodes.children(node):
             todo.append((after, f"{line} {'*' if label.endswith('.') else label}"))
     np.testing.assert_allclose(list(total.values()), 1.0, rtol=0, atol=1e-12)
 
@@ -205,7 +213,7 @@ def test_hands_that_hardly_reach_a_terminal_pay_hardly_anything() -> None:
 
 def test_threads_give_the_same_bits() -> None:
     game = with_decisions("two cards, flop", range(60))[0]
-    one, three = ChunkedSolver(game, "cfr+"), ChunkedSolver(game, "cfr+", threads=3)
+    one, three = Solver(game, "cfr+"), Solver(game, "cfr+", threads=3)
     one.step(7)
     three.step(7)
     for name, array in one.state._asdict().items():
@@ -217,11 +225,11 @@ def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = RandomCards(3, cards=12, width=2, rounds=1, public=3)
     for seed in range(40):
         rules = RandomCards(seed, cards=12, width=2, rounds=1, public=3)
-        if compile_game(rules).chunks.n_chunks and len(compile_game(rules).betting.kind) > 40:
+        if compile_game(rules).chunks.n_chunks and len(compile_game(rules).nodes.betting.kind) > 40:
             break
-    whole = ChunkedSolver(compile_game(rules), "cfr+")
+    whole = Solver(compile_game(rules), "cfr+")
     monkeypatch.setattr(card_game, "CACHE_SHARE", 1e-4)
-    several = ChunkedSolver(compile_game(rules), "cfr+")
+    several = Solver(compile_game(rules), "cfr+")
     assert several.game.chunks.n_chunks > whole.game.chunks.n_chunks
     whole.step(5)
     several.step(5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from support.card_games import EveryRound, RandomSuits, pay
+from support.layouts import farthest
 from support.tiers import tiered
 from support.variants import VARIANTS
-from tensorcfr import GameError, Solution, compile_game, solve
+from tensorcfr import GameError, Solution, Solver, compile_game, solve
 from tensorcfr.analysis import hand_table
-from tensorcfr.compilers import card_game
-from tensorcfr.compilers.card_size import card_size
+from tensorcfr.compilers.cards import game as card_game
+from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.kernels import chunks as kernels
-from tensorcfr.model.card_game import CompiledCardGame
+from tensorcfr.model.cut_game import CutGame
 from tensorcfr.rules import Deal, Fold
-from tensorcfr.solvers.chunked_solver import ChunkedSolver
 
 DECKS: dict[str, dict[str, Any]] = {
     "one card": {"ranks": 3, "suits": 2, "width": 1, "rounds": 2},
@@ -28,6 +28,8 @@ DECKS: dict[str, dict[str, Any]] = {
     "two cards, turn": {"ranks": 3, "suits": 3, "width": 2, "rounds": 1, "public": (0,)},
     "two cards, flop": {"ranks": 2, "suits": 4, "width": 2, "rounds": 2, "public": (1,)},
     "a board of two suits": {"ranks": 3, "suits": 3, "width": 2, "rounds": 1, "public": (0, 1)},
+    "three at once": {"ranks": 3, "suits": 3, "width": 1, "rounds": 1, "deals": (3,)},
+    "two at once": {"ranks": 2, "suits": 4, "width": 2, "rounds": 2, "deals": (2, 1)},
 }
 
 
@@ -35,21 +37,23 @@ EVEN = range(0, 60, 2)
 """Seeds of games in which ties pay something: an exact tie of actions is decided by rounding."""
 
 
-def games(deck: str, seeds: range) -> list[CompiledCardGame]:
+def games(deck: str, seeds: range) -> list[CutGame]:
     """Random games of a deck in which both players act."""
-    found: list[CompiledCardGame] = []
+    found: list[CutGame] = []
     for seed in seeds:
         if len(found) == 2:
             break
         game = compile_game(RandomSuits(seed, **DECKS[deck]))
-        assert isinstance(game, CompiledCardGame)
-        acts = {int(player) for player in game.betting.player if player >= 0}
-        if acts == {0, 1} and game.betting.rounds == DECKS[deck]["rounds"]:
+        assert isinstance(game, CutGame)
+        acts = {int(player) for player in game.nodes.betting.player if player >= 0}
+        if acts == {0, 1} and game.nodes.betting.rounds == DECKS[deck]["rounds"]:
             found.append(game)
     return found
 
 
-@pytest.mark.parametrize("deck", tiered(DECKS, ["two cards, turn", "a board of two suits"]))
+@pytest.mark.parametrize(
+    "deck", tiered(DECKS, ["two cards, turn", "a board of two suits", "three at once"])
+)
 def test_the_reduced_game_equals_the_whole(deck: str) -> None:
     """Averages, last iterates, values and best responses, after every iteration.
 
@@ -58,21 +62,21 @@ def test_the_reduced_game_equals_the_whole(deck: str) -> None:
     found = games(deck, EVEN)
     assert found
     for game in found:
-        whole = compile_game(game.rules, symmetry=False)
-        assert isinstance(whole, CompiledCardGame)
+        whole = compile_game(game.nodes.rules, symmetry=False)
+        assert isinstance(whole, CutGame)
         assert game.n_infosets == whole.n_infosets
         assert game.chunks.n_numbers < 0.8 * whole.chunks.n_numbers
         algorithm = VARIANTS["cfr+"][0](floor=0.01)
-        one, other = ChunkedSolver(game, algorithm), ChunkedSolver(whole, algorithm)
+        one, other = Solver(game, algorithm), Solver(whole, algorithm)
         for count in (1, 1, 4):
             one.step(count)
             other.step(count)
             for a, b in (
-                (one.average_probabilities(), other.average_probabilities()),
-                (one.current_policy().probabilities, other.current_policy().probabilities),
+                (one.average_policy(), other.average_policy()),
+                (one.current_policy(), other.current_policy()),
             ):
                 # Differences of sums are exact to the size of the sums, not to their own.
-                np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
+                assert farthest(b, a) <= 1e-9
             found, expected = one.evaluate(), other.evaluate()
             np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-12)
             np.testing.assert_allclose(
@@ -89,16 +93,25 @@ TWICE: dict[str, dict[str, Any]] = {
         **{"ranks": 3, "suits": 3, "width": 2},
         **{"public": (0,), "least": (1, 1)},
     },
+    "two at once, then one": {"ranks": 3, "suits": 3, "width": 1, "deals": (2, 1)},
+    "one, then two at once": {"ranks": 2, "suits": 4, "width": 1, "deals": (1, 2)},
+    "two at once twice": {"ranks": 2, "suits": 4, "width": 2, "deals": (2, 2)},
 }
-"""Decks in which two cards are dealt, each of which may have suits that are alike."""
+"""Decks in which cards are dealt twice, each time such that suits may be alike."""
 
 
 def every_line(rules: EveryRound) -> list[str]:
     """The lines of all decisions on all boards, from the rules."""
     free = [card for k, card in enumerate(rules.cards) if k not in rules.board]
-    dealt = [cards for r in range(rules.rounds + 1) for cards in permutations(free, r)]
-    before = ["".join(f"pass pass {card} " for card in cards) for cards in dealt]
-    return [line + step for line in before for step in ("", "pass")]
+    boards, found = [((), "")], [""]
+    for count in rules.deals[: rules.rounds]:
+        boards = [
+            ((*before, *cards), f"{line}pass pass {''.join(cards)} ")
+            for before, line in boards
+            for cards in combinations([card for card in free if card not in before], count)
+        ]
+        found += [line for _, line in boards]
+    return [line + step for line in found for step in ("", "pass")]
 
 
 @pytest.mark.parametrize("deck", TWICE)
@@ -110,7 +123,7 @@ def test_boards_that_are_merged_twice(deck: str) -> None:
     """
     rules = EveryRound(3, rounds=2, **TWICE[deck])
     game, whole = compile_game(rules), compile_game(rules, symmetry=False)
-    assert isinstance(game, CompiledCardGame)
+    assert isinstance(game, CutGame)
     assert game.chunks.n_chunks < whole.chunks.n_chunks
     one, other = (solve(g, VARIANTS["cfr+"][0](floor=0.01), iters=6) for g in (game, whole))
     np.testing.assert_allclose(one.value, other.value, rtol=0, atol=1e-12)
@@ -172,9 +185,10 @@ def test_numbers_are_counted_before(deck: str) -> None:
     """The size says what the solver's arrays hold, or a little more: it counts the ways into the
     last round line by line."""
     for game in games(deck, EVEN):
-        size = card_size(game.rules, game.name)
+        size = size_of_cards(game.nodes.rules, game.name).chunks
+        assert size is not None
         chunks = game.chunks
-        deals = sum(game.board_begin[player][0][-1] for player in range(2)) + 2
+        deals = sum(game.nodes.board_begin[player][0][-1] for player in range(2)) + 2
         used = chunks.trunk.n_sequences + int(chunks.shapes.sequences.sum())
         assert used - deals <= size.numbers <= 1.2 * (used - deals)
 
@@ -225,7 +239,7 @@ SPOT: dict[str, Any] = {
 def test_a_turn_spot() -> None:
     """Clubs and spades are alike, hearts are not: values, and every hand at every kind of line."""
     game, whole = (compile_game("holdem", **SPOT, symmetry=s) for s in (True, False))
-    assert isinstance(game, CompiledCardGame)
+    assert isinstance(game, CutGame)
     assert game.chunks.n_chunks < whole.chunks.n_chunks
     one, other = (solve(g, "cfr+", iters=40) for g in (game, whole))
     assert one.value[0] == pytest.approx(other.value[0], abs=1e-9)
@@ -247,7 +261,7 @@ def test_a_flop_spot() -> None:
     because reaches of 0 make exact ties, which rounding decides (see ``test_card_games.py``)."""
     spot = SPOT | {"board": "Td9d6h", "stacks": 150, "bets": "50%"}
     one, other = (
-        ChunkedSolver(
+        Solver(
             compile_game("holdem", **spot, symmetry=s),  # type: ignore[arg-type]
             VARIANTS["cfr+"][0](floor=0.01),
         )
@@ -305,8 +319,9 @@ def test_locks_that_tell_suits_apart_are_refused() -> None:
     game = games("two cards, turn", EVEN)[0]
     label = next(
         label
-        for label, actions in zip(game.infoset_labels, game.infoset_actions, strict=True)
+        for rows in game.rows(0)
+        for label, actions in zip(rows.labels, rows.actions, strict=True)
         if len(actions) > 1 and label.startswith("b.d.")
     )
     with pytest.raises(ValueError, match="symmetry=False"):
-        solve(game, iters=1, locks={label: {game.flat.infoset_actions[0][0]: 1.0}})
+        solve(game, iters=1, locks={label: {game.locate(label).actions[0]: 1.0}})

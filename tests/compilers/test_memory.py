@@ -14,10 +14,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorcfr import Decision, Game, GameError, MemoryLimitError, PublicTreeGame, Terminal
+from tensorcfr import (
+    Decision,
+    Game,
+    GameError,
+    MemoryLimitError,
+    Policy,
+    PublicTreeGame,
+    Terminal,
+    evaluate,
+)
 from tensorcfr import compile_game as compiled
-from tensorcfr._util import caches, memory, recent
+from tensorcfr._util import machine, memory, recent
+from tensorcfr.algorithms import CFR_PLUS
+from tensorcfr.analysis import values
+from tensorcfr.compilers import game_size
 from tensorcfr.errors import format_bytes
+from tensorcfr.model.chunks import ROW
+from tensorcfr.solvers.solver import bytes_needed
 
 MIB = 1 << 20
 
@@ -111,6 +125,68 @@ def test_refused_within_the_limit(case: str) -> None:
         assert highest - before < 1.1 * mebibytes * MIB + memory.NOISE
 
 
+@pytest.mark.parametrize(
+    ("name", "cut", "mebibytes"),
+    [
+        ("bluff(dice=(2, 2))", 20, 40),
+        ("bluff(dice=(4, 3))", True, 200),
+        ("bluff(dice=(4, 4))", True, 200),
+    ],
+)
+def test_cutting_keeps_its_limit(name: str, cut: Any, mebibytes: int) -> None:
+    """The last one grew by 4.8 GiB."""
+    before, peak = memory.taken(), Peak()
+    with pytest.raises(MemoryLimitError) as refused:
+        compiled(name, cut=cut, memory_limit=mebibytes * MIB)
+    assert refused.value.needed > refused.value.limit == mebibytes * MIB
+    if (highest := peak.read()) is not None:
+        assert highest - before < 1.1 * mebibytes * MIB + memory.NOISE
+
+
+FLOP: dict[str, Any] = {
+    "board": "Td9d6h",
+    "ranges": ("AA,KK,QQ,JJ,TT,AKs", "99,88,77,AKo,AQs,AJs,KQs,T9s"),
+    "pot": 55,
+    "stacks": 300,
+    "bets": "50%,100%",
+    "raises": "3x",
+}
+
+
+def test_compiling_takes_little_more_than_the_game() -> None:
+    """A flop took five times its size, and four times of it stayed in the process."""
+    size = game_size("holdem", **FLOP)
+    game, left, highest = None, [], []
+    # What this process takes for itself meanwhile comes and goes; what compiling takes is there
+    # every time.
+    for _ in range(3):
+        game = None
+        gc.collect()
+        memory.give_back()
+        before, peak = memory.taken(), Peak()
+        game = compiled("holdem", **FLOP)
+        left.append(memory.taken() - before)
+        highest.append((peak.read() or before) - before)
+    assert game is not None
+    assert size.bytes_compiled[1] == pytest.approx(game.nbytes, rel=0.05)
+    assert min(highest) < size.bytes_compiling + memory.NOISE
+    assert min(left) < 1.15 * game.nbytes + memory.NOISE
+    # What a solver takes is told from the counts alone, too.
+    assert game.chunks is not None
+    for precision in ("float64", "float32", "int16"):
+        told = bytes_needed(game, CFR_PLUS, precision)
+        assert size.bytes_solving_in(precision) == pytest.approx(told, rel=0.02), precision
+
+
+@pytest.mark.parametrize("name", ["bluff(dice=(2, 1))", "bluff(dice=(2, 2))", "liars_dice"])
+def test_a_size_says_what_a_cut_takes(name: str) -> None:
+    """Not more than a percent less than the solver itself, and more where hands are merged."""
+    size, game = game_size(name), compiled(name, cut=True)
+    assert game.chunks is not None
+    assert size.chunks is not None
+    assert 0.99 * game.chunks.n_numbers <= size.chunks.numbers + game.chunks.n_chunks * ROW
+
+
 class Peak:
     """The most memory that this process has from now on; Linux alone says it."""
 
@@ -186,6 +262,23 @@ def test_what_is_taken_is_measured() -> None:
     kept = np.frombuffer(private, dtype=np.uint8)
     kept[:] = 1
     assert memory.taken() - before == pytest.approx(kept.nbytes, rel=0.2)
+
+
+@pytest.mark.parametrize("cut", [False, 1])
+@pytest.mark.parametrize("look", [evaluate, values])
+def test_looking_at_a_policy_says_what_it_takes(
+    look: Callable[[Any, Policy], Any], cut: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no limit of its own: free memory is one."""
+    game = compiled("leduc", cut=cut)
+    policy = Policy.uniform(game)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    look(game, policy)  # Nobody asks about so little.
+    monkeypatch.setattr(memory, "LEAST", 0)
+    if (look, cut) == (values, 1):
+        return  # Made node by node, when they are asked for.
+    with pytest.raises(MemoryLimitError, match="a policy of leduc needs"):
+        look(game, policy)
 
 
 def test_looks_are_cheap() -> None:
@@ -373,8 +466,8 @@ def test_what_is_taken_where_only_a_peak_is_known(monkeypatch: pytest.MonkeyPatc
         ([("1", "48K"), ("1", "32K"), ("2", "2048K"), ("3", "30720K")], 7, 2048 * 1024),
         ([("1", "48K")], 1 << 19, 1 << 19),  # No entry of level 2: the C library says it.
         ([("2", "?")], 1 << 19, 1 << 19),
-        ([], 0, caches.FALLBACK),
-        ([], None, caches.FALLBACK),
+        ([], 0, machine.FALLBACK),
+        ([], None, machine.FALLBACK),
     ],
 )
 def test_the_second_level_cache(
@@ -395,9 +488,9 @@ def test_the_second_level_cache(
             raise ValueError(name)
         return said
 
-    monkeypatch.setattr(caches, "Path", lambda text: tmp_path / text.rpartition("/")[2])
+    monkeypatch.setattr(machine, "Path", lambda text: tmp_path / text.rpartition("/")[2])
     monkeypatch.setattr("os.sysconf", sysconf, raising=False)
-    assert caches.second_level_cache.__wrapped__() == expected
+    assert machine.second_level_cache.__wrapped__() == expected
 
 
 def test_arrays_are_kept_until_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,14 +53,13 @@ from tensorcfr import (
     compile_game,
     evaluate,
 )
-from tensorcfr._util import limits
-from tensorcfr.compilers.payoff_programs import find_program
+from tensorcfr._util import limits, memory
+from tensorcfr.compilers.payoff_blocks import find_program
 from tensorcfr.games import make_game
 from tensorcfr.games.liars_dice import LiarsDice
-from tensorcfr.model import game as compiled
 from tensorcfr.model.arrays import CHANCE, TERMINAL, SequenceForm
 from tensorcfr.model.expansion import BYTES_PER_HISTORY
-from tensorcfr.model.labels import EitherSpelling, InfosetActions, InfosetIndex, InfosetLabels
+from tensorcfr.model.labels import InfosetActions, InfosetIndex, InfosetLabels
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries
 from tensorcfr.payoff.blocks import COUNT
 from tensorcfr.payoff.multiply import BLOCK_TILE
@@ -481,7 +480,8 @@ def check_histories(game: CompiledGame, tree: Tree) -> None:
 
 def test_expanding_too_much_is_refused_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     game = compile_game("leduc")
-    monkeypatch.setattr(compiled, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(memory, "LEAST", 0)
     with pytest.raises(MemoryLimitError, match=r"9,457 histories") as refused:
         _ = game.tree
     assert refused.value.needed == 9457 * BYTES_PER_HISTORY > refused.value.limit == 1_000_000
@@ -498,9 +498,7 @@ def test_lazy_labels(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(eager.infoset_labels, tuple)
     assert isinstance(lazy.infoset_labels, InfosetLabels)
     assert isinstance(lazy.infoset_actions, InfosetActions)
-    index = lazy.infoset_index
-    assert isinstance(index, EitherSpelling)
-    assert isinstance(index.exact, InfosetIndex)
+    assert isinstance(lazy.infoset_index, InfosetIndex)
     labels = list(eager.infoset_labels)
     assert list(lazy.infoset_labels) == labels == list(lazy.infoset_index)
     assert list(lazy.infoset_actions) == list(eager.infoset_actions)
@@ -510,7 +508,7 @@ def test_lazy_labels(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert dict(lazy.infoset_index) == eager.infoset_index
     assert len(lazy.infoset_index) == len(labels)
     for unknown in ("", "nothing", f"{labels[0]} nothing", f"{labels[-1]} ", "Z"):
-        assert unknown not in index.exact
+        assert lazy.infoset_labels.places.find(unknown) is None
     with pytest.raises(IndexError):
         lazy.infoset_labels[len(labels)]
     for one, other in ((lazy, eager), (eager, lazy)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import Chance, Decision, Game, MemoryLimitError, Terminal, compile_game
-from tensorcfr.compilers import CompileProgress, game_size, histories, sizing
+from tensorcfr.compilers import CompileProgress, game_size, histories
+from tensorcfr.compilers.sizes import sizing
 from tensorcfr.errors import GameError
 
 
@@ -165,6 +167,20 @@ def test_progress_while_histories_are_walked(monkeypatch: pytest.MonkeyPatch) ->
 
     with pytest.raises(EnoughError):
         compile_game(Deep(12), progress=stop)
+
+
+def test_a_walk_of_unknown_length_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, after half a minute, where nobody follows it: an import of OpenSpiel's Oshi-Zumo gave
+    neither a refusal nor a message in four minutes."""
+    monkeypatch.setattr(sizing, "WARNED_AFTER", 0.0)
+    with pytest.warns(
+        UserWarning, match=r"[\d,]+ histories read in .* s, and samples do not"
+    ) as said:
+        compile_game(Deep(12))
+    assert len(said) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile_game(Deep(12), progress=lambda _: None)
 
 
 def test_texts() -> None:

@@ -27,8 +27,8 @@ from tensorcfr.algorithms import (
     Deep,
     from_dict,
 )
-from tensorcfr.deep import DeepSolver, iterations, make_features
-from tensorcfr.deep import solver as module
+from tensorcfr.deep import DeepSolver, make_features
+from tensorcfr.deep import solver as deep_solver
 from tensorcfr.deep.buffers import filled
 from tensorcfr.deep.inputs import make_inputs
 from tensorcfr.deep.learners import TableLearner, probabilities
@@ -38,7 +38,8 @@ from tensorcfr.kernels import random
 from tensorcfr.kernels.reservoir import Batches, Reservoir, draw_batches
 from tensorcfr.kernels.sampling_external import external_sampling
 from tensorcfr.kernels.sampling_outcome import outcome_sampling
-from tensorcfr.solvers.traversal import BASELINE
+from tensorcfr.solvers import sampling
+from tensorcfr.solvers.traversal import BASELINE, STRATEGY
 
 KUHN = compile_game("kuhn")
 TABLE: dict[str, Any] = {"learner": "table", "unplayed": "uniform", "traversals": 1}
@@ -53,8 +54,8 @@ def in_python(kernel: Any) -> Any:
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Traversals in Python: few of them are done."""
-    monkeypatch.setattr(module, "external_sampling", in_python(external_sampling))
-    monkeypatch.setattr(module, "outcome_sampling", in_python(outcome_sampling))
+    monkeypatch.setattr(sampling, "external_sampling", in_python(external_sampling))
+    monkeypatch.setattr(sampling, "outcome_sampling", in_python(outcome_sampling))
 
 
 # ------------------------------------------------- a table in the network's place: the same curve
@@ -128,7 +129,9 @@ def test_the_exact_average(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = DeepSolver._sample
 
     def watched(self: DeepSolver, schedule: np.ndarray, player: int, *more: Any) -> None:
-        met.extend((player, float(row[0]), self._strategy.copy()) for row in schedule[:1])
+        met.extend(
+            (player, float(row[0]), self.source.table.group(STRATEGY)) for row in schedule[:1]
+        )
         sample(self, schedule, player, *more)
 
     monkeypatch.setattr(DeepSolver, "_sample", watched)
@@ -185,12 +188,14 @@ def prepared(
     """A solver with these strategies, and any baselines if it has some."""
     solver = DeepSolver(game, record)
     for label, row in strategy.items():
-        solver._strategy[game.sequences(game.infoset_index[label])] = row
+        played = solver.source.table.group(STRATEGY)
+        played[game.sequences(game.infoset_index[label])] = row
+        solver.source.table.set_group(STRATEGY, played)
     for player in range(game.n_players * record.has_baseline):
         values = np.random.default_rng([seed, player]).uniform(-2, 2, game.n_sequences)
-        solver._layout.set_group(solver._table, BASELINE + player, values)
-    shape = solver._history_values.shape
-    solver._history_values[:] = np.random.default_rng(seed).uniform(-2, 2, shape)
+        solver.source.table.set_group(BASELINE + player, values)
+    shape = solver._infosets.history_values.shape
+    solver._infosets.history_values[:] = np.random.default_rng(seed).uniform(-2, 2, shape)
     return solver
 
 
@@ -238,10 +243,10 @@ def test_samples_are_unbiased(case: str, name: str) -> None:
             by_histories = record.has_history_baseline and chooser is HandsChooser
             draws = sample.of_histories if by_histories else sample.draws
             script = (np.array([*draws, np.nan]), np.zeros(1, np.int64))
-            before = solver._history_values.copy()
+            before = solver._infosets.history_values.copy()
             solver._sample(np.array([[WEIGHT]]), player, script)
             assert script[1][0] == len(draws)
-            solver._history_values[:] = before
+            solver._infosets.history_values[:] = before
             for at in range(filled(found.advantages)):
                 infoset = int(found.advantages.infoset[at])
                 weight = sample.probability * found.advantages.weight[at]
@@ -277,7 +282,7 @@ def test_baselines_are_fitted_to_the_next_ones() -> None:
     game, tree = small("kuhn")
     strategy = {label: [0.25, 0.75] for label in tree.infosets}
     solver = prepared(game, DREAM(baselines="infosets", **TABLE), strategy, seed=4)
-    baselines = solver._layout.group(solver._table, BASELINE)
+    baselines = solver.source.table.group(BASELINE)
     traversal = outcome(0.5)
     found = 0
     for sample in samples(traversal, tree, strategy, 0, HandsChooser):
@@ -303,18 +308,19 @@ def test_baselines_of_histories_move_to_the_next_ones(step: float) -> None:
     """The same of the baselines of histories, which move by a step; the others stay."""
     game = compile_game("kuhn", symmetry=False)
     solver = prepared(game, DREAM(baseline_step=step, **TABLE), {}, seed=4)
-    solver._strategy[:] = [0.25 if at % 2 else 0.75 for at in range(game.n_sequences)]
+    played = np.array([0.25 if at % 2 else 0.75 for at in range(game.n_sequences)])
+    solver.source.table.set_group(STRATEGY, played)
     tree, moved = game.tree, 0
     for player in (0, 1) * 20:
-        before = solver._history_values.copy()
+        before = solver._infosets.history_values.copy()
         solver._sample(np.array([[1.0]]), player)
-        after = solver._history_values
+        after = solver._infosets.history_values
         assert np.array_equal(after[1 - player], before[1 - player])
         for child in np.flatnonzero(after[player] != before[player]).tolist():
             steps = range(int(tree.first_child[child]), int(tree.first_child[child + 1]))
             if steps:
                 at = game.sequences(int(tree.infoset[child]))
-                expected = solver._strategy[at] @ before[player][steps]
+                expected = played[at] @ before[player][steps]
             else:
                 expected = tree.utility[list(tree.terminal).index(child), player]
             was = before[player, child]
@@ -568,7 +574,7 @@ def test_an_empty_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = DeepSolver(KUHN, DEEP_CFR(**TABLE), seed=1)
     solver.step(3)
     before = solver.state
-    monkeypatch.setattr(iterations, "filled", lambda reservoir: 0)
+    monkeypatch.setattr(deep_solver, "filled", lambda reservoir: 0)
     monkeypatch.setattr(TableLearner, "needs_samples", True)
     with pytest.raises(TrainingError, match="iteration 4: the advantage buffer of player 0 is em"):
         solver.step(1)

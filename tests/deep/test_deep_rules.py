@@ -14,7 +14,8 @@ from support.tiers import tiered
 from tensorcfr import Decision, Game, MemoryLimitError, Solution, Terminal, compile_game, solve
 from tensorcfr.algorithms import DEEP_CFR, DREAM, SD_CFR, Deep
 from tensorcfr.analysis import local_best_response, sampled_values
-from tensorcfr.deep import DeepRulesSolver, DeepSolver, iterations, make_features
+from tensorcfr.deep import DeepSolver, make_features
+from tensorcfr.deep import solver as deep_solver
 from tensorcfr.deep.buffers import BUFFERS
 from tensorcfr.deep.features import RuleFeatures
 from tensorcfr.deep.learners import TableLearner
@@ -52,7 +53,7 @@ def by_label(game: Any, infosets: np.ndarray) -> list[str]:
     return [game.infoset_labels[index] for index in infosets]
 
 
-def met_labels(solver: DeepRulesSolver, infosets: np.ndarray) -> list[str]:
+def met_labels(solver: DeepSolver, infosets: np.ndarray) -> list[str]:
     labels = list(solver.average_policy())
     return [labels[index] for index in infosets]
 
@@ -73,7 +74,7 @@ def test_rules_are_learned_as_the_compiled_game_is(game: str, name: str) -> None
     """The same draws, and so the same samples; strategies up to the rounding of payoffs."""
     rules, record = GAMES[game](), RECORDS[name]
     compiled = compile_game(rules, symmetry=False)
-    theirs, ours = DeepSolver(compiled, record, seed=3), DeepRulesSolver(rules, record, seed=3)
+    theirs, ours = DeepSolver(compiled, record, seed=3), DeepSolver(rules, record, seed=3)
     for _ in range(2):
         theirs.step(12)
         ours.step(12)
@@ -114,8 +115,8 @@ def test_openspiel_is_learned_as_its_compiled_histories(name: str) -> None:
     pytest.importorskip("pyspiel")
     rules, record = "openspiel:leduc_poker", RECORDS[name]
     compiled = compile_game(rules, symmetry=False)
-    theirs, ours = DeepSolver(compiled, record, seed=3), DeepRulesSolver(rules, record, seed=3)
-    theirs._tree = history_traversal(compiled, theirs._layout)
+    theirs, ours = DeepSolver(compiled, record, seed=3), DeepSolver(rules, record, seed=3)
+    theirs.source.tree = history_traversal(compiled, theirs.source.table)
     theirs.step(40)
     ours.step(40)
     assert np.array_equal(ours.state.generator, theirs.state.generator)
@@ -172,6 +173,8 @@ def test_saved_and_gone_on_with(game: str, record: Deep, tmp_path: Any) -> None:
     """A run in two parts, by a file, has the bits of one in one part, policies included."""
     if game.startswith("openspiel"):
         pytest.importorskip("pyspiel")
+    if record.learner == "network":
+        pytest.importorskip("equinox")
     whole = solve(game, record, iters=4, seed=3)
     part = solve(game, record, iters=2, seed=3)
     loaded = Solution.load(part.save(tmp_path / "part"))
@@ -187,8 +190,8 @@ def test_saved_and_gone_on_with(game: str, record: Deep, tmp_path: Any) -> None:
 def test_a_full_table_loses_nothing() -> None:
     """The iteration under way is undone; with more memory it comes to what it would have been."""
     record = SD_CFR(traversals=2, buffer=50, **TABLE)
-    whole = DeepRulesSolver("leduc", record, seed=2)
-    short = DeepRulesSolver("leduc", record, seed=2)
+    whole = DeepSolver("leduc", record, seed=2)
+    short = DeepSolver("leduc", record, seed=2)
     whole.step(1)
     short.step(1)
     short.memory_limit = short.bytes_held + 400_000
@@ -205,38 +208,38 @@ def test_a_full_table_loses_nothing() -> None:
     whole.step(done + 3 - whole.iteration)
     assert bits(short.state) == bits(whole.state)
     with pytest.raises(MemoryLimitError, match="the limit is"):
-        DeepRulesSolver("kuhn", record(buffer=1_000_000), memory_limit=1_000_000)
+        DeepSolver("kuhn", record(buffer=1_000_000), memory_limit=1_000_000)
 
 
 @pytest.mark.full
 def test_forgotten_histories_change_nothing() -> None:
     """A tree without room is forgotten again and again."""
     record = SD_CFR(traversals=4, buffer=500, **TABLE)
-    whole, short = (DeepRulesSolver("leduc", record, seed=2) for _ in range(2))
-    entered = short._roomy_tree
+    whole, short = (DeepSolver("leduc", record, seed=2) for _ in range(2))
+    entered = short.source.make_tree
 
-    def roomy() -> Any:
-        tree = entered()
+    def roomy(limit: float) -> Any:
+        tree = entered(limit)
         tree.limit = 60_000
         return tree
 
-    short._roomy_tree = roomy  # type: ignore[method-assign]
+    short.source.make_tree = roomy  # type: ignore[method-assign]
     whole.step(30)
     short.step(30)
-    assert whole._tree is not None
-    assert short._tree is not None
-    assert whole._tree._histories > 2 * short._tree._histories
+    assert whole.source.tree is not None
+    assert short.source.tree is not None
+    assert whole.source.tree._histories > 2 * short.source.tree._histories
     assert bits(short.state) == bits(whole.state)
 
 
 @pytest.mark.usefixtures("networks")
 def test_losses_that_are_not_finite() -> None:
-    solver = DeepRulesSolver("kuhn", SD_CFR(**NETWORK), seed=1)
+    solver = DeepSolver("kuhn", SD_CFR(**NETWORK), seed=1)
     solver.step(2)
     state = solver.state
     values = state.advantage_values.copy()
     values[:, 0] = 1e300
-    bad = DeepRulesSolver(
+    bad = DeepSolver(
         "kuhn", solver.algorithm, state=state._replace(advantage_values=values), iteration=2
     )
     before = bits(bad.state)
@@ -248,10 +251,10 @@ def test_losses_that_are_not_finite() -> None:
 
 @pytest.mark.parametrize("done", [0, 2])
 def test_an_empty_buffer(done: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    solver = DeepRulesSolver("kuhn", SD_CFR(traversals=2, **TABLE), seed=1)
+    solver = DeepSolver("kuhn", SD_CFR(traversals=2, **TABLE), seed=1)
     solver.step(done)
     before = bits(solver.state)
-    monkeypatch.setattr(iterations, "filled", lambda reservoir: 0)
+    monkeypatch.setattr(deep_solver, "filled", lambda reservoir: 0)
     monkeypatch.setattr(TableLearner, "needs_samples", True)
     words = f"iteration {done + 1}: the advantage buffer of player 0 is em"
     with pytest.raises(TrainingError, match=words):
@@ -283,7 +286,7 @@ class Wide(Game):
 
 def refused(game: Any, record: Deep, **options: Any) -> str:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 (the words are looked at)
-        DeepRulesSolver(game, record, **options)
+        DeepSolver(game, record, **options)
     return str(caught.value)
 
 
@@ -303,19 +306,19 @@ def test_what_cannot_be_had() -> None:
     assert "'player 0' of wide has 65 actions; on rules a network has 64" in refused(
         Wide(65), table
     )
-    state = DeepRulesSolver("kuhn", table).state
+    state = DeepSolver("kuhn", table).state
     narrow = state._replace(features=state.features[:, :100])
     with pytest.raises(ValueError, match=r"features is float32 \(\d+, 100\); .* \(\d+, 512\)"):
-        DeepRulesSolver("kuhn", table, state=narrow)
+        DeepSolver("kuhn", table, state=narrow)
     outputs = state._replace(output=state.output + 64)
     with pytest.raises(ValueError, match="output holds what no action has"):
-        DeepRulesSolver("kuhn", table, state=outputs)
-    solver = DeepRulesSolver("kuhn", table(traversals=2), seed=1)
+        DeepSolver("kuhn", table, state=outputs)
+    solver = DeepSolver("kuhn", table(traversals=2), seed=1)
     solver.step(1)
     state = solver.state
     fewer = np.where(np.arange(2) < 1, state.output, -1).astype(np.int32)
     with pytest.raises(ValueError, match="output holds what no action has"):
-        DeepRulesSolver("kuhn", solver.algorithm, state=state._replace(output=fewer))
+        DeepSolver("kuhn", solver.algorithm, state=state._replace(output=fewer))
 
 
 @pytest.mark.openspiel
@@ -325,7 +328,7 @@ def test_features_of_openspiel_on_rules() -> None:
     source = RuleFeatures(game)
     assert source.needs_state
     compiled = make_features(compile_game("openspiel:kuhn_poker"))
-    solver = DeepRulesSolver(game, SD_CFR(traversals=20, **TABLE), seed=1)
+    solver = DeepSolver(game, SD_CFR(traversals=20, **TABLE), seed=1)
     solver.step(5)
     state = solver.state
     index = compile_game("openspiel:kuhn_poker").infoset_index
@@ -389,14 +392,18 @@ def test_infosets_that_were_never_met(game: str, record: Deep) -> None:
     average by networks is the sum over iterations of weight times own reach times strategy."""
     if game.startswith("openspiel"):
         pytest.importorskip("pyspiel")
-    solver = DeepRulesSolver(game, record, seed=1)
+    solver = DeepSolver(game, record, seed=1)
     solver.step(4)
     policy = solver.average_policy()
     assert isinstance(policy, NetworkPolicy)
     assert len(policy) == 12
-    empty = DeepRulesSolver(game, record)
+    empty = DeepSolver(game, record)
     unmet = NetworkPolicy(
-        policy.game, empty._met, policy._make, is_mixture=policy._is_mixture, unplayed="uniform"
+        policy.game,
+        empty._infosets,
+        policy._make,
+        is_mixture=policy._is_mixture,
+        unplayed="uniform",
     )
     unmet._unplayed, unmet._size = policy._unplayed, 0
     learner, fits = policy._made
@@ -410,7 +417,7 @@ def test_infosets_that_were_never_met(game: str, record: Deep) -> None:
             one = Fits(fits[infoset.player].fitted[k : k + 1], np.ones(1))
             alone = NetworkPolicy(
                 policy.game,
-                policy._met,
+                policy._infosets,
                 lambda one=one: (learner, [one, one]),  # type: ignore[misc]
                 is_mixture=False,
                 unplayed="best",
@@ -436,10 +443,10 @@ BY_NETWORKS = tiered(
 @pytest.mark.parametrize("record", BY_NETWORKS, ids=str)
 def test_infosets_that_are_new_ask_the_networks(record: Deep) -> None:
     """One at a time when they enter: what one batch says of all of them."""
-    solver = DeepRulesSolver("leduc", record, seed=2)
+    solver = DeepSolver("leduc", record, seed=2)
     solver.step(2)
-    state, first = solver.state, solver._table.first
-    last = solver.last_policy_of(solver.game, record, state)
+    state, first = solver.state, solver.source.table.first
+    last = solver.last_policy_of(solver.setting, state)
     for row, label in enumerate(last):
         found = state.strategy[first[row] : first[row + 1]]
         np.testing.assert_allclose(found, list(last[label].values()), rtol=0, atol=1e-4)
@@ -465,8 +472,8 @@ def test_bounds_of_a_policy_on_rules(record: Deep) -> None:
 def test_hands_are_dealt_in_rules() -> None:
     """Games of private hands are played hand by hand, and by both forms of their rules alike."""
     record = DEEP_CFR(traversals=2, **TABLE)
-    ours = DeepRulesSolver("kuhn", record, seed=1)
-    theirs = DeepRulesSolver(as_histories(make_game("kuhn")), record, seed=1)
+    ours = DeepSolver("kuhn", record, seed=1)
+    theirs = DeepSolver(as_histories(make_game("kuhn")), record, seed=1)
     ours.step(5)
     theirs.step(5)
     assert bits(ours.state) == bits(theirs.state)

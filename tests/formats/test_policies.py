@@ -32,8 +32,8 @@ FILES = ["csv", "json", "parquet", "npz"]
 
 def random_policy(game: CompiledGame, seed: int = 0) -> Policy:
     """Every action with a positive probability, and all the digits of a float64."""
-    probabilities = np.empty(game.n_sequences)
-    normalise(game.form, np.random.default_rng(seed).random(game.n_sequences), probabilities)
+    weight = np.random.default_rng(seed).random(game.n_sequences)
+    probabilities = normalise(game.form, weight)
     return Policy(game, probabilities)
 
 
@@ -135,15 +135,15 @@ BAD_FILES = [
     ("csv", GOOD + "J,pass,1\nJ,pass,1\n", r"policy\.csv:3: action 'pass' of infoset 'J' is given"),
     ("csv", GOOD + "J,pass,one\n", r"policy\.csv:2: 'one' is not a probability"),
     ("csv", GOOD + "J,pass\n", r"policy\.csv:2: 2 cells, but 3 columns"),
-    ("csv", GOOD + "J,pass,1\n", "says nothing about infoset 'Q'"),
-    ("csv", GOOD + "J,pass,0.5\n", r"says nothing about infoset 'Q'|'J' are no distribution"),
+    ("csv", GOOD + "J,pass,1\n", r"policy\.csv: the policy says nothing about infoset 'Q'"),
+    ("csv", GOOD + "J,pass,0.5\n", r"policy\.csv: .*infoset 'Q'|'J' are no distribution"),
     ("csv", "", "no column 'infoset'"),
     ("json", "{", "cannot read .*json"),
     ("json", "[]", "expected infosets"),
     ("json", '{"J": 1}', "infoset 'J' has 1, not its actions"),
     ("json", '{"J": {"bet": 1, "bet": 0}}', "'bet' is given twice"),
     ("json", '{"J": {"bet": null}}', "None is not a probability"),
-    ("json", '{"J": {"bet": NaN, "pass": 0}}', "'J' are no distribution|says nothing"),
+    ("json", '{"J": {"bet": NaN, "pass": 0}}', r"policy\.json: .*'J' are no distribution|nothing"),
     ("json", f'{{"J": {{"bet": 1{"0" * 400}}}}}', r"1000.*\.\.\. is not a probability"),
     ("npz", "not an archive", r"policy\.npz is not an \.npz file"),
     ("parquet", "not a table", "cannot read"),
@@ -182,7 +182,7 @@ def test_damaged_archives(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[content.index(uniform.tobytes()) + 8 * 5] ^= 1
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="the checksum of array 'probability' is another"):
+    with pytest.raises(ValueError, match=r"damaged: .*'?probability.*Bad CRC-32"):
         read_policy(game, path)
     np.savez_compressed(path, probability=uniform, digest=digest)
     with pytest.raises(ValueError, match=r"'probability\.npy' is compressed"):
@@ -192,8 +192,8 @@ def test_damaged_archives(tmp_path: Path) -> None:
         read_policy(game, path)
     wrong: list[tuple[np.ndarray, str]] = [
         (uniform / 2, "empty sequence"),
-        (np.where(uniform < 1, 0.25, 1.0), "infoset 'J' are no distribution"),
-        (uniform[:-1], "kuhn has 26 sequences"),
+        (np.where(uniform < 1, 0.25, 1.0), r"policy\.npz: .*infoset 'J' are no distribution"),
+        (uniform[:-1], "the probabilities of kuhn are float64"),
     ]
     for probability, message in wrong:
         np.savez(path, probability=probability, digest=digest)
@@ -207,9 +207,13 @@ def test_damaged_parquet(tmp_path: Path) -> None:
     game = compile_game("kuhn")
     path = save_policy(Policy.uniform(game), tmp_path / "policy.parquet")
     content = path.read_bytes()
-    path.write_bytes(content[:-100] + bytes(90) + content[-10:])
-    with pytest.raises(ValueError, match=r"cannot read .*policy\.parquet"):
-        read_policy(game, path)
+    for damaged in (
+        content[:-100] + bytes(90) + content[-10:],
+        content.replace(b"infoset", b"infos\xffp"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"cannot read .*policy\.parquet"):
+            read_policy(game, path)
     with pytest.raises(FileNotFoundError):
         read_policy(game, tmp_path / "none.parquet")
     for index in (-1, 7):
@@ -225,6 +229,38 @@ def test_a_policy_of_another_game(tmp_path: Path) -> None:
         read_policy(compile_game("kuhn(players=3)"), path)
     with pytest.raises(TypeError, match="policy must be a Policy, a mapping"):
         find_policy(compile_game("kuhn"), 5)
+
+
+def test_policies_move_by_label() -> None:
+    """To the game laid out otherwise and back; not to a game whose actions have other names."""
+    flat, cut = compile_game("leduc", symmetry=False), compile_game("leduc", cut=2, symmetry=False)
+    draw = np.random.default_rng(3)
+    policy = Policy.from_rows(flat, lambda _, actions: draw.dirichlet(np.ones(len(actions))))
+    moved = policy.moved_to(cut)
+    assert moved.game is cut
+    assert moved.to_dict() == policy.to_dict()
+    np.testing.assert_array_equal(moved.moved_to(flat).probabilities, policy.probabilities)
+    assert policy.moved_to(flat) is policy
+    with pytest.raises(ValueError, match="chicken has no infoset 'P0' like stag_hunt"):
+        Policy.uniform(compile_game("chicken")).moved_to(compile_game("stag_hunt"))
+    with pytest.raises(ValueError, match="policy is for chicken, not for stag_hunt"):
+        evaluate(compile_game("stag_hunt"), Policy.uniform(compile_game("chicken")))
+    with pytest.raises(ValueError, match="leduc has no infoset 'J' like kuhn"):
+        policy.moved_to(compile_game("kuhn"))
+
+
+def test_infosets_that_are_one_have_one_strategy() -> None:
+    """Suits are alike in Leduc: hands of a node, and nodes after cards of the board."""
+    game = compile_game("leduc", cut=2)
+    uniform = Policy.uniform(game.flat()).to_dict()
+    alike = ["Ks cc/Js", "Kh cc/Js", "Ks cc/Jh", "Kh cc/Jh"]
+    first, *rest = uniform[alike[0]]
+    pure = {first: 1.0} | dict.fromkeys(rest, 0.0)
+    for some in (alike[:1], alike[:2], alike[:3]):
+        with pytest.raises(ValueError, match="is one with others in leduc"):
+            Policy.from_mapping(game, {**uniform, **dict.fromkeys(some, pure)})
+    policy = Policy.from_mapping(game, {**uniform, **dict.fromkeys(alike, pure)})
+    assert [policy[label] for label in alike] == [pure] * 4
 
 
 def test_wrong_types_are_named() -> None:

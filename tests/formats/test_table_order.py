@@ -12,9 +12,9 @@ import pytest
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import CompiledGame, Policy, compile_game, solve
 from tensorcfr._util import limits
-from tensorcfr.formats import policies as module
 from tensorcfr.formats import policy_table, read_policy, save_policy, tables
 from tensorcfr.formats.policies import policy_of_rows
+from tensorcfr.model import infoset_numbers, labels
 
 SOURCES: dict[str, Any] = {
     "kuhn": "kuhn",
@@ -32,8 +32,8 @@ def policy(request: pytest.FixtureRequest) -> Policy:
 
 @pytest.fixture(params=[2, 10**6], autouse=True)
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    for where in (module, tables):
-        monkeypatch.setattr(where, "CHUNK", request.param)
+    monkeypatch.setattr(infoset_numbers, "TOGETHER", request.param)
+    monkeypatch.setattr(tables, "TOGETHER", request.param)
 
 
 def rows_of(policy: Policy) -> list[tuple[int, str, str, float]]:
@@ -42,7 +42,7 @@ def rows_of(policy: Policy) -> list[tuple[int, str, str, float]]:
 
 
 def same(game: CompiledGame, rows: list[tuple[int, str, str, Any]], policy: Policy) -> bool:
-    found = policy_of_rows(game, iter(rows), lambda row: f"row {row}")
+    found = policy_of_rows(game, iter(rows), "rows", lambda row: f"row {row}")
     return np.array_equal(found.probabilities, policy.probabilities)
 
 
@@ -72,7 +72,7 @@ def test_rows_left_out_have_probability_0(policy: Policy) -> None:
         for place, la, action, p in rows_of(policy)
         if la != label or action == first
     ]
-    found = policy_of_rows(game, iter(rows), str)
+    found = policy_of_rows(game, iter(rows), "rows", str)
     assert found[label][first] == 1.0
     others = {la: dict(found[la]) for la in found if la != label}
     assert others == {la: policy[la] for la in policy if la != label}
@@ -85,7 +85,7 @@ def test_the_last_row_may_be_left_out_too(policy: Policy) -> None:
     if not others:
         return
     rows = [row for row in rows if row[1] != label]
-    found = policy_of_rows(game, iter([*rows, (*first[:3], 1.0)]), str)
+    found = policy_of_rows(game, iter([*rows, (*first[:3], 1.0)]), "rows", str)
     assert list(found[label].values()) == [1.0] + [0.0] * len(others)
     assert {la: found[la] for la in found if la != label} == {
         la: policy[la] for la in policy if la != label
@@ -98,7 +98,7 @@ def test_wrong_rows_are_named_by_their_place(policy: Policy) -> None:
 
     def refused(changed: list[tuple[int, str, str, Any]], message: str) -> None:
         with pytest.raises(ValueError, match=message):
-            policy_of_rows(game, iter(changed), lambda row: f"row {row}")
+            policy_of_rows(game, iter(changed), "rows", lambda row: f"row {row}")
 
     place, label, action, _ = rows[at]
     refused([*rows[:at], (place, label, action, "x"), *rows[at + 1 :]], f"row {at}: 'x' is not")
@@ -200,4 +200,4 @@ def test_labels_of_many_nodes() -> None:
     Random(3).shuffle(order := nodes.tolist())
     for some in (nodes, nodes[:1], nodes[-3:], np.array(order)):
         expected = [game.public.node_label(node) for node in some.tolist()]
-        assert tables._node_labels(game.public, some) == expected
+        assert labels._node_labels(game.public, some) == expected

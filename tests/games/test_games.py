@@ -199,7 +199,11 @@ def test_leduc_showdowns() -> None:
 def test_every_game_says_what_it_is() -> None:
     for name, entry in GAMES.items():
         assert entry.description, name
-        assert "Source" in (entry.make.__doc__ or "") or name in ("bluff", "matrix"), name
+        assert "Source" in (entry.make.__doc__ or "") or name in (
+            "bluff",
+            "limit_poker",
+            "matrix",
+        ), name
 
 
 def test_matrix_from_the_command_line() -> None:
@@ -221,7 +225,13 @@ def test_specs(spec: str, parsed: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["leduc(4)", "leduc(ranks=", "leduc(ranks=x)", "a(b=1)(c=2)", "kuhn(cards=2, cards=3)"]
+    "spec",
+    [
+        *("leduc(4)", "leduc(ranks=", "leduc(ranks=x)", "a(b=1)(c=2)", "kuhn(cards=2, cards=3)"),
+        *(f"leduc(ranks={text})" for text in ("[" * 300, "-" * 5000 + "1", "1+" * 5000 + "1")),
+        *("leduc(ranks=" + "[" * 90_000, "leduc(ranks=" + "-" * 90_000 + "1)"),
+    ],
+    ids=range(10),
 )
 def test_unreadable_specs(spec: str) -> None:
     with pytest.raises(GameError, match="cannot read the game"):

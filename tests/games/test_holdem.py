@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import pytest
 from tensorcfr import GameError, MemoryLimitError, compile_game, solve
 from tensorcfr.analysis import hand_table
 from tensorcfr.compilers import game_size
-from tensorcfr.compilers.card_size import CardSize
 from tensorcfr.games import make_game
 from tensorcfr.games.holdem import (
     CARDS,
@@ -25,8 +25,9 @@ from tensorcfr.games.holdem import (
     read_range,
     read_sizes,
 )
+from tensorcfr.games.holdem.ranges import BY_EQUITY
 from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strength, strengths
-from tensorcfr.model.card_game import CompiledCardGame
+from tensorcfr.model.cut_game import CutGame
 
 # ------------------------------------------------------------------------------ cards and ranges
 
@@ -64,6 +65,12 @@ def labels(text: str) -> set[str]:
         ("T9o+", 12, "T9o"),
         ("AsKd", 1, "AKo"),
         (" aa , 76S ", 10, "AA 76s"),
+        ("44-", 18, "44 33 22"),
+        ("A4s-", 12, "A4s A3s A2s"),
+        ("KK;QQ\nJJ,\n\nTT\n", 24, "KK QQ JJ TT"),
+        ("JJ+,!KK,!AsAh", 17, "JJ QQ AA"),
+        ("top 2.8%", 36, "AA KK QQ JJ TT 99"),
+        ("2.7%", 30, "AA KK QQ JJ TT"),
     ],
 )
 def test_ranges(text: str, hands: int, groups: str) -> None:
@@ -77,14 +84,85 @@ def test_weights_of_ranges() -> None:
     assert weights.sum() == pytest.approx(5 * 0.5 + 4 * 0.25 + 1.0)
     # A later group takes precedence, with a smaller weight, too.
     assert read_range("AA,AsAh:0.25").sum() == 5.25
+    assert read_range("AA:50%").sum() == 3.0
+    # As other programs write them.
+    assert read_range("[50]QQ,JJ-TT[/50],AA,[12.5]AKs[/12.5]").sum() == 3 * 3 + 6 + 0.5
+    assert read_range("random").sum() == read_range("100%").sum() == read_range("any").sum() == 1326
+
+
+@pytest.mark.slow
+def test_the_best_hands_are_those_that_win_most() -> None:
+    """What every hand wins against every other one, on all 134,459 boards that differ in more than
+    suits."""
+    boards, times = boards_of_five()
+    won, met = np.zeros(169), np.zeros(169)
+    place = np.array([13 * row + column for row, column in map(grid_place, HANDS)])
+    for board, count in zip(boards, times, strict=True):
+        live = ~np.isin(HANDS, board).any(axis=1)
+        found = strengths(board, HANDS[live])
+        add_wins(np.argsort(found, kind="stable"), found, HANDS[live], place[live], count, won)
+        met += count * 990 * np.bincount(place[live], minlength=169)
+    equity = won / met
+    order = [grid_label(*divmod(int(k), 13)) for k in np.argsort(-equity)]
+    assert order == BY_EQUITY.split()
+    assert equity.max() == pytest.approx(0.85204, abs=5e-6)
+    assert equity.min() == pytest.approx(0.32303, abs=5e-6)
+
+
+def boards_of_five() -> tuple[np.ndarray, np.ndarray]:
+    """Boards up to a change of suits, and how many boards each stands for."""
+    cards = np.array(list(combinations(range(52), 5)))
+    digits = 52 ** np.arange(5)
+    codes = [
+        np.sort(cards // 4 * 4 + np.array(suits)[cards % 4], axis=1) @ digits
+        for suits in permutations(range(4))
+    ]
+    found, times = np.unique(np.min(codes, axis=0), return_counts=True)
+    return found[:, None] // digits % 52, times
+
+
+@numba.njit
+def add_wins(
+    order: np.ndarray,
+    strength: np.ndarray,
+    hands: np.ndarray,
+    place: np.ndarray,
+    count: int,
+    won: np.ndarray,
+) -> None:
+    """Add the hands that each hand beats, and half of those that it ties, to its place."""
+    weaker, of_card, first = 0, np.zeros(52), 0
+    while first < len(order):
+        last, ties = first, np.zeros(52)
+        while last < len(order) and strength[order[last]] == strength[order[first]]:
+            for card in hands[order[last]]:
+                ties[card] += 1
+            last += 1
+        for hand in order[first:last]:
+            one, other = hands[hand]
+            beaten = weaker - of_card[one] - of_card[other]
+            # The hand itself is among those with either card, and once among all.
+            tied = last - first - ties[one] - ties[other] + 1
+            won[place[hand]] += count * (beaten + tied / 2)
+        of_card += ties
+        weaker, first = last, last
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("QQ+,AX", "'AX' at character 5 is no group of hands"),
-        ("AA:1.5", "must be from 0 to 1, not '1.5'"),
-        ("AA,,KK", "nothing before the comma at character 4"),
+        ("AA:1.5", "must be from 0 to 1, or to 100%, not '1.5'"),
+        ("AA:150%", "not '150%'"),
+        ("AA:x%", "not 'x%'"),
+        ("top 101%", "no more than 100% of the hands"),
+        ("[50]QQ", r"\[50\] is not closed: write \[/50\]"),
+        ("QQ[/50]", "character 1: .* closes nothing"),
+        ("[50]QQ,[20]JJ[/20]", r"character 8: \[50\] is not closed before"),
+        ("[50]QQ:0.3[/50]", "has two weights"),
+        ("QQ,!QQ:0.3", "character 4 has two weights"),
+        ("[500]QQ[/500]", "not '500%'"),
+        ("AA,,KK", "at character 4: there is nothing before the comma"),
         ("AsAs", "has one card twice"),
         ("QQs", "neither suited nor offsuit"),
         ("A5s-A2o", "both ends must be suited"),
@@ -228,16 +306,26 @@ def test_sizes() -> None:
     assert [size.kind for size in found] == ["pot", "chips", "geometric", "geometric", "all-in"]
     assert [size.number for size in found] == [0.7, 100.0, 2.0, 3.0, 0.0]
     assert read_sizes("-", "bets", raises=False) == ()
-    assert read_sizes("2.5x,20c3r", "raises", raises=True)[1].limit == 3
+    assert read_sizes("2.5x,20c3r", "raises", raises=True)[1].bets == 3
+    assert read_sizes("70,allin", "bets", raises=False) == read_sizes("70%,a", "", raises=False)
+    capped = read_sizes("60%3r,min", "raises", raises=True)
+    assert [(size.kind, size.bets) for size in capped] == [("pot", 3), ("least", np.inf)]
     for text, message in [
-        ("70", "'70' at character 1 is no size"),
+        ("70p", "'70p' at character 1 is no size"),
+        ("min", "'min' at character 1 is for raises only"),
         ("50%,2x", "'2x' at character 5 is for raises only"),
         ("0%", "must be above 0"),
+        ("9" * 400 + "%", "at most 1,000,000,000"),
+        ("5e" + "9" * 400 + "%", "at most 1,000,000,000"),
+        ("1000000001c", "at most 1,000,000,000"),
     ]:
         with pytest.raises(ValueError, match=message):
             read_sizes(text, "bets", raises=False)
     with pytest.raises(ValueError, match="more than 1x"):
         read_sizes("0.5x", "raises", raises=True)
+    for text in ("9" * 400 + "x", "20c" + "9" * 400 + "r"):
+        with pytest.raises(ValueError, match="a number in a size is at most"):
+            read_sizes(text, "raises", raises=True)
 
 
 def river(**options: Any) -> Holdem:
@@ -253,6 +341,39 @@ def actions(spot: Holdem, *line: str | None) -> tuple[str, ...]:
     for step in line:
         state = spot.next(state, step)
     return tuple(spot.node(state).actions)  # type: ignore[union-attr]
+
+
+def test_fractions_of_chips() -> None:
+    """A spot in big blinds is the same spot in tenths of them, but for the unit."""
+    sizes = {"bets": "33%,70%", "raises": "2.5x,min", "merging": 0, "add": ("check bet1.3",)}
+    spot = river(pot=5.5, stacks=12.5, chip=0.1, **sizes)
+    tenths = river(pot=55, stacks=125, **(sizes | {"add": ("check bet13",)}))
+    assert actions(spot) == ("check", "bet1.8", "bet3.9")
+    assert actions(spot, "check") == ("check", "bet1.3", "bet1.8", "bet3.9")
+    assert actions(spot, "bet1.8") == ("fold", "call", "raise3.6", "raise4.5")
+    assert actions(river(pot=5.5, stacks=12.5, chip=0.1, bets="2c"))[1] == "bet2"
+    assert spot.described(spot.next(spot.root(), "bet1.8")) == [
+        "pot 7.3, 12.5 behind",
+        "1.8 to call",
+    ]
+    first, second = (solve(compile_game(one), "cfr+", iters=50) for one in (spot, tenths))
+    assert 10.0 * first.value[0] == pytest.approx(second.value[0], rel=1e-12)
+    assert Holdem(**(spot.options | {"pot": 5.0, "stacks": 10.0, "chip": 1.0})).options["pot"] == 5
+    for options, message in [
+        ({"pot": 5.5}, "pot must be a multiple of the smallest chip 1, not 5.5"),
+        ({"pot": 1, "stacks": 2.25, "chip": 0.1}, "stacks must be a multiple of .* 0.1, not 2.25"),
+        ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("bet0.15",)}, "from 0.1 to 2"),
+        ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("betx",)}, "from 0.1 to 2"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            actions(river(**options))
+
+
+def test_a_cap_on_raises() -> None:
+    spot = river(bets="20c", raises="20c2r", force_allin=0)
+    line = ["bet20", "raise40", "raise60"]
+    assert actions(spot, *line[:2]) == ("fold", "call", "raise60")
+    assert actions(spot, *line) == ("fold", "call")
 
 
 def test_actions() -> None:
@@ -361,9 +482,9 @@ def test_rake() -> None:
         ({"ranges": ("AA", "QsJs")}, r"ranges\[1\]: 'QsJs' has no hand on QsJh2h8d3c"),
         ({"ranges": "AA"}, "ranges must be 2 values, each a text"),
         ({"ranges": ("AA", "A")}, r"ranges\[1\]: 'A' at character 1"),
-        ({"stacks": 0}, "stacks must be a whole number"),
-        ({"pot": 0}, "pot must be a whole number"),
-        ({"bets": "50%,60"}, "bets: '60' at character 5 is no size"),
+        ({"stacks": 0}, "stacks must be above 0"),
+        ({"pot": 0}, "pot must be above 0"),
+        ({"bets": "50%,60p"}, "bets: '60p' at character 5 is no size"),
         ({"bets": {"river": {"oop": "x"}}}, "says nothing of the river or ip|'x'"),
         ({"bets": {"preflop": "50%"}}, "not 'preflop'"),
         ({"rake": 2.0}, "rake must be"),
@@ -477,8 +598,8 @@ def test_values_of_solved_spots(name: str, precision: str) -> None:
     """The values lie within the sum of what both strategies can be exploited by."""
     spot, hands, values, exploitability = SPOTS[name]
     game = compile_game("holdem", **spot)
-    assert isinstance(game, CompiledCardGame)
-    assert tuple(map(len, game.hands)) == hands
+    assert isinstance(game, CutGame)
+    assert tuple(map(len, game.nodes.hands)) == hands
     target = 0.0002 * spot["pot"] if name not in SLOW else 0.0005 * spot["pot"]
     solution = solve(game, "dcfr", target=target, iters=3000, precision=precision)
     assert solution.exploitability <= target
@@ -586,11 +707,11 @@ def test_sizes_before_compiling() -> None:
     """Counted from the betting alone, and what is compiled."""
     for name in ("river_narrow", "turn"):
         size, game = game_size("holdem", **SPOTS[name][0]), compile_game("holdem", **SPOTS[name][0])
-        assert isinstance(game, CompiledCardGame)
-        assert isinstance(size, CardSize)
+        assert isinstance(game, CutGame)
+        assert size.chunks is not None
         assert (size.histories, size.infosets) == (game.n_histories, game.n_infosets)
         assert size.public_nodes == game.counts.public_nodes
-        assert size.numbers <= game.chunks.n_numbers <= 1.05 * size.numbers + 100
+        assert size.chunks.numbers <= game.chunks.n_numbers <= 1.05 * size.chunks.numbers + 100
     everything = {"ranges": (ALL, ALL), "bets": "33%,75%,150%", "raises": "3x"}
     flop = {"board": "Td9d6h", "pot": 200, "stacks": 900}
     with pytest.raises(MemoryLimitError, match="needs"):

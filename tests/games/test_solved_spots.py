@@ -54,7 +54,7 @@ def best_response(shown: SolvedSpot, player: int) -> float:
     """What a best response to the average strategies earns on a river, hand by hand: a matrix of
     hands x hands for every terminal.  The order of strengths is eval7's."""
     eval7 = pytest.importorskip("eval7")
-    rules = shown.game.rules
+    rules = shown.rules
     assert isinstance(rules, Holdem)
     board = [eval7.Card(CARDS[card]) for card in rules.board]
     hands = [rules.hands[player], rules.hands[1 - player]]
@@ -103,15 +103,17 @@ def test_the_exploitability_of_a_river(ranges: tuple[str, str]) -> None:
 def test_locks() -> None:
     """A locked game of cards equals the flat game with the same locks; all hands of a range."""
     game = compile_game("holdem", **RIVER)
-    flat = compile_game(game.rules, cut=False)
-    locks = {label: {"check": 0.25, "bet50": 0.75} for label in game.hands[0]}
+    flat = compile_game(game.nodes.rules, cut=False)
+    locks = {label: {"check": 0.25, "bet50": 0.75} for label in game.nodes.hands[0]}
     found, expected = (solve(g, "cfr+", iters=50, locks=locks) for g in (game, flat))
     np.testing.assert_allclose(found.value, expected.value, rtol=0, atol=1e-9)
     assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-9)
     np.testing.assert_allclose(hand_table(found).strategy[:, 1], 0.75, rtol=0, atol=1e-12)
     # Values are those against the lock, also where the average never gets.
-    never = {f"{label} bet50": {"fold": 1.0, "call": 0.0, "allin": 0.0} for label in game.hands[1]}
-    only = {label: {"check": 1.0, "bet50": 0.0} for label in game.hands[0]}
+    never = {
+        f"{label} bet50": {"fold": 1.0, "call": 0.0, "allin": 0.0} for label in game.nodes.hands[1]
+    }
+    only = {label: {"check": 1.0, "bet50": 0.0} for label in game.nodes.hands[0]}
     unreached = solve(game, "cfr+", iters=5, locks=never | only)
     assert (hand_table(unreached, "bet50").strategy[:, 0] == 1.0).all()
     np.testing.assert_allclose(hand_table(unreached).values[:, 1], 50.0, rtol=0, atol=1e-9)
@@ -126,7 +128,7 @@ def spelled_out(game: Any, locks: dict[str, dict[str, float]]) -> dict[str, dict
     """Locks of ranges and runouts as locks of every infoset, by the labels of the flat game: a
     second reading of what they mean."""
     found = {}
-    for label in game.flat.infoset_labels:
+    for label in (label for player in range(2) for label in game.labels_of(player)):
         hand, *line = label.split()
         for key, row in locks.items():
             named, *steps = key.split()
@@ -156,19 +158,18 @@ def test_locks_of_ranges_and_lines(symmetry: bool, monkeypatch: pytest.MonkeyPat
     if symmetry:
         # Clubs and spades are alike, and so are two and two of these hands.
         del locks["8d8c check check 2c check"]
-    numbers = Locks(game, locks).numbers()
+    numbers = Locks(game, locks).probabilities()
     expected = np.full_like(numbers, -1.0)
     for label, row in spelled_out(game, locks).items():
-        infoset = game.infoset_index[label]
-        at = game.numbers[game.flat.sequences(infoset)]
-        given = np.array([row.get(action, -1.0) for action in game.flat.infoset_actions[infoset]])
+        at = game.locate(label)
+        given = np.array([row.get(action, -1.0) for action in at.actions])
         given[given < 0] = 1.0 - given[given >= 0].sum()
-        expected[at] = given
+        expected[at.numbers] = given
     np.testing.assert_array_equal(numbers, expected)
     assert (numbers >= 0).sum() > 300
     fresh = compile_game("holdem", symmetry=symmetry, **SMALL_TURN)
-    monkeypatch.setattr(fresh, "_flatten", lambda: pytest.fail("the flat game is made"))
-    np.testing.assert_array_equal(Locks(fresh, locks).numbers(), expected)
+    monkeypatch.setattr(fresh, "_lay_out", lambda limit: pytest.fail("the flat game is made"))
+    np.testing.assert_array_equal(Locks(fresh, locks).probabilities(), expected)
     assert Locks(fresh, locks)["KK"] == {"check": 0.75, "bet60": 0.25}
 
 
@@ -190,7 +191,7 @@ def test_locks_of_ranges_and_lines(symmetry: bool, monkeypatch: pytest.MonkeyPat
 def test_bad_locks(label: str, message: str) -> None:
     game = compile_game("holdem", **SMALL_TURN)
     with pytest.raises(ValueError, match=message):
-        Locks(game, {label: {game.lockable(label)[1][0]: 1.0}}).numbers()
+        Locks(game, {label: {game.lockable(label)[1][0]: 1.0}}).probabilities()
 
 
 @pytest.mark.compiled
@@ -231,7 +232,7 @@ def test_equity_hand_by_hand() -> None:
     _, shown = solved("turn")
     table = shown.table()
     other = shown.ranges("")[1]
-    rules = shown.game.rules
+    rules = shown.rules
 
     def rank(hand: np.ndarray, card: int) -> int:
         return eval7.evaluate([eval7.Card(CARDS[c]) for c in (*rules.board, card, *hand)])

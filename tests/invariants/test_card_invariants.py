@@ -1,4 +1,4 @@
-"""One malformed form of a game of cards per line C of ``docs/data-model.md``, with its error."""
+"""One malformed form of a game of cards per line C of docs/data-model-chunks.md, with its error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from support.card_games import RandomSuits
 from tensorcfr import compile_game
 from tensorcfr.errors import InvariantError
-from tensorcfr.invariants import INVARIANTS, check_cards
+from tensorcfr.invariants import INVARIANTS, check_form
+from tensorcfr.invariants.chunks import OF_WHOLE_GAMES
 from tensorcfr.kernels.chunks import shape_form
 from tensorcfr.model.arrays import SequenceForm
 from tensorcfr.payoff import PayoffCards
@@ -191,7 +192,7 @@ def test_a_broken_invariant_is_named_with_what_breaks_it(row: tuple[str, Change,
     change(arrays)
     names = {invariant.number: invariant.name for invariant in INVARIANTS}
     with pytest.raises(InvariantError, match=message) as caught:
-        check_cards(form._replace(operator=(PayoffCards(**arrays),)))
+        check_form(form._replace(operator=(PayoffCards(**arrays),)))
     assert str(caught.value).startswith(f"{number} ({names[number]}): ")
 
 
@@ -203,7 +204,7 @@ def test_a_fold_with_several_amounts_and_a_win_like_a_loss() -> None:
         group = group_of(kind)
         amount[0, group, 0] = amount[0, group, 2] + (kind == FOLD)
         with pytest.raises(InvariantError, match=rf"C9 .*{message}"):
-            check_cards(form._replace(operator=(part._replace(amount=amount),)))
+            check_form(form._replace(operator=(part._replace(amount=amount),)))
 
 
 def test_all_forms_of_games_pass() -> None:
@@ -211,6 +212,6 @@ def test_all_forms_of_games_pass() -> None:
         for width, rounds in ((1, 2), (2, 1), (2, 0)):
             rules = RandomSuits(seed, ranks=3, suits=3, width=width, rounds=rounds, public=(0,))
             chunks = compile_game(rules).chunks
-            check_cards(chunks.trunk)
+            check_form(chunks.trunk)
             for chunk in range(chunks.n_chunks):
-                check_cards(shape_form(chunks.shapes, chunk))
+                check_form(shape_form(chunks.shapes, chunk), but=OF_WHOLE_GAMES)

@@ -29,16 +29,16 @@ from support.spoiling import (
 from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.errors import GameError, InvariantError
 from tensorcfr.invariants import INVARIANTS, check, merged
-from tensorcfr.model import game as compiled_game
+from tensorcfr.model import flat_game as compiled_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
-from tensorcfr.model.game import CompiledGame
+from tensorcfr.model.flat_game import FlatGame
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries, count_entries, product, triples
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 from tensorcfr.storage import load_game
 from tensorcfr.storage.archive import write_arrays
 from tensorcfr.storage.game import pack_game
 
-LIST = DOCS / "data-model.md"
+LISTS = (DOCS / "data-model.md", DOCS / "data-model-chunks.md")
 EXAMPLES = DOCS / "data-model-examples.md"
 
 
@@ -52,7 +52,7 @@ def misaligned(array: np.ndarray) -> np.ndarray:
 def tied(ties: dict[int, int], left_out: int = 0) -> Spoil:
     """Ties of some infosets to others; the last ones left out."""
 
-    def spoil(game: CompiledGame) -> CompiledGame:
+    def spoil(game: FlatGame) -> FlatGame:
         first = np.arange(game.n_infosets - left_out, dtype=np.uint32)
         first[list(ties)] = list(ties.values())
         return replace(game, tied_to=first)
@@ -551,10 +551,12 @@ def test_merged_games_pass_by_kernels(name: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_every_line_of_the_list_is_checked_and_has_a_row() -> None:
-    written = re.findall(r"^- \*\*([A-Z]\d+)\*\*", LIST.read_text("utf-8"), re.MULTILINE)
+    text = "".join(page.read_text("utf-8") for page in LISTS)
+    written = re.findall(r"^- \*\*([A-Z]\d+)\*\*", text, re.MULTILINE)
     assert written == [invariant.number for invariant in INVARIANTS]
-    # The rows of games of cards are in test_card_invariants.py.
-    assert set(written) == {row.number for row in ROWS} | {f"C{k}" for k in range(1, 10)}
+    # Those rows are in test_card_invariants.py and test_chunk_invariants.py.
+    elsewhere = {row.number for row in INVARIANTS if row.of in {"cards", "chunks"}}
+    assert set(written) == {row.number for row in ROWS} | elsewhere
 
 
 def test_the_worked_examples_of_the_list_are_true() -> None:

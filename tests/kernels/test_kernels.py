@@ -12,14 +12,25 @@ import pytest
 
 from support.products import naive_product, product, random_reach
 from support.random_games import keyed, random_game, random_public_tree_game
-from tensorcfr import CompiledGame, Game, PublicTreeGame, Solver, compile_game
+from tensorcfr import (
+    CompiledGame,
+    Game,
+    Policy,
+    PublicTreeGame,
+    Solver,
+    best_response,
+    compile_game,
+)
 from tensorcfr._util import jit
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR
-from tensorcfr.kernels import ascent, evaluation, tiles
+from tensorcfr.evaluation.metrics import judge_strategies
+from tensorcfr.kernels import evaluation, ties, tiles
 from tensorcfr.kernels import iteration as sweeps
-from tensorcfr.payoff import PayoffBlocks, PayoffEntries, multiply
+from tensorcfr.kernels.meeting import MEETING
+from tensorcfr.payoff import ARRAYS, KINDS, PayoffBlocks, PayoffEntries, multiply, nothing
 from tensorcfr.payoff.blocks import COUNT
 from tensorcfr.rules import Chance, Decision, Payoff, Terminal
+from tensorcfr.solvers.state import State
 
 
 class Wide(Game):
@@ -102,7 +113,32 @@ def test_payoff_product(name: str) -> None:
         assert np.isnan(g[own.stop :]).all()
 
 
-def naive_iteration(game: CompiledGame, state: sweeps.State, player: int) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_part_that_pays_nothing(kind: str) -> None:
+    part = nothing(kind)
+    form = compile_game("kuhn").form._replace(operator=(part,))  # type: ignore[attr-defined]
+    assert part.is_empty
+    assert {
+        name: (array.dtype, array.ndim) for name, array in zip(ARRAYS[kind], part, strict=True)
+    } == {name: (dtype, len(shape)) for name, (dtype, shape) in ARRAYS[kind].items()}
+    for player in range(2):
+        own = slice(*form.player_sequences[player : player + 2])
+        reach, g = np.ones((2, form.n_sequences))
+        product(form, player, reach, g)
+        assert not g[own].any()
+        assert not part.product(form, player, reach).any()
+
+
+def naive_bounds(game: CompiledGame, player: int) -> np.ndarray:
+    """What the counterfactual values of a player's sequences are at most, from the deepest up."""
+    bound = naive_product(game, player, np.ones(game.n_sequences), sizes=True)
+    first, end = game.form.player_infosets[player], game.form.player_infosets[player + 1]
+    for infoset in reversed(range(first, end)):
+        bound[game.form.infoset_parent[infoset]] += bound[game.sequences(infoset)].max()
+    return bound
+
+
+def naive_iteration(game: CompiledGame, state: State, player: int, bound: np.ndarray) -> None:
     """One player's CFR update, infoset by infoset, from the deepest up."""
     q = naive_product(game, player, state.reach)
     first, end = game.form.player_infosets[player], game.form.player_infosets[player + 1]
@@ -111,7 +147,7 @@ def naive_iteration(game: CompiledGame, state: sweeps.State, player: int) -> Non
         own = game.sequences(infoset)
         v = float(np.dot(strategy[own], q[own]))
         instant = q[own] - v
-        instant[np.abs(instant) <= ascent.ROUNDING * np.abs(q[own]).max()] = 0.0
+        instant[np.abs(instant) <= ties.ROUNDING * bound[own].max()] = 0.0
         state.regret[own] += instant
         positive = np.maximum(state.regret[own], 0.0)
         uniform = np.full(len(positive), 1 / len(positive))
@@ -128,10 +164,11 @@ def naive_iteration(game: CompiledGame, state: sweeps.State, player: int) -> Non
 def test_iteration(name: str) -> None:
     game = GAMES[name].without_merging()
     solver, twin = Solver(game, CFR), Solver(game, CFR).state
+    bounds = [naive_bounds(game, player) for player in range(game.n_players)]
     for _ in range(3):
         solver.step()
         for player in range(game.n_players):
-            naive_iteration(game, twin, player)
+            naive_iteration(game, twin, player, bounds[player])
         for field in ("reach", "cumulative", "regret"):
             found, expected = getattr(solver.state, field), getattr(twin, field)
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=field)
@@ -173,21 +210,22 @@ def test_the_wide_game_has_several_tiles() -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_best_response(name: str) -> None:
     """Of the best actions the first, and what it earns; both equal a loop over infosets."""
-    game, reach = GAMES[name], random_reach(GAMES[name], seed=1)
-    expected, best = np.empty((2, game.n_players))
-    evaluation.evaluate(game.form, reach, np.empty(game.n_sequences), expected, best, None)
+    game, weight = GAMES[name], random_reach(GAMES[name], seed=1)
+    strategy, reach = evaluation.normalise(game.form, weight), np.empty(game.n_sequences)
+    evaluation.realization_plan(game.form, strategy, reach)
+    expected, best, value = judge_strategies(game.form, strategy)
     for player in range(game.n_players):
         q = naive_product(game, player, reach)
         empty, end = game.form.player_sequences[player : player + 2]
         assert expected[player] == pytest.approx(float(reach[empty:end] @ q[empty:end]), abs=1e-12)
-        strategy, value = np.zeros(game.n_sequences), np.empty(game.n_sequences)
-        evaluation.best_response(game.form, player, reach, value, strategy, None)
+        response = best_response(game, Policy(game, strategy), player)
         first, last = game.form.player_infosets[player : player + 2]
         for infoset in reversed(range(first, last)):
             own = game.sequences(infoset)
             np.testing.assert_allclose(value[own], q[own], rtol=0, atol=1e-12)
             chosen = int(value[own].argmax())
-            assert strategy[own].tolist() == [a == chosen for a in range(len(q[own]))]
+            pure = response.policy.probabilities[own].tolist()
+            assert pure == [a == chosen for a in range(len(q[own]))]
             q[game.form.infoset_parent[infoset]] += q[own].max()
         assert best[player] == pytest.approx(float(q[empty]), abs=1e-12)
 
@@ -201,7 +239,7 @@ def test_sums_of_single_precision_are_double(name: str) -> None:
     game = GAMES[name]
     reach = random_reach(game, seed=2).astype(np.float32)
     value, (expected, best) = np.empty_like(reach), np.empty((2, game.n_players))
-    evaluation.evaluate(game.form, reach, value, expected, best, None)
+    evaluation.judge_whole(game.form, reach, value, expected, best, None)
     for player in range(game.n_players):
         product(game.form, player, reach, value)
         own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
@@ -214,8 +252,7 @@ def test_normalise_and_realization_plan(name: str) -> None:
     game = GAMES[name]
     weight = random_reach(game)
     weight[::3] = 0.0
-    strategy, reach = np.empty(game.n_sequences), np.empty(game.n_sequences)
-    evaluation.normalise(game.form, weight, strategy)
+    strategy, reach = evaluation.normalise(game.form, weight), np.empty(game.n_sequences)
     evaluation.realization_plan(game.form, strategy, reach)
     for infoset in range(game.n_infosets):
         own = game.sequences(infoset)
@@ -265,6 +302,7 @@ def test_small_games_count_few_references() -> None:
     kernel = numba.njit(nogil=True, **jit._OPTIONS)(sweeps.iterate.py_func)
     schedule, floors = CFR_PLUS.schedule(1, 0), CFR_PLUS.floors(1, 0)
     turns = sweeps.turns(2, alternating=True)
-    kernel(solver.form, CFR_PLUS.rule, schedule, turns, solver.state, floors, None, None)
+    part, counters = solver._passes.whole, np.zeros((1, MEETING), dtype=np.int64)
+    kernel(part, CFR_PLUS.rule, schedule, turns, floors, None, None, 0, 1, counters)
     (code,) = kernel.inspect_asm().values()
     assert 0 < len(re.findall("NRT_(?:incref|decref)", code)) <= 20

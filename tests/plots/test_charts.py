@@ -272,15 +272,18 @@ class TestPublicNodes:
     def test_every_infoset_is_in_one(self) -> None:
         for game in (KUHN, LEDUC, compile_game("bluff(dice=(2, 1), faces=3)")):
             nodes = public_nodes(game)
-            infosets = [i for node in nodes.values() for i in node.infosets]
-            assert sorted(infosets) == list(range(game.n_infosets))
+            labels = [label for node in nodes.values() for label in node.infosets.labels]
+            assert sorted(labels) == sorted(game.infoset_labels)
             for node in nodes.values():
-                for hand, infoset in zip(node.hands, node.infosets, strict=True):
+                rows = node.infosets
+                for hand, label, at in zip(node.hands, rows.labels, rows.numbers, strict=True):
                     public = "" if node.name == "start" else node.name
-                    label = game.infoset_labels[infoset]
+                    infoset = game.infoset_index[label]
                     assert label.replace(" ", "") == (hand + public).replace(" ", "")
                     assert game.infoset_actions[infoset] == node.actions
                     assert game.infoset_player[infoset] == node.player
+                    own = game.sequences(infoset)
+                    assert at.tolist() == list(range(own.start, own.stop, own.step))
 
     def test_hands_are_in_the_order_of_the_game(self) -> None:
         assert public_nodes(KUHN)["pb"].hands == ("J", "Q", "K")
@@ -371,9 +374,9 @@ class TestRecognisedGames:
             ("start", "Pass", "Bet", "Pass Bet"), ("0", "1", "2")
         )
         for node in nodes.values():
-            for hand, infoset in zip(node.hands, node.infosets, strict=True):
+            for hand, label in zip(node.hands, node.infosets.labels, strict=True):
                 # Its information states begin with the card.
-                assert game.infoset_labels[infoset].startswith(hand)
+                assert label.startswith(hand)
         assert nodes["Pass"].player == 1
         figure = strategy_chart(solve(game, iters=10), "Pass Bet")
         assert "player 0 at 'Pass Bet'" in texts(figure)
@@ -391,7 +394,10 @@ class TestRecognisedGames:
         whole = public_nodes(LEDUC)
         monkeypatch.setattr(module, "LAZY_LABELS_FROM", 0)
         for name, node in whole.items():
-            assert find_node(LEDUC, name) == node
+            found = find_node(LEDUC, name)
+            assert (found.name, found.hands, found.number) == (name, node.hands, node.number)
+            assert found.infosets.labels == node.infosets.labels
+            np.testing.assert_array_equal(found.infosets.numbers, node.infosets.numbers)
         with pytest.raises(ValueError, match="no public node 'zz'; they look like"):
             find_node(LEDUC, "zz")
 

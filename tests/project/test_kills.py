@@ -1,11 +1,16 @@
-"""A few kills at random moments; ``scripts/kill_tests.py`` makes a thousand."""
+"""A few kills at random moments; ``scripts/kill_tests.py`` and
+``scripts/kills_while_iterating.py`` make a thousand."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from support.paths import ROOT
 
 
 @pytest.mark.slow
@@ -18,6 +23,26 @@ def test_ten_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     said = capsys.readouterr().out
     assert status == 0, said
     assert "10 kills" in said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_kills_while_iterating_and_starts_at_once() -> None:
+    """Each way to keep a solver's arrays once; the script makes a thousand."""
+    words = [
+        sys.executable,
+        "-m",
+        "scripts.kills_while_iterating",
+        "--kills",
+        "11",
+        "--starts",
+        "8",
+    ]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "11 while iterating" in done.stdout
+    assert "8 checkpoint: same bits" in done.stdout
+    assert "8 kernel cache: same bits" in done.stdout
 
 
 @pytest.mark.full

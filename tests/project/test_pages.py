@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import re
+import tomllib
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -198,14 +199,29 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_the_version_is_said_once() -> None:
-    """``CITATION.cff`` and ``pyproject.toml`` say the version of the package."""
-    for name, pattern in (
-        ("CITATION.cff", r"^version: (\S+)$"),
-        ("pyproject.toml", r'^version = "(.+)"$'),
-    ):
-        found = re.search(pattern, (ROOT / name).read_text("utf-8"), re.MULTILINE)
-        assert found is not None
-        assert found[1] == tensorcfr.__version__
+    """In the package: ``pyproject.toml`` reads it there, and ``CITATION.cff`` repeats it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["setuptools"]["dynamic"] == {
+        "version": {"attr": "tensorcfr.__version__"}
+    }
+    found = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    assert found is not None
+    assert found[1] == tensorcfr.__version__
+
+
+def test_the_extra_all_is_all() -> None:
+    """But for those of developers, and for pygambit, which pip builds from source."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+
+    def named(extra: str) -> set[str]:
+        (text,) = extras[extra]
+        return {*text.removeprefix("tensorcfr[").removesuffix("]").split(",")}
+
+    found = named("standard") | named("all")
+    assert found | {"all", "gambit", "test", "dev", "docs", "bench"} == {*extras}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -61,8 +62,8 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
         from tensorcfr.sweep import sweep
         folder = Path(sys.argv[1])
         games = page.GAMES = {"kuhn": "", "kuhn(players=3)": ""}
-        names = page.ALGORITHMS = ("cfr", "cfr+", "pcfr+", "hs-pcfr+(horizon=100)")
-        page.MAIN, page.HORIZONS, page.SCHEDULES = names[:3], (10, 100), {"hs-pcfr+": "pcfr+"}
+        names = page.ALGORITHMS = ("cfr", "cfr+", "pcfr+")
+        page.MAIN = names
         sweep(folder / "variants.csv", list(games), names, iters=100, target=1e-9)
         sweep(folder / "variants_lp.csv", ["kuhn"], ["lp"], iters=100)
         parts = page.tables(*page.read_marks(folder))
@@ -71,7 +72,7 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
         text = variants.PAGE.read_text()
         whole = variants.page_with(text, "variants", parts)
         assert variants.page_with(whole, "variants", parts) == whole
-        for name in ("to 0.001", "horizons", "many players"):
+        for name in ("to 0.001", "many players"):
             print(parts[name])
     """
     done = subprocess.run(
@@ -85,7 +86,6 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
     cells = [cell.strip() for cell in kuhn.strip("|").split("|")]
     assert sum("**" in cell for cell in cells) == 1
     assert cells[-1].endswith("s")
-    assert any(line.startswith("| `hs-pcfr+(horizon=100)` / `pcfr+` | ") for line in lines)
     assert any(line.startswith("| `cfr` | ") and line.endswith("(100) |") for line in lines)
 
 
@@ -179,3 +179,17 @@ def test_abstractions_are_measured(tmp_path: Path) -> None:
     names = {f"abstraction_holdem.{kind}" for kind in KINDS}
     assert {path.name for path in tmp_path.iterdir()} == names
     assert "| J.Q.K, then nothing | 108 | 0.873, " in done.stdout
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_that_is_told_and_limits(tmp_path: Path) -> None:
+    """One game of twenty, and one limit of 27; a second run keeps what the first has found."""
+    path = tmp_path / "memory.json"
+    for words in (["--only", "faces=8) hedge"], ["--limits", "--only", "cut by hand"]):
+        command = [sys.executable, "-m", "scripts.memory_told", "--json", str(path), *words]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    said = json.loads(path.read_text())
+    assert [case["game"] for case in said["told"]["cases"]] == ["liars_dice(faces=8)"]
+    assert [case["holds"] for case in said["limits"]["cases"]] == [True]

@@ -35,13 +35,13 @@ def command_that_is_sent(name: str, *words: str) -> subprocess.CompletedProcess[
     """The command line, in a process that gets a signal twice while it solves."""
     code = f"""
         import os, signal, sys
-        from tensorcfr.cli import app, main
-        run = app.run
+        from tensorcfr.cli import main, solving as app
+        run, sent = app.run, []
         def told(request, progress):
             def hook(news):
-                if news.iteration > 100:
-                    os.kill(os.getpid(), signal.{name})
-                    os.kill(os.getpid(), signal.{name})
+                if news.iteration > 100 and not sent:
+                    for _ in range(2 if signal.{name} != signal.SIGINT else 1):
+                        sent.append(os.kill(os.getpid(), signal.{name}))
                 progress(news)
             return run(request, hook)
         app.run = told
@@ -52,7 +52,7 @@ def command_that_is_sent(name: str, *words: str) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
 def test_the_command_line_saves_first(tmp_path: Path, name: str, status: int) -> None:
     path = tmp_path / "s.npz"
     done = command_that_is_sent(name, "solve", "kuhn", "--time-limit", "600", "--save", str(path))
@@ -72,7 +72,7 @@ def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
         import os, signal, sys
         full = os.open("/dev/full", os.O_WRONLY)
         os.dup2(full, 1)
-        from tensorcfr.cli import app, main
+        from tensorcfr.cli import main, solving as app
         run = app.run
         def told(request, progress):
             return run(request, lambda _: os.kill(os.getpid(), signal.SIGHUP))
@@ -134,3 +134,25 @@ def test_what_is_ignored_stays_ignored() -> None:
             assert not signals.is_terminated()
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """The result is printed all the same."""
+    path = tmp_path / "folder" / "at.npz"
+    path.parent.mkdir()
+    code = f"""
+        import shutil, sys
+        from tensorcfr.cli import main, solving as app
+        run = app.run
+        def told(request, progress):
+            shutil.rmtree({str(path.parent)!r})
+            return run(request, progress)
+        app.run = told
+        sys.argv = {["tensorcfr", "solve", "kuhn", "--iters", "9", "--checkpoint", str(path)]!r}
+        main()
+        """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "exploitability" in done.stdout
+    assert done.stderr == f"tensorcfr: {path}: No such file or directory\n"

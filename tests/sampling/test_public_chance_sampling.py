@@ -135,7 +135,7 @@ def test_without_public_chance_it_is_a_sweep(spec: str, variant: Algorithm) -> N
     assert walk.decision_nodes_touched == sweep.decision_nodes_touched
     for array in ("regret", "strategy", "cumulative"):
         expected, found = (getattr(solver.state, array) for solver in (sweep, walk))
-        several = walk._layout.sequence
+        several = walk.source.table.sequence
         np.testing.assert_allclose(found[several], expected[several], rtol=0, atol=1e-10)
 
 

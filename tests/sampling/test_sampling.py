@@ -52,7 +52,7 @@ from tensorcfr.algorithms import (
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.kernels.sampling_external import external_sampling
-from tensorcfr.solvers import Status, sampled_solver
+from tensorcfr.solvers import Status, sampling
 from tensorcfr.solvers.traversal import TableLayout, history_traversal
 
 LEDUC = compile_game("leduc")
@@ -121,7 +121,7 @@ OWN_DRAWS: dict[str, tuple[Sampling, Traversal]] = {
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel runs as Python: for some hundred samples that takes less time than compiling."""
     kernel = getattr(external_sampling, "py_func", external_sampling)
-    monkeypatch.setattr(sampled_solver, "external_sampling", kernel)
+    monkeypatch.setattr(sampling, "external_sampling", kernel)
 
 
 @pytest.mark.parametrize("case", OWN_DRAWS)
@@ -282,7 +282,7 @@ def test_a_whole_traversal_is_a_sweep(name: str, variant: Algorithm) -> None:
     for array in ("regret", "strategy", "cumulative"):
         expected = getattr(sweep.state, array)
         several = np.repeat(False, game.n_sequences)
-        several[walk._layout.sequence] = True
+        several[walk.source.table.sequence] = True
         found = getattr(walk.state, array)
         np.testing.assert_allclose(found[several], expected[several], rtol=1e-9, atol=1e-11)
 

@@ -172,9 +172,9 @@ def test_long_runs_reach_the_value(record: Sampling, name: str) -> None:
 def test_whole_traversals_and_given_deals_walk_histories() -> None:
     game, _ = small("kuhn")
     walked = SampledSolver(game, WHOLE_TRAVERSAL)
-    assert len(walked._tree.node) == game.n_histories
+    assert len(walked.source.tree.node) == game.n_histories
     given = SampledSolver(game, EXTERNAL_SAMPLING, deal=["K", "Q"])
-    assert len(given._tree.node) == game.n_histories
+    assert len(given.source.tree.node) == game.n_histories
 
 
 @pytest.mark.parametrize("record", EVERYTHING, ids=str)
@@ -183,20 +183,20 @@ def test_blocks_have_what_is_needed(record: Sampling) -> None:
     game, _ = small("leduc, 1 suit")
     layout = layout_of(game, record, public=True)
     assert layout.has_header == ("optimistic" in str(record) or "alternating=False" in str(record))
-    table = np.arange(1.0, layout.size + 1)
-    groups = [layout.group(table, index) for index in range(3 + layout.extra)]
+    layout.numbers[:] = np.arange(1.0, layout.size + 1)
+    groups = [layout.group(index) for index in range(3 + layout.extra)]
     several = np.flatnonzero(groups[0])
     used = np.concatenate([group[several] for group in groups])
     assert len(np.unique(used)) == len(used)
     headers = layout.header * int((layout.block >= 0).sum())
     assert len(used) + headers == layout.size
-    again = np.zeros(layout.size)
+    again = layout_of(game, record, public=True)
     for index, group in enumerate(groups):
-        layout.set_group(again, index, group)
-    layout.set_last(again, layout.last(table))
+        again.set_group(index, group)
+    again.set_last(layout.last())
     for index, group in enumerate(groups):
-        np.testing.assert_array_equal(layout.group(again, index), group)
-    np.testing.assert_array_equal(layout.last(again), layout.last(table))
+        np.testing.assert_array_equal(again.group(index), group)
+    np.testing.assert_array_equal(again.last(), layout.last())
     if record.scheme == "public":
         tree: Any = all_hands_traversal(game, layout)
     else:

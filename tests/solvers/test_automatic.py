@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from tensorcfr import Algorithm, CompiledGame, Solver, compile_game, register, solve
+from tensorcfr import (
+    Algorithm,
+    CompiledGame,
+    Decision,
+    Game,
+    Solver,
+    Terminal,
+    compile_game,
+    register,
+    solve,
+)
 from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, SAPCFR_PLUS, find_algorithm
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers import Status
@@ -43,6 +53,33 @@ def compiled(game: str) -> CompiledGame:
 )
 def test_the_choice(game: str, target: float | None, chosen: Any) -> None:
     assert choose(compiled(game), target=target) == chosen
+
+
+class Tenths(Game):
+    """Rock, paper, scissors for shares of ten: a constant sum that is not 0."""
+
+    def node(self, played: str) -> Decision | Terminal:
+        if len(played) < 2:
+            return Decision(len(played), f"P{len(played)}", tuple("rps"))
+        won = (0, 1, -1)["rps".index(played[0]) - "rps".index(played[1])]
+        won *= 2 if played[0] == "r" else 1
+        return Terminal((5.0 + won, 5.0 - won))
+
+    def root(self) -> str:
+        return ""
+
+    def next(self, played: str, action: str) -> str:
+        return played + action
+
+
+def test_a_constant_sum_is_as_good_as_none() -> None:
+    """``"auto"`` took such games for ones in which nothing is known to converge."""
+    game = compile_game(Tenths())
+    assert not game.zero_sum
+    assert choose(game) == LP
+    assert choose(game, target=1e-3) == PDCFR_PLUS
+    assert solve(game, "auto").nash_conv < 1e-9
+    assert solve(game, "auto", target=1e-3).exploitability <= 1e-3
 
 
 def test_no_algorithm_named() -> None:
@@ -81,7 +118,9 @@ def test_the_unit_of_the_utilities_does_not_matter() -> None:
 def test_the_games_that_the_figures_are_of() -> None:
     """Where the linear program was measured, and where predictions were first and were not."""
     assert count_entries(compile_game("liars_dice").form, 0) <= EXACT_ENTRIES
-    sizes = {game: compiled(game).solver_form.n_sequences for game in ("liars_dice(faces=5)", DECK)}
+    sizes = {
+        game: compiled(game).swept(merged=True).n_numbers for game in ("liars_dice(faces=5)", DECK)
+    }
     assert sizes["liars_dice(faces=5)"] <= SMALL < sizes[DECK]
 
 

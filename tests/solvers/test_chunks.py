@@ -27,6 +27,8 @@ from support.equality import (
     rounding,
 )
 from support.interpreted import interpret
+from support.layouts import farthest, numbers_of
+from support.mapped import mapped_bytes
 from support.payoff_paths import forced
 from support.random_games import (
     RandomPublicTreeGame,
@@ -40,6 +42,7 @@ from support.random_games import (
 )
 from support.random_locks import random_locks
 from support.reference import ReferenceCFR
+from support.registered import APCFR_PLUS, SPCFR_PLUS
 from support.rule_twins import REMEMBERING
 from support.tiers import tiered
 from support.variants import VARIANTS, fading, floored
@@ -59,15 +62,12 @@ from tensorcfr import (
 from tensorcfr._util import mapped_files
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, DCFR, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import (
-    APCFR_PLUS,
     ICFR_PLUS,
     MMD,
     PCFR_PLUS_GRADIENT,
-    SPCFR_PLUS,
 )
-from tensorcfr.analysis import best_responses, chunk_values, values
-from tensorcfr.analysis.chunk_values import ChunkValues
-from tensorcfr.compilers import cut_game
+from tensorcfr.analysis import best_responses, values
+from tensorcfr.compilers.cut import game as cut_game
 from tensorcfr.errors import FileSizeError, GameError, MemoryLimitError, UnknownGameError
 from tensorcfr.formats import policy_table, read_policy
 from tensorcfr.games import make_game
@@ -77,12 +77,13 @@ from tensorcfr.model.chunks import ROW
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision, Payoff
-from tensorcfr.solvers import chunked_solver
-from tensorcfr.solvers.chunked_solver import ChunkedSolver, bytes_kept, bytes_needed
+from tensorcfr.solvers import state as states
+from tensorcfr.solvers.passes import bytes_of_passes
+from tensorcfr.solvers.state import bytes_kept
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.storage.archive import pack_text, write_arrays
-from tensorcfr.storage.cut_game import KEY
 from tensorcfr.storage.game import pack_game
+from tensorcfr.storage.recipes import KEY
 
 FULL = pytest.mark.full
 """Kernels are compiled for each rule and precision, half a minute each."""
@@ -94,11 +95,11 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     interpret(monkeypatch)
 
 
-def same_strategies(chunked: ChunkedSolver, flat: Solver) -> float:
+def same_strategies(chunked: Solver, flat: Solver) -> float:
     """The largest difference between the averages, and between the last iterates."""
     return max(
-        np.abs(chunked.average_probabilities() - flat.average_probabilities()).max(),
-        np.abs(chunked.current_policy().probabilities - flat.current_policy().probabilities).max(),
+        farthest(chunked.average_policy(), flat.average_policy()),
+        farthest(chunked.current_policy(), flat.current_policy()),
     )
 
 
@@ -121,7 +122,7 @@ def test_random_games(
         interpret(patched)
         algorithm, options = floored(VARIANTS[variant], floor)
         rules = as_game(game)
-        solver = ChunkedSolver(compile_game(game, cut=cut, symmetry=symmetry), algorithm)
+        solver = Solver(compile_game(game, cut=cut, symmetry=symmetry), algorithm)
         reference = ReferenceCFR(rules, **options)
         for mark in EARLY_MARKS:
             solver.step(mark - solver.iteration)
@@ -141,7 +142,7 @@ def test_random_games(
 def test_built_in_games(spec: str, seed: int, cut: int, variant: str) -> None:
     rules = PerturbedHands(make_game(spec), seed)  # type: ignore[arg-type]
     algorithm, options = VARIANTS[variant]
-    solver = ChunkedSolver(compile_game(rules, cut=cut), algorithm)
+    solver = Solver(compile_game(rules, cut=cut), algorithm)
     reference = ReferenceCFR(as_game(rules), **options)
     for mark in (*EARLY_MARKS, MARKS[-1]) if spec != "leduc" else EARLY_MARKS:
         solver.step(mark - solver.iteration)
@@ -176,7 +177,7 @@ def test_rules_of_every_kind(name: str, interpreted: None) -> None:
     """Rules that keep their strategy, look ahead, remember, or face averages, step by step."""
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
     symmetry = not KEPT[name].rule.minds_scale
-    chunked = ChunkedSolver(compile_game(rules, cut=2, symmetry=symmetry), KEPT[name])
+    chunked = Solver(compile_game(rules, cut=2, symmetry=symmetry), KEPT[name])
     flat = Solver(compile_game(rules, symmetry=symmetry), KEPT[name])
     for count in (1, 1, 3, 5):
         chunked.step(count)
@@ -200,7 +201,7 @@ def test_shapes_of_many_chunks(game: PublicTreeGame, cut: int, path: str) -> Non
     """Payoffs in blocks and entry by entry, chunks that share a shape, symmetries merged."""
     with forced(path), pytest.MonkeyPatch.context() as patched:
         interpret(patched)
-        chunked = ChunkedSolver(compile_game(game, cut=cut), CFR)
+        chunked = Solver(compile_game(game, cut=cut), CFR)
         flat = Solver(compile_game(game), CFR)
         for _ in range(3):
             chunked.step()
@@ -221,7 +222,7 @@ def test_cut_for_the_cache(spec: str, limit: int, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cut_game, "CACHE_SHARE", 1.0)
     rules = PerturbedHands(make_game(spec), 4)  # type: ignore[arg-type]
     flat = Solver(compile_game(rules), CFR)
-    chunked = ChunkedSolver(compile_game(rules, cut=True), CFR)
+    chunked = Solver(compile_game(rules, cut=True), CFR)
     for count in (1, 3):
         chunked.step(count)
         flat.step(count)
@@ -289,7 +290,7 @@ def test_states_that_repeat(cut: int, symmetry: bool, interpreted: None) -> None
         rules = Repeating(seed)
         game = in_chunks(rules, cut=cut, symmetry=symmetry)
         check_found(game)
-        chunked, flat = ChunkedSolver(game, CFR), Solver(compile_game(rules), CFR)
+        chunked, flat = Solver(game, CFR), Solver(compile_game(rules), CFR)
         for count in (1, 2):
             chunked.step(count)
             flat.step(count)
@@ -355,7 +356,7 @@ def test_chunks_that_look_alike(
     game = in_chunks(rules, cut=cut, symmetry=False)
     assert game.chunks.n_chunks >= 2
     check_found(game)
-    chunked, flat = ChunkedSolver(game, CFR), Solver(game.flat, CFR)
+    chunked, flat = Solver(game, CFR), Solver(game.flat(), CFR)
     for _ in range(4):
         chunked.step()
         flat.step()
@@ -373,9 +374,9 @@ def test_chunks_fit_the_cache(spec: str, limit: int, monkeypatch: pytest.MonkeyP
     game = in_chunks(spec, cut=True, symmetry=False)
     sizes = Counter[int]()
     for player in range(2):
-        for here in game.lines.infosets(player):
-            if here.place.stride:
-                sizes[here.place.chunk] += len(here.hands) * len(here.place.actions)
+        for here in game.nodes.infosets(player):
+            if here.layout.stride:
+                sizes[here.layout.chunk] += len(here.hands) * len(here.layout.actions)
     trunk = sizes.pop(-1)
     assert trunk + sum(sizes.values()) == game.n_sequences - 2
     assert len(sizes) == game.chunks.n_chunks
@@ -418,21 +419,18 @@ def in_chunks(source: Any, **options: Any) -> CutGame:
 
 def check_found(game: CutGame) -> None:
     """Infosets are where the flat game has them, and all of them are listed."""
-    flat, where = game.flat, np.arange(game.chunks.n_numbers)
+    flat, where = game.flat(), np.arange(game.n_numbers)
+    numbers = numbers_of(game, flat)
     for label in flat.infoset_labels:
-        at = game.find_infoset(label)
+        at, infoset = game.locate(label), flat.infoset_index[label]
         assert at.label == label
-        infoset = flat.infoset_index[label]
-        assert at.place.actions == flat.infoset_actions[infoset]
-        if at.place.stride:
-            expected = game.numbers[flat.sequences(infoset)]
-            np.testing.assert_array_equal(where[at.place.numbers(at.hand)], expected)
-        else:
-            assert len(at.place.actions) == 1
+        assert at.actions == flat.infoset_actions[infoset]
+        assert at.player == flat.infoset_player[infoset]
+        assert where[at.numbers].tolist() == numbers[flat.sequences(infoset)].tolist()
     for wrong in ("", "no such label", f"{flat.infoset_labels[0]} and then"):
         if wrong not in flat.infoset_index:
             with pytest.raises(KeyError):
-                game.find_infoset(wrong)
+                game.locate(wrong)
     for player in range(2):
         listed = list(game.labels_of(player))
         assert sorted(listed) == sorted(flat.labels_of(player))
@@ -462,13 +460,14 @@ def test_locks_of_merged_games_are_those_of_the_flat_game(seeds: int) -> None:
     counts = Counter[str]()
     for seed in range(seeds):
         game = in_chunks(with_own_labels(merged(seed)), cut=1)
-        flat, rng = game.flat, np.random.default_rng(seed)
+        flat, rng = game.flat(), np.random.default_rng(seed)
         if not game.merges_hands:
             continue
+        numbers = numbers_of(game, flat)
         several = [i for i in range(flat.n_infosets) if len(flat.infoset_actions[i]) > 1]
         classes: dict[int, list[int]] = {}
         for infoset in several:
-            classes.setdefault(int(game.numbers[flat.sequences(infoset).start]), []).append(infoset)
+            classes.setdefault(int(numbers[flat.sequences(infoset).start]), []).append(infoset)
         for alike in list(classes.values())[:6]:
             label, actions = flat.infoset_labels, flat.infoset_actions[alike[0]]
             row = {actions[0]: float(rng.uniform(0.1, 0.9))}
@@ -481,14 +480,14 @@ def test_locks_of_merged_games_are_those_of_the_flat_game(seeds: int) -> None:
                     given[label[alike[-1]]] = {actions[-1]: 0.05}
                 locks, expected = Locks(game, given), np.full(game.chunks.n_numbers, FREE)
                 probabilities = Locks(flat, given).probabilities()
-                expected[game.numbers] = probabilities
+                expected[numbers] = probabilities
                 counts[kind] += 1
-                if np.array_equal(expected[game.numbers], probabilities):
-                    np.testing.assert_array_equal(locks.numbers(), expected)
+                if np.array_equal(expected[numbers], probabilities):
+                    np.testing.assert_array_equal(locks.probabilities(), expected)
                 else:
                     counts["refused"] += 1
                     with pytest.raises(ValueError, match="tell infosets apart"):
-                        locks.numbers()
+                        locks.probabilities()
     assert counts["alike"] > 1.25 * seeds
     assert counts["refused"] > 1.25 * seeds
 
@@ -505,17 +504,16 @@ def test_policies_of_merged_games_with_own_labels_leave_the_flat_game_unmade(
     rows, listed = list(table.rows()), solution.policy.to_dict()
     table.save(tmp_path / "policy.csv")
     assert "wrong" not in solution.policy
-    assert "flat" not in vars(game)
     assert rows == [
         (player, label, action, probability)
         for player in range(2)
         for label, row in solution.policy.to_dict(player).items()
         for action, probability in row.items()
     ]
-    flat = Policy(game.flat, solution.policy.probabilities)
+    flat = solution.policy.moved_to(game.flat())
     assert listed == flat.to_dict()
-    assert read_policy(game.flat, tmp_path / "policy.csv").to_dict() == listed
-    assert table.columns["probability"].tolist() == flat.probabilities.tolist()
+    assert read_policy(game.flat(), tmp_path / "policy.csv").to_dict() == listed
+    assert read_policy(game, tmp_path / "policy.csv").to_dict() == listed
 
 
 @pytest.mark.full
@@ -531,7 +529,7 @@ def test_wrong_labels_are_refused_when_one_is_looked_up(label: Any, said: str) -
     given = random_public_tree_game(3)
     game = in_chunks(wrong(given.prior, given.said, given.matrices, call="wrong"), cut=1)
     with pytest.raises(GameError, match=said):
-        game.find_infoset("one")
+        game.locate("one")
 
 
 @pytest.mark.parametrize("symmetry", [True, False])
@@ -554,9 +552,8 @@ def test_policies_and_locks_of_one_infoset_leave_the_flat_game_unmade(
     solution = solve(game, CFR, iters=4, locks=locks, precision=precision)
     part, label = solution.policy["2 1x2"], solution.policy["1 1x1"]
     assert label["1x2"] == 0.25
-    assert "flat" not in vars(game)
     # A solver that goes on leaves the strategies alone that it gave away.
-    solver = ChunkedSolver(fresh(), CFR, precision=precision, locks=locks)
+    solver = Solver(fresh(), CFR, precision=precision, locks=locks)
     solver.step(4)
     lent, whole = solver.average_policy(), solver.average_policy()
     solver.step(3)
@@ -564,15 +561,15 @@ def test_policies_and_locks_of_one_infoset_leave_the_flat_game_unmade(
     assert whole["1"] == solution.policy["1"]
     assert whole["2 1x2"] == part
     assert solver.average_policy()["1"] != whole["1"]
-    assert "flat" not in vars(solver.game)
     with pytest.raises(KeyError, match="no infoset"):
         lent["4 1x2"]
-    assert solution.policy.probabilities[game.sequences(game.infoset_index["2 1x2"])].tolist() == (
+    assert solution.policy.probabilities[game.locate("2 1x2").numbers].tolist() == (
         list(part.values())
     )
-    locked = np.full(game.chunks.n_numbers, FREE)
-    locked[game.numbers] = solution.locks.probabilities()
-    assert solution.locks.numbers().tolist() == locked.tolist()
+    flat = game.flat()
+    locked = np.full(game.n_numbers, FREE)
+    locked[numbers_of(game, flat)] = Locks(flat, locks).probabilities()
+    assert solution.locks.probabilities().tolist() == locked.tolist()
 
 
 # ----------------------------------------------------------------------- threads, precision, state
@@ -593,10 +590,10 @@ def wide() -> CutGame:
     "algorithm", [CFR, pytest.param(CFR_PLUS(alternating=False), marks=FULL)], ids=str
 )
 def test_threads_change_no_bit(algorithm: Algorithm, precision: str) -> None:
-    expected = ChunkedSolver(wide(), algorithm, precision=precision)
+    expected = Solver(wide(), algorithm, precision=precision)
     expected.step(12)
     for threads in (2, 3, 8):
-        solver = ChunkedSolver(wide(), algorithm, precision=precision, threads=threads)
+        solver = Solver(wide(), algorithm, precision=precision, threads=threads)
         solver.step(12)
         assert solver.state.regret.tobytes() == expected.state.regret.tobytes()
         assert solver.state.cumulative.tobytes() == expected.state.cumulative.tobytes()
@@ -607,8 +604,8 @@ def test_threads_change_no_bit(algorithm: Algorithm, precision: str) -> None:
 @pytest.mark.parametrize("algorithm", [CFR, CFR_PLUS(alternating=False)], ids=str)
 def test_single_precision(algorithm: Algorithm) -> None:
     """As for the flat game: the averages agree to what float32 holds."""
-    single = ChunkedSolver(wide(), algorithm, precision="float32")
-    double = ChunkedSolver(wide(), algorithm)
+    single = Solver(wide(), algorithm, precision="float32")
+    double = Solver(wide(), algorithm)
     for solver in (single, double):
         solver.step(50)
     assert single.state.regret.dtype == np.float32
@@ -622,24 +619,31 @@ def test_numbers_in_16_bits() -> None:
     again does not change."""
     draw = np.random.default_rng(1)
     size = 5 * ROW + 3
+    # The players share the row in the middle.
+    bounds = np.array([0, 2 * ROW + 7, size])
     numbers = (draw.normal(size=size) * 10.0 ** draw.integers(-9, 9, size)).astype(np.float32)
     numbers[ROW : 2 * ROW] = 0.0
-    packed, scale = np.zeros(size, np.int16), np.zeros(6, np.float32)
-    pack(numbers, 0, size, packed, scale)
-    found, again, scales = np.empty_like(numbers), packed.copy(), scale.copy()
-    unpack(packed, scale, found)
-    for row in range(6):
-        own = slice(row * ROW, (row + 1) * ROW)
+    packed, scale = np.zeros(size, np.int16), np.zeros((6, 2), np.float32)
+    found = np.empty_like(numbers)
+    for player in range(2):
+        pack(numbers, bounds, player, packed, scale)
+        unpack(packed, scale, bounds, player, found)
+    again, scales = packed.copy(), scale.copy()
+    rows = [(row, 0) for row in range(3)] + [(row, 1) for row in range(2, 6)]
+    for row, player in rows:
+        first, last = bounds[player : player + 2]
+        own = slice(max(row * ROW, first), min((row + 1) * ROW, last))
         most = np.abs(numbers[own]).max()
         assert np.abs(found[own] - numbers[own]).max() <= most / (2 * 32767) * (1 + 1e-6)
         assert np.abs(found[own]).max() == pytest.approx(most, rel=2.0**-22)
-    pack(found, 0, size, again, scales)
+    for player in range(2):
+        pack(found, bounds, player, again, scales)
     np.testing.assert_array_equal(again, packed)
-    untouched = packed.copy()
-    pack(np.zeros_like(numbers), 2 * ROW, 3 * ROW, packed, scale)
-    assert not packed[2 * ROW : 3 * ROW].any()
-    packed[2 * ROW : 3 * ROW] = untouched[2 * ROW : 3 * ROW]
-    np.testing.assert_array_equal(packed, untouched)
+    # What one player packs changes nothing of the other.
+    pack(np.zeros_like(numbers), bounds, 1, again, scales)
+    assert not again[bounds[1] :].any()
+    np.testing.assert_array_equal(again[: bounds[1]], packed[: bounds[1]])
+    np.testing.assert_array_equal(scales[:, 0], scale[:, 0])
 
 
 @pytest.mark.parametrize(
@@ -649,9 +653,9 @@ def test_numbers_in_16_bits() -> None:
 )
 def test_16_bits(algorithm: Algorithm) -> None:
     """The same game values, threads change no bit, and a solve goes on from its state."""
-    double = ChunkedSolver(wide(), algorithm)
+    double = Solver(wide(), algorithm)
     short, threaded = (
-        ChunkedSolver(wide(), algorithm, precision="int16", threads=threads) for threads in (1, 3)
+        Solver(wide(), algorithm, precision="int16", threads=threads) for threads in (1, 3)
     )
     for solver in (double, short, threaded):
         solver.step(50)
@@ -664,7 +668,7 @@ def test_16_bits(algorithm: Algorithm) -> None:
     assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-3)
     average = short.average_policy()
     assert evaluate(average.game, average).nash_conv == pytest.approx(found.nash_conv, abs=1e-6)
-    second = ChunkedSolver(wide(), algorithm, state=short.state, iteration=50)
+    second = Solver(wide(), algorithm, state=short.state, iteration=50)
     assert second.precision == "int16"
     for solver in (short, second):
         solver.step(5)
@@ -675,7 +679,7 @@ def test_who_takes_16_bits(tmp_path: Path) -> None:
     game = compile_game("kuhn(cards=5)", cut=2, symmetry=False)
     with pytest.raises(ValueError, match="hedge keeps more than regrets"):
         solve(game, HEDGE, iters=1, precision="int16")
-    with pytest.raises(ValueError, match="precision must be"):
+    with pytest.raises(ValueError, match="takes int16 for games in chunks"):
         solve(compile_game("kuhn"), CFR, iters=1, precision="int16")
     solution = solve(game, CFR, iters=9, precision="int16")
     loaded = Solution.load(solution.save(tmp_path / "solution.npz"))
@@ -693,8 +697,8 @@ def test_state_in_files(precision: str, tmp_path: Path) -> None:
     place, at = tmp_path / "state", tmp_path / "at.npz"
     plain = solve(wide(), CFR, iters=9, precision=precision)
     begun = solve(wide(), CFR, iters=5, precision=precision, state_dir=place, checkpoint=at)
-    mapped = sum(path.stat().st_size for path in place.iterdir())
-    assert mapped == bytes_kept(wide().chunks, CFR, precision)
+    assert list(place.iterdir()) == []
+    assert mapped_bytes(begun.state) == bytes_kept(wide().chunks, CFR, precision)
     with pytest.raises(FileSizeError):
         Solution.load(at, game=wide(), memory_limit=50_000)
     mapped_too = Solution.load(at, game=wide(), memory_limit=50_000, state_dir=place)
@@ -707,10 +711,10 @@ def test_state_in_files(precision: str, tmp_path: Path) -> None:
 @pytest.mark.full
 def test_wrong_strategies_of_a_state_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """In all parts, a few of which are looked at together."""
-    monkeypatch.setattr(chunked_solver, "BLOCK", 500)
-    solver = ChunkedSolver(wide(), PCFR_PLUS_GRADIENT)
+    monkeypatch.setattr(states, "BLOCK", 500)
+    solver = Solver(wide(), PCFR_PLUS_GRADIENT)
     solver.step(3)
-    wrong = ChunkedSolver.wrong_state
+    wrong = Solver.wrong_state
     assert wrong(wide(), solver.algorithm, solver.state) is None
     played = np.flatnonzero((solver.state.strategy > 0.1) & (solver.state.strategy < 0.9))
     for number in (played[0], played[len(played) // 2], played[-1]):
@@ -737,17 +741,19 @@ def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         solve(wide(), "external_sampling", iters=1, state_dir=tmp_path)
     usage = mapped_files.shutil.disk_usage(tmp_path)
     monkeypatch.setattr(mapped_files.shutil, "disk_usage", lambda path: usage._replace(free=1000))
-    with pytest.raises(OSError, match=r"the arrays need .* KiB more, 1,?000 .* are free.*state-0"):
+    with pytest.raises(
+        OSError, match=r"the arrays need .* KiB more, 1,?000 .* are free.*state-.*-0"
+    ):
         solve(wide(), CFR, iters=1, state_dir=tmp_path)
 
 
 def test_going_on() -> None:
     """Seven iterations and six more, judged in between, are thirteen, bit for bit."""
-    whole, first = ChunkedSolver(wide(), CFR), ChunkedSolver(wide(), CFR)
+    whole, first = Solver(wide(), CFR), Solver(wide(), CFR)
     whole.step(13)
     first.step(7)
     first.evaluate()
-    second = ChunkedSolver(wide(), CFR, state=first.state, iteration=first.iteration)
+    second = Solver(wide(), CFR, state=first.state, iteration=first.iteration)
     for solver in (first, second):
         solver.step(6)
         assert solver.iteration == 13
@@ -756,7 +762,7 @@ def test_going_on() -> None:
 
 
 def test_arrays_are_aligned_and_counted() -> None:
-    solver = ChunkedSolver(wide(), CFR)
+    solver = Solver(wide(), CFR)
     chunks = wide().chunks
     assert (chunks.first * 4 % 64 == 0).all()
     for array in (solver.state.regret, solver.state.cumulative):
@@ -764,8 +770,8 @@ def test_arrays_are_aligned_and_counted() -> None:
         assert array.shape == (chunks.n_numbers,)
     assert solver.state.strategy.size == 0
     kept = 2 * 8 * chunks.n_numbers
-    assert kept < bytes_needed(chunks, CFR) < 1.2 * kept
-    assert bytes_needed(chunks, HEDGE) - bytes_needed(chunks, CFR) == 8 * chunks.n_numbers
+    assert kept < bytes_of_passes(chunks, CFR) < 1.2 * kept
+    assert bytes_of_passes(chunks, HEDGE) - bytes_of_passes(chunks, CFR) == 8 * chunks.n_numbers
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
@@ -779,12 +785,12 @@ def test_memory_is_told(name: str, threads: int, precision: str, interpreted: No
     game = in_chunks("leduc(ranks=4)", cut=2, symmetry=False)
     options: dict[str, Any] = {"precision": precision, "threads": threads}
     with pytest.raises(MemoryLimitError) as refused:
-        ChunkedSolver(game, algorithm, memory_limit=1, **options)
+        Solver(game, algorithm, memory_limit=1, **options)
     told = refused.value.needed
-    ChunkedSolver(game, algorithm, **options)  # Loads kernels.
+    Solver(game, algorithm, **options)  # Loads kernels.
     tracemalloc.start()
     try:
-        solver = ChunkedSolver(game, algorithm, memory_limit=told, **options)
+        solver = Solver(game, algorithm, memory_limit=told, **options)
         taken, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -796,11 +802,11 @@ def test_memory_is_told(name: str, threads: int, precision: str, interpreted: No
 def test_files_are_no_memory(tmp_path: Path, interpreted: None) -> None:
     """A state in files may be larger than the memory; scratch may not."""
     game = in_chunks("leduc(ranks=4)", cut=2, symmetry=False)
-    limit = bytes_needed(game.chunks, CFR) - bytes_kept(game.chunks, CFR)
+    limit = bytes_of_passes(game.chunks, CFR) - bytes_kept(game.chunks, CFR)
     for state_dir, most in ((None, limit), (tmp_path, limit - 1)):
         with pytest.raises(MemoryLimitError):
-            ChunkedSolver(game, CFR, memory_limit=most, state_dir=state_dir)
-    assert ChunkedSolver(game, CFR, memory_limit=limit, state_dir=tmp_path).iteration == 0
+            Solver(game, CFR, memory_limit=most, state_dir=state_dir)
+    assert Solver(game, CFR, memory_limit=limit, state_dir=tmp_path).iteration == 0
 
 
 # ------------------------------------------------------------------------------------------ values
@@ -821,46 +827,52 @@ def own_reach(game: CompiledGame, policy: Policy, player: int, path: str) -> np.
 
 @pytest.mark.parametrize("kind", ["averages", "locks", "no averages"])
 @pytest.mark.parametrize(("seed", "symmetry"), [(2, False), (6, False), (4, True)])
-def test_values_at_public_nodes(
-    seed: int, symmetry: bool, kind: str, monkeypatch: pytest.MonkeyPatch, interpreted: None
-) -> None:
+def test_values_at_public_nodes(seed: int, symmetry: bool, kind: str, interpreted: None) -> None:
     """Strategies, reaches and counterfactual values equal those of the flat game, also with locks
     and for strategies that are no averages.  Best responses play no locks."""
-    for name in ("trunk_values", "values_in_chunk"):
-        kernel = getattr(chunk_values, name)
-        monkeypatch.setattr(chunk_values, name, getattr(kernel, "py_func", kernel))
     rules = random_public_tree_game(seed, max_nodes=30)
     game = in_chunks(rules, cut=1, symmetry=symmetry)  # Without merged hands in any case.
-    flat = game.flat
+    flat = game.flat()
     locks = random_locks(flat, 7, 0.7) if kind == "locks" else {}
     if kind == "no averages":
-        solution = solve(game, "external_sampling", iters=60, seed=1)
+        draw = np.random.default_rng(1)
+        policy = Policy.from_rows(game, lambda _, actions: draw.dirichlet(np.ones(len(actions))))
     else:
-        solution = solve(game, CFR, iters=5, locks=dict(locks))
-    policy = Policy(flat, solution.policy.probabilities)
-    found, expected, judged = ChunkValues.of(solution), values(flat, policy), evaluate(flat, policy)
+        policy = solve(game, CFR, iters=5, locks=dict(locks)).policy
+    found, policy = values(game, policy), policy.moved_to(flat)
+    expected, judged = values(flat, policy), evaluate(flat, policy)
     np.testing.assert_allclose(found.evaluation.values, judged.values, atol=1e-12)
     best = [one.value for one in best_responses(flat, policy)]
     np.testing.assert_allclose(found.evaluation.best_responses, best, atol=1e-12)
+    whole = evaluate(game, found.policy)
+    np.testing.assert_allclose(whole.values, judged.values, atol=1e-12)
+    np.testing.assert_allclose(whole.best_responses, judged.best_responses, atol=1e-12)
     for player in range(2):
-        for here in game.lines.infosets(player):
-            path = game.lines.label(here.node)
-            for hand, label in zip(here.hands, here.labels, strict=True):
-                if not here.place.stride:
-                    continue
-                at = here.place.numbers(hand)
-                own = flat.sequences(flat.infoset_index[label])
-                row = found.at(here.place.chunk, np.arange(at.start, at.stop, at.step))
+        for here in game.nodes.infosets(player):
+            path = game.nodes.label(here.node)
+            rows = found.at_node(here.node)
+            turned = np.arange(len(here.labels))[::-1]
+            other = found.of(rows.infosets.select(turned))
+            assert other.infosets.labels == here.labels[::-1]
+            for mine, theirs in zip(rows[1:], other[1:], strict=True):
+                np.testing.assert_array_equal(mine[turned], theirs)
+            for at, label in enumerate(here.labels):
+                infoset = flat.infoset_index[label]
+                own = flat.sequences(infoset)
                 for mine, theirs in (
-                    (row.strategy, policy.probabilities),
-                    (row.value, expected.counterfactual),
-                    (row.best, expected.best),
+                    (rows.probability, policy.probabilities[own]),
+                    (rows.counterfactual, expected.counterfactual[own]),
+                    (rows.best, expected.best[own]),
+                    (rows.regret, expected.regret[own]),
+                    (rows.own_reach, expected.own_reach[infoset]),
+                    (rows.others_reach, expected.others_reach[infoset]),
+                    (rows.loss, expected.loss[infoset]),
                 ):
-                    np.testing.assert_allclose(mine, theirs[own], atol=1e-12)
+                    np.testing.assert_allclose(mine[at], theirs, atol=1e-12)
             for one in range(2):
-                reach = np.where(game.lines.held(here.node, one), 1.0, np.nan)
+                reach = np.where(game.nodes.possible(here.node, one), 1.0, np.nan)
                 np.testing.assert_allclose(
-                    found.own_reach(game.lines, here.node, one) * reach,
+                    found.own_reaches(here.node)[one] * reach,
                     own_reach(flat, policy, one, path) * reach,
                     atol=1e-13,
                 )
@@ -903,7 +915,7 @@ def test_cut_at_labels() -> None:
     assert isinstance(game, CutGame)
     assert game.chunks.n_chunks == 1
     assert "solved in 1 chunks of 1 shapes" in game.summary()
-    flat, chunked = Solver(compile_game("kuhn"), CFR), ChunkedSolver(game, CFR)
+    flat, chunked = Solver(compile_game("kuhn"), CFR), Solver(game, CFR)
     for solver in (flat, chunked):
         solver.step(10)
     assert same_strategies(chunked, flat) <= TOLERANCE
@@ -935,14 +947,14 @@ def test_cut_at_labels_of_merged_games(seed: int) -> None:
         # Copies of an outcome, which are merged, differ in their primes.
         root = label.replace("'", "").rstrip("/") + "/"
         for own in whole.infoset_labels:
-            place = game.find_infoset(own).place
+            place = game.nodes.find(own).layout
             below = f"{own[1:]}/".replace("'", "").startswith(root)
             assert not place.stride or place.chunk == (0 if below else -1)
 
 
 def test_hedge_minds_merged_hands() -> None:
     with pytest.raises(ValueError, match="compile leduc with symmetry=False"):
-        ChunkedSolver(compile_game("leduc", cut=2), HEDGE)  # type: ignore[arg-type]
+        Solver(compile_game("leduc", cut=2), HEDGE)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------- solve
@@ -972,12 +984,17 @@ def test_a_solve_goes_on() -> None:
 
 def test_a_policy_stays_as_it_was() -> None:
     """It is laid out when it is looked at, or when the solver goes on."""
-    solver = ChunkedSolver(wide(), CFR)
+    solver = Solver(wide(), CFR)
     solver.step(5)
     expected = solver.average_probabilities()
-    policy = solver.average_policy()
+    policy, by_part = solver.average_policy(), solver.average_policy()
     solver.step(5)
     np.testing.assert_array_equal(policy.probabilities, expected)
+    trunk = slice(0, wide().chunks.trunk.n_sequences)
+    np.testing.assert_array_equal(by_part.at(trunk), expected[trunk])
+    for player in range(2):
+        for rows in wide().rows(player):
+            np.testing.assert_array_equal(by_part.at(rows.numbers), expected[rows.numbers])
 
 
 @pytest.mark.parametrize("precision", ["float64", "int16"])
@@ -985,7 +1002,7 @@ def test_averages_that_begin_anew(precision: str, interpreted: None) -> None:
     """In the trunk, too; policies that were given away before keep the average of their time."""
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
     record = CFR_PLUS(restart_base=2)
-    chunked = ChunkedSolver(in_chunks(rules, cut=2), record, precision=precision)
+    chunked = Solver(in_chunks(rules, cut=2), record, precision=precision)
     flat = Solver(compile_game(rules), record)
     tolerance = TOLERANCE if precision == "float64" else 2e-3
     kept = []
@@ -1022,7 +1039,7 @@ def test_warm_starts(name: str, source: str, locked: bool, interpreted: None) ->
             state=warm_state(game, algorithm, given, iterations=3.0, locks=locks),
             locks=locks,
         )
-        for kind, game in ((Solver, whole), (ChunkedSolver, cut))
+        for kind, game in ((Solver, whole), (Solver, cut))
     )
     assert same_strategies(chunked, flat) <= TOLERANCE
     for _ in range(3):
@@ -1182,7 +1199,7 @@ def test_locks(game: PublicTreeGame, seed: int, cut: int, name: str) -> None:
         interpret(patched)
         whole = compile_game(game, symmetry=False)
         locks = random_locks(whole, seed)
-        chunked = ChunkedSolver(compile_game(game, cut=cut, symmetry=False), algorithm, locks=locks)
+        chunked = Solver(compile_game(game, cut=cut, symmetry=False), algorithm, locks=locks)
         flat = Solver(whole, algorithm, locks=locks)
         for count in (1, 1, 3):
             chunked.step(count)
@@ -1199,3 +1216,23 @@ def test_locks(game: PublicTreeGame, seed: int, cut: int, name: str) -> None:
         for label, row in locks.items():
             for action, probability in row.items():
                 assert chunked.average_policy()[label][action] == pytest.approx(probability)
+
+
+def test_averages_of_infosets_that_are_locked_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What their free actions reach counts with the weight of the iteration."""
+    interpret(monkeypatch)
+    whole = compile_game("nl_leduc(stack=3)", symmetry=False, cut=False)
+    locks = {
+        label: {actions[0]: 0.25}
+        for player in range(2)
+        for rows in whole.rows(player)
+        for label, actions in zip(rows.labels, rows.actions, strict=True)
+        if len(actions) > 2
+    }
+    assert locks
+    chunked = compile_game("nl_leduc(stack=3)", symmetry=False, cut=1)
+    found, expected = (Solver(game, CFR_PLUS, locks=locks) for game in (chunked, whole))
+    for solver in (found, expected):
+        solver.step(6)
+    assert same_strategies(found, expected) <= TOLERANCE
+    assert farthest(found.average_policy(), expected.average_policy()) <= TOLERANCE

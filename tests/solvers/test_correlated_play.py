@@ -155,3 +155,14 @@ class TestKept:
             solve(game, "efce", iters=1_000_000, memory_limit=10**6, checkpoints=10**6)
         with pytest.raises(ValueError, match="mine: kind must be one of"):
             Correlated("mine", "ce", "", "")
+
+
+@pytest.mark.parametrize("checkpoints", [[7, 150], "geometric", 1, 10], ids=str)
+@pytest.mark.parametrize("name", ["efce", "efcce"])
+def test_evaluations_in_between_change_no_bit(name: str, checkpoints: Any) -> None:
+    """Nor does going on from a solution."""
+    game = compile_game("kuhn")
+    alone = solve(game, name, iters=150, checkpoints=[150])
+    other = solve(game, name, iters=150, checkpoints=checkpoints)
+    resumed = solve(game, start=solve(game, name, iters=37), iters=113)
+    assert alone.evaluation == other.evaluation == resumed.evaluation

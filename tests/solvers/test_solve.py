@@ -171,7 +171,7 @@ class TestTrace:
 class TestGoesOn:
     @pytest.mark.parametrize("algorithm", ITERATIVE)
     def test_same_bits(self, algorithm: str) -> None:
-        record = ALGORITHMS[algorithm].for_iterations(20)
+        record = ALGORITHMS[algorithm]
         whole = solve(LEDUC, record, iters=20)
         part = solve(LEDUC, record, iters=7)
         rest = solve(LEDUC, start=part, iters=13)
@@ -183,7 +183,7 @@ class TestGoesOn:
 
     @pytest.mark.parametrize("algorithm", ITERATIVE)
     def test_same_bits_from_a_file(self, algorithm: str, tmp_path: Any) -> None:
-        record = ALGORITHMS[algorithm](alternating=False, delay=3).for_iterations(70)
+        record = ALGORITHMS[algorithm](alternating=False, delay=3)
         part = solve(KUHN, record, iters=33)
         loaded = Solution.load(part.save(tmp_path / "part.npz"))
         assert loaded.algorithm == record

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from support.equality import Multiplied, as_game, built, difference
+from support.layouts import numbers_of
 from support.products import naive_product
 from support.reference import ReferenceCFR
 from tensorcfr import Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.games import make_game
-from tensorcfr.solvers.base import form_for
+from tensorcfr.model.cut_game import CutGame
+from tensorcfr.solvers.base import Setting
 from tensorcfr.solvers.warm_start import regrets_for, warm_state
 
 OTHERS = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pcfr+gradient", "pdcfr+")
@@ -46,8 +48,9 @@ def test_begins_with_the_strategies(algorithm: str) -> None:
 def test_regret_matching_makes_them(iterations: float) -> None:
     game = compile_game("goofspiel(cards=4)", symmetry=False)
     policy = Policy.from_mapping(game, random_policy(game, 1))
-    regret, strategy = regrets_for(game, game.form, policy.probabilities, iterations)
-    np.testing.assert_array_equal(strategy, policy.probabilities)
+    strategy = policy.probabilities.copy()
+    regret = regrets_for(game.chunks, strategy, iterations)
+    np.testing.assert_allclose(strategy, policy.probabilities, rtol=1e-15)
     values = counterfactual_values(game, policy)
     for infoset, label in enumerate(game.infoset_labels):
         own = game.sequences(infoset)
@@ -86,7 +89,8 @@ def test_equal_to_the_reference_from_there(alternating: bool) -> None:
     record = CFR_PLUS(alternating=alternating)
     policy = random_policy(game, 2)
     state = warm_state(game, record, policy)
-    regret = game.unmerged(state.regret, form_for(game, record))
+    to = Setting(game, record).merged_numbers
+    regret = state.regret if to is None else state.regret[to]
     assert len(state.regret) == game.n_sequences
     solver = Solver(game, record, state=state)
     twin = ReferenceCFR(tree, regret_matching_plus=True, average_power=1, alternating=alternating)
@@ -134,6 +138,33 @@ def test_merged_or_not() -> None:
             np.testing.assert_allclose(total, begun.state.regret, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("cut", [True, False], ids=["chunks to flat", "flat to chunks"])
+def test_merged_in_chunks_or_not(cut: bool) -> None:
+    """The same between a game whose chunks merge hands and the game laid out, by label."""
+    merged, whole = compile_game("leduc", cut=2), compile_game("leduc", symmetry=False)
+    assert isinstance(merged, CutGame)
+    assert merged.merges_hands
+    first, second = (merged, whole) if cut else (whole, merged)
+    given = solve(first, "cfr", iters=4)
+    begun, straight = given.state, solve(second, "cfr", iters=4).state
+    state = warm_state(second, "cfr", given)
+    assert begun is not None
+    assert straight is not None
+    to, own = numbers_of(merged, whole), np.ones(merged.n_numbers, dtype=bool)
+    own[merged.chunks.trunk.player_sequences[:-1]] = False
+    used = np.bincount(to, minlength=merged.n_numbers) > 0
+    if second is merged:
+        np.testing.assert_allclose(
+            state.regret[used & own], straight.regret[used & own], rtol=0, atol=1e-9
+        )
+    else:
+        total = np.bincount(to, weights=state.regret, minlength=merged.n_numbers)
+        np.testing.assert_allclose(total[used & own], begun.regret[used & own], rtol=0, atol=1e-9)
+        members = np.bincount(to, minlength=merged.n_numbers)
+        shared = state.regret - (total / np.maximum(members, 1))[to]
+        np.testing.assert_allclose(shared[own[to]], 0.0, rtol=0, atol=1e-9)
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("first", [*OTHERS, "hedge", "external_sampling", "lp"])
 def test_any_algorithm_to_any_other(first: str) -> None:
@@ -162,6 +193,16 @@ def test_a_game_of_the_same_shape() -> None:
     game, other = compile_game(rules), compile_game(Multiplied(rules, 1.1))
     done = solve(other, "cfr+", iters=10, warm_start=solve(game, "cfr+", iters=1000))
     assert done.exploitability < solve(other, "cfr+", iters=10).exploitability / 3
+
+
+def test_regrets_are_in_the_unit_of_the_game() -> None:
+    """Payoffs times 2**50 make regrets times 2**50; the arrays count them in another unit."""
+    rules = as_game(make_game("kuhn"))
+    plain, large = (compile_game(Multiplied(rules, factor)) for factor in (1.0, 2.0**50))
+    begun = solve(plain, "cfr", iters=5)
+    assert begun.state is not None
+    state = warm_state(large, "cfr", begun)
+    np.testing.assert_array_equal(state.regret * large.unit, begun.state.regret * plain.unit)
 
 
 def test_saved_and_resumed(tmp_path: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -125,3 +126,26 @@ def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as raised:
         write(path, b"new")
     assert raised.value.filename == str(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be opened")
+def test_the_folder_is_synced_after_the_file_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a crash of the machine could take the new name away."""
+    done: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def noted_sync(number: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(number).st_mode) else "file")
+        sync(number)
+
+    def noted_replace(source: Path, target: Path) -> None:
+        done.append("name")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", noted_sync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    with replacing(tmp_path / "a") as file:
+        file.write(b"a")
+    assert done == ["file", "name", "folder"]

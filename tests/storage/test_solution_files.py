@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,11 @@ import pytest
 from support.tiers import tiered
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.algorithms import CFR_PLUS, DCFR, EXTERNAL_SAMPLING, HEDGE, OUTCOME_SAMPLING
+from tensorcfr.correlated import CorrelatedSolver
+from tensorcfr.errors import InvariantError
+from tensorcfr.invariants import check
+from tensorcfr.invariants.strategies import wrong_strategy
+from tensorcfr.solvers import solution_file
 from tensorcfr.storage.archive import DIGEST, HEADER, digest_of
 from tensorcfr.storage.fields import (
     by_key,
@@ -222,3 +228,83 @@ def test_the_checks_of_fields() -> None:
             read_fields({**sound, key: bad}, fields)
     with pytest.raises(ValueError, match=r"^header is a list of 0, not an object$"):
         read_fields([], fields)
+
+
+@pytest.mark.parametrize("name", ["swept", "sampled"])
+def test_values_of_a_file_are_those_of_its_strategies(
+    name: str, folder: Path, tmp_path: Path
+) -> None:
+    """A header that said 99 was believed."""
+    source = folder / f"{name}.npz"
+    sound = Solution.load(source)
+    with np.load(source) as archive:
+        header = json.loads(archive[HEADER].tobytes())
+    assert list(sound.evaluation.values) == header["values"]  # The very bits.
+    for key in ("values", "best_responses"):
+        forged = Solution.load(spoiled(source, tmp_path / "bad.npz", put(key, [99.0, -99.0])))
+        assert forged.value == pytest.approx(sound.value, abs=1e-14)
+        assert forged.exploitability == pytest.approx(sound.exploitability, abs=1e-14)
+        assert forged.evaluation_is_checked
+    if sound.best is not None:
+        path = spoiled(source, tmp_path / "bad.npz", put("best", "values", [99.0, -99.0]))
+        best = Solution.load(path).best
+        assert best is not None
+        assert best.exploitability == pytest.approx(sound.best.exploitability, abs=1e-14)
+
+
+def test_values_that_are_not_computed_again_are_marked(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solution_file, "EVALUATED_UP_TO", 10)
+    source = folder / "sampled.npz"
+    forged = Solution.load(spoiled(source, tmp_path / "bad.npz", put("values", [99.0, -99.0])))
+    assert forged.value == (99.0, -99.0)
+    assert not forged.evaluation_is_checked
+    assert ", as the file says" in forged.summary()
+    assert ", as the file says" not in solve(compile_game("kuhn"), iters=1).summary()
+
+
+@pytest.mark.parametrize("count", [-1, (1 << 62) + 1, (1 << 63) - 1])
+def test_counters_have_bounds(count: int, folder: Path, tmp_path: Path) -> None:
+    """A solve that went on from such a file turned negative."""
+    spoil = change("solution/touched", 0, count)
+    with pytest.raises(ValueError, match="the solver's touched holds"):
+        Solution.load(spoiled(folder / "sampled.npz", tmp_path / "bad.npz", spoil))
+
+
+def test_a_state_of_another_iteration_is_refused(tmp_path: Path) -> None:
+    """Joint play has a row for every iteration: a file with one more ended in a broadcast error."""
+    game = compile_game("kuhn")
+    solution = solve(game, "efce", iters=7)
+    source = solution.save(tmp_path / "sound.npz")
+    message = "played has the strategies of 7 iterations, not of 8"
+    with pytest.raises(ValueError, match=f"bad.npz.*the solver's {message}"):
+        Solution.load(spoiled(source, tmp_path / "bad.npz", put("iterations", 8)))
+    with pytest.raises(ValueError, match=f"the state's {message}"):
+        CorrelatedSolver(game, "efce", state=solution.state, iteration=8)
+    assert solve(game, start=Solution.load(source), iters=1).iterations == 8
+
+
+def test_lifted_uniform_strategies_sum_to_1() -> None:
+    """Of a merged game of which a decision with one action is left out, no sequence of that bucket
+    may be merged into anything else: such a file passed, and its strategies summed to 0.34."""
+    game = compile_game("liars_dice(dice=(2, 1), faces=2)")
+    form, merged = game.form, game.merged
+    assert merged is not None
+    (alone,) = np.flatnonzero(form.bucket_actions == 1)[-1:]
+    begin, lanes = int(form.bucket_sequence[alone]), int(form.bucket_lanes[alone])
+    empty = int(merged.sequence[begin])
+    assert empty == merged.form.player_sequences[1]
+    for lane in range(lanes):
+        for other in (empty + 1, merged.form.n_sequences - 1):
+            forged = merged.sequence.copy()
+            forged[begin + lane] = other
+            forged.flags.writeable = False
+            with pytest.raises(InvariantError, match=r"^M"):
+                check(replace(game, merged=replace(merged, sequence=forged)))
+    uniform = np.ones(merged.form.n_sequences)
+    for bucket in range(len(merged.form.bucket_actions)):
+        count = int(merged.form.bucket_actions[bucket])
+        first = int(merged.form.bucket_sequence[bucket])
+        uniform[first : first + count * int(merged.form.bucket_lanes[bucket])] /= count
+    assert wrong_strategy(form, uniform[merged.sequence]) is None

@@ -23,7 +23,7 @@ from tensorcfr._util import files
 from tensorcfr.algorithms import CFR, DCFR
 from tensorcfr.compilers import compile_game
 from tensorcfr.errors import MemoryLimitError
-from tensorcfr.model.game import CompiledGame
+from tensorcfr.model.flat_game import FlatGame
 from tensorcfr.payoff import PayoffEntries
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 from tensorcfr.storage import archive, load_game, save_game
@@ -74,7 +74,7 @@ COMPILED = ("histories:kuhn", "blocks", "histories:blocks", "lazy")
 
 
 @pytest.fixture
-def kuhn() -> CompiledGame:
+def kuhn() -> FlatGame:
     return compile_game("kuhn")
 
 
@@ -105,7 +105,7 @@ def test_a_recognised_game_comes_back(tmp_path: Path) -> None:
     assert again.merged is not None
 
 
-def assert_same(one: CompiledGame, other: CompiledGame) -> None:
+def assert_same(one: FlatGame, other: FlatGame) -> None:
     expected = other.arrays()
     assert list(one.arrays()) == list(expected)
     for name, array in one.arrays().items():
@@ -196,7 +196,7 @@ def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "written"), [("kuhn", "kuhn.npz"), ("kuhn.npz", "kuhn.npz"), ("kuhn.v2", "kuhn.v2")]
 )
-def test_the_suffix(kuhn: CompiledGame, tmp_path: Path, asked: str, written: str) -> None:
+def test_the_suffix(kuhn: FlatGame, tmp_path: Path, asked: str, written: str) -> None:
     assert save_game(kuhn, str(tmp_path / asked)) == tmp_path / written
     assert os.listdir(tmp_path) == [written]
     assert load_game(tmp_path / asked).name == "kuhn"
@@ -219,7 +219,7 @@ def test_files_of_version_2_are_read(name: str, tmp_path: Path) -> None:
         load_game(path)
 
 
-def test_a_changed_number_is_not_taken(kuhn: CompiledGame, tmp_path: Path) -> None:
+def test_a_changed_number_is_not_taken(kuhn: FlatGame, tmp_path: Path) -> None:
     """Of a label nothing but the digest can tell."""
     path = save_game(kuhn, tmp_path / "game")
     with np.load(path) as archive:
@@ -230,7 +230,7 @@ def test_a_changed_number_is_not_taken(kuhn: CompiledGame, tmp_path: Path) -> No
         load_game(path)
 
 
-def test_a_file_that_is_open(kuhn: CompiledGame, tmp_path: Path) -> None:
+def test_a_file_that_is_open(kuhn: FlatGame, tmp_path: Path) -> None:
     content = save_game(kuhn, tmp_path / "game").read_bytes()
     assert_same(load_game(io.BytesIO(content)), kuhn)
     with pytest.raises(ValueError, match=r"^the file is damaged: "):
@@ -238,7 +238,7 @@ def test_a_file_that_is_open(kuhn: CompiledGame, tmp_path: Path) -> None:
 
 
 def test_sizes_are_compared_with_the_memory_first(
-    kuhn: CompiledGame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kuhn: FlatGame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save_game(kuhn, tmp_path / "game")
     monkeypatch.setattr(archive, "read_member", None)  # Nothing is read.
@@ -249,7 +249,7 @@ def test_sizes_are_compared_with_the_memory_first(
         Solution.load(path, memory_limit=1000)
 
 
-def test_compressed_members_are_refused(kuhn: CompiledGame, tmp_path: Path) -> None:
+def test_compressed_members_are_refused(kuhn: FlatGame, tmp_path: Path) -> None:
     """4 MB that would be 4 GiB are not so much as looked into."""
     path = tmp_path / "bomb.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb, bomb.open("a.npy", "w") as file:
@@ -268,8 +268,8 @@ def test_compressed_members_are_refused(kuhn: CompiledGame, tmp_path: Path) -> N
             "'>f8'",
             r"value\.npy' is in foreign byte order \(>f8\)",
         ),
-        ("'<f8'", "'|O8'", "is no plain array"),
-        ("'<f8'", "'<f1'", "is of dtype f1 with 1 dimensions"),
+        ("'<f8'", "'|O8'", "is of dtype O with 1 dimensions"),
+        ("'<f8'", "'<f1'", "is no plain array"),
         ("'<f8'", "'<f4'", "is 480 bytes long, not the 240 of float32"),
         ("(60,)", "(2**9,)", "is no plain array"),
         ("(60,)", "(61,)", "is 480 bytes long, not the 488 of float64"),
@@ -278,7 +278,7 @@ def test_compressed_members_are_refused(kuhn: CompiledGame, tmp_path: Path) -> N
     ],
 )
 def test_what_a_member_says_of_itself(
-    old: str, new: str, message: str, kuhn: CompiledGame, tmp_path: Path
+    old: str, new: str, message: str, kuhn: FlatGame, tmp_path: Path
 ) -> None:
     path = save_game(compiled("histories:kuhn"), tmp_path / "kuhn")
     with zipfile.ZipFile(path) as whole:
@@ -294,7 +294,7 @@ def test_what_a_member_says_of_itself(
         load_game(path)
 
 
-def test_the_file_is_plain(kuhn: CompiledGame, tmp_path: Path) -> None:
+def test_the_file_is_plain(kuhn: FlatGame, tmp_path: Path) -> None:
     with np.load(save_game(kuhn, tmp_path / "kuhn"), allow_pickle=False) as archive:
         header = json.loads(archive["header"].tobytes())
         assert header == {"format": "tensorcfr", "version": VERSION, "kind": "game", "name": "kuhn"}
@@ -315,7 +315,7 @@ def test_equal_actions_are_stored_once() -> None:
     assert len(arrays["game/actions/text"]) == len("callraisefoldcallfoldcallraise")
 
 
-def test_a_game_can_be_packed_among_other_arrays(kuhn: CompiledGame) -> None:
+def test_a_game_can_be_packed_among_other_arrays(kuhn: FlatGame) -> None:
     arrays = pack_game(kuhn)
     assert all(key.startswith("game/") for key in arrays)
     assert_same(unpack_game({**arrays, "solution/average": np.zeros(3)}), kuhn)
@@ -444,7 +444,7 @@ def test_a_spoiled_file_says_what_is_wrong(
     assert str(raised.value) == message.format(path=path)
 
 
-def test_what_is_no_array_in_the_archive(kuhn: CompiledGame, tmp_path: Path) -> None:
+def test_what_is_no_array_in_the_archive(kuhn: FlatGame, tmp_path: Path) -> None:
     arrays = pack_game(kuhn)
     del arrays["game/name/text"]
     path = write_arrays(tmp_path / "kuhn", {"kind": "game"}, arrays)
@@ -492,7 +492,7 @@ def test_no_npz_file(write: Callable[[Path], object], tmp_path: Path) -> None:
 
 def test_a_flipped_bit(tmp_path: Path) -> None:
     save_flipped(path := tmp_path / "kuhn.npz")
-    with pytest.raises(ValueError, match=r"^.*kuhn\.npz is damaged: the checksum of array 'game/"):
+    with pytest.raises(ValueError, match=r"^.*kuhn\.npz is damaged: array 'game/.*Bad CRC-32"):
         load_game(path)
 
 
@@ -531,7 +531,7 @@ class Full:
 
 @pytest.mark.parametrize("room", [0, 1000, 10_000])
 def test_a_full_disk_leaves_what_was_there(
-    kuhn: CompiledGame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+    kuhn: FlatGame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
     path = save_game(kuhn, tmp_path / "game")
     before = path.read_bytes()
@@ -544,7 +544,7 @@ def test_a_full_disk_leaves_what_was_there(
 
 
 def test_an_interrupt_leaves_what_was_there(
-    kuhn: CompiledGame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kuhn: FlatGame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*args: object) -> None:
         raise KeyboardInterrupt
@@ -558,7 +558,7 @@ def test_an_interrupt_leaves_what_was_there(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions and links are those of POSIX")
-def test_links_and_permissions_are_the_usual_ones(kuhn: CompiledGame, tmp_path: Path) -> None:
+def test_links_and_permissions_are_the_usual_ones(kuhn: FlatGame, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.npz"
     link = tmp_path / "link.npz"
     link.symlink_to(elsewhere)

@@ -12,19 +12,20 @@ import pytest
 from support.card_games import LeducOfCards, RandomCards, RandomSuits
 from support.equality import TOLERANCE
 from support.interpreted import interpret
+from support.layouts import farthest, in_chunks
 from support.slow_subgames import Spot, cfr_d
 from support.tiers import tiered
-from tensorcfr import CompiledGame, Policy, Solver, compile_game, evaluate, solve
+from tensorcfr import CompiledGame, FlatGame, Policy, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_D, CFR_PLUS
-from tensorcfr.compilers.card_flat import HandByHand
+from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.cards.nodes import CardNodes
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.model.arrays import CHANCE, TERMINAL
-from tensorcfr.model.card_game import DEAL, CompiledCardGame
+from tensorcfr.model.cards import DEAL
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
-from tensorcfr.solvers.chunked_solver import ChunkedSolver
 from tensorcfr.subgames import DecomposedSolver, Match, belief, resolve, subgame, subgame_roots
-from tensorcfr.subgames.card_part import CardPart, compile_part, follow, resolve_gadget
-from tensorcfr.subgames.positions import CardPosition, Position
+from tensorcfr.subgames.card_part import CardPart, CompiledCardPart, follow
+from tensorcfr.subgames.positions import Position
 
 FULL = pytest.mark.full
 EXACT = 1e-7
@@ -67,14 +68,22 @@ AT = {"leduc": ("call call", "raise call Ks"), "one round": ("y", "x y")}
 
 
 @cache
-def compiled(name: str) -> CompiledCardGame:
+def compiled(name: str) -> CompiledGame:
     """Without merged hands, so that strategies can be put back."""
-    game = compile_game(RULES[name](), symmetry=False)
-    assert isinstance(game, CompiledCardGame)
-    return game
+    return compile_game(RULES[name](), symmetry=False)
 
 
-def random_policy(game: CompiledGame, seed: int) -> Policy:
+@cache
+def flat_game(name: str) -> FlatGame:
+    """The same game, laid out."""
+    return compiled(name).flat()
+
+
+def rules_of(game: CompiledGame) -> CardGame:
+    return CardNodes.of(game).rules
+
+
+def random_policy(game: FlatGame, seed: int) -> Policy:
     """Uneven strategies, a fifth of the actions never taken."""
     rng = np.random.default_rng(seed)
     probabilities = np.ones(game.n_sequences)
@@ -85,26 +94,21 @@ def random_policy(game: CompiledGame, seed: int) -> Policy:
     return Policy(game, probabilities)
 
 
-def of_cards(game: CompiledCardGame, policy: Policy) -> Policy:
-    """A policy of the flat game as one of the game of cards."""
-    return Policy(game, np.array(policy.probabilities))
-
-
 def places(name: str, policy: Policy) -> list[str]:
     """Lines that both players reach."""
-    flat = compiled(name).flat
+    flat = flat_game(name)
     names = AT.get(name) or subgame_roots(flat, 1)[:1]
     return [at for at in names if belief(flat, policy, at).reach > 0]
 
 
 def compare(name: str, method: str, **options: Any) -> None:
     """All that resolving says equals the same game hand by hand."""
-    game = compiled(name)
-    blueprint = random_policy(game.flat, 3)
+    game, flat = compiled(name), flat_game(name)
+    blueprint = random_policy(flat, 3)
     at = places(name, blueprint)
     assert at
-    slow = resolve(game.flat, blueprint, at, method=method, **options)
-    fast = resolve(game, of_cards(game, blueprint), at, method=method, **options)
+    slow = resolve(flat, blueprint, at, method=method, **options)
+    fast = resolve(game, in_chunks(blueprint, game), at, method=method, **options)
     for one, other in zip(slow.subgames, fast.subgames, strict=True):
         assert (one.at.split(), one.player, one.hands) == (
             other.at.split(),
@@ -117,9 +121,7 @@ def compare(name: str, method: str, **options: Any) -> None:
             np.testing.assert_allclose(other.values, one.values, rtol=0, atol=1e-5)
             assert other.least_margin >= (-EXACT if options["algorithm"] == "lp" else -1.0)
     if name == "leduc":
-        np.testing.assert_allclose(
-            fast.policy.probabilities, slow.policy.probabilities, rtol=0, atol=1e-9
-        )
+        assert farthest(fast.policy, slow.policy) < 1e-9
 
 
 @FULL
@@ -144,7 +146,7 @@ def test_the_resolve_gadget_equals_a_slow_reference(
     at, opponent = ["x", "y x"], 1 - player
     found = resolve(game, blueprint, at, player=player, algorithm="lp")
     for one in found.subgames:
-        slow = Spot(HandByHand(game.rules), tuple(one.at.split()))
+        slow = Spot(HandByHand(rules_of(game)), tuple(one.at.split()))
         weights = slow.weights(dict(blueprint), opponent).sum(axis=1)
         for policy, fast in ((blueprint, one.alternative), (found.policy, one.values)):
             expected = slow.best(dict(policy), opponent) / weights
@@ -170,10 +172,11 @@ def test_the_maxmargin_gadget_equals_a_slow_reference(
     game, blueprint = charged(0.4)
     options: dict[str, Any] = {"method": "maxmargin", "algorithm": "cfr+", "iters": 40}
     (one,) = resolve(game, blueprint, "x", player=player, **options).subgames
-    slow = Spot(HandByHand(game.rules), ("x",))
+    slow = Spot(HandByHand(rules_of(game)), ("x",))
     best = slow.best_gadget(dict(blueprint), player, one.alternative, margin=True)
     assert best - 0.02 < one.least_margin < best + EXACT
     assert one.solution.value[1 - player] == pytest.approx(-best, abs=0.02)
+    assert one.solution.value[player] == pytest.approx(best, abs=0.02)
 
 
 @pytest.mark.parametrize("player", [0, 1])
@@ -185,22 +188,22 @@ def test_unsafe_resolving_is_that_of_the_flat_subgame(
     game, blueprint = charged(0.0)
     options: dict[str, Any] = {"player": player, "method": "unsafe", "algorithm": "lp"}
     (one,) = resolve(game, blueprint, "x", **options).subgames
-    slow = Spot(HandByHand(game.rules), ("x",))
+    slow = Spot(HandByHand(rules_of(game)), ("x",))
     ranges = [slow.reach(dict(blueprint), owner) for owner in (0, 1)]
-    part = subgame(game.flat, "x", ranges=ranges)
+    part = subgame(game.flat(), "x", ranges=ranges)
     assert one.solution.value == pytest.approx(solve(part, "lp").value, abs=EXACT)
 
 
-def charged(fee: float) -> tuple[CompiledCardGame, Policy]:
+def charged(fee: float) -> tuple[CompiledGame, Policy]:
     """A game and a blueprint under which everybody comes everywhere."""
     game = compile_game(Charged(7, fee), symmetry=False)
-    assert isinstance(game, CompiledCardGame)
     rng = np.random.default_rng(8)
-    probabilities = np.ones(game.n_sequences)
-    for infoset, actions in enumerate(game.infoset_actions):
-        row = rng.exponential(size=len(actions)) + 0.05
-        probabilities[game.sequences(infoset)] = row / row.sum()
-    return game, Policy(game, probabilities)
+
+    def row(_: str, actions: tuple[str, ...]) -> np.ndarray:
+        found = rng.exponential(size=len(actions)) + 0.05
+        return found / found.sum()
+
+    return game, Policy.from_rows(game, row)
 
 
 @FULL
@@ -214,12 +217,13 @@ def test_iterations_equal_those_of_the_flat_game(method: str) -> None:
 @pytest.mark.parametrize("name", ["leduc", "one round"])
 def test_t3_maxmargin_has_the_largest_least_margin(name: str) -> None:
     """The one that the linear program finds hand by hand, to the error of the iterations."""
-    game = compiled(name)
-    blueprint = random_policy(game.flat, 3)
+    game, flat = compiled(name), flat_game(name)
+    blueprint = random_policy(flat, 3)
     options: dict[str, Any] = {"method": "maxmargin"}
     at = places(name, blueprint)
-    slow = resolve(game.flat, blueprint, at, **options, algorithm="lp").subgames
-    fast = resolve(game, of_cards(game, blueprint), at, **options, algorithm="cfr+", iters=3000)
+    slow = resolve(flat, blueprint, at, **options, algorithm="lp").subgames
+    given = in_chunks(blueprint, game)
+    fast = resolve(game, given, at, **options, algorithm="cfr+", iters=3000)
     for one, other in zip(slow, fast.subgames, strict=True):
         assert one.least_margin - 1e-3 < other.least_margin < one.least_margin + EXACT
         found = other.solution
@@ -230,10 +234,10 @@ def test_t3_maxmargin_has_the_largest_least_margin(name: str) -> None:
 @FULL
 @pytest.mark.parametrize("name", ZERO_SUM)
 def test_t2_no_blueprint_becomes_more_exploitable(name: str) -> None:
-    game = compiled(name)
-    blueprint = random_policy(game.flat, 7)
-    found = resolve(game, of_cards(game, blueprint), places(name, blueprint), algorithm="lp")
-    before = evaluate(game, of_cards(game, blueprint)).best_responses
+    game, flat_policy = compiled(name), random_policy(flat_game(name), 7)
+    blueprint = in_chunks(flat_policy, game)
+    found = resolve(game, blueprint, places(name, flat_policy), algorithm="lp")
+    before = evaluate(game, blueprint).best_responses
     after = evaluate(game, found.policy).best_responses
     assert all(b <= a + EXACT for a, b in zip(before, after, strict=True))
     assert found.least_margin >= -EXACT
@@ -242,11 +246,12 @@ def test_t2_no_blueprint_becomes_more_exploitable(name: str) -> None:
 @FULL
 def test_t1_an_equilibrium_keeps_its_values() -> None:
     game = compiled("leduc")
-    solution = solve(game.flat, "lp")
-    found = resolve(game, of_cards(game, solution.policy), "raise call", algorithm="lp")
+    solution = solve(flat_game("leduc"), "lp")
+    found = resolve(game, in_chunks(solution.policy, game), "raise call", algorithm="lp")
     for one in found.subgames:
         dealt = ~np.isnan(one.alternative)
-        rules = one.game.rules  # type: ignore[attr-defined]
+        rules = rules_of(one.followed.policy.game)
+        assert isinstance(rules, CardPart)
         opponent = 1 - one.player
         shares = np.zeros(len(dealt))
         for hand, cards in enumerate(rules.hands[opponent]):
@@ -265,16 +270,15 @@ def test_a_gadget_equals_its_flat_game(opponent: int) -> None:
     rules = random_cards(9, 2)
     rng = np.random.default_rng(4)
     weights = [rng.random(len(own)) for own in rules.hands]
-    line = follow(rules, subgame_roots(compiled("two rounds").flat, 1)[0])
-    game = compile_part(CardPart(rules, line, weights, opponent, 0.3))
-    gadget = resolve_gadget(game, rng.normal(size=len(game.hands[opponent])))
+    line = follow(rules, subgame_roots(compiled("two rounds"), 1)[0])
+    part = CompiledCardPart(CardPart(rules, line, weights, opponent, 0.3), 1 - opponent)
+    gadget = part.resolve_gadget(rng.normal(size=part.all_hands)).game
     algorithm = CFR_PLUS(floor=0.01)
-    fast, slow = ChunkedSolver(gadget, algorithm), Solver(gadget.flat, algorithm)
+    fast, slow = Solver(gadget, algorithm), Solver(gadget.flat(), algorithm)
     for _ in range(2):
         fast.step(3)
         slow.step(3)
-        difference = np.abs(fast.average_probabilities() - slow.average_probabilities())
-        assert difference.max() <= 1e-9
+        assert farthest(fast.average_policy(), slow.average_policy()) <= 1e-9
         for found, expected in zip(
             (fast.evaluate().values, fast.evaluate().best_responses),
             (slow.evaluate().values, slow.evaluate().best_responses),
@@ -304,20 +308,25 @@ class NoSecondRaise(LeducOfCards):
 
 @pytest.mark.parametrize("at", ["call call Js", "call call Js raise"])
 def test_a_blueprint_of_fewer_actions(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
-    """Below the card, and after a raise that the blueprint has not, as in the flat games."""
+    """Below the card, and after a raise that the blueprint has not, as in the flat games; there the
+    alternative values are those before the raise."""
     interpret(monkeypatch)
     coarse, fine = compile_game(NoSecondRaise(), symmetry=False), compiled("leduc")
-    assert isinstance(coarse, CompiledCardGame)
-    blueprint = random_policy(coarse.flat, 1)
+    blueprint = random_policy(coarse.flat(), 1)
     options: dict[str, Any] = {"player": 1, "algorithm": "lp"}
-    slow = resolve(fine.flat, blueprint, at, **options).subgames[0]
+    slow = resolve(flat_game("leduc"), blueprint, at, **options).subgames[0]
+    blueprint = in_chunks(blueprint, coarse)
     # The rules will do: nothing of the finer game is compiled but the subgame.
-    for game in (fine, fine.rules):
-        fast = resolve(game, of_cards(coarse, blueprint), at, **options).subgames[0]
+    for game in (fine, rules_of(fine)):
+        fast = resolve(game, blueprint, at, **options).subgames[0]
         np.testing.assert_allclose(fast.alternative, slow.alternative, rtol=0, atol=1e-9)
         assert fast.solution.value == pytest.approx(slow.solution.value, abs=EXACT)
+    known = Spot(HandByHand(rules_of(coarse)), ("call", "call", "Js"))
+    weights = known.weights(dict(blueprint), 0).sum(axis=1)
+    expected = known.best(dict(blueprint), 0)[weights > 0] / weights[weights > 0]
+    np.testing.assert_allclose(fast.alternative[weights > 0], expected, rtol=0, atol=1e-9)
     with pytest.raises(ValueError, match="is not compiled: the new strategies are those"):
-        _ = resolve(fine.rules, of_cards(coarse, blueprint), at, **options).policy
+        _ = resolve(rules_of(fine), blueprint, at, **options).policy
 
 
 SMALL: dict[str, Any] = {"board": "QsJh2h8d3c", "ranges": ("AA,AKs", "KK,QQ"), "stacks": 100}
@@ -372,7 +381,8 @@ def test_cfr_d_equals_the_slow_reference(name: str) -> None:
     that four digits of them are left.
     """
     game = compiled(name)
-    betting, rules = game.betting, HandByHand(game.rules)
+    nodes = CardNodes.of(game)
+    betting, rules = nodes.betting, HandByHand(nodes.rules)
     lines = []
     for node in np.flatnonzero(betting.kind == DEAL).tolist():
         steps = []
@@ -380,7 +390,7 @@ def test_cfr_d_equals_the_slow_reference(name: str) -> None:
             steps.append(betting.step[node])
             node = int(betting.parent[node])
         lines.append(tuple(steps[::-1]))
-    groups = [[(*line, card) for line in lines] for card in game.rules.cards]
+    groups = [[(*line, card) for line in lines] for card in nodes.rules.cards]
     record = CFR_D(subgame_iterations=3, resolve_iterations=4)
     solver = DecomposedSolver(game, record(variant=CFR_D.variant(alternating=False)))
     solver.step(2)
@@ -408,7 +418,6 @@ def test_cfr_d_with_merged_hands_and_boards_equals_that_without() -> None:
     for symmetry in (False, True):
         rules = RandomSuits(3, ranks=4, suits=2, width=1, rounds=1)
         game = compile_game(rules, symmetry=symmetry)
-        assert isinstance(game, CompiledCardGame)
         assert game.merges_hands == symmetry
         solver = DecomposedSolver(game, record(variant=CFR_D.variant(alternating=False)))
         solver.step(3)
@@ -458,11 +467,11 @@ def test_plays_are_worth_what_the_strategies_are(
     boards are merged, and uniform strategies are those of merged ones, too."""
     interpret(monkeypatch)
     game = compile_game(PLAYED[name](), symmetry=name == "leduc")
-    assert isinstance(game, CompiledCardGame)
-    uneven = Policy.uniform(game.flat) if name == "leduc" else random_policy(game.flat, 5)
-    policy = of_cards(game, uneven)
+    flat = game.flat()
+    uneven = Policy.uniform(flat) if name == "leduc" else random_policy(flat, 5)
+    policy = in_chunks(uneven, game)
     values = evaluate(game, policy).values
-    for played, same in ((game, policy), (game.flat, uneven)):
+    for played, same in ((game, policy), (flat, uneven)):
         if name == "leduc" and played is not game:
             continue  # Thirty deals of it take half a minute.
         match = Match(played, same, seat=1, resolve_after=None)
@@ -492,37 +501,35 @@ def test_continual_resolving_is_safe(
     if name == "two streets":
         interpret(monkeypatch)
     game, seat = compiled(name), 0 if name == "two streets" else 1
-    policy = random_policy(game.flat, 12)
+    policy, nodes = random_policy(flat_game(name), 12), CardNodes.of(game)
     played = {label: dict(row) for label, row in policy.items()}
-    match = Match(game, of_cards(game, policy), seat=seat, **options)
-    hands = range(len(game.hands[seat]))
+    match = Match(game, in_chunks(policy, game), seat=seat, **options)
+    hands = range(len(nodes.hands[seat]))
     todo = [(match.position, np.ones(len(hands)))]
     resolved = 0
     while todo:
         position, reach = todo.pop()
-        assert isinstance(position, CardPosition)
         if position.player == TERMINAL:
             continue
         if position.player == CHANCE:
-            dealt = [c for c in game.rules.cards if c not in position.steps][:2]
+            dealt = [c for c in nodes.rules.cards if c not in position.steps][:2]
             todo += [(position.after(card), reach) for card in dealt]
             continue
         taken = dict.fromkeys(position.actions, reach)
         if position.player == seat:
-            board = [game.rules.cards.index(card) for card in position.board]
-            possible = ~np.isin(game.rules.hands[seat], board).any(axis=1)
+            possible = nodes.free(position.node, seat)
             if not (reach * possible > 0).any():
                 continue
             position, resolved = position.resolved(options), resolved + 1
             holding = [(hand, 0) if seat == 0 else (0, hand) for hand in hands]
             rows = [position.holding(pair).probabilities() for pair in holding]
             for hand in np.flatnonzero(possible & (reach > 0)).tolist():
-                played[" ".join((game.hands[seat][hand], *position.steps))] = rows[hand]
+                played[" ".join((nodes.hands[seat][hand], *position.steps))] = rows[hand]
             taken = {a: reach * [row[a] for row in rows] for a in position.actions}
         todo += [(position.after(action), own) for action, own in taken.items()]
     assert resolved > 3
-    before = evaluate(game, of_cards(game, policy)).best_responses[1 - seat]
-    after = evaluate(game.flat, played).best_responses[1 - seat]
+    before = evaluate(policy.game, policy).best_responses[1 - seat]
+    after = evaluate(policy.game, played).best_responses[1 - seat]
     assert after <= before + error
     assert after < before - 0.1  # Resolving does something.
 

@@ -11,6 +11,7 @@ import pytest
 from support.random_games import random_game
 from tensorcfr import (
     Chance,
+    CompiledGame,
     Decision,
     Payoff,
     Policy,
@@ -28,10 +29,15 @@ from tensorcfr.algorithms import ALGORITHMS, Algorithm
 from tensorcfr.analysis import values
 from tensorcfr.games import make_game
 from tensorcfr.subgames import Match, put_back, subgame_roots
-from tensorcfr.subgames.part import restrict
 
 LEDUC = compile_game("leduc")
 KUHN = compile_game("kuhn")
+
+
+def restrict(policy: Policy, part: CompiledGame) -> Policy:
+    """The strategies of a policy of the whole game as a policy of a subgame without entries."""
+    rows = dict(policy)
+    return Policy.from_mapping(part, {label: rows[label] for label in part.infoset_labels})
 
 
 def test_a_subgame_has_the_values_of_the_whole_game() -> None:

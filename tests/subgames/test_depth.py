@@ -9,7 +9,7 @@ import pytest
 
 from tensorcfr import Policy, compile_game, evaluate, resolve, solve
 from tensorcfr.subgames.depth import expected_payoffs, leaves_below
-from tensorcfr.subgames.places import find_nodes
+from tensorcfr.subgames.roots import find_roots
 
 KUHN = compile_game("kuhn")
 EXACT = 1e-9
@@ -115,7 +115,8 @@ def test_an_equilibrium_keeps_its_value() -> None:
 
 def test_expected_payoffs_are_those_of_both_strategies() -> None:
     """Summed over the deals from the root on they are the values of the game."""
-    nodes = find_nodes(KUHN, "start")
+    roots = find_roots(KUHN, "start")
+    nodes = roots.nodes
     other = pure_strategies(1)[1]
     paid = expected_payoffs(nodes, 0, (BLUEPRINT, other))
     mixed = BLUEPRINT.to_dict() | {
@@ -124,19 +125,19 @@ def test_expected_payoffs_are_those_of_both_strategies() -> None:
         if KUHN.infoset_player[KUHN.infoset_index[label]] == 1
     }
     expected = evaluate(KUHN, mixed).values
-    np.testing.assert_allclose((paid * nodes.chance(0)).sum(axis=(1, 2)), expected, atol=1e-12)
-    assert len(leaves_below(nodes, 1)) == 2
-    assert len(leaves_below(nodes, 2)) == 1
-    assert not leaves_below(nodes, 3)
+    np.testing.assert_allclose((paid * nodes.dealt(0)).sum(axis=(1, 2)), expected, atol=1e-12)
+    assert len(leaves_below(roots, 1)) == 2
+    assert len(leaves_below(roots, 2)) == 1
+    assert not leaves_below(roots, 3)
 
 
 def test_expected_payoffs_count_cards_that_are_dealt() -> None:
     """In Leduc a card comes between the root and the ends."""
     leduc = compile_game("leduc")
-    nodes, policy = find_nodes(leduc, "start"), Policy.uniform(leduc)
+    nodes, policy = find_roots(leduc, "start").nodes, Policy.uniform(leduc)
     paid = expected_payoffs(nodes, 0, (policy, policy))
     expected = evaluate(leduc, policy).values
-    np.testing.assert_allclose((paid * nodes.chance(0)).sum(axis=(1, 2)), expected, atol=1e-12)
+    np.testing.assert_allclose((paid * nodes.dealt(0)).sum(axis=(1, 2)), expected, atol=1e-12)
 
 
 def test_bad_input_is_named() -> None:

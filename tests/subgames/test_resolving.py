@@ -33,7 +33,7 @@ from tensorcfr.formats import find_policy
 from tensorcfr.games import make_game
 from tensorcfr.games.cards import deal_without_replacement, dealt_to_board
 from tensorcfr.subgames import Resolution, belief, put_back, resolve, subgame, subgame_roots
-from tensorcfr.subgames.blueprints import lift
+from tensorcfr.subgames.blueprints import find_blueprint, subgames_of
 
 SAFE = ("resolve", "maxmargin", "reach-maxmargin")
 EXACT = 1e-7
@@ -478,7 +478,10 @@ def test_nested_resolving_answers_actions_that_the_blueprint_has_not() -> None:
         played = {action for action, share in found.policy[label].items() if share > 0.0}
         assert played <= set(blueprint[label])
     # Uniform play after the bid, which the blueprint cannot know, is worse.
-    assert evaluate(game, lift(blueprint, game)).best_responses[0] > value + 0.01
+    assert (
+        evaluate(game, find_blueprint(subgames_of(game), blueprint).lifted).best_responses[0]
+        > value + 0.01
+    )
 
 
 class Openings(PublicTreeGame):
@@ -525,10 +528,10 @@ def test_a_blueprint_of_another_game_is_refused() -> None:
     with pytest.raises(ValueError, match=r"blueprint is for kuhn, .* deals other hands"):
         resolve(leduc, Policy.uniform(kuhn), "cr")
     capped = compile_game("leduc", raise_cap=1)
-    with pytest.raises(ValueError, match=r"it has the (infoset|action)"):
+    with pytest.raises(ValueError, match=r"has another action, 'raise', than .* after 'raise'"):
         resolve(capped, Policy.uniform(leduc), "r")
     dearer = compile_game(Dearer())
-    with pytest.raises(ValueError, match="goes on or pays otherwise after 'bet bet'"):
+    with pytest.raises(ValueError, match="pays otherwise than kuhn here after 'bet bet'"):
         resolve(kuhn, Policy.uniform(dearer), "bet")
     on_purpose = Policy.uniform(dearer).to_dict()
     assert resolve(kuhn, on_purpose, "bet", algorithm="lp").subgames
@@ -537,6 +540,18 @@ def test_a_blueprint_of_another_game_is_refused() -> None:
         resolve(kuhn, never, "bet", player=0)
     with pytest.raises(ValueError, match="method must be one of"):
         resolve(leduc, Policy.uniform(leduc), "cr", method="safe")
+
+
+def test_strategies_of_both_players_are_put_back() -> None:
+    """Each player's are those that are found alone."""
+    game, at = compiled("leduc"), "raise call"
+    blueprint = random_policy(game, 17)
+    both = resolve(game, blueprint, at, algorithm="lp").policy
+    for player in (0, 1):
+        alone = resolve(game, blueprint, at, algorithm="lp", player=player).policy
+        assert both.to_dict(player) == alone.to_dict(player)
+        assert alone.to_dict(player) != blueprint.to_dict(player)
+        assert alone.to_dict(1 - player) == blueprint.to_dict(1 - player)
 
 
 def test_a_policy_of_the_subgame_goes_back_to_its_place() -> None:

@@ -18,15 +18,16 @@ from support.spoiling import (
     merged,
     public,
     whole,
+    with_part,
     within,
 )
-from tensorcfr import CompiledGame
+from tensorcfr import FlatGame
 from tensorcfr.model.arrays import TERMINAL
-from tensorcfr.model.game import Merged
+from tensorcfr.model.flat_game import Merged
 from tensorcfr.payoff import PayoffBlocks
 
 
-def without_a_hand(game: CompiledGame) -> CompiledGame:
+def without_a_hand(game: FlatGame) -> FlatGame:
     """The second bucket leaves out hand 3, but the programs do not."""
     form = game.form
     mask = np.concatenate([form.hand_rank, [[0, 1, 2, 3, 3]]])
@@ -42,11 +43,12 @@ def without_a_hand(game: CompiledGame) -> CompiledGame:
         player_infosets=np.array([0, 3, 7]),
         player_sequences=np.array([0, 7, 16]),
         infoset_parent=np.array([0, 0, 0, 7, 7, 7, 7], dtype=np.uint32),
-    ).with_part(form.part(PayoffBlocks)._replace(block=block - [0, 0, 0, 0, 2, 0, 0, 0, 0]))
-    return replace(game, form=form)
+    )
+    part = form.part(PayoffBlocks)._replace(block=block - [0, 0, 0, 0, 2, 0, 0, 0, 0])
+    return replace(game, form=with_part(form, part))
 
 
-def other_hands(game: CompiledGame) -> CompiledGame:
+def other_hands(game: FlatGame) -> FlatGame:
     """Two buckets of one player, level and number of actions in each other's place."""
     assert game.public is not None
     form, bucket = game.form, game.public.tree.bucket
@@ -69,7 +71,7 @@ def other_hands(game: CompiledGame) -> CompiledGame:
     return replace(game, public=game.public._replace(tree=tree))
 
 
-def other_parents(game: CompiledGame) -> CompiledGame:
+def other_parents(game: FlatGame) -> FlatGame:
     """Two merged infosets of one bucket in each other's place, below the first level."""
     assert game.merged is not None
     small = game.merged.form
@@ -86,7 +88,7 @@ def other_parents(game: CompiledGame) -> CompiledGame:
 def names(**labels: Any) -> Spoil:
     """Change labels of the public tree."""
 
-    def spoil(game: CompiledGame) -> CompiledGame:
+    def spoil(game: FlatGame) -> FlatGame:
         assert game.public is not None
         return replace(game, public=game.public._replace(**labels))
 
@@ -170,10 +172,11 @@ ROWS = [
         "B1",
         lambda game: replace(
             game,
-            form=game.form.with_part(
+            form=with_part(
+                game.form,
                 compiled("blocks")
                 .form.part(PayoffBlocks)
-                ._replace(player_groups=np.zeros(4, np.int64))
+                ._replace(player_groups=np.zeros(4, np.int64)),
             ),
         ),
         "there are 3 blocks for 3 players",

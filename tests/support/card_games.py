@@ -11,6 +11,9 @@ from tensorcfr._util.jit import kernel
 from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
 
+ONE_BY_ONE = (1, 1, 1, 1)
+"""Cards that are dealt at once."""
+
 
 @kernel
 def pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
@@ -95,8 +98,9 @@ class RandomCards(CardGame):
         seed: What the dice say.
         cards: Cards of the deck.
         width: Cards in a hand.
-        rounds: Cards that are dealt, at most.
+        rounds: How often cards are dealt, at most.
         public: Cards that lie on the board from the start.
+        deals: How many cards are dealt at once, time after time.
         zero_sum: Whether one player gets what the other one pays.
         even: Share of the showdowns that pay for a win what a loss costs.
     """
@@ -109,11 +113,13 @@ class RandomCards(CardGame):
         width: int = 2,
         rounds: int = 1,
         public: int = 1,
+        deals: tuple[int, ...] = ONE_BY_ONE,
         zero_sum: bool = False,
         even: float = 0.0,
     ) -> None:
         rng = np.random.default_rng(seed)
         self.seed, self.rounds, self.zero_sum, self.even = seed, rounds, zero_sum, even
+        self.deals = deals
         self.cards = [f"{chr(ord('a') + card)}." for card in range(cards)]
         self.board = tuple(rng.choice(cards, public, replace=False).tolist())
         free = [card for card in range(cards) if card not in self.board]
@@ -142,7 +148,7 @@ class RandomCards(CardGame):
             actions = int(rng.integers(1, 4))
             return Decision(int(rng.integers(2)), None, tuple("xyz"[:actions]))
         if dealt < self.rounds and rng.random() < 0.75:
-            return Deal()
+            return Deal(self.deals[dealt])
         pays = rng.normal(size=(3, 2))
         if self.zero_sum:
             pays[:, 1] = -pays[:, 0]
@@ -175,9 +181,10 @@ class RandomSuits(RandomCards):
         ranks: Ranks of the deck.
         suits: Suits of the deck.
         width: Cards in a hand.
-        rounds: Cards that are dealt, at most.
+        rounds: How often cards are dealt, at most.
         public: The cards that lie on the board from the start.
         alone: Whether the hands of the first suit have other weights.
+        deals: How many cards are dealt at once, time after time.
     """
 
     def __init__(
@@ -190,9 +197,11 @@ class RandomSuits(RandomCards):
         rounds: int,
         public: tuple[int, ...] = (),
         alone: bool = False,
+        deals: tuple[int, ...] = ONE_BY_ONE,
     ) -> None:
+        cards = ranks * suits
         super().__init__(
-            seed, cards=ranks * suits, width=width, rounds=rounds, public=0, zero_sum=True
+            seed, cards=cards, width=width, rounds=rounds, public=0, deals=deals, zero_sum=True
         )
         self.ranks, self.suits, self.board = ranks, suits, public
         free = [card for card in range(ranks * suits) if card not in public]
@@ -235,10 +244,11 @@ class EveryRound(RandomSuits):
         ranks: Ranks of the deck.
         suits: Suits of the deck.
         width: Cards in a hand.
-        rounds: Cards that are dealt.
+        rounds: How often cards are dealt.
         public: The cards that lie on the board from the start.
         apart: The players to whose weights the first suit is not like the others.
         least: The lowest rank that each player holds.
+        deals: How many cards are dealt at once, time after time.
     """
 
     def __init__(
@@ -252,8 +262,10 @@ class EveryRound(RandomSuits):
         public: tuple[int, ...] = (),
         apart: tuple[int, ...] = (),
         least: tuple[int, int] = (0, 0),
+        deals: tuple[int, ...] = ONE_BY_ONE,
     ) -> None:
-        super().__init__(seed, ranks=ranks, suits=suits, width=width, rounds=rounds, public=public)
+        deck = {"ranks": ranks, "suits": suits, "width": width, "public": public}
+        super().__init__(seed, rounds=rounds, deals=deals, **deck)
         for player, rank in enumerate(least):
             held = (self.hands[player] // suits >= rank).all(axis=1)
             self.hands[player] = self.hands[player][held]
@@ -271,7 +283,7 @@ class EveryRound(RandomSuits):
         if here == "p":
             return Decision(1, None, ("pass", "fold"))
         if here == "pp" and dealt < self.rounds:
-            return Deal()
+            return Deal(self.deals[dealt])
         won, tied, lost = rng.normal(size=3).tolist()
         if here == "pf":
             return Fold((won, -won))

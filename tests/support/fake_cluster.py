@@ -99,11 +99,12 @@ class FakeClient:
 
 def play_cluster(patched: pytest.MonkeyPatch) -> None:
     """Let solvers take fake clients for clusters, and not wait for workers."""
-    from tensorcfr.solvers import cluster_solver
+    from tensorcfr.cluster import solver as cluster_solver
+    from tensorcfr.cluster import workers
 
     patched.setattr(cluster_solver, "connect", lambda cluster: cluster)
-    patched.setattr(cluster_solver, "REPLACEMENT_SECONDS", 0.0)
-    patched.setattr(cluster_solver, "POLL_SECONDS", 0.0)
+    patched.setattr(workers, "REPLACEMENT_SECONDS", 0.0)
+    patched.setattr(workers, "POLL_SECONDS", 0.0)
 
 
 def over_the_wire(value: Any) -> Any:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcfr.kernels import chunks, iteration
+from tensorcfr.kernels import chunks, evaluation, iteration
 
 
 def interpret(patched: pytest.MonkeyPatch) -> None:
     """Run kernels as Python: on small games that takes less time than compiling a rule."""
     for module, names in (
-        (chunks, ("run_passes", "judge", "strategies_of_parts")),
+        (chunks, ("run_passes",)),
+        (evaluation, ("judge", "judge_whole", "match_weights", "strategies_of_parts")),
+        (evaluation, ("pack_parts", "unpack_parts", "realization_plan")),
         (iteration, ("iterate", "multiply_share", "update")),
     ):
         for name in names:

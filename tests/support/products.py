@@ -35,11 +35,14 @@ def chance_reach(game: CompiledGame, node: int) -> float:
     return reach
 
 
-def naive_product(game: CompiledGame, player: int, reach: np.ndarray) -> np.ndarray:
-    """``g`` from the terminals of the tree, one by one."""
+def naive_product(
+    game: CompiledGame, player: int, reach: np.ndarray, *, sizes: bool = False
+) -> np.ndarray:
+    """``g`` from the terminals of the tree, one by one; with ``sizes`` of absolute utilities."""
     g = np.zeros(game.n_sequences)
     for node, utility in zip(game.tree.terminal.tolist(), game.tree.utility, strict=True):
-        weight = chance_reach(game, node) * float(utility[player])
+        paid = abs(float(utility[player])) if sizes else float(utility[player])
+        weight = chance_reach(game, node) * paid
         for other in range(game.n_players):
             if other != player:
                 weight *= float(reach[last_sequence(game, node, other)])

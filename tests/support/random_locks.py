@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from support.random_games import keyed
 from tensorcfr import CompiledGame, Locks
 
@@ -9,7 +11,8 @@ from tensorcfr import CompiledGame, Locks
 def random_locks(game: CompiledGame, seed: int, share: float = 0.5) -> Locks:
     """Some infosets, some of them wholly, some with probabilities 0."""
     given: dict[str, dict[str, float]] = {}
-    for label, actions in zip(game.infoset_labels, game.infoset_actions, strict=True):
+    rows = [some for player in range(game.n_players) for some in game.rows(player)]
+    for label, actions in chain.from_iterable(zip(r.labels, r.actions, strict=True) for r in rows):
         rng = keyed(seed, label)
         if rng.random() < share:
             weights = [rng.choice((0.0, 1.0, rng.random())) for _ in actions]

@@ -13,6 +13,13 @@ from tensorcfr.rules import Chance, Decision, Payoff, PublicTreeGame
 Strategy = Mapping[str, Mapping[str, float]]
 
 
+TIE = 2.0**-50
+"""Instantaneous regrets up to here are the rounding of a tie, in games that pay a few chips."""
+LEAST_RANGE = 1e-12
+"""The range of hands that the trunk does not bring.  With so small a one true regrets are as small
+as the rounding of ties: comparisons make it larger here and in the solver."""
+
+
 class Spot:
     """A public node of some rules, with the weights of the deals that reach it."""
 
@@ -272,7 +279,9 @@ class Learner:
         mean = sum(s * v for s, v in zip(sigma, values, strict=True))
         if weight is not None:
             self.average[public] = self.average.get(public, 0.0) + weight * x[mover] * sigma
-            self.regret[public] = np.maximum(old + np.array(values) - mean, 0.0)
+            instant = np.array(values) - mean
+            instant[np.abs(instant) <= TIE] = 0.0
+            self.regret[public] = np.maximum(old + instant, 0.0)
         return mean
 
     def averages(self) -> dict[str, np.ndarray]:
@@ -358,7 +367,7 @@ def cfr_d(
         for nth, movers in enumerate(((0,), (1,)) if alternating else ((0, 1),)):
             played = dict(trunk.regret)
             for spot in spots:
-                ranges = [np.maximum(own, 1e-12) for own in trunk.reach(spot, played)]
+                ranges = [np.maximum(own, LEAST_RANGE) for own in trunk.reach(spot, played)]
                 learner = Learner(spot, spot.chance)
                 for s in range(1, inner + 1):
                     if s in restarts:
@@ -379,7 +388,7 @@ def cfr_d(
         for player in (0, 1):
             learners, entries, alternative = [], [], {}
             for spot in group:
-                own = np.maximum(trunk.reach(spot, trunk.average)[player], 1e-12)
+                own = np.maximum(trunk.reach(spot, trunk.average)[player], LEAST_RANGE)
                 deals = spot.chance * (own[:, None] if player == 0 else own)
                 learners.append(Learner(spot, deals))
                 entry = next((s[1:] for s in spot.acted[::-1] if s[0] != player), "start")

@@ -12,11 +12,12 @@ import pytest
 
 from tensorcfr._util import limits
 from tensorcfr.compilers import compile_game, payoff_blocks
-from tensorcfr.model.game import CompiledGame, Merged
+from tensorcfr.model.arrays import SequenceForm
+from tensorcfr.model.flat_game import FlatGame, Merged
 from tensorcfr.payoff import KINDS
 from tensorcfr.rules import Chance, Decision, Game, Payoff, PublicTreeGame, Terminal
 
-Spoil = Callable[[CompiledGame], CompiledGame]
+Spoil = Callable[[FlatGame], FlatGame]
 
 
 class Forked(Game):
@@ -55,8 +56,14 @@ class Suited(PublicTreeGame):
         return np.stack([won, -won]).astype(float)
 
 
+def with_part(form: SequenceForm, part: Any) -> SequenceForm:
+    """The form with a part of the payoff operator in place of the one of its kind."""
+    others = [one for one in form.operator if one.kind != part.kind]
+    return form._replace(operator=(*others, part))
+
+
 @cache
-def compiled(name: str) -> CompiledGame:
+def compiled(name: str) -> FlatGame:
     """A game by name; ``histories:`` before it for one that keeps its history tree."""
     if name.startswith("histories:"):
         game = compiled(name.removeprefix("histories:"))
@@ -77,7 +84,7 @@ def compiled(name: str) -> CompiledGame:
 def changed(view: str, field: str, at: Any, to: Any) -> Spoil:
     """Change one value of an array; a part of a view is named ``part.field``."""
 
-    def spoil(game: CompiledGame) -> CompiledGame:
+    def spoil(game: FlatGame) -> FlatGame:
         def change(array: np.ndarray) -> np.ndarray:
             array = array.copy()
             array[at] = to
@@ -91,7 +98,7 @@ def changed(view: str, field: str, at: Any, to: Any) -> Spoil:
 def within(view: str, field: str, change: Callable[[np.ndarray], Any]) -> Spoil:
     """Change a whole array."""
 
-    def spoil(game: CompiledGame) -> CompiledGame:
+    def spoil(game: FlatGame) -> FlatGame:
         if view == "merged":
             assert game.merged is not None
             if field == "sequence":
@@ -109,7 +116,7 @@ def within(view: str, field: str, change: Callable[[np.ndarray], Any]) -> Spoil:
         inner = record.part(KINDS[kind]) if kind else record
         inner = inner._replace(**{name: change(getattr(inner, name))})
         attribute = "histories" if view == "tree" else "form"
-        new: Any = {attribute: record.with_part(inner) if kind else inner}
+        new: Any = {attribute: with_part(record, inner) if kind else inner}
         return replace(game, **new)
 
     return spoil
@@ -143,7 +150,7 @@ def whole(view: str = "form", **arrays: Callable[[np.ndarray], Any]) -> Spoil:
 def labels(field: str, at: int, to: Any) -> Spoil:
     """Change one label."""
 
-    def spoil(game: CompiledGame) -> CompiledGame:
+    def spoil(game: FlatGame) -> FlatGame:
         old = getattr(game, field)
         new: Any = {field: (*old[:at], to, *old[at + 1 :])}
         return replace(game, **new)
@@ -154,7 +161,7 @@ def labels(field: str, at: int, to: Any) -> Spoil:
 def both(*steps: Spoil) -> Spoil:
     """One change after the other."""
 
-    def spoil(game: CompiledGame) -> CompiledGame:
+    def spoil(game: FlatGame) -> FlatGame:
         for step in steps:
             game = step(game)
         return game
@@ -186,5 +193,5 @@ def cast(dtype: Any) -> Callable[[np.ndarray], np.ndarray]:
     return lambda array: array.astype(dtype)
 
 
-def unlabelled(game: CompiledGame) -> CompiledGame:
+def unlabelled(game: FlatGame) -> FlatGame:
     return replace(game, infoset_labels=(), infoset_actions=())

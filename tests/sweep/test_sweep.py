@@ -30,6 +30,7 @@ from tensorcfr.algorithms import (
     LP,
     Record,
 )
+from tensorcfr.compilers.cut import game as cut_game
 from tensorcfr.errors import SweepError
 from tensorcfr.solvers.driver import solve as real_solve
 from tensorcfr.sweep import (
@@ -106,6 +107,13 @@ class TestRows:
         assert (row.iteration, row.nodes_touched, row.status) == (0, 0, "exact")
         assert row.exploitability < 1e-12
         assert row.seconds > 0
+
+    def test_what_takes_no_chunks_gets_a_game_that_is_laid_out(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cut_game, "CUT_FROM", 1)
+        rows = sweep(path, ["leduc(ranks=2)"], ["cfr", "external_sampling", "lp"], iters=1)
+        assert [row.algorithm for row in rows] == ["cfr", "external_sampling", "lp"]
 
     def test_a_compiled_game_and_a_record(self, path: Path) -> None:
         rows = sweep(path, [compile_game("matching_pennies")], [DCFR(alpha=2)], iters=1)

@@ -11,14 +11,14 @@ from support.random_games import random_game
 from tensorcfr import Decision, Game, MemoryLimitError, SampledSolver, Terminal, compile_game
 from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING, ROBUST_SAMPLING
 from tensorcfr.formats.openspiel import OpenSpielGame
-from tensorcfr.solvers import RulesSolver, rules_solver
+from tensorcfr.solvers import sources
 from tensorcfr.uncompiled.tree import GrowingTree
 
 ROOMY = 10**8
 SHARE = 50_000
 
 
-def same_state(one: RulesSolver, other: RulesSolver) -> None:
+def same_state(one: SampledSolver, other: SampledSolver) -> None:
     for name, array in one.state._asdict().items():
         assert np.array_equal(array, getattr(other.state, name)), name
 
@@ -38,9 +38,9 @@ def same_state(one: RulesSolver, other: RulesSolver) -> None:
 def test_what_is_forgotten_changes_nothing(
     game: Any, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = RulesSolver(game, record, seed=4, memory_limit=ROOMY)
+    whole = SampledSolver(game, record, seed=4, memory_limit=ROOMY)
     whole.step(200)
-    monkeypatch.setattr(rules_solver, "SHARE_OF_HISTORIES", SHARE / ROOMY)
+    monkeypatch.setattr(sources, "SHARE_OF_HISTORIES", SHARE / ROOMY)
     forgot, most = [], 0
     forget = GrowingTree.forget
 
@@ -50,11 +50,11 @@ def test_what_is_forgotten_changes_nothing(
         forgot.append(tree.bytes_held < before)
 
     monkeypatch.setattr(GrowingTree, "forget", noting)
-    small = RulesSolver(game, record, seed=4, memory_limit=ROOMY)
+    small = SampledSolver(game, record, seed=4, memory_limit=ROOMY)
     for _ in range(20):
         small.step(10)
-        assert small._tree is not None
-        most = max(most, small._tree.bytes_held)
+        assert small.source.tree is not None
+        most = max(most, small.source.tree.bytes_held)
     assert sum(forgot) > 10
     # An iteration that is under way may go beyond.
     assert most < 4 * SHARE
@@ -69,11 +69,11 @@ def test_states_that_are_given_up_come_back(limit: int, monkeypatch: pytest.Monk
     for gives_up in (True, False):
         if not gives_up:
             monkeypatch.delattr(OpenSpielGame, "advance")
-        solver = RulesSolver(
+        solver = SampledSolver(
             "openspiel:leduc_poker", "outcome_sampling", seed=2, memory_limit=limit
         )
         solver.step(400)
-        tree = solver._tree
+        tree = solver.source.tree
         assert tree is not None
         histories = tree._open.values()
         assert tree._states == sum(node.state is not None for node in histories)
@@ -107,40 +107,40 @@ def test_traversals_wait_for_a_longer_log_a_longer_path_and_more_actions(
 ) -> None:
     """Where climbing is the last action, values of the others are kept on the path."""
     ladder = Ladder(climbs_last=climbs_last)
-    solver = RulesSolver(ladder, "external_sampling", seed=1)
-    tree = solver._tree
+    solver = SampledSolver(ladder, "external_sampling", seed=1)
+    tree = solver.source.tree
     assert tree is not None
-    assert (len(tree.frames.log), len(tree.frames.place), tree.frames.width) == (1024, 16, 4)
+    assert (len(tree.frames.log), len(tree.frames.path), tree.frames.width) == (1024, 16, 4)
     solver.step(1)
-    assert len(tree.frames.place) >= 40
+    assert len(tree.frames.path) >= 40
     assert tree.frames.width == 10
     theirs = SampledSolver(compile_game(ladder), "external_sampling", seed=1)
     theirs.step(1)
     for _ in range(2):
         regrets = solver.state.regret
-        for label, row in solver._table.rows.items():
+        for label, row in solver.source.table.rows.items():
             at = theirs.game.sequences(theirs.game.infoset_index[label])
-            first, end = solver._table.first[row : row + 2]
+            first, end = solver.source.table.first[row : row + 2]
             assert regrets[first:end] == pytest.approx(theirs.state.regret[at], abs=1e-12)
         mine, other = solver.average_policy(), theirs.average_policy()
         for label in other:
             assert mine[label] == pytest.approx(other[label], abs=1e-12)
         solver.step(29)
         theirs.step(29)
-    dice = RulesSolver("liars_dice(faces=5)", "external_sampling", seed=1)
+    dice = SampledSolver("liars_dice(faces=5)", "external_sampling", seed=1)
     dice.step(30)
-    assert dice._tree is not None
-    assert len(dice._tree.frames.log) > 1024
+    assert dice.source.tree is not None
+    assert len(dice.source.tree.frames.log) > 1024
 
 
 @pytest.mark.full
 def test_an_iteration_that_does_not_fit_is_undone() -> None:
     game = "liars_dice(faces=4)"
-    solver = RulesSolver(game, "external_sampling", seed=1, memory_limit=150_000)
+    solver = SampledSolver(game, "external_sampling", seed=1, memory_limit=150_000)
     with pytest.raises(MemoryLimitError):
         solver.step(100)
     assert 0 < solver.iteration < 100
-    through = RulesSolver(game, "external_sampling", seed=1)
+    through = SampledSolver(game, "external_sampling", seed=1)
     through.step(solver.iteration)
     for name in ("clock", "touched", "generator"):
         assert np.array_equal(getattr(solver.state, name), getattr(through.state, name))

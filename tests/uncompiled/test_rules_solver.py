@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import itertools
+import math
 import re
 import tracemalloc
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from tensorcfr import (
     Game,
     GameError,
     MemoryLimitError,
+    SampledSolver,
     Solution,
     Terminal,
     compile_game,
@@ -27,9 +30,10 @@ from tensorcfr import (
 )
 from tensorcfr.algorithms import OUTCOME_SAMPLING
 from tensorcfr.errors import ImperfectRecallError, UnknownGameError
+from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.infoset import Infoset
-from tensorcfr.solvers import RulesSolver, Status
+from tensorcfr.solvers import Status, sources
 from tensorcfr.uncompiled import TablePolicy, UncompiledGame
 from tensorcfr.uncompiled.dealt import as_histories
 
@@ -149,16 +153,38 @@ def test_a_damaged_state_is_refused(
     solution = solve("kuhn", "external_sampling", iters=5, seed=1)
     kept = {**solution.state._asdict(), name: change(np.array(getattr(solution.state, name)))}
     try:
-        state = RulesSolver.restore(solution.game, solution.algorithm, kept)
-        said = RulesSolver.wrong_state(solution.game, solution.algorithm, state)
+        state = SampledSolver.restore(solution.setting, kept)
+        said = SampledSolver.wrong_state(solution.setting, state)
     except ValueError as error:
         said = str(error)
     assert said is not None
     assert re.search(words, said)
 
 
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+def test_policies_of_rules_are_tables_and_files(format: str, tmp_path: Path) -> None:
+    """The infosets that were met, in tables and in files, which the compiled game reads."""
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    solution = solve("kuhn", "external_sampling", iters=200, seed=1)
+    for policy in (solution.policy, solution.last_policy):
+        table = policy_table(policy)
+        assert table.to_dict() == policy.to_dict() == policy.to_dict(0) | policy.to_dict(1)
+        assert len(table) == len(list(table.rows())) == 24
+        path = save_policy(policy, tmp_path / f"policy.{format}")
+        assert read_policy(compile_game("kuhn"), path).to_dict() == policy.to_dict()
+    # Of infosets with different numbers of actions, only those that were met.
+    few = solve("leduc(ranks=2)", "outcome_sampling", iters=5, seed=1).policy
+    assert policy_table(few).to_dict() == few.to_dict()
+    assert len(policy_table(few)) == sum(map(len, few.values())) < 300
+    with pytest.raises(ValueError, match="says nothing about infoset"):
+        read_policy(compile_game("leduc(ranks=2)"), save_policy(few, tmp_path / f"few.{format}"))
+    with pytest.raises(ValueError, match=r"few\.npz: leduc\(ranks=2\) is not compiled"):
+        save_policy(few, tmp_path / "few.npz")
+
+
 def test_a_policy_keeps_to_the_infosets_that_were_met_before_it() -> None:
-    solver = RulesSolver("leduc", "external_sampling", seed=1)
+    solver = SampledSolver("leduc", "external_sampling", seed=1)
     solver.step(2)
     policy = solver.average_policy()
     before = policy.to_dict()
@@ -180,9 +206,9 @@ def test_a_policy_keeps_to_the_infosets_that_were_met_before_it() -> None:
 
 
 def test_a_full_table_loses_nothing() -> None:
-    through = RulesSolver("leduc", "external_sampling", seed=4)
+    through = SampledSolver("leduc", "external_sampling", seed=4)
     through.step(100)
-    limited = RulesSolver("leduc", "external_sampling", seed=4, memory_limit=200_000)
+    limited = SampledSolver("leduc", "external_sampling", seed=4, memory_limit=200_000)
     with pytest.raises(MemoryLimitError) as caught:
         limited.step(100)
     done = limited.iteration
@@ -209,23 +235,72 @@ def test_solve_hands_over_what_it_has_when_the_table_is_full(tmp_path: Path) -> 
     assert after.iterations == solution.iterations + 3
 
 
+def gone_on(solver: SampledSolver) -> None:
+    """Check that a solver on Leduc poker goes on as if nothing had been undone."""
+    whole = SampledSolver("leduc", "external_sampling", seed=4)
+    whole.step(40)
+    solver.step(40 - solver.iteration)
+    for name, array in whole.state._asdict().items():
+        assert np.array_equal(array, getattr(solver.state, name)), name
+
+
+def test_an_iteration_ends_when_its_time_is_over() -> None:
+    solver = SampledSolver("leduc", "external_sampling", seed=4)
+    solver.deadline = 0.0
+    solver.step(40)
+    assert solver.iteration < 5
+    solver.deadline = math.inf
+    gone_on(solver)
+
+
+def test_an_iteration_ends_when_the_process_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+    solver = SampledSolver("leduc", "external_sampling", seed=4, memory_limit=30 << 20)
+    grown = itertools.count(0, 20 << 20)
+    monkeypatch.setattr(sources, "taken", lambda: next(grown))
+    with pytest.raises(MemoryLimitError, match="the limit is 30"):
+        solver.step(40)
+    assert solver.iteration < 5
+    monkeypatch.undo()
+    solver.memory_limit = 1 << 30
+    gone_on(solver)
+
+
+def test_the_state_that_is_handed_over_is_told() -> None:
+    """Hearts at 200 MiB took 284: in the end the labels were there four times.  What a state and
+    its policy take is told, and more only by some room ahead; an iteration ends that leaves less.
+    """
+    solver = SampledSolver("leduc", "external_sampling", seed=4)
+    solver.step(100)
+    table = solver.source.table
+    state = sum(array.nbytes for array in solver.state)
+    assert state + 8 * table.n_sequences < table.bytes_in_state < 2 * state
+    # The process leaves room for half of it, and for all that the table counts.
+    solver.memory_limit, solver.source._grown = 1 << 30, 0
+    after = solver.memory_limit + sources.NOISE - table.bytes_in_state // 2
+    grown = itertools.chain([0], itertools.repeat(after))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sources, "taken", lambda: next(grown))
+        with pytest.raises(MemoryLimitError):
+            solver.step(100)
+
+
 @pytest.mark.full
 def test_the_table_takes_what_it_says() -> None:
     """The bytes that are counted are no less than those of the table, and not twice as many; the
     states of rules are estimated, so for the tree there is no such bound."""
     game = UncompiledGame("bluff(dice=(2, 1))")
-    solver = RulesSolver(game, "outcome_sampling", seed=1)
+    solver = SampledSolver(game, "outcome_sampling", seed=1)
     gc.collect()
     tracemalloc.start()
     solver.step(600)
     both = tracemalloc.get_traced_memory()[0]
     assert both < solver.bytes_held
-    solver._tree = None
+    solver.source.tree = None
     gc.collect()
     taken = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert solver.infosets_held > 1000
-    assert taken < solver._table.bytes_held < 2 * taken
+    assert taken < solver.source.table.bytes_held < 2 * taken
 
 
 # ---------------------------------------------------------------------------------- broken rules
@@ -275,10 +350,67 @@ def test_broken_rules_are_refused_where_they_break(
         solve(Broken(at, node), "external_sampling", iters=50, seed=1)
 
 
+class Faulty(Game):
+    """Rules with a defect in the history of one step, ``r``."""
+
+    name, n_players = "faulty", 1
+
+    def __init__(self, fault: str) -> None:
+        self.fault = fault
+
+    def root(self) -> tuple[Any, ...]:
+        if self.fault == "root":
+            raise StopIteration
+        return ()
+
+    def node(self, state: tuple[Any, ...]) -> Any:
+        if not state:
+            return Decision(0, "begin", ("l", "r"))
+        if state == ("r",) and self.fault == "recursion":
+            return self.node(state)
+        if state == ("r",) and self.fault == "memory":
+            raise MemoryError
+        return Terminal((10**400 if self.fault == "number" else 1.0,))
+
+    def next(self, state: tuple[Any, ...], action: str) -> tuple[Any, ...]:
+        if action == "r" and self.fault == "iterator":
+            return next(iter(()))  # type: ignore[no-any-return]
+        return (*state, action)
+
+
+@pytest.mark.parametrize("through", [compile_game, UncompiledGame])
+@pytest.mark.parametrize(
+    ("fault", "error", "words"),
+    [
+        ("root", GameError, "raise StopIteration, at the root"),
+        ("iterator", GameError, r"raise StopIteration, at history \[r\]"),
+        ("recursion", GameError, r"raise RecursionError: .*, at history \[r\]"),
+        ("memory", MemoryError, r"raise MemoryError, at history \[r\]"),
+        ("number", GameError, r"one number to each of 1 players, not .*, at history \[l\]"),
+    ],
+)
+def test_errors_of_rules_name_the_history(
+    through: Callable[[Any], Any], fault: str, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        solve(through(Faulty(fault)), "external_sampling", iters=3, seed=1)
+
+
+@pytest.mark.parametrize("through", [compile_game, UncompiledGame])
+def test_names_and_players_are_checked(through: Callable[[Any], Any]) -> None:
+    rules = Faulty("")
+    rules.n_players = 10**9
+    with pytest.raises(GameError, match="faulty: n_players must be a whole number from 1 to 127"):
+        through(rules)
+    rules.name = 5  # type: ignore[assignment]
+    with pytest.raises(GameError, match="the name of a game must be a string, not 5"):
+        through(rules)
+
+
 def test_an_error_of_the_rules_undoes_its_iteration() -> None:
-    good = RulesSolver(Broken(), "external_sampling", seed=3)
+    good = SampledSolver(Broken(), "external_sampling", seed=3)
     bad = Broken(("x", "r", "r"), Terminal((np.inf, 0.0)))
-    broken = RulesSolver(bad, "external_sampling", seed=3)
+    broken = SampledSolver(bad, "external_sampling", seed=3)
     with pytest.raises(GameError):
         broken.step(100)
     good.step(broken.iteration)
@@ -308,13 +440,13 @@ class Failing(Game):
 @pytest.mark.parametrize("algorithm", ["external_sampling", RULES], ids=str)
 def test_rules_that_fail_anywhere_lose_nothing(algorithm: Any) -> None:
     """In the traversal of either player, where infosets were changed twice in the iteration."""
-    good = RulesSolver(Failing(), algorithm, seed=3)
+    good = SampledSolver(Failing(), algorithm, seed=3)
     begun = good.game.rules.asked
     good.step(30)
     last = good.game.rules.asked
     assert last > begun + 30
     for at in range(begun + 1, last + 1, 2):
-        solver = RulesSolver(Failing(at), algorithm, seed=3)
+        solver = SampledSolver(Failing(at), algorithm, seed=3)
         with pytest.raises(RuntimeError, match="the rules fail"):
             solver.step(30)
         solver.step(30 - solver.iteration)

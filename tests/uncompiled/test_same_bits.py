@@ -41,7 +41,6 @@ from tensorcfr.algorithms import (
 )
 from tensorcfr.games import make_game
 from tensorcfr.kernels.alias import make_alias_tables
-from tensorcfr.solvers import RulesSolver
 from tensorcfr.solvers.traversal import history_traversal
 from tensorcfr.uncompiled.dealt import as_histories
 from tensorcfr.uncompiled.histories import alias_table
@@ -106,15 +105,15 @@ def test_rules_are_sampled_as_the_compiled_game_is(game: str, record: str) -> No
     apart = game in ("random, chance upon chance", "random hands")
     theirs = SampledSolver(compiled, RECORDS[record], seed=SEED, deal=() if apart else None)
     if apart:
-        theirs._tree = history_traversal(compiled, theirs._layout, joined=False)
+        theirs.source.tree = history_traversal(compiled, theirs.source.table, joined=False)
         rules = as_histories(rules)
         rules.joined_draws = 1
-    ours = RulesSolver(rules, RECORDS[record], seed=SEED)
+    ours = SampledSolver(rules, RECORDS[record], seed=SEED)
     # On a tree of histories both run the same machine code.
-    check_same(theirs, ours, exact=theirs._tree.outcome is not None)
+    check_same(theirs, ours, exact=theirs.source.tree.outcome is not None)
 
 
-def check_same(theirs: SampledSolver, ours: RulesSolver, *, exact: bool) -> None:
+def check_same(theirs: SampledSolver, ours: SampledSolver, *, exact: bool) -> None:
     """Step both, and compare visits, draws and numbers."""
     game = theirs.game
     for _ in range(3):
@@ -124,7 +123,7 @@ def check_same(theirs: SampledSolver, ours: RulesSolver, *, exact: bool) -> None
         assert ours.decision_nodes_touched == theirs.decision_nodes_touched
         state, other = ours.state, theirs.state
         assert np.array_equal(state.generator, other.generator)
-        table = ours._table
+        table = ours.source.table
         for row, label in enumerate(table.rows):
             infoset = game.infoset_index[label]
             at = game.sequences(infoset)
@@ -162,14 +161,13 @@ BIT_FOR_BIT = """
 import sys
 sys.path.insert(0, "tests")
 from tensorcfr import SampledSolver, compile_game
-from tensorcfr.solvers import RulesSolver
 from uncompiled.test_same_bits import HANDS, RECORDS, SEED, check_same
 from tensorcfr.games import make_game
 for spec in HANDS.values():
     for record in RECORDS.values():
         rules = make_game(spec)
         theirs = SampledSolver(compile_game(rules), record, seed=SEED)
-        check_same(theirs, RulesSolver(rules, record, seed=SEED), exact=True)
+        check_same(theirs, SampledSolver(rules, record, seed=SEED), exact=True)
 print("same")
 """
 
@@ -195,7 +193,7 @@ def test_openspiel_is_sampled_as_its_compiled_histories() -> None:
     pyspiel = pytest.importorskip("pyspiel")
     game = pyspiel.load_game("liars_dice(numdice=1)")
     theirs = SampledSolver(compile_game(game), "outcome_sampling", seed=SEED)
-    ours = RulesSolver(game, "outcome_sampling", seed=SEED)
+    ours = SampledSolver(game, "outcome_sampling", seed=SEED)
     theirs.step(ITERATIONS)
     ours.step(ITERATIONS)
     assert ours.nodes_touched == theirs.nodes_touched

@@ -29,7 +29,6 @@ pytestmark = [
     ),
 ]
 playwright = pytest.importorskip("playwright.sync_api")
-pytest.importorskip("uvicorn")
 
 from tensorcfr.viewer.server import Server  # noqa: E402
 
@@ -50,13 +49,12 @@ def served(*solutions: Solution) -> Iterator[Server]:
     server = Server(Desk(*solutions))
     thread = threading.Thread(target=server.run)
     thread.start()
-    while not server.uvicorn.started:
-        pass
     try:
         yield server
     finally:
         server.stop()
         thread.join()
+        server.server_close()
 
 
 @pytest.fixture
@@ -326,8 +324,6 @@ def test_a_game_is_looked_at_while_it_is_solved(page: Any) -> None:
     server = Server(desk)
     thread = threading.Thread(target=server.run)
     thread.start()
-    while not server.uvicorn.started:
-        pass
     try:
         desk.solve({}, 10_000_000)
         open_page(page, server.url)
@@ -343,6 +339,7 @@ def test_a_game_is_looked_at_while_it_is_solved(page: Any) -> None:
         desk.stop()
         server.stop()
         thread.join()
+        server.server_close()
 
 
 def test_a_phone_and_a_dark_page(browser: Any) -> None:

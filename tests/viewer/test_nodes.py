@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,8 @@ from tensorcfr.analysis import values
 from tensorcfr.model.arrays import CHANCE
 from tensorcfr.viewer import nodes as module
 from tensorcfr.viewer import save_html
-from tensorcfr.viewer.chunks import ChunkNodes
 from tensorcfr.viewer.desk import BusyError, Desk, nodes_of
-from tensorcfr.viewer.nodes import InfosetNodes, PublicNodes, plain
+from tensorcfr.viewer.nodes import HandNodes, InfosetNodes, plain
 from tensorcfr.viewer.page import build_page
 
 SOURCES: dict[str, Any] = {
@@ -78,7 +78,7 @@ def test_public_nodes(name: str) -> None:
     solution = solved(SOURCES[name])
     game, policy = solution.game, solution.policy
     desk = Desk(solution)
-    assert isinstance(desk.nodes, PublicNodes)
+    assert isinstance(desk.nodes, HandNodes)
     table = values(game, policy)
     tree, reach = game.tree, reaches(game, policy)
     by_infoset = np.bincount(
@@ -134,7 +134,9 @@ class Forced(PublicTreeGame):
         nodes: list[Decision | Chance] = [
             Decision(1, None, ("left", "right")),
             Decision(0, None, ("go",)),
-            Chance({"up": np.full((2, 3), 0.25), "down": np.full((2, 3), 0.75)}),
+            Chance(
+                {"up": np.full(self.prior.shape, 0.25), "down": np.full(self.prior.shape, 0.75)}
+            ),
             Decision(1, None, ("fold", "call")),
             Decision(0, None, ("low", "high")),
         ]
@@ -143,6 +145,16 @@ class Forced(PublicTreeGame):
     def matrix(self, key: tuple[str, ...]) -> np.ndarray:
         own = np.random.default_rng([len(step) for step in key]).normal(size=(2, 3))
         return np.stack([own, -own])
+
+
+class ForcedTwins(Forced):
+    """Two hands of player 0 are alike."""
+
+    hands = (["a", "b", "f"], ["c", "d", "e"])
+    prior = Forced.prior[[0, 1, 0]] / Forced.prior[[0, 1, 0]].sum()
+
+    def matrix(self, key: tuple[str, ...]) -> np.ndarray:
+        return super().matrix(key)[:, [0, 1, 0]]
 
 
 CUT: dict[str, dict[str, Any]] = {
@@ -159,10 +171,11 @@ CUT: dict[str, dict[str, Any]] = {
     "liars_dice": {"source": "liars_dice(faces=3)", "cut": 2},
     **{f"random {s}": {"source": random_public_tree_game(s), "cut": 1} for s in range(6)},
     "forced": {"source": Forced(), "cut": 1},
+    "forced twice": {"source": ForcedTwins(), "cut": 1},
 }
 
 
-QUICK = {"leduc of cards", "kuhn", "liars_dice", "random 0", "random 3", "forced"}
+QUICK = {"leduc of cards", "kuhn", "liars_dice", "random 0", "random 3", "forced", "forced twice"}
 
 
 @pytest.mark.parametrize("name", tiered(CUT, QUICK))
@@ -179,9 +192,11 @@ def test_a_game_in_chunks_is_shown_as_its_flat_game_is(name: str) -> None:
 def check_against_flat(desk: Desk) -> None:
     """Every node, its twin found by the steps that lead there."""
     solution = desk.solutions[0].solution
-    assert isinstance(desk.nodes, ChunkNodes)
-    flat = PublicNodes(solution.game)
-    other = flat.values_of(solution)
+    assert isinstance(desk.nodes, HandNodes)
+    game = solution.game.flat()
+    policy = solution.policy.moved_to(game)
+    flat, other = nodes_of(game), replace(solution, game=game, policy=policy, state=None)
+    other = flat.values_of(other)
     by_path = {}
     left = [flat.root]
     while left:
@@ -240,7 +255,8 @@ def test_solutions_without_averages_in_chunks_and_with_locks(
 ) -> None:
     interpret(monkeypatch)
     game = compile_game("kuhn", cut=1)
-    exact = solve(game, "lp")
+    exact = solve(game.flat(), "lp")
+    exact = replace(exact, game=game, policy=exact.policy.moved_to(game))
     check_against_flat(Desk(exact))
     locked = solve(game, iters=30, locks={"K": {"bet": 1}})
     desk = Desk(exact, locked)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tensorcfr import compile_game, solve
-from tensorcfr.errors import MissingExtraError
 from tensorcfr.viewer import view
 from tensorcfr.viewer.desk import Desk
-
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-
-from tensorcfr.viewer.server import HOST, MOST_BODY, Server
+from tensorcfr.viewer.server import HOST, MOST_BODY, MOST_WAITING, Server
 
 
 @contextmanager
@@ -28,13 +28,12 @@ def running(served: Server) -> Iterator[Server]:
     """The server while it answers."""
     thread = threading.Thread(target=served.run)
     thread.start()
-    while not served.uvicorn.started:
-        pass
     try:
         yield served
     finally:
         served.stop()
         thread.join()
+        served.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +50,11 @@ def ask(
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, given)
         answer = connection.getresponse()
-        return answer.status, answer.read().decode(), dict(answer.getheaders())
+        return (
+            answer.status,
+            answer.read().decode(),
+            {name.lower(): value for name, value in answer.getheaders()},
+        )
     finally:
         connection.close()
 
@@ -78,7 +81,7 @@ def test_the_page(server: Server) -> None:
 
 
 def test_the_same_numbers_as_python(server: Server) -> None:
-    solution = server.uvicorn.config.app and api(server, "/api/about")["solutions"][0]
+    solution = api(server, "/api/about")["solutions"][0]
     twin = solve(compile_game("kuhn"), iters=50)
     assert solution["values"] == list(twin.value)
     rows = api(server, "/api/node?id=0")["hands"]
@@ -159,6 +162,7 @@ def test_bad_requests(server: Server) -> None:
     assert refusal("/api/solve", b"[]")[0] == 400
     assert refusal("/api/solve", b'{"locks": {}, "iterations": NaN}')[0] == 400
     assert refusal("/api/solve", b"\xff\xfe")[0] == 400
+    assert refusal("/api/solve", b"[" * 500_000)[0] == 400  # Deeper than Python's stack.
     assert "no infoset 'Z'" in refusal("/api/solve", b'{"locks": {"Z": {}}, "iterations": 5}')[1]
     assert refusal("/api/solve", b" " * (MOST_BODY + 1)) == (413, "too long")
     assert ask(server, "/api/solve", x_token=server.token)[0] == 405
@@ -221,7 +225,7 @@ def test_a_game_is_solved_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch)
     options = {"iters": 10_000_000, "announce": lambda url: told.append(("told", url))}
     thread = threading.Thread(target=view, args=(first,), kwargs=options)
     thread.start()
-    while not (made and made[0].uvicorn.started):
+    while len(told) < 2:
         pass
     (served,), (desk,) = made, desks
     assert told == [("told", served.url), ("opened", served.url)]
@@ -246,7 +250,7 @@ def test_only_this_machine(server: Server) -> None:
     assert len(server.token) >= 43  # 32 random bytes.
     other = Server(Desk(solve(compile_game("kuhn"), iters=1)))
     assert other.token != server.token
-    other.close()
+    other.server_close()
 
 
 def test_a_port_that_is_taken(server: Server) -> None:
@@ -254,11 +258,88 @@ def test_a_port_that_is_taken(server: Server) -> None:
         view(solve(compile_game("kuhn"), iters=1), port=server.port, browser=False)
 
 
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("uvicorn", "starlette"):
-        with monkeypatch.context() as patch:
-            for name in [name for name in sys.modules if name.partition(".")[0] == package]:
-                patch.setitem(sys.modules, name, None)
-            patch.setitem(sys.modules, package, None)
-            with pytest.raises(MissingExtraError, match=r"tensorcfr\[view\]"):
-                view(solve(compile_game("kuhn"), iters=1), browser=False)
+def idle(server_port: int, count: int) -> list[socket.socket]:
+    """Connections that say nothing."""
+    return [socket.create_connection((HOST, server_port), timeout=5) for _ in range(count)]
+
+
+def test_connections_that_say_nothing_take_no_place(server: Server) -> None:
+    opened = idle(server.port, 3 * MOST_WAITING)
+    try:
+        assert api(server, "/api/about")["solutions"]
+        assert len(server.waiting) <= MOST_WAITING
+        assert opened[0].recv(1) == b""  # The oldest made room.
+    finally:
+        for connection in opened:
+            connection.close()
+    assert api(server, "/api/about")["solutions"]
+
+
+def test_a_connection_has_seconds_to_show_the_token(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that sends a header now and then."""
+    monkeypatch.setattr("tensorcfr.viewer.server.HEADER_SECONDS", 0.5)
+    (slow,) = idle(server.port, 1)
+    with slow:
+        slow.sendall(b"GET / HTTP/1.1\r\n")
+        began = time.monotonic()
+        with suppress(OSError):
+            while time.monotonic() - began < 10.0:
+                slow.sendall(b"x: y\r\n")
+                time.sleep(0.1)
+        assert time.monotonic() - began < 5.0
+    assert api(server, "/api/about")["solutions"]
+
+
+def test_it_listens_before_it_is_announced() -> None:
+    server = Server(Desk(solve(compile_game("kuhn"), iters=1)))
+    (early,) = idle(server.port, 1)
+    with early, running(server):
+        early.sendall(b"GET /api/status HTTP/1.0\r\n\r\n")
+        assert early.recv(100).startswith(b"HTTP/1.0 403")
+
+
+OUT_OF_DESCRIPTORS = """if True:
+    import resource, sys
+    resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
+    from tensorcfr import compile_game, solve
+    from tensorcfr.viewer import view
+    tell = lambda url: print(url, flush=True)
+    view(solve(compile_game("kuhn"), iters=5), browser=False, announce=tell)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+def test_out_of_descriptors_it_accepts_again_and_says_nothing() -> None:
+    """Forty-eight files, and fewer connections than may wait: the next ones are not accepted."""
+    command = [sys.executable, "-c", OUT_OF_DESCRIPTORS]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        port, token = int(url.split(":")[2].split("/")[0]), url.partition("token=")[2]
+        opened = idle(port, 60)
+        before = seconds_of(process.pid)
+        time.sleep(1.0)
+        assert seconds_of(process.pid) - before < 0.5
+        for connection in opened:
+            connection.close()
+        connection = HTTPConnection(HOST, port, timeout=20)
+        connection.request("GET", "/api/about", headers={"x-token": token})
+        assert connection.getresponse().status == 200
+        connection.close()
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert said.count("Traceback") <= 1  # That of Ctrl-C.
+    assert said.strip().endswith("KeyboardInterrupt")
+
+
+def seconds_of(pid: int) -> float:
+    """Seconds of processor time that a process has taken; 0 where nobody says so."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().split()
+    except OSError:
+        return 0.0
+    return (int(words[13]) + int(words[14])) / 100

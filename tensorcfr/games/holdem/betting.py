@@ -1,13 +1,14 @@
 """No-limit betting between two players, street by street: which actions there are, in chips.
 
 The rules of sizes are those of the common solvers, so that equal spots have equal trees.  Amounts
-on a street are amounts *to* which a player bets or raises.
+on a street are amounts *to* which a player bets or raises, in whole numbers of the smallest chip.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 from .sizes import Size
@@ -24,9 +25,9 @@ class Table(NamedTuple):
     street: int
     """Index of :data:`STREETS`."""
     put: tuple[int, int]
-    """Chips that each player has put in on earlier streets of the spot."""
+    """What each player has put in on earlier streets of the spot."""
     here: tuple[int, int]
-    """Chips that each player has put in on this street."""
+    """What each player has put in on this street."""
     player: int
     """Who acts; :data:`TO_DEAL`, :data:`TO_SHOW`, or who has won (:data:`WON`) by a fold."""
     bets: int = 0
@@ -52,6 +53,8 @@ class Betting:
     Tuples by street are for the flop, the turn and the river, whichever of them there are.
     """
 
+    chip: Decimal
+    """The smallest chip; actions are named by amounts in chips."""
     pot: int
     stack: int
     first_street: int
@@ -111,20 +114,32 @@ class Betting:
     def _label(self, amount: int, facing: bool, most: int) -> str:
         if amount == most:
             return ALL_IN
-        return f"raise{amount}" if facing else f"bet{amount}"
+        return f"{'raise' if facing else 'bet'}{self.said(amount)}"
+
+    def said(self, amount: int) -> str:
+        """An amount in chips: ``"120"``, ``"2.5"``."""
+        return f"{(amount * self.chip).normalize():f}"
+
+    def _read(self, digits: str) -> int:
+        """The amount that is said in chips; -1 if it is none, or no multiple of the smallest."""
+        try:
+            amount = Decimal(digits) / self.chip
+        except InvalidOperation:
+            return -1
+        return int(amount) if amount.is_finite() and amount == int(amount) else -1
 
     def _added(self, label: str, facing: bool, faced: int, most: int) -> int:
         """The amount of an action that is added by hand."""
         kind = "raise" if facing else "bet"
         if label == ALL_IN:
             return most
-        digits = label.removeprefix(kind)
-        if digits == label or not digits.isdecimal() or not faced < int(digits) <= most:
+        amount = self._read(label.removeprefix(kind)) if label.startswith(kind) else -1
+        if not faced < amount <= most:
             raise ValueError(
                 f"holdem: add: {label!r} must be {ALL_IN!r} or {kind!r} and an amount from "
-                f"{faced + 1} to {most}"
+                f"{self.said(faced + 1)} to {self.said(most)}"
             )
-        return int(digits)
+        return amount
 
     def _amounts(self, table: Table, faced: int, most: int) -> set[int]:
         """The amounts of bets or raises that the sizes make."""
@@ -150,13 +165,17 @@ class Betting:
 
     def _amount(self, size: Size, table: Table, faced: int, most: int, pot: int) -> int | None:
         """The amount of one size; None where a cap on raises forbids it."""
-        kind, number, limit = size
+        kind, number, limit, bets = size
+        if table.bets > bets:
+            return None
         if kind == "all-in":
             return most
         if kind == "times":
             return _round(faced * number)
+        if kind == "least":
+            return faced
         if kind == "chips":
-            return faced + int(number) if table.bets <= limit or not faced else None
+            return faced + _round(number / float(self.chip))
         share = number
         if kind == "geometric":
             streets = number or len(STREETS) - table.street
@@ -199,7 +218,7 @@ class Betting:
         if action == ALL_IN:
             amount = self.stack - table.put[player]
         else:
-            amount = int(action.removeprefix("bet").removeprefix("raise"))
+            amount = self._read(action.removeprefix("bet").removeprefix("raise"))
         here = (amount, table.here[1]) if player == 0 else (table.here[0], amount)
         return after._replace(here=here, player=other, bets=table.bets + 1)
 
@@ -216,7 +235,7 @@ class Betting:
             return opened._replace(player=0)
         return self._closed(opened, leads=False)
 
-    def chips(self, table: Table) -> tuple[int, int]:
+    def paid(self, table: Table) -> tuple[int, int]:
         """What each player has put in since the start of the spot."""
         return table.put[0] + table.here[0], table.put[1] + table.here[1]
 

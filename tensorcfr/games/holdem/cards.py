@@ -5,7 +5,9 @@ Card ``4 * rank + suit``: rank 0 is the deuce and 12 the ace, the suits are ``cd
 
 from __future__ import annotations
 
-from itertools import combinations
+import re
+from collections.abc import Iterator
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -68,3 +70,34 @@ def grid_label(row: int, column: int) -> str:
     high, low = sorted((row, column))
     kind = "" if row == column else "s" if row < column else "o"
     return RANKS[12 - high] + RANKS[12 - low] + kind
+
+
+def pieces(text: str, what: str, example: str) -> Iterator[tuple[str, str]]:
+    """The pieces of a text between its commas, semicolons and ends of lines, each with what errors
+    call it.  Lines may be empty.
+
+    Args:
+        text: The text.
+        what: What it is, as errors name it.
+        example: Such a text, for errors.
+
+    Raises:
+        TypeError: It is no text.
+        ValueError: There is nothing before a comma or a semicolon.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be a text such as {example!r}, not {text!r}")
+    for part in re.finditer(r"([^,;\n]*)([,;\n]|$)", text):
+        begin = part.end(1) - len(part[1].lstrip()) + 1
+        place = f"{what}: {part[1].strip()!r} at character {begin}"
+        if part[1].strip():
+            yield part[1].strip(), place
+        elif part[2] in (",", ";"):
+            raise ValueError(f"{place}: there is nothing before the comma")
+
+
+def orders_of_suits(ranks: int, suits: int) -> np.ndarray:
+    """All permutations of the suits of a deck in which card ``suits * rank + suit`` has them;
+    int64 (permutations, cards): what each makes of each card."""
+    rank, suit = np.divmod(np.arange(ranks * suits), suits)
+    return np.array([rank * suits + np.array(order)[suit] for order in permutations(range(suits))])

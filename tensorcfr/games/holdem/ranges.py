@@ -8,26 +8,50 @@ from itertools import product
 
 import numpy as np
 
-from .cards import HAND_NUMBER, HANDS, RANKS, SUITS
+from .cards import HAND_NUMBER, HANDS, RANKS, SUITS, pieces
 
 _GROUP = re.compile(r"([2-9TJQKA])([2-9TJQKA])([so]?)", re.IGNORECASE)
 _COMBO = re.compile(r"([2-9TJQKA])([cdhs])([2-9TJQKA])([cdhs])", re.IGNORECASE)
+_TOP = re.compile(r"(?:top\s*)?(\d+(?:\.\d*)?|\.\d+)\s*%", re.IGNORECASE)
+_OPENED = re.compile(r"\[([^]/]*)\]")
+_CLOSED = re.compile(r"\[/[^]]*\]$")
+EVERY = ("random", "any")
+"""Names of the range of all hands."""
+
+BY_EQUITY = (
+    "AA KK QQ JJ TT 99 88 AKs 77 AQs AJs AKo ATs AQo AJo KQs 66 A9s ATo KJs A8s KTs KQo A7s A9o "
+    "KJo 55 QJs K9s A5s A6s A8o KTo QTs A4s A7o K8s A3s QJo K9o A5o A6o Q9s K7s JTs A2s QTo 44 "
+    "A4o K6s K8o Q8s A3o K5s J9s Q9o JTo K7o A2o K4s Q7s K6o K3s T9s J8s 33 Q6s Q8o K5o J9o K2s "
+    "Q5s T8s K4o J7s Q4s Q7o T9o J8o K3o Q6o Q3s 98s T7s J6s K2o 22 Q2s Q5o J5s T8o J7o Q4o 97s "
+    "J4s T6s J3s Q3o 98o 87s T7o J6o 96s J2s Q2o T5s J5o T4s 97o 86s J4o T6o 95s T3s 76s J3o 87o "
+    "T2s 85s 96o J2o T5o 94s 75s T4o 93s 86o 65s 84s 95o T3o 92s 76o 74s T2o 54s 85o 64s 83s 94o "
+    "75o 82s 73s 93o 65o 53s 63s 84o 92o 43s 74o 72s 54o 64o 52s 62s 83o 42s 82o 73o 53o 63o 32s "
+    "43o 72o 52o 62o 42o 32o "
+)
+"""The groups of hands by what they win on average against any two cards with all of the board to
+come, ties by half: from the aces' .85204 to .32303.  All hands on all boards, counted."""
 
 
 def read_range(text: str, what: str = "range") -> np.ndarray:
     """The weight of every hand in a range.
 
-    Groups are separated by commas; a group is
+    Groups are separated by commas, semicolons or ends of lines; a group is
 
     * hands by rank: ``QQ``, ``AKs`` (suited), ``AKo`` (of two suits), ``AK`` (both);
     * one hand: ``AsKd``;
     * a group and all better ones: ``QQ+`` to aces, ``ATs+`` up to the kicker below the first card;
+      or all worse ones: ``66-`` and ``A5s-`` down to a deuce;
     * all groups between two: ``QQ-88``, ``A5s-A2s`` with one first card, ``98s-65s`` with one gap;
+    * all hands, ``random``, or the best of them, ``top 20%`` or ``20%``: groups in the order of
+      :data:`BY_EQUITY`, as many as make no more than this share of the 1,326 hands;
 
-    each with a weight of its own after a colon: ``AA:0.5``.  A later group takes precedence.
+    each with a weight of its own after a colon, ``AA:0.5`` or ``AA:50%``; ``[50]AA,KK[/50]`` gives
+    groups a weight in per cent, and ``!QQ`` takes hands out.  A later group takes precedence.
 
     >>> int(read_range("QQ+,AKs").sum())
     22
+    >>> float(read_range("top 10%, [50]QQ,JJ[/50], !AsAh").sum())
+    123.0
 
     Args:
         text: The range.
@@ -39,33 +63,37 @@ def read_range(text: str, what: str = "range") -> np.ndarray:
     Raises:
         ValueError: The text is no range; names the group and its place.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"{what} must be a text such as 'QQ+,AKs', not {text!r}")
-    weights = np.zeros(len(HANDS))
-    at = 0
-    for part in text.split(","):
-        begin = at + len(part) - len(part.lstrip()) + 1
-        at += len(part) + 1
-        group = part.strip()
-        if not group:
-            if text.strip().rstrip(",") and part is not text.split(",")[-1]:
-                raise ValueError(f"{what}: there is nothing before the comma at character {at}")
-            continue
-        place = f"{what}: {group!r} at character {begin}"
-        hands, colon, number = group.partition(":")
-        weight = _weight(number, place) if colon else 1.0
+    weights, shared = np.zeros(len(HANDS)), ""
+    for group, place in pieces(text, what, "QQ+,AKs"):
+        if opened := _OPENED.match(group):
+            if shared:
+                raise ValueError(f"{place}: [{shared}] is not closed before")
+            shared, group = opened[1], group[opened.end() :]
+        closed = _CLOSED.search(group)
+        if closed and not shared:
+            raise ValueError(f"{place}: {closed[0]} closes nothing")
+        hands, colon, number = group[: closed.start() if closed else None].partition(":")
+        hands, taken_out = hands.strip().removeprefix("!"), hands.strip().startswith("!")
+        if colon and (shared or taken_out):
+            raise ValueError(f"{place} has two weights")
+        weight = _weight(number if colon else f"{shared}%" if shared else "1", place)
         for hand in _hands(hands.strip(), place):
-            weights[hand] = weight
+            weights[hand] = 0.0 if taken_out else weight
+        if closed:
+            shared = ""
+    if shared:
+        raise ValueError(f"{what}: [{shared}] is not closed: write [/{shared}] after its groups")
     return weights
 
 
 def _weight(text: str, place: str) -> float:
+    number = text.strip()
     try:
-        weight = float(text)
+        weight = float(number.removesuffix("%")) / (100.0 if number.endswith("%") else 1.0)
     except ValueError:
         weight = -1.0
     if not 0.0 <= weight <= 1.0:
-        raise ValueError(f"{place}: the weight after the colon must be from 0 to 1, not {text!r}")
+        raise ValueError(f"{place}: a weight must be from 0 to 1, or to 100%, not {text!r}")
     return weight
 
 
@@ -78,10 +106,21 @@ def _hands(group: str, place: str) -> Iterator[int]:
             raise ValueError(f"{place} has one card twice")
         yield HAND_NUMBER[tuple(sorted(cards, reverse=True))]  # type: ignore[index]
         return
+    if group.lower() in EVERY:
+        yield from range(len(HANDS))
+        return
+    if top := _TOP.fullmatch(group):
+        yield from _best(float(top[1]) / 100.0, place)
+        return
     if group.endswith("+"):
         high, low, kind = _ranks(group[:-1], place)
         for step in range(12 - high + 1 if high == low else high - low):
             yield from _combos(high + step if high == low else high, low + step, kind)
+        return
+    if group.endswith("-"):
+        high, low, kind = _ranks(group[:-1], place)
+        for rank in range(low + 1):
+            yield from _combos(rank if high == low else high, rank, kind)
         return
     first, dash, last = group.partition("-")
     high, low, kind = _ranks(first.strip(), place)
@@ -99,12 +138,26 @@ def _hands(group: str, place: str) -> Iterator[int]:
         yield from _combos(rank + high - low if slides else high, rank, kind)
 
 
+def _best(share: float, place: str) -> Iterator[int]:
+    """The best groups of hands, which together are no more than a share of all hands."""
+    if share > 1.0:
+        raise ValueError(f"{place}: there are no more than 100% of the hands")
+    left = int(share * len(HANDS) + 1e-9)
+    for label in BY_EQUITY.split():
+        hands = list(_combos(*_ranks(label, place)))
+        left -= len(hands)
+        if left < 0:
+            return
+        yield from hands
+
+
 def _ranks(text: str, place: str) -> tuple[int, int, str]:
     """The two ranks, the higher first, and ``"s"``, ``"o"`` or ``""`` for both."""
     match = _GROUP.fullmatch(text)
     if match is None:
         raise ValueError(
-            f"{place} is no group of hands; groups are written like QQ+, ATs+, KJo, A5s-A2s, AsKd"
+            f"{place} is no group of hands; groups are written like QQ+, ATs+, KJo, A5s-A2s, AsKd, "
+            "top 20%"
         )
     low, high = sorted(RANKS.index(rank.upper()) for rank in match.groups()[:2])
     kind = match.group(3).lower()

@@ -1,4 +1,4 @@
-"""Sizes of bets and raises as text: ``"60%,e,a"``, ``"2.5x"``, ``"20c3r"``."""
+"""Sizes of bets and raises as text: ``"60%,e,a"``, ``"50,120"``, ``"2.5x"``, ``"20c3r"``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ import math
 import re
 from typing import NamedTuple
 
+from .cards import pieces
+
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _FORMS = {
-    "pot": re.compile(_NUMBER + "%"),
+    "pot": re.compile(_NUMBER + "%?"),
     "times": re.compile(_NUMBER + "x"),
-    "chips": re.compile(r"(\d+)c(?:(\d+)r)?"),
+    "chips": re.compile(_NUMBER + "c"),
     "geometric": re.compile(r"(\d*)e(?:" + _NUMBER + "%)?"),
-    "all-in": re.compile("a"),
+    "least": re.compile("min"),
+    "all-in": re.compile("a|allin|all-in"),
 }
+_CAP = re.compile(r"(\d+)r$")
+
+LARGEST = 1e9
+"""Numbers in sizes, at most: that of chips, so that every amount is finite."""
 
 
 class Size(NamedTuple):
@@ -21,19 +28,23 @@ class Size(NamedTuple):
 
     kind: str
     """``"pot"``: a share of the pot; ``"times"``: a multiple of the bet faced; ``"chips"``;
-    ``"geometric"``: the same share of the pot on several streets that ends all-in; ``"all-in"``."""
+    ``"geometric"``: the same share of the pot on several streets that ends all-in; ``"least"``: the
+    smallest raise that there may be; ``"all-in"``."""
     number: float = 0.0
     """The share, the multiple, the chips, or the streets of a geometric size (0: those left)."""
     limit: float = math.inf
-    """The largest share of the pot of a geometric size; the raises of a street for chips."""
+    """The largest share of the pot of a geometric size."""
+    bets: float = math.inf
+    """The most raises on a street."""
 
 
 def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
     """The sizes in a text, separated by commas.
 
-    ``70%`` of the pot; ``2.5x`` the bet faced (raises only); ``100c`` chips, ``20c3r`` with at most
-    3 bets and raises on a street (raises only); ``a`` all-in; ``e`` the geometric size, ``2e`` for
-    two streets, ``3e200%`` with at most twice the pot.
+    ``70%`` of the pot, or ``70``; ``2.5x`` the bet faced (raises only); ``100c`` chips; ``a`` or
+    ``allin``; ``min``, the smallest raise (raises only); ``e`` the geometric size, ``2e`` for two
+    streets, ``3e200%`` with at most twice the pot.  With ``3r`` at its end, ``20c3r`` or ``60%3r``,
+    there are at most 3 such raises on a street.
 
     Args:
         text: The sizes; empty, or ``"-"``, for none.
@@ -43,41 +54,36 @@ def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
     Raises:
         ValueError: The text is no list of sizes; names the size and its place.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"{what} must be a text such as '60%,a', not {text!r}")
-    if text.strip() in ("", "-"):
-        return ()
     found = []
-    at = 0
-    for part in text.split(","):
-        begin = at + len(part) - len(part.lstrip()) + 1
-        at += len(part) + 1
-        found.append(_size(part.strip().lower(), f"{what}: {part.strip()!r} at character {begin}"))
-        kind, _, limit = found[-1]
-        if not raises and (kind == "times" or (kind == "chips" and limit != math.inf)):
-            raise ValueError(f"{what}: {part.strip()!r} at character {begin} is for raises only")
+    if isinstance(text, str) and text.strip() in ("", "-"):
+        return ()
+    for part, place in pieces(text, what, "60%,a"):
+        size = _size(part.lower(), place)
+        if not raises and (size.kind in ("times", "least") or size.bets != math.inf):
+            raise ValueError(f"{place} is for raises only")
+        found.append(size)
     return tuple(found)
 
 
 def _size(text: str, place: str) -> Size:
-    found = ((kind, match) for kind, form in _FORMS.items() if (match := form.fullmatch(text)))
+    cap = _CAP.search(text)
+    bare = text[: cap.start()] if cap else text
+    found = ((kind, match) for kind, form in _FORMS.items() if (match := form.fullmatch(bare)))
     kind, match = next(found, (None, None))
     if kind is None or match is None:
         raise ValueError(
-            f"{place} is no size; sizes are written like 60%, 2.5x, 100c, 20c3r, e, 2e, 3e200%, a"
+            f"{place} is no size; sizes are written like 60%, 2.5x, 100c, 20c3r, e, 2e, 3e200%, "
+            "min, a"
         )
-    numbers = [float(group) if group else None for group in match.groups()]
-    if any(number == 0.0 for number in numbers):
+    groups = (*match.groups(), cap[1] if cap else None)
+    *numbers, bets = [float(group) if group else None for group in groups]
+    if any(number == 0.0 for number in (*numbers, bets)):
         raise ValueError(f"{place}: a size must be above 0")
-    if kind == "pot":
-        return Size(kind, numbers[0] / 100.0)  # type: ignore[operator]
-    if kind == "times":
-        if numbers[0] <= 1.0:  # type: ignore[operator]
-            raise ValueError(f"{place}: a raise must be to more than 1x the bet faced")
-        return Size(kind, numbers[0])  # type: ignore[arg-type]
-    if kind == "chips":
-        return Size(kind, numbers[0], math.inf if numbers[1] is None else numbers[1])  # type: ignore[arg-type]
-    if kind == "geometric":
-        limit = math.inf if numbers[1] is None else numbers[1] / 100.0
-        return Size(kind, numbers[0] or 0.0, limit)
-    return Size(kind)
+    if any(number is not None and number > LARGEST for number in (*numbers, bets)):
+        raise ValueError(f"{place}: a number in a size is at most {LARGEST:,.0f}")
+    first, second = (*numbers, None, None)[:2]
+    number, limit = first or 0.0, math.inf if second is None else second / 100.0
+    if kind == "times" and number <= 1.0:
+        raise ValueError(f"{place}: a raise must be to more than 1x the bet faced")
+    share = number / 100.0 if kind == "pot" else number
+    return Size(kind, share, limit, math.inf if bets is None else bets)

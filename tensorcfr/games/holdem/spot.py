@@ -5,24 +5,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import permutations
+from decimal import Decimal
 from typing import Annotated, Any
 
 import numpy as np
 
-from ..._util.arguments import Check, Number, Several, Text, Whole, brief, checked
+from ..._util.arguments import Check, Number, Several, Text, brief, checked
 from ...rules import CardGame, Deal, Decision, Fold, Showdown
 from . import betting
 from .betting import STREETS, Betting, Table
-from .cards import CARDS, HAND_NUMBER, HANDS, hand_label, read_cards
+from .cards import CARDS, HAND_NUMBER, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
 from .ranges import read_range
 from .sizes import Size, read_sizes
 from .strength import strengths
 
 PLAYERS = ("oop", "ip")
 """The players by position: player 0, out of position, acts first on every street."""
-SUIT_ORDERS = tuple(permutations(range(4)))
 LONGEST = 20_000
 """Characters of a range or of sizes, at most."""
 
@@ -62,6 +60,7 @@ class Holdem(CardGame):
             :func:`~tensorcfr.games.holdem.ranges.read_range` reads them.
         pot: Chips in the pot.
         stacks: Chips that each player has left: one number, of which the smaller stack counts.
+        chip: The smallest chip: pot and stacks are multiples of it, and bets are rounded to them.
         bets: Sizes of bets, as :func:`~tensorcfr.games.holdem.sizes.read_sizes` reads them; one
             text for all, or a mapping from ``flop``, ``turn``, ``river`` or ``oop``, ``ip`` (or
             from the ones to a mapping from the others).
@@ -87,8 +86,9 @@ class Holdem(CardGame):
         *,
         board: Annotated[str, Text(100)],
         ranges: Annotated[Any, Several(Text(LONGEST), length=2)],
-        pot: Annotated[int, Whole(1, 10**9)],
-        stacks: Annotated[int, Whole(1, 10**9)],
+        pot: Annotated[float, Number(most=1e9, above=0)],
+        stacks: Annotated[float, Number(most=1e9, above=0)],
+        chip: Annotated[float, Number(least=1e-6, most=1e9)] = 1,
         bets: Annotated[Any, SIZES] = "",
         raises: Annotated[Any, SIZES] = "",
         donk: Annotated[Any | None, SIZES] = None,
@@ -100,6 +100,7 @@ class Holdem(CardGame):
         add: Annotated[Any, LINES] = (),
         remove: Annotated[Any, LINES] = (),
     ) -> None:
+        pot, stacks, chip = (int(n) if n == int(n) else float(n) for n in (pot, stacks, chip))
         given = {name: value for name, value in locals().items() if name != "self"}
         default = inspect.signature(Holdem).parameters
         self.options = {
@@ -129,8 +130,9 @@ class Holdem(CardGame):
         streets = range(self.street, 3)
         before: list[Any] = [None] * self.street
         self.betting = Betting(
-            pot=pot,
-            stack=stacks,
+            chip=Decimal(str(chip)),
+            pot=_multiple("pot", pot, chip),
+            stack=_multiple("stacks", stacks, chip),
             first_street=self.street,
             bets=(*before, *(_both("bets", bets, street) for street in streets)),
             raises=(*before, *(_both("raises", raises, street) for street in streets)),
@@ -141,6 +143,19 @@ class Holdem(CardGame):
             added=_lines("add", add),
             removed=_lines("remove", remove),
         )
+
+    player_names = PLAYERS
+    unit_name = " chips"
+
+    def described(self, state: Table) -> list[str]:
+        """The pot and what is left behind; and what is to call."""
+        if state.player < 0:
+            return []
+        said, paid = self.betting.said, self.betting.paid(state)
+        own, other = paid[state.player], paid[1 - state.player]
+        pot, behind = self.betting.pot + sum(paid), self.betting.stack - own
+        words = [f"pot {said(pot)}, {said(behind)} behind"]
+        return [*words, f"{said(other - own)} to call"] if other > own else words
 
     @property
     def name(self) -> str:
@@ -157,8 +172,8 @@ class Holdem(CardGame):
             return Decision(state.player, None, self.betting.actions(state))
         if state.player == betting.TO_DEAL:
             return Deal()
-        put = min(self.betting.chips(state))
-        pot = self.pot + 2 * put
+        both = self.betting.pot + 2 * min(self.betting.paid(state))
+        pot = float(both * self.betting.chip)
         rake = min(self.rake * pot, self.rake_cap)
         won, lost = pot / 2.0 - rake, -pot / 2.0
         if state.player == betting.TO_SHOW:
@@ -176,8 +191,7 @@ class Holdem(CardGame):
 
     def symmetries(self) -> np.ndarray:
         """All permutations of the suits."""
-        cards = np.arange(len(CARDS))
-        return np.array([cards // 4 * 4 + np.array(suits)[cards % 4] for suits in SUIT_ORDERS])
+        return orders_of_suits(len(RANKS), len(SUITS))
 
     def hand_label(self, player: int, hand: int) -> str:
         """``"AsKd"``."""
@@ -191,17 +205,17 @@ class Holdem(CardGame):
         if not np.isin(weights, (0.0, 1.0)).all():
             raise ValueError(f"hands: {text!r} has weights, and a lock names hands")
         own = [HAND_NUMBER[high, low] for high, low in self.hands[player].tolist()]
-        named: np.ndarray = weights[own] > 0.0
-        return named
+        return weights[own] > 0.0
 
-    @cached_property
-    def hand_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The labels of both players' hands."""
-        first, second = (
-            tuple(self.hand_label(player, hand) for hand in range(len(self.hands[player])))
-            for player in range(2)
+
+def _multiple(what: str, chips: float, chip: float) -> int:
+    """So many times the smallest chip."""
+    number = Decimal(str(chips)) / Decimal(str(chip))
+    if number != int(number):
+        raise ValueError(
+            f"holdem: {what} must be a multiple of the smallest chip {chip}, not {chips}"
         )
-        return first, second
+    return int(number)
 
 
 def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:

@@ -12,14 +12,14 @@ from ...errors import GameError
 from ...kernels.alias import make_alias_tables
 from ...kernels.traversal import HISTORY_NODE, NO_BLOCK, TraversalTree
 from ...model.arrays import CHANCE, NO_PARENT, HistoryTree
-from ...model.game import CompiledGame
+from ...model.flat_game import FlatGame
 from ...model.levels import levels
 from .nodes import node_records, tree_depth
 from .table import TableLayout
 
 
 def history_traversal(
-    game: CompiledGame,
+    game: FlatGame,
     layout: TableLayout,
     *,
     deal: Sequence[str] | None = None,
@@ -110,7 +110,7 @@ def _outcomes(
     return passed, first, np.concatenate(nodes), np.concatenate(weights)
 
 
-def _visits_once(game: CompiledGame) -> bool:
+def _visits_once(game: FlatGame) -> bool:
     """Whether a traversal that samples chance visits every infoset at most once.
 
     It visits an infoset twice if two of its histories part at a decision (by perfect recall, a
@@ -136,7 +136,7 @@ def _visits_once(game: CompiledGame) -> bool:
     return True
 
 
-def fixed_chance(game: CompiledGame, deal: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def fixed_chance(game: FlatGame, deal: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Chance, if its first outcomes are given.
 
     Args:

@@ -34,8 +34,7 @@ def bytes_of(
     table = 8 * layout.size
     if not public:
         return table + (BYTES_PER_HISTORY + BYTES_PER_QUEUED * queue) * game.n_histories
-    assert game.public is not None
-    tree = game.public.tree
+    tree = game.public_tree
     if not all_hands:
         node = BYTES_PER_PUBLIC_NODE + BYTES_PER_QUEUED * queue
         return table + node * tree.n_nodes + BYTES_PER_DEAL * tree.prior.size

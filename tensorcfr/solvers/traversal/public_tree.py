@@ -11,12 +11,12 @@ from ...kernels.sampling_public import NO_HAND, AllHandsTree
 from ...kernels.traversal import NO_BLOCK, PUBLIC_NODE, TraversalTree
 from ...model.arrays import CHANCE, TERMINAL, PublicTree
 from ...model.expansion import count_dealing
-from ...model.game import CompiledGame
+from ...model.flat_game import FlatGame
 from .nodes import node_records, tree_depth
 from .table import TableLayout
 
 
-def public_traversal(game: CompiledGame, layout: TableLayout) -> TraversalTree:
+def public_traversal(game: FlatGame, layout: TableLayout) -> TraversalTree:
     """The public tree for a traversal that draws the hands first.
 
     Args:
@@ -26,8 +26,7 @@ def public_traversal(game: CompiledGame, layout: TableLayout) -> TraversalTree:
     Raises:
         GameError: The table is too large for indices of 32 bits.
     """
-    assert game.public is not None
-    tree = game.public.tree
+    tree = game.public_tree
     deals = np.flatnonzero(tree.prior)
     probability = tree.prior.ravel()[deals] / tree.prior.sum()
     threshold, alias = np.empty(len(deals)), np.empty(len(deals), np.uint32)
@@ -54,7 +53,7 @@ def public_traversal(game: CompiledGame, layout: TableLayout) -> TraversalTree:
     )
 
 
-def all_hands_traversal(game: CompiledGame, layout: TableLayout) -> AllHandsTree:
+def all_hands_traversal(game: FlatGame, layout: TableLayout) -> AllHandsTree:
     """The public tree for a traversal that plays all hands at once.
 
     Args:
@@ -64,8 +63,7 @@ def all_hands_traversal(game: CompiledGame, layout: TableLayout) -> AllHandsTree
     Raises:
         GameError: The table is too large for indices of 32 bits.
     """
-    assert game.public is not None
-    tree, form = game.public.tree, game.form
+    tree, form = game.public_tree, game.form
     tables, row = np.unique(terminal_tables(tree), return_inverse=True)
     table = np.zeros(tree.n_nodes, np.uint32)
     table[tree.player == TERMINAL] = row
@@ -118,14 +116,13 @@ def _deal_utilities(tree: PublicTree, tables: np.ndarray) -> tuple[np.ndarray, n
     return mass, utility
 
 
-def _nodes(game: CompiledGame, layout: TableLayout) -> np.ndarray:
+def _nodes(game: FlatGame, layout: TableLayout) -> np.ndarray:
     """The public nodes, :data:`PUBLIC_NODE` (nodes,).
 
     Raises:
         GameError: The table is too large for indices of 32 bits.
     """
-    assert game.public is not None
-    tree = game.public.tree
+    tree = game.public_tree
     if max(tree.n_nodes, layout.size) > INDEX_LIMIT:
         raise GameError(
             f"{game.name} is too large to be traversed: its table has {layout.size:,} numbers"

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ...kernels.traversal import HEADER, LAST_VISIT
-from ...model.game import CompiledGame
+from ...model.flat_game import FlatGame
 
 REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
 """Groups of numbers in a block of the table: one number per action each."""
@@ -22,7 +22,7 @@ class TableLayout:
     The blocks of a bucket are equally large and lie one after the other, and so do the buckets.
     """
 
-    game: CompiledGame
+    game: FlatGame
     extra: int
     """Groups of numbers after the first three."""
     has_header: bool = True
@@ -62,65 +62,65 @@ class TableLayout:
     @property
     def sequence(self) -> np.ndarray:
         """int64 (k,): the sequences whose infoset has a block, ascending."""
-        return np.flatnonzero(self.group(np.ones(self.size), 0))
+        used = [np.arange(own.start, own.stop) for own, _ in self._groups(0)]
+        return np.concatenate([np.empty(0, np.int64), *used])
 
-    def group(self, table: np.ndarray, index: int, values: np.ndarray | None = None) -> np.ndarray:
-        """A copy of one group of numbers by sequence, float64 (sequences,).
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """float64 (:attr:`size`,), at least one: the table itself, zeros when it is first looked
+        at."""
+        return np.zeros(max(self.size, 1))
+
+    def group(self, index: int) -> np.ndarray:
+        """A copy of one group of numbers by sequence, float64 (sequences,); for sequences whose
+        infoset has no block, 1 for strategies and 0 for others.
 
         Args:
-            table: float64: the traversal's table.
             index: The group: ``REGRETS``, ``STRATEGY``, ``CUMULATIVE``, or one after these.
-            values: float64 (sequences,): modified in place and returned; sequences whose infoset
-                has no block keep their values.  Zeros by default.
         """
-        values = np.zeros(self.game.n_sequences) if values is None else values
-        for sequences, here in self._groups(table, index):
+        values = np.full(self.game.n_sequences, float(index == STRATEGY))
+        for sequences, here in self._groups(index):
             values[sequences].reshape(here.shape)[:] = here
         return values
 
-    def set_group(self, table: np.ndarray, index: int, values: np.ndarray) -> None:
-        """The reverse of :meth:`group`: ``table`` is modified in place."""
-        for sequences, here in self._groups(table, index):
+    def set_group(self, index: int, values: np.ndarray) -> None:
+        """The reverse of :meth:`group`: the table is modified in place."""
+        for sequences, here in self._groups(index):
             here[:] = values[sequences].reshape(here.shape)
 
-    def last(self, table: np.ndarray) -> np.ndarray:
+    def last(self) -> np.ndarray:
         """float64 (infosets,): a copy of the last visits; 0 where the table has none."""
         values = np.zeros(self.game.n_infosets)
-        for infosets, here in self._last_visits(table):
+        for infosets, here in self._last_visits():
             values[infosets] = here
         return values
 
-    def set_last(self, table: np.ndarray, values: np.ndarray) -> None:
-        """The reverse of :meth:`last`: ``table`` is modified in place."""
-        for infosets, here in self._last_visits(table):
+    def set_last(self, values: np.ndarray) -> None:
+        """The reverse of :meth:`last`: the table is modified in place."""
+        for infosets, here in self._last_visits():
             here[:] = values[infosets]
 
-    def forget_average(self, table: np.ndarray) -> None:
-        """Set cumulative strategies and last visits to 0: ``table`` is modified in place."""
-        for _, here in (*self._groups(table, CUMULATIVE), *self._last_visits(table)):
-            here[:] = 0.0
-
-    def _groups(self, table: np.ndarray, index: int) -> Iterator[tuple[slice, np.ndarray]]:
+    def _groups(self, index: int) -> Iterator[tuple[slice, np.ndarray]]:
         """For every bucket that has blocks: its sequences, and one group of their numbers, a view
         of the table, (actions, lanes)."""
         form = self.game.form
-        for bucket, blocks in self._blocks(table):
+        for bucket, blocks in self._blocks():
             actions = int(form.bucket_actions[bucket])
             at = self.header + index * actions
             first = int(form.bucket_sequence[bucket])
             yield slice(first, first + actions * len(blocks)), blocks[:, at : at + actions].T
 
-    def _last_visits(self, table: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    def _last_visits(self) -> Iterator[tuple[slice, np.ndarray]]:
         """For every bucket that has headers: its infosets, and their last visits, a view of the
         table, (lanes,)."""
-        for bucket, blocks in self._blocks(table) if self.has_header else ():
+        for bucket, blocks in self._blocks() if self.has_header else ():
             first = int(self.game.form.bucket_infoset[bucket])
             yield slice(first, first + len(blocks)), blocks[:, self.header - int(LAST_VISIT)]
 
-    def _blocks(self, table: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         """Every bucket that has blocks, and its blocks with their headers, a view of the table,
         (lanes, numbers per block)."""
         for bucket in np.flatnonzero(self.step).tolist():
             begin = int(self.first[bucket]) - self.header
             step, lanes = int(self.step[bucket]), int(self.game.form.bucket_lanes[bucket])
-            yield bucket, table[begin : begin + lanes * step].reshape(lanes, step)
+            yield bucket, self.numbers[begin : begin + lanes * step].reshape(lanes, step)

@@ -1,0 +1,240 @@
+"""What reads the files that ``scripts.fuzz_files`` damages, and what must hold of what was read."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ._sound_files import ARCHIVES, POLICIES, SPOT_OF_BOARDS, TEXTS_OF_BOARDS
+
+READ_LIMIT = 256 << 20
+"""Bytes that reading an archive may take: each sound one takes far less."""
+
+
+class DefectError(Exception):
+    """A loader took what it must not take; says what."""
+
+
+def read(kind: str, content: bytes, folder: Path, known: Any = None) -> Any:
+    """Read an input as its kind is read; ``folder`` is for loaders that take paths alone, ``known``
+    the game where the caller has it."""
+    from tensorcfr import Solution, load_game
+    from tensorcfr.solvers.solution_file import read_header
+    from tensorcfr.storage.archive import parse_header
+    from tensorcfr.sweep.table import parse_table
+
+    if kind in ("game", "cut"):
+        return load_game(io.BytesIO(content), memory_limit=READ_LIMIT)
+    if kind in ("solution", "chunks"):
+        return Solution.load(io.BytesIO(content), memory_limit=READ_LIMIT)
+    if kind == "resume" and len(content) % 16:
+        # Mapped files cost far more time than reading; some of the inputs go into a folder.
+        return Solution.load(io.BytesIO(content), game=known, memory_limit=READ_LIMIT)
+    if kind in ("checkpoint", "resume"):
+        # Into a folder where killed processes have left what they wrote.
+        state = folder / "state"
+        state.mkdir(exist_ok=True)
+        (state / "start.lock").write_bytes(content[-64:])
+        (state / "start-1-0.bin").write_bytes(content[:64])
+        return Solution.load(
+            io.BytesIO(content), game=known, memory_limit=READ_LIMIT, state_dir=state
+        )
+    if kind == "table":
+        return list(parse_table(content, "table"))
+    if kind in READ_FROM_PATHS:
+        path = folder / f"input.{ENDINGS.get(kind, kind)}"
+        path.write_bytes(content)
+        return READ_FROM_PATHS[kind](path)
+    import numpy as np
+
+    header = parse_header(np.frombuffer(content, np.uint8), "header")
+    values = header.get("values")
+    return read_header(header, 3 if isinstance(values, list) and len(values) == 3 else 2)
+
+
+def read_rules(path: Path) -> Any:
+    """The compiled game of a text."""
+    from tensorcfr import compile_game
+
+    return compile_game(path)
+
+
+def read_kuhn_policy(path: Path) -> Any:
+    """A policy of Kuhn poker."""
+    from tensorcfr.formats import read_policy
+
+    return read_policy(kuhn(), path)
+
+
+def read_spot(path: Path) -> Any:
+    """A spot of hold'em."""
+    from tensorcfr.formats import read_spot
+
+    return read_spot(path)
+
+
+def read_boards(path: Path) -> Any:
+    """The rows of a report on boards."""
+    from tensorcfr.analysis.boards import _read
+
+    return _read(path, SPOT_OF_BOARDS)
+
+
+@cache
+def kuhn() -> Any:
+    """The game of all policies."""
+    from tensorcfr import compile_game
+
+    return compile_game("kuhn")
+
+
+READ_FROM_PATHS: dict[str, Callable[[Path], Any]] = {
+    "efg": read_rules,
+    "nfg": read_rules,
+    "spot": read_spot,
+    "boards": read_boards,
+    **dict.fromkeys(POLICIES, read_kuhn_policy),
+}
+ENDINGS = {"spot": "toml", "boards": "csv"}
+"""Endings of the files of kinds that are not called so."""
+
+NAMED = {
+    **dict.fromkeys(ARCHIVES, "the file"),
+    **{"header": "", "table": "table", "efg": "", "nfg": ""},
+}
+"""What errors call files without a path.  Of a header, whoever reads the file says its name; a game
+of Gambit that breaks a rule is refused by its compiler, which names the history."""
+
+
+def fingerprint(found: Any) -> Any:
+    """All that was read, to be compared."""
+    from tensorcfr import CompiledGame, Policy, Solution
+    from tensorcfr.games.holdem import Holdem
+    from tensorcfr.solvers.solution_file import pack_solution
+    from tensorcfr.storage.archive import digest_of, pack_header
+    from tensorcfr.storage.game import pack_game
+
+    if isinstance(found, Policy):
+        return found.probabilities.tobytes()
+    if isinstance(found, Holdem):
+        return found.options
+    if isinstance(found, CompiledGame):
+        return digest_of(pack_game(found)).tobytes()
+    if isinstance(found, Solution):
+        header, arrays = pack_solution(found)
+        return digest_of({**arrays, "header": pack_header(header)}).tobytes()
+    return repr(found) if isinstance(found, dict) else found
+
+
+def make_sure(kind: str, found: Any) -> None:
+    """Make sure that what was read is sound.
+
+    Raises:
+        DefectError: It is not; says why.
+    """
+    if kind == "table":
+        for row in found:
+            numbers = (row.seconds, row.nash_conv, row.exploitability)
+            if not all(map(math.isfinite, numbers)) or row.iteration < 0 or row.players < 1:
+                raise DefectError(f"a row holds {row}")
+    elif kind == "header":
+        text = json.dumps([asdict_or_text(value) for value in found.values()], allow_nan=False)
+        if not 0 <= found["iterations"] <= 2**53 or len(text) > 10**7:
+            raise DefectError("a header says what cannot be")
+    elif kind == "spot":
+        play_spot(found)
+    elif kind == "boards":
+        for row in found.values():
+            numbers = [row[name] for name in row if name not in ("equity", *TEXTS_OF_BOARDS)]
+            if not all(map(math.isfinite, numbers)):
+                raise DefectError(f"a row holds {row}")
+    elif kind in ("game", "cut", "efg", "nfg"):
+        play(found)
+    elif kind in POLICIES:
+        from tensorcfr import evaluate
+
+        if not all(map(math.isfinite, evaluate(found.game, found).gains)):
+            raise DefectError("the policy cannot be evaluated")
+    else:
+        go_on(found)
+
+
+def asdict_or_text(value: Any) -> Any:
+    """A value as JSON takes it."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def play(game: Any) -> None:
+    """Play a game: all invariants, kernels, and the operator in NumPy beside its kernel."""
+    import numpy as np
+
+    from tensorcfr import Solver, evaluate, solve
+    from tensorcfr.invariants import check
+    from tensorcfr.kernels.iteration import multiply_share
+    from tensorcfr.model.cut_game import CutGame
+    from tensorcfr.model.flat_game import FlatGame
+    from tensorcfr.model.policy import Policy
+    from tensorcfr.payoff import product
+
+    if isinstance(game, CutGame):
+        solve(game, "cfr", iters=2)
+    if not isinstance(game, FlatGame):
+        return  # Its rules are sound, or it was made of a game that is.
+    check(game, expand=True)
+    values = evaluate(game, Policy.uniform(game)).values
+    solver = Solver(game, "cfr")
+    solver.step(2)
+    gains = solver.evaluate().gains
+    if not all(map(math.isfinite, (*values, *gains))) or min(gains) < -1e-6:
+        raise DefectError(f"values {values}, gains {gains}")
+    x = np.random.default_rng(0).uniform(size=game.n_sequences)
+    for player in range(game.n_players):
+        g = np.zeros(game.n_sequences)
+        multiply_share(game.form.operator, game.form, player, 0, 1, x, g)
+        own = slice(*game.form.player_sequences[player : player + 2])
+        if not np.allclose(g[own], product(game.form, player, x), rtol=1e-9, atol=1e-12):
+            raise DefectError("the kernel gives another product")
+
+
+def play_spot(spot: Any) -> None:
+    """Write a spot, read it again, and compile it where it is small."""
+    from tensorcfr import compile_game
+    from tensorcfr.errors import MemoryLimitError
+    from tensorcfr.formats import parse_spot, spot_text
+
+    if parse_spot(spot_text(spot)).options != spot.options:
+        raise DefectError("the spot is another one when it is written and read")
+    # Lines to add or remove are looked up when the spot is compiled.
+    with suppress(MemoryLimitError, ValueError):
+        compile_game(spot, memory_limit=16 << 20)
+
+
+def go_on(solution: Any) -> None:
+    """Go on from a solution."""
+    import numpy as np
+
+    from tensorcfr import solve
+    from tensorcfr.errors import GameError
+    from tensorcfr.uncompiled.game import UncompiledGame
+
+    play(solution.game)
+    if solution.state is None:
+        return
+    if not np.isfinite(solution.last_policy.probabilities).all():
+        raise DefectError("the last iterate holds what is no number")
+    solution.summary()
+    if solution.iterations < 10**9:
+        try:
+            on = solve(solution.game, start=solution, iters=2)
+        except GameError:
+            if isinstance(solution.game, UncompiledGame):
+                return  # Its infosets are compared with the rules when a play meets them.
+            raise
+        if not np.isfinite(on.policy.probabilities).all():
+            raise DefectError("going on, the average is no number")

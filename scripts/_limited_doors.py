@@ -1,0 +1,229 @@
+"""The doors at which a limit in bytes is given, for ``scripts.memory_told``: what passes through
+each, and its limit.
+
+Each work begins with what it needs (a compiled game, a file) and returns what is then to be done
+within a limit.  What has no ``memory_limit`` of its own is held by the free memory, which
+``ulimit -v`` makes small.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import resource
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tensorcfr.storage.cut_game import KEY
+
+from tensorcfr import (
+    Policy,
+    Solution,
+    compile_game,
+    evaluate,
+    load_game,
+    save_game,
+    solve,
+)
+from tensorcfr._util.memory import SHARE
+from tensorcfr.analysis import values
+from tensorcfr.storage.archive import digest_of
+
+Work = Callable[[int], Any]
+"""What is done within a limit in bytes."""
+SMALL_SPOT: dict[str, Any] = {
+    "board": "Td9d6hQc",
+    "ranges": ("AA,KK", "QQ,JJ"),
+    **{"pot": 55, "stacks": 100, "bets": "50%"},
+}
+FLOP: dict[str, Any] = {
+    "board": "Ks8h3d",
+    "ranges": ("99+,AJs+", "88-TT,AQs+,KQs"),
+    **{"pot": 60, "stacks": 150, "bets": "40%,a"},
+}
+TURN: dict[str, Any] = {
+    "board": "Ah7c2s5h",
+    "ranges": ("22+,A2s+,K8s+,Q9s+,ATo+,KQo", "22+,A2s+,K5s+,Q8s+,J8s+,A8o+"),
+    **{"pot": 20, "stacks": 190, "bets": "33%,75%", "raises": "60%"},
+}
+THREE_SIZES = {"bets": "33%,75%,a"}
+WIDE_FLOP = TURN | {"board": FLOP["board"]}
+
+
+def compiling(source: str, options: dict[str, Any], small: str, folder: Path) -> Work:
+    """Compile a game; another of its kind has been compiled before."""
+    compile_game(small, **({**options, "cut": 1} if options.get("cut") else options))
+    return lambda limit: compile_game(source, memory_limit=limit, **options)
+
+
+def compiling_spot(spot: dict[str, Any], cut: bool, folder: Path) -> Work:
+    """Compile a spot of hold'em."""
+    options: dict[str, Any] = {} if cut else {"cut": False}
+    compile_game("holdem", **SMALL_SPOT, **options)
+    return lambda limit: compile_game("holdem", memory_limit=limit, **options, **spot)
+
+
+def loading_name(name: str, folder: Path) -> Work:
+    """Read a file of a kilobyte that names a large game, with a digest of its own."""
+    save_game(compile_game("leduc", cut=3), folder / "cut.npz")
+    load_game(folder / "cut.npz")
+    arrays = dict(np.load(folder / "cut.npz"))
+    said = json.loads(arrays[KEY].tobytes()) | {"source": name}
+    # Files of older versions do not say how large the game is.
+    said.pop("counts", None)
+    arrays[KEY] = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
+    del arrays["digest"]
+    arrays["digest"] = digest_of(arrays)
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+
+    def load(limit: int) -> Any:
+        file.seek(0)
+        return load_game(file, memory_limit=limit)
+
+    return load
+
+
+def loading_game(name: str, folder: Path) -> Work:
+    """Read the file of a game in one piece."""
+    save_game(compile_game(name, cut=False), folder / "game.npz")
+    save_game(compile_game("kuhn"), folder / "kuhn.npz")
+    load_game(folder / "kuhn.npz")
+    return lambda limit: load_game(folder / "game.npz", memory_limit=limit)
+
+
+def loading_solution(name: str, folder: Path) -> Work:
+    """Read the file of a solution of a game in chunks."""
+    solve(compile_game(name, cut=True), "cfr+", iters=1).save(folder / "at.npz")
+    solve(compile_game("leduc", cut=3), "cfr+", iters=1).save(folder / "leduc.npz")
+    Solution.load(folder / "leduc.npz")
+    return lambda limit: Solution.load(folder / "at.npz", memory_limit=limit)
+
+
+def solving(
+    source: str | dict[str, Any], algorithm: str, options: dict[str, Any], folder: Path
+) -> Work:
+    """Solve a compiled game, whose kernels are compiled."""
+    if isinstance(source, dict):
+        game, small = (compile_game("holdem", **spot) for spot in (source, SMALL_SPOT))
+    elif algorithm == "cfr+":
+        game, small = compile_game(source, cut=True), compile_game("leduc", cut=3)
+    else:
+        game, small = (compile_game(name, cut=False) for name in (source, "leduc"))
+    if algorithm != "lp":  # It is exact at once.
+        options = {"iters": 1, **options}
+    solve(small, algorithm, **options)
+    return lambda limit: solve(game, algorithm, memory_limit=limit, **options)
+
+
+def solving_rules(source: str, algorithm: str, folder: Path) -> Work:
+    """Solve by the rules, for at most a minute."""
+    solve("kuhn", algorithm, iters=2)
+    if source.startswith("openspiel:"):
+        solve("openspiel:kuhn_poker", algorithm, iters=2)
+    return lambda limit: solve(
+        source, algorithm, iters=10**7, time_limit=60.0, memory_limit=limit, checkpoints=()
+    )
+
+
+def evaluating(look: Callable[[Any, Policy], Any], name: str, folder: Path) -> Work:
+    """Look at a policy of a game in one piece, where little memory is free."""
+    small = compile_game("leduc", cut=False)
+    look(small, Policy.uniform(small))
+    game = compile_game(name, cut=False)
+    policy = Policy.uniform(game)
+    return partial(_where_little_is_free, lambda: look(game, policy))
+
+
+def laying_out(spot: dict[str, Any], folder: Path) -> Work:
+    """Lay out a game in chunks."""
+    compile_game("holdem", **SMALL_SPOT).flat()
+    game = compile_game("holdem", **spot)
+    return lambda limit: game.flat(limit)
+
+
+def _where_little_is_free(work: Callable[[], Any], limit: int) -> Any:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    size = next(int(line.split()[1]) for line in lines if line.startswith("VmSize:")) * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (size + round(limit / SHARE),) * 2)
+    return work()
+
+
+class Door(NamedTuple):
+    """A limit that must hold."""
+
+    what: str
+    """The door, and what passes through it."""
+    mebibytes: int
+    """The limit."""
+    prepare: Callable[[Path], Work]
+    """Makes what is done; gets a folder for files."""
+    fits: bool = False
+    """Whether the limit is enough, by a little."""
+
+
+HEARTS, CHESS = "openspiel:hearts", "openspiel:chess"
+BLUFF = "bluff(dice=(2,1), faces=7)"
+DOORS = (
+    Door("compile, histories", 60, partial(compiling, "goofspiel(cards=6)", {}, "kuhn")),
+    Door(
+        "compile, a public tree in one piece",
+        100,
+        partial(compiling, "liars_dice(faces=9)", {"cut": False}, "leduc"),
+    ),
+    Door(
+        "compile, betting in one piece",
+        60,
+        partial(compiling, "nl_leduc(stack=16)", {"cut": False}, "leduc"),
+    ),
+    Door("compile, many hands", 102, partial(compiling, "kuhn(cards=3000)", {}, "leduc")),
+    Door(
+        "compile, cut, 4 and 4 dice",
+        200,
+        partial(compiling, "bluff(dice=(4,4))", {"cut": True}, "leduc"),
+    ),
+    Door(
+        "compile, cut by hand",
+        40,
+        partial(compiling, "bluff(dice=(2,2))", {"cut": 20}, "leduc"),
+    ),
+    Door("compile, a flop", 30, partial(compiling_spot, FLOP | THREE_SIZES, True)),
+    Door(
+        "compile, a flop, just enough",
+        41,
+        partial(compiling_spot, FLOP | THREE_SIZES, True),
+        fits=True,
+    ),
+    Door("compile, a flop of many hands", 150, partial(compiling_spot, WIDE_FLOP, True)),
+    Door("compile, a turn in one piece", 200, partial(compiling_spot, TURN, False)),
+    Door("lay out a turn", 200, partial(laying_out, TURN)),
+    Door("load a name, many hands", 200, partial(loading_name, "kuhn(cards=10000)")),
+    Door("load a name, 4 and 4 dice", 200, partial(loading_name, "bluff(dice=(4,4))")),
+    Door("load a game", 50, partial(loading_game, "liars_dice(faces=9)")),
+    Door("load a solution", 100, partial(loading_solution, BLUFF)),
+    Door("solve in chunks", 80, partial(solving, BLUFF, "cfr+", {})),
+    Door("solve in chunks, just enough", 108, partial(solving, BLUFF, "cfr+", {}), fits=True),
+    Door("solve a flop in 16 bits", 60, partial(solving, FLOP, "dcfr", {"precision": "int16"})),
+    Door(
+        "solve a flop in 16 bits, just enough",
+        79,
+        partial(solving, FLOP, "dcfr", {"precision": "int16"}),
+        fits=True,
+    ),
+    Door("solve in one piece", 300, partial(solving, BLUFF, "hedge", {})),
+    Door("sample", 140, partial(solving, "nl_leduc", "external_sampling", {})),
+    Door("linear program", 100, partial(solving, "liars_dice", "lp", {})),
+    Door("solve rules, hearts", 200, partial(solving_rules, HEARTS, "external_sampling")),
+    Door("solve rules, chess", 200, partial(solving_rules, CHESS, "outcome_sampling")),
+    Door(
+        "solve rules, goofspiel",
+        100,
+        partial(solving_rules, "goofspiel(cards=8)", "outcome_sampling"),
+    ),
+    Door("evaluate where little is free", 64, partial(evaluating, evaluate, "liars_dice(faces=9)")),
+    Door("values where little is free", 64, partial(evaluating, values, "liars_dice(faces=9)")),
+)
+"""Limits at every door: below what the work takes, but where it is said that they are enough."""

@@ -1,0 +1,5 @@
+"""Games in chunks on many machines; needs ``tensorcfr[cluster]``."""
+
+from .solver import ClusterSolver, traffic_of
+
+__all__ = ["ClusterSolver", "traffic_of"]

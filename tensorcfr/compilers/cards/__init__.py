@@ -1,0 +1,1 @@
+"""Games of cards: betting x boards x hands, compiled into chunks."""

@@ -1,0 +1,110 @@
+"""A game of cards with every pair of hands spelled out."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from ..._util.memory import require
+from ...model.flat_game import FlatGame
+from ...rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame
+from .. import laid_out
+from .rules import cards_label, deal_boards, read_deal, unfold, without
+
+
+class HandByHand(PublicTreeGame):
+    """A game of cards with every pair of hands spelled out, for small decks.
+
+    Args:
+        rules: The game of cards.
+    """
+
+    def __init__(self, rules: CardGame) -> None:
+        self.rules = rules
+        self.hands = [
+            [rules.hand_label(player, hand) for hand in range(len(rules.hands[player]))]
+            for player in range(2)
+        ]
+        own, other = rules.hands
+        shared = (own[:, None, :, None] == other[None, :, None, :]).any(axis=(2, 3))
+        weight = np.outer(*rules.weights) * ~shared
+        self.prior = weight / weight.sum()
+
+    @property
+    def name(self) -> str:
+        """As the game of cards."""
+        return self.rules.name
+
+    def root(self) -> tuple[Any, tuple[int, ...]]:
+        """The state of the betting, and the cards that were dealt."""
+        return self.rules.root(), ()
+
+    def node(self, state: tuple[Any, tuple[int, ...]]) -> Decision | Chance | Payoff:
+        """As the game of cards."""
+        betting, dealt = state
+        node = self.rules.node(betting)
+        if isinstance(node, Decision):
+            return node
+        if isinstance(node, Deal):
+            return Chance(self.cards(dealt, node.cards))
+        if isinstance(node, Fold):
+            return Payoff(1.0, (node.utilities,) * 3)
+        return Payoff(1.0, (*node, dealt))
+
+    def cards(self, dealt: tuple[int, ...], count: int) -> dict[Any, np.ndarray]:
+        """The probability of each card that can come next, or of each ``count`` of them, given the
+        hands."""
+        rules = self.rules
+        public = (*rules.board, *dealt)
+        deals = comb(len(rules.cards) - len(public) - 2 * rules.hands[0].shape[1], count)
+        free = [card for card in range(len(rules.cards)) if card not in public]
+        found = {}
+        for cards in combinations(free, count):
+            out = [without(hands, np.array(cards)) for hands in rules.hands]
+            found[cards_label(rules, cards)] = np.outer(*out) / deals
+        return found
+
+    def next(self, state: tuple[Any, tuple[int, ...]], action: Any) -> tuple[Any, tuple[int, ...]]:
+        """As the game of cards."""
+        betting, dealt = state
+        if isinstance(node := self.rules.node(betting), Deal):
+            cards = read_deal(self.rules, str(action), node.cards) or ()
+            return self.rules.next(betting, None), (*dealt, *cards)
+        return self.rules.next(betting, action), dealt
+
+    def matrix(self, key: Any) -> np.ndarray:
+        """What every pair of hands is paid."""
+        win, tie, lose, *board = key
+        if not board:
+            return np.array([np.full(self.prior.shape, win[player]) for player in range(2)])
+        cards = (*self.rules.board, *board[0])
+        own, other = (np.zeros(len(hands), dtype=np.int64) for hands in self.rules.hands)
+        for strength, hands in zip((own, other), self.rules.hands, strict=True):
+            live = without(hands, np.array(cards))
+            strength[live] = self.rules.strength(cards, hands[live])
+        ahead = np.sign(own[:, None] - other)
+        return np.array(
+            [np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p])) for p in range(2)]
+        )
+
+
+def flatten(rules: CardGame, name: str, limit: int, by_hand: HandByHand | None = None) -> FlatGame:
+    """The game as one flat form, with arrays of hands x hands.
+
+    Args:
+        rules: The rules.
+        name: What the game is called.
+        limit: Bytes that it may take.
+        by_hand: The rules hand by hand; by default those of ``rules``.
+
+    Raises:
+        MemoryLimitError: There is not enough memory for that; says both figures.
+    """
+    betting = unfold(rules, name)
+    boards = sum(len(of_round.cards) for of_round in deal_boards(rules, betting))
+    needed = 8 * 4 * boards * len(rules.hands[0]) * len(rules.hands[1])
+    require(needed, f"laying out {name} hand by hand", limit)
+    return laid_out.lay_out(by_hand or HandByHand(rules), name, limit, symmetry=False)

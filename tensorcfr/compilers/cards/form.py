@@ -1,0 +1,244 @@
+"""Where the sequences of a game of cards lie: those of the trunk, and those of a chunk."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.arrays import SequenceForm, bucket_layout
+from ...model.cards import DECISION, BettingTree, Symmetry
+from ...payoff import PayoffCards
+
+
+class Row(NamedTuple):
+    """What a player has done last: an action of a decision of the betting."""
+
+    node: int
+    action: int
+
+
+Last = Row | None
+"""None: the player has not acted yet."""
+
+
+def last_rows(betting: BettingTree) -> list[list[Last]]:
+    """For each player and node, what the player has done last."""
+    found: list[list[Last]] = [[None], [None]]
+    for node in range(1, betting.n_nodes):
+        above = int(betting.parent[node])
+        for player, own in enumerate(found):
+            acted = betting.kind[above] == DECISION and betting.player[above] == player
+            row = Row(above, node - int(betting.first_child[above])) if acted else own[above]
+            own.append(row)
+    return found
+
+
+class Wait(NamedTuple):
+    """A player's only step on the boards of a round, for a terminal there that follows the player's
+    last action on boards with larger classes of hands."""
+
+    player: int
+    last: Last
+    round: int
+
+
+class SomeBoards:
+    """The solved boards on which a form is played, round by round.
+
+    Args:
+        symmetry: All solved boards.
+        boards: For each round, which of them, int64 (boards,).
+        parent: For each round after the first, the place of the board before the last card among
+            those of the round before.
+    """
+
+    def __init__(
+        self, symmetry: Symmetry, boards: list[np.ndarray], parent: list[np.ndarray]
+    ) -> None:
+        self.symmetry, self.boards = symmetry, boards
+        self.classes = [
+            of_round.classes[own]
+            for own, of_round in zip(boards, symmetry.rounds[: len(boards)], strict=True)
+        ]
+        self.prefix: list[list[np.ndarray]] = []
+        """For rounds ``r`` and ``s <= r``, ``prefix[r][s]`` are the places of the boards of round
+        ``s`` from which those of round ``r`` come."""
+        for r, own in enumerate(boards):
+            before = [one[parent[r]] for one in self.prefix[-1]] if r else []
+            self.prefix.append([*before, np.arange(len(own))])
+        self.begin = [
+            [np.append(0, np.cumsum(self.n_classes(player, r))) for r in range(len(boards))]
+            for player in range(2)
+        ]
+        """For each player and round, where the classes of hands on each board begin."""
+        self._above: dict[tuple[int, int, int], np.ndarray] = {}
+
+    def n_classes(self, player: int, r: int) -> np.ndarray:
+        """int64 (boards,): classes of hands on each board."""
+        counts = np.array([both[player].n_classes for both in self.symmetry.classes])
+        return counts[self.classes[r]]
+
+    def above(self, player: int, r: int, s: int) -> np.ndarray:
+        """For all classes on the boards of round ``r``, one after the other, the classes that have
+        their hands on the boards of round ``s`` before them."""
+        if not len(self.boards[r]):
+            return np.empty(0, dtype=np.int64)
+        kinds = zip(self.classes[r].tolist(), self.classes[s][self.prefix[r][s]], strict=True)
+        return np.concatenate([self._between(player, here, there) for here, there in kinds])
+
+    def splits(self, r: int, s: int) -> bool:
+        """Whether some boards of round ``r`` have smaller classes of hands than those of round
+        ``s`` before them."""
+        return bool((self.classes[r] != self.classes[s][self.prefix[r][s]]).any())
+
+    def _between(self, player: int, here: int, there: int) -> np.ndarray:
+        key = player, here, int(there)
+        if key not in self._above:
+            classes = self.symmetry.classes
+            first = classes[here][player].first
+            self._above[key] = classes[there][player].of_hand[first]
+        return self._above[key]
+
+
+class CardForm:
+    """The sequences of one form.  An action of a player at a public node has a sequence for every
+    class of hands on every board.
+
+    Args:
+        betting: The betting.
+        last: For each player and node, what the player has done last.
+        where: The boards.
+        entry: For each player, the sequences through which the form is entered, counted from the
+            player's first one, by what the player has done last.  They have the boards of the
+            form's first round.
+        entries: For each player, how many these are.
+        nodes: The decisions and the terminals of the form, parents first.
+        rooted: Whether the form is entered through the deal of the hands: an infoset of one action
+            for every class of hands, after the empty sequence.
+    """
+
+    def __init__(
+        self,
+        betting: BettingTree,
+        last: list[list[Last]],
+        where: SomeBoards,
+        entry: list[Mapping[Last, int]],
+        entries: list[int],
+        nodes: list[int],
+        *,
+        rooted: bool,
+    ) -> None:
+        self.betting, self.last, self.where = betting, last, where
+        self.entry, self.rooted = entry, rooted
+        self.first: dict[int | Wait, int] = {}
+        """Per decision, the sequence of its first action, counted from the player's first one."""
+        self.width: dict[int | Wait, int] = {}
+        """Per decision, the distance between the sequences of consecutive actions."""
+        self.level: dict[int, int] = {}
+        by_bucket: dict[tuple[int, int, int], list[int | Wait]] = defaultdict(list)
+        for node in nodes:
+            if betting.kind[node] != DECISION:
+                for wait in self._waits(node):
+                    key = wait.player, self._level_after(wait.last), 1
+                    if wait not in by_bucket[key]:
+                        by_bucket[key].append(wait)
+                continue
+            player = int(betting.player[node])
+            self.level[node] = self._level_after(last[player][node])
+            by_bucket[player, self.level[node], int(betting.children[node])].append(node)
+        self.buckets = []
+        used = list(entries)
+        for player, depth, actions in sorted(by_bucket):
+            members = by_bucket[player, depth, actions]
+            counts = [int(where.begin[player][self._round(node)][-1]) for node in members]
+            width, begin = sum(counts), used[player]
+            offset = begin
+            for member, count in zip(members, counts, strict=True):
+                self.first[member], self.width[member] = offset, width
+                offset += count
+            used[player] += width * actions
+            self.buckets.append((player, depth, actions, members, width, begin))
+        self.ends = [0, used[0], used[0] + used[1]]
+
+    def _level_after(self, last: Last) -> int:
+        return 0 if last is None or last.node not in self.level else self.level[last.node] + 1
+
+    def _round(self, node: int | Wait) -> int:
+        return node.round if isinstance(node, Wait) else int(self.betting.round[node])
+
+    def _waits(self, node: int) -> list[Wait]:
+        """The steps that a terminal needs."""
+        r = int(self.betting.round[node])
+        found = []
+        for player in range(2):
+            last = self.last[player][node]
+            s = self._round_of(last)
+            if s < r and self.where.splits(r, s):
+                found.append(Wait(player, last, r))
+        return found
+
+    def _round_of(self, last: Last) -> int:
+        """The round of a last action, or of the way in."""
+        if last is not None and last.node in self.level:
+            return int(self.betting.round[last.node])
+        return self.first_round
+
+    def ended(self, player: int, last: Last, r: int) -> np.ndarray:
+        """The sequence of the first class of hands that a terminal ends, on every board of a round;
+        int64 (boards,)."""
+        wait = Wait(player, last, r)
+        if wait not in self.first:
+            return self.sequences(player, last, r)
+        return self.ends[player] + self.first[wait] + self.where.begin[player][r][:-1]
+
+    def sequences(self, player: int, last: Last, r: int) -> np.ndarray:
+        """The sequence of the first class of hands after a player's last action, on every board of
+        a round; int64 (boards,)."""
+        own = self.ends[player]
+        if last is None or last.node not in self.first:
+            return np.full(len(self.where.boards[r]), own + self.entry[player][last])
+        s = int(self.betting.round[last.node])
+        first = own + self.first[last.node] + last.action * self.width[last.node]
+        return first + self.where.begin[player][s][self.where.prefix[r][s]]
+
+    def sequences_above(self, player: int, last: Last, r: int) -> np.ndarray:
+        """For all classes on the boards of a round, one after the other, the sequence of the
+        player's last action with their hands."""
+        s = self._round_of(last)
+        each = np.repeat(self.sequences(player, last, r), self.where.n_classes(player, r))
+        return each + self.where.above(player, r, s)
+
+    @property
+    def first_round(self) -> int:
+        """The round in which the form is entered."""
+        return 0 if self.rooted else len(self.where.boards) - 1
+
+    def form(self, cards: PayoffCards) -> SequenceForm:
+        """The sequence form, with its payoffs."""
+        parents: list[np.ndarray] = []
+        buckets: list[tuple[int, ...]] = []
+        ends = [(0, 0, 0)]
+        infosets = 0
+        for player in range(2):
+            if self.rooted:
+                deals = int(self.where.begin[player][0][-1])
+                parents.append(np.full(deals, self.ends[player], dtype=np.uint32))
+                buckets.append((0, 1, deals, infosets, self.ends[player] + 1))
+                infosets += deals
+            for owner, depth, actions, nodes, width, begin in self.buckets:
+                if owner != player:
+                    continue
+                for node in nodes:
+                    before = node.last if isinstance(node, Wait) else self.last[player][node]
+                    parents.append(self.sequences_above(player, before, self._round(node)))
+                level, first = depth + int(self.rooted), self.ends[player] + begin
+                buckets.append((level, actions, width, infosets, first))
+                infosets += width
+            ends.append((infosets, self.ends[player + 1], len(buckets)))
+        parent = np.concatenate([np.empty(0), *parents]).astype(np.uint32)
+        return SequenceForm(
+            **bucket_layout(buckets, ends), infoset_parent=parent, operator=(cards,)
+        )

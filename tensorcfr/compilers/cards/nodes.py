@@ -1,0 +1,351 @@
+"""The public nodes of a game of cards in chunks: betting x boards."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import suggest
+from ...model.arrays import CHANCE, TERMINAL
+from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
+from ...model.game import CompiledGame
+from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step
+from ...rules import CardGame
+from .flat import HandByHand
+from .rules import Weighted, cards_label, read_deal, runouts, weight_met
+
+ANY_CARD = "*"
+"""In a line, any card that can be dealt."""
+
+
+@dataclass(frozen=True, eq=False)
+class CardNodes(PublicNodes):
+    """Node ``n`` of the betting on board ``b`` of its round has the number ``b * nodes + n``."""
+
+    name_of_game: str
+    """For errors."""
+    rules: CardGame
+    betting: BettingTree
+    """The betting, the same on every board."""
+    boards: tuple[Boards, ...]
+    """The boards of each round."""
+    symmetry: Symmetry
+    """Which of them are solved, and which hands on them are alike."""
+    deals: float
+    """Sum of the weights of the pairs of hands that can be dealt."""
+    board_begin: list[list[np.ndarray]]
+    """For each player and round, where the classes of hands on each solved board begin, int64
+    (boards + 1,)."""
+    node_place: np.ndarray
+    """int64 (kinds, nodes, 2): for every kind of board (in a chunk) and decision the group of lines
+    of the last round that it is in, -1 for the trunk, and the sequence of its first class of hands
+    on the first board; in a chunk, from the chunk's first sequence."""
+    node_stride: np.ndarray
+    """int64 (kinds, nodes): distance between the sequences of consecutive actions."""
+    groups: int
+    """Groups of lines in the last round."""
+    chunk_first: np.ndarray
+    """int64 (chunks + 1,): :attr:`ChunkedForm.first`."""
+
+    @cached_property
+    def hands(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
+        """Labels of each player's hands."""
+        return tuple(
+            tuple(
+                self.rules.hand_label(player, hand) for hand in range(len(self.rules.hands[player]))
+            )
+            for player in range(2)
+        )
+
+    @classmethod
+    def of(cls, game: CompiledGame) -> CardNodes:
+        """The nodes of a game of cards.
+
+        Raises:
+            TypeError: The game is of another kind.
+        """
+        if not isinstance(game.nodes, CardNodes):
+            raise TypeError(f"{game.name} is no game of cards")
+        return game.nodes
+
+    # ---------------------------------------------------------------------------- hand by hand
+
+    @property
+    def pairs_hands(self) -> bool:  # type: ignore[override]  # noqa: D102
+        return False
+
+    @cached_property
+    def _by_hand(self) -> HandByHand:
+        """The rules with arrays of hands x hands, which nothing that passes over the game needs."""
+        return HandByHand(self.rules)
+
+    def dealt(self, node: int) -> np.ndarray:  # noqa: D102
+        out = [self.free(node, player) for player in range(2)]
+        return self._by_hand.prior * np.outer(*out) / self.runouts(self.at(node)[0])
+
+    def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
+        at, _ = self.at(node)
+        count = self.betting.deals[int(self.betting.round[at])]
+        cards = self._by_hand.cards(self.cards(node)[len(self.rules.board) :], count)
+        return [cards[step.label] for step in self.children(node)]
+
+    def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
+        at, _ = self.at(node)
+        rows = tuple(map(tuple, self.betting.amounts[at].tolist()))
+        if self.betting.kind[at] == FOLD:
+            return 1.0, rows
+        return 1.0, (*rows, self.cards(node)[len(self.rules.board) :])
+
+    def matrix(self, key: Any) -> np.ndarray:  # noqa: D102
+        return self._by_hand.matrix(key)
+
+    @property
+    def player_names(self) -> tuple[str, str]:  # type: ignore[override]  # noqa: D102
+        return self.rules.player_names
+
+    @property
+    def unit_name(self) -> str:  # type: ignore[override]  # noqa: D102
+        return self.rules.unit_name
+
+    def described(self, node: int) -> str:  # noqa: D102
+        cards = " ".join(str(self.rules.cards[card]) for card in self.cards(node))
+        words = [f"board {cards}"] if cards else []
+        return ", ".join([*words, *self.rules.described(self._state(node))])
+
+    def _state(self, node: int) -> Any:
+        """The state of the rules at a node."""
+        state = self.rules.root()
+        for step in self.path(node):
+            actions = getattr(self.rules.node(state), "actions", ())
+            action = next((action for action in actions if str(action) == step.label), None)
+            state = self.rules.next(state, action)
+        return state
+
+    # ------------------------------------------------------------------------------- the tree
+
+    @property
+    def has_chance(self) -> bool:  # noqa: D102
+        return self.betting.rounds > 0
+
+    @property
+    def count(self) -> int:  # noqa: D102
+        boards = np.array([len(one.parent) for one in self.boards])
+        return int(boards[self.betting.round].sum())
+
+    def number(self, node: int, board: int) -> int:
+        """The number of a node of the betting, on a board of its round."""
+        return board * self.betting.n_nodes + node
+
+    def at(self, number: int) -> tuple[int, int]:
+        """Node of the betting, and board of its round.
+
+        Raises:
+            ValueError: There is no such node.
+        """
+        board, node = divmod(number, self.betting.n_nodes)
+        if not 0 <= board < len(self.boards[int(self.betting.round[node])].parent):
+            raise ValueError(f"there is no public node {number}")
+        return node, board
+
+    def wording(self) -> bytes:  # noqa: D102
+        return repr((self.betting.step, tuple(map(str, self.rules.cards)))).encode()
+
+    def player(self, node: int) -> int:  # noqa: D102
+        at, _ = self.at(node)
+        kind = self.betting.kind[at]
+        if kind == DECISION:
+            return int(self.betting.player[at])
+        return CHANCE if kind == DEAL else TERMINAL
+
+    def children(self, node: int) -> list[Step]:  # noqa: D102
+        betting, (at, board) = self.betting, self.at(node)
+        begin, count = int(betting.first_child[at]), int(betting.children[at])
+        if betting.kind[at] == DECISION:
+            after = range(begin, begin + count)
+            return [Step(self.number(one, board), betting.step[one]) for one in after]
+        if betting.kind[at] != DEAL:
+            return []
+        dealt = self.boards[int(betting.round[at]) + 1]
+        return [
+            Step(self.number(begin, after), cards_label(self.rules, dealt.last[after]))
+            for after in np.flatnonzero(dealt.parent == board).tolist()
+        ]
+
+    def path(self, node: int) -> list[Step]:  # noqa: D102
+        betting, (at, board) = self.betting, self.at(node)
+        found = []
+        while at:
+            above = int(betting.parent[at])
+            label, number = betting.step[at], self.number(at, board)
+            if betting.kind[above] == DEAL:
+                dealt = self.boards[int(betting.round[at])]
+                label = cards_label(self.rules, dealt.last[board])
+                board = int(dealt.parent[board])
+            found.append(Step(number, label))
+            at = above
+        return found[::-1]
+
+    # ----------------------------------------------------------------------------- its infosets
+
+    def layout(self, node: int) -> NodeLayout:  # noqa: D102
+        betting, (at, board) = self.betting, self.at(node)
+        if betting.kind[at] != DECISION:
+            raise ValueError(f"{self.name_of_game}: nobody acts at this public node")
+        player, r = int(betting.player[at]), int(betting.round[at])
+        boards = self.symmetry.rounds[r]
+        solved = int(boards.of_board[board])
+        kind = int(boards.classes[solved])
+        group, first = self.node_place[kind, at].tolist()
+        chunk = solved * self.groups + group if group >= 0 else -1
+        if chunk >= 0:
+            first += int(self.chunk_first[chunk])
+        else:
+            first += int(self.board_begin[player][r][solved])
+        begin, count = int(betting.first_child[at]), int(betting.children[at])
+        return NodeLayout(
+            player=player,
+            actions=betting.step[begin : begin + count],
+            chunk=chunk,
+            first=first,
+            stride=int(self.node_stride[kind, at]),
+            lane=self.symmetry.class_of(player, r, board),
+            stands_for=self.symmetry.stands_for(player, r, board),
+        )
+
+    def label(self, node: int) -> str:  # noqa: D102
+        return "".join(f" {step.label}" for step in self.path(node))
+
+    def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
+        names, line = self.hands[self.player(node)], self.label(node)
+        return [f"{names[hand]}{line}" for hand in hands]
+
+    def cards(self, node: int) -> tuple[int, ...]:
+        """The cards that lie on the board at a public node."""
+        at, board = self.at(node)
+        dealt = self.boards[int(self.betting.round[at])].cards[board]
+        return (*self.rules.board, *dealt.tolist())
+
+    def free(self, node: int, player: int) -> np.ndarray:
+        """Whether each hand of a player has no card of the board, bool (hands,)."""
+        taken: np.ndarray = np.isin(self.rules.hands[player], self.cards(node))
+        return np.logical_not(np.any(taken, axis=1))
+
+    def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
+        live = [self.free(node, one).astype(np.float64) for one in range(2)]
+        return weight_met(Weighted(self.rules, live), player) * live[player] > 0
+
+    def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+        rules, (at, _) = self.rules, self.at(node)
+        left = [rules.weights[0], rules.weights[1]]
+        left[1 - player] = left[1 - player] * own[1 - player] * self.free(node, 1 - player)
+        met = weight_met(Weighted(rules, left), player)
+        # Differences of sums leave rounding where all that is left shares a card with a hand.
+        met[met <= 1e-12 * left[1 - player].sum()] = 0.0
+        met *= self.free(node, player)
+        return rules.weights[player] * met / (self.deals * self.runouts(at))
+
+    def runouts(self, node: int) -> int:
+        """In how many ways the cards before a node of the betting can be dealt."""
+        return runouts(self.rules, self.betting.deals[: int(self.betting.round[node])])
+
+    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> None:
+        """Nothing: showdowns are worked out by chunks."""
+
+    # ----------------------------------------------------------------------------------- labels
+
+    def find_line(self, line: str | Sequence[str]) -> int:
+        """The public node of a line such as ``"check bet120 call 7s"``.
+
+        Raises:
+            ValueError: There is no such line; names the step.
+        """
+        found = self.find_lines(line)
+        if len(found) > 1:
+            raise ValueError(f"line: {ANY_CARD!r} is any card, and one line is asked for")
+        return found[0]
+
+    def find_lines(self, line: str | Sequence[str]) -> list[int]:
+        """The public nodes of a line that may have ``*`` for any card: ``"check check *"``.
+
+        Raises:
+            ValueError: There is no such line; names the step.
+        """
+        nodes, taken = [0], list[str]()
+        for step in line.split() if isinstance(line, str) else line:
+            where = f"after {' '.join(taken)!r}" if taken else "at the start"
+            taken.append(str(step))
+            at, _ = self.at(nodes[0])
+            if self.betting.kind[at] == DEAL:
+                # Not child by child: before a flop there are 22,100 boards.
+                boards = self.boards[int(self.betting.round[at]) + 1]
+                fit = np.isin(boards.parent, [self.at(node)[1] for node in nodes])
+                if step != ANY_CARD:
+                    named = read_deal(self.rules, str(step), boards.dealt)
+                    fit &= named is not None and (boards.last == named).all(axis=1)
+                if not fit.any():
+                    raise ValueError(
+                        f"line: in {self.name_of_game} {step!r} cannot be dealt {where}"
+                    )
+                after = int(self.betting.first_child[at])
+                nodes = [self.number(after, board) for board in np.flatnonzero(fit).tolist()]
+                continue
+            steps = [one for node in nodes for one in self.children(node)]
+            fits = [one.node for one in steps if one.label == step]
+            if not fits:
+                labels = list(dict.fromkeys(one.label for one in steps))
+                raise ValueError(
+                    f"line: {self.name_of_game} has no step {step!r} {where}; "
+                    f"{suggest(str(step), labels)}"
+                )
+            nodes = fits
+        return nodes
+
+    def find(self, label: str) -> FoundInfoset | None:
+        """An infoset by one hand and a line, ``"AsKs check bet66"``; None if there is none, or if
+        the label names several."""
+        try:
+            nodes, named = self._hands_at(label)
+        except ValueError:
+            return None
+        layout = self.layout(nodes[0])
+        hands = np.flatnonzero(named & self.free(nodes[0], layout.player))
+        if len(nodes) > 1 or len(hands) != 1:
+            return None
+        return FoundInfoset(" ".join(label.split()), nodes[0], layout, int(hands[0]))
+
+    def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
+        """What a label locks: hands and a line, ``"AA-TT,AKs check bet66"``.
+
+        Raises:
+            ValueError: There is no such line, nobody acts after it, or the player can have none of
+                the hands.
+        """
+        node, _ = self.at(self._hands_at(label)[0][0])
+        begin, count = int(self.betting.first_child[node]), int(self.betting.children[node])
+        return " ".join(label.split()), self.betting.step[begin : begin + count]
+
+    def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
+        """All boards and hands that a label names."""
+        nodes, named = self._hands_at(label)
+        return [(node, named) for node in nodes]
+
+    def _hands_at(self, label: str) -> tuple[list[int], np.ndarray]:
+        """The public nodes, and the hands, bool (hands,), that a label names."""
+        words, game = label.split(), self.name_of_game
+        if not words:
+            raise ValueError(f"{game}: a lock names hands and a line, 'AA-TT,AKs check bet66'")
+        nodes = self.find_lines(words[1:])
+        player = self.player(nodes[0])
+        if player < 0:
+            raise ValueError(f"{game}: nobody acts after {' '.join(words[1:])!r}")
+        try:
+            named = self.rules.named_hands(player, words[0])
+        except ValueError as error:
+            raise ValueError(f"lock of {label!r}: {error}") from None
+        if not any((named & self.free(node, player)).any() for node in nodes):
+            raise ValueError(f"lock of {label!r}: player {player} can have none of these hands")
+        return nodes, named

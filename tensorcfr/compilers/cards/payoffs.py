@@ -1,0 +1,225 @@
+"""The payoffs of a game of cards: terminals in groups, and the walks of every board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.cards import FOLD, SHOWDOWN, BettingTree, Boards, Symmetry
+from ...payoff import PayoffCards
+from ...payoff import cards as cards_part
+from ...payoff.cards import CARD_BITS, HAND_BITS, LANES
+from ...rules import CardGame
+from .form import CardForm, Last
+from .rules import deal_weight, runouts, same_hands, without
+
+
+class _Terminals(NamedTuple):
+    """Up to :data:`LANES` terminals of the betting, all of one round and kind, which end different
+    sequences of both players."""
+
+    kind: int
+    nodes: list[int]
+    amounts: list[np.ndarray]
+    """Per node float64 (players, 3): what a win, a tie and a loss pays."""
+
+
+class Payoffs:
+    """Makes the payoffs of the forms of a game.
+
+    Args:
+        rules: The rules.
+        betting: The betting.
+        boards: The boards of each round.
+        symmetry: Which of them are solved.
+        last: For each player and node, what the player has done last.
+    """
+
+    def __init__(
+        self,
+        rules: CardGame,
+        betting: BettingTree,
+        boards: tuple[Boards, ...],
+        symmetry: Symmetry,
+        last: list[list[Last]],
+    ) -> None:
+        self.rules, self.betting, self.boards, self.last = rules, betting, boards, last
+        self.symmetry = symmetry
+        self.deals = deal_weight(rules)
+        self.same = same_hands(rules)
+        shows = np.unique(betting.round[betting.kind == SHOWDOWN])
+        self.shows = [r in shows for r in range(betting.rounds + 1)]
+
+    def of(
+        self, form: CardForm, inside: np.ndarray, walks: list[list[list[np.ndarray]]]
+    ) -> PayoffCards:
+        """The payoffs of a form.
+
+        Args:
+            form: The form.
+            inside: Whether each node belongs to it.
+            walks: For its rounds, those of all boards; none for a form on one board, whose walks
+                come in later.
+        """
+        where = form.where
+        group, sequence, amount = [], [], []
+        first_board = np.cumsum([0, *(len(own) for own in walks)])
+        for r in range(self.betting.rounds + 1):
+            ends = np.flatnonzero(
+                inside & (self.betting.kind >= FOLD) & (self.betting.round == r)
+            ).tolist()
+            share = 1.0 / float(runouts(self.rules, self.betting.deals[:r])) / self.deals
+            count = self.symmetry.rounds[r].alike[where.boards[r]].tolist() if walks else [1]
+            before = first_board[r] if walks else 0
+            for kind, nodes, amounts in self._grouped(form, ends):
+                lanes = [*range(len(nodes)), *[0] * (LANES - len(nodes))]
+                first = np.array(
+                    [
+                        [form.ended(player, self.last[player][node], r) for node in nodes]
+                        for player in range(2)
+                    ]
+                )
+                pays = share * np.array(amounts).transpose(1, 2, 0)[:, :, lanes]
+                for board, alike in enumerate(count):
+                    group.append((len(nodes), before + board, kind))
+                    sequence.append(first[:, lanes, board])
+                    amount.append(pays * alike)
+        order = sorted(range(len(group)), key=lambda k: group[k][1])
+        places, walk = [], []
+        used = 0
+        for r, of_round in enumerate(walks):
+            for pair, kind in zip(of_round, where.classes[r].tolist(), strict=True):
+                places.append((used, used + len(pair[0]), kind))
+                used += len(pair[0]) + len(pair[1])
+                walk += pair
+        kinds = range(len(self.symmetry.classes)) if walks else [int(where.classes[-1][0])]
+        classes, weights, same = self._classes(kinds)
+        return PayoffCards(
+            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards)]),
+            lanes=classes,
+            weight=weights,
+            same=same,
+            board=np.array(places, dtype=np.int64).reshape(-1, 3),
+            walk=np.concatenate([np.empty(0, dtype=np.uint32), *walk]),
+            group=np.array([group[k] for k in order], dtype=np.int64).reshape(-1, 3),
+            sequence=_stacked([sequence[k] for k in order], np.int64, LANES),
+            amount=_stacked([amount[k] for k in order], np.float64, 3, LANES),
+        )
+
+    def _classes(self, kinds: Iterable[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays of :class:`PayoffCards` over classes of hands: ``lanes``, ``weight``,
+        ``same``."""
+        rules, two = self.rules, self.rules.hands[0].shape[1] == 2
+        lanes, weight, total, same = [], [np.empty(0)], [np.empty(0)], []
+        used = 0
+        for kind in kinds:
+            both = self.symmetry.classes[kind]
+            lanes.append(np.cumsum([used, both[0].n_classes, both[1].n_classes]))
+            used = int(lanes[-1][-1])
+            for player, own in enumerate(both):
+                other = both[1 - player]
+                of_one = np.asarray(rules.weights[player], dtype=np.float64)[own.first]
+                weight.append(of_one)
+                total.append(of_one * own.size)
+                none = other.n_classes
+                twin = np.append(other.of_hand, none)[self.same[player][own.first]]
+                same.append(twin if two else np.full(own.n_classes, none))
+        return (
+            np.array(lanes),
+            np.stack([np.concatenate(weight), np.concatenate(total)]),
+            np.concatenate(same).astype(np.uint32),
+        )
+
+    def _grouped(self, form: CardForm, ends: list[int]) -> list[_Terminals]:
+        """Terminals of one round in groups."""
+        found: list[_Terminals] = []
+        taken: list[list[set[int]]] = []
+        for node in ends:
+            r = int(self.betting.round[node])
+            rows = [int(form.ended(p, self.last[p][node], r)[0]) for p in range(2)]
+            for kind, pays in _kinds(self.betting.amounts[node]):
+                for one, used in zip(found, taken, strict=True):
+                    free = len(one.nodes) < LANES and one.kind == kind
+                    if free and not any(rows[p] in used[p] for p in range(2)):
+                        break
+                else:
+                    one, used = _Terminals(kind, [], []), [set(), set()]
+                    found.append(one)
+                    taken.append(used)
+                one.nodes.append(node)
+                one.amounts.append(pays)
+                for p in range(2):
+                    used[p].add(rows[p])
+        return found
+
+    def walks(self, r: int) -> Iterator[list[np.ndarray]]:
+        """For every solved board of a round, the walks of both players."""
+        boards = self.symmetry.rounds[r]
+        for board, kind in zip(boards.board, boards.classes, strict=True):
+            yield self._walks_on(self.boards[r].cards[board], r, int(kind))
+
+    def _walks_on(self, dealt: np.ndarray, r: int, kind: int) -> list[np.ndarray]:
+        rules = self.rules
+        board = (*rules.board, *dealt.tolist())
+        own, others, levels = [], [], []
+        first = []
+        for player in range(2):
+            live = np.flatnonzero(without(rules.hands[player], dealt))
+            strength = np.zeros(len(live), dtype=np.int64)
+            if self.shows[r] and len(live):
+                strength = np.asarray(rules.strength(board, rules.hands[player][live]))
+            order = np.argsort(strength, kind="stable")
+            hand = live[order]
+            classes = self.symmetry.classes[kind][player]
+            cards = rules.hands[player][hand]
+            code = classes.of_hand[hand] | cards[:, 0] << HAND_BITS
+            # Of a player's own hands, the first one of every class.
+            leads = classes.first[classes.of_hand[hand]] == hand
+            if cards.shape[1] == 2:
+                both = code | cards[:, 1] << (HAND_BITS + CARD_BITS)
+                own.append(both[leads])
+                others.append(both)
+            else:
+                none = len(rules.cards)
+                shift = HAND_BITS + CARD_BITS
+                own.append((code | none << shift)[leads])
+                others.append(code | (none + 1) << shift)
+            levels.append(strength[order])
+            first.append(leads)
+        _, place = np.unique(np.concatenate(levels), return_inverse=True)
+        count = int(place.max()) + 1 if len(place) else 0
+        places = np.split(place, [len(levels[0])])
+        found = []
+        for player in range(2):
+            other = 1 - player
+            head = np.array([count, len(own[player]), len(others[other])])
+            pairs = [
+                np.bincount(places[player][first[player]], minlength=count),
+                np.bincount(places[other], minlength=count),
+            ]
+            parts = [head, np.stack(pairs, axis=1).ravel(), own[player], others[other]]
+            found.append(np.concatenate(parts).astype(np.uint32))
+        return found
+
+
+def _stacked(items: list[np.ndarray], kind: type, *shape: int) -> np.ndarray:
+    """Items (2, ...) as an array (2, items, ...)."""
+    stacked: np.ndarray = np.array(items, dtype=kind).reshape(len(items), 2, *shape)
+    return np.ascontiguousarray(stacked.swapaxes(0, 1))
+
+
+def _kinds(amounts: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    """A terminal as one or two of the kinds that :class:`PayoffCards` takes: each with what a win,
+    a tie and a loss pays both players, float64 (players, 3)."""
+    pays = np.stack([amounts[:, 0], amounts[::-1, 1]])
+    if (pays == pays[:, :1]).all():
+        return [(cards_part.FOLD, pays)]
+    size = np.abs(pays).max()
+    if (np.abs(pays[:, 0] - pays[:, 2]) > 1e-3 * size).all():
+        ties = pays[:, 1].any()
+        return [(cards_part.TIES_PAY if ties else cards_part.SHOWDOWN, pays)]
+    # A win that pays like a loss is the mean of two that do not.
+    apart = 2.0 * size * np.array([1.0, 0.0, -1.0])
+    return [(cards_part.TIES_PAY, (pays + sign * apart) / 2.0) for sign in (1.0, -1.0)]

@@ -1,0 +1,256 @@
+"""What the rules of a game of cards say of cards, hands, weights and betting: checks and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, combinations
+from math import comb, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import GameError
+from ...model.cards import DEAL, DECISION, FOLD, SHOWDOWN, BettingTree, Boards
+from ...payoff.cards import HAND_BITS, MOST_CARDS
+from ...rules import CardGame, Deal, Decision, Fold, Showdown
+
+
+class Weighted(NamedTuple):
+    """The rules, with other weights."""
+
+    rules: CardGame
+    weights: list[np.ndarray]
+
+    @property
+    def cards(self) -> Any:
+        """Those of the rules."""
+        return self.rules.cards
+
+    @property
+    def hands(self) -> Any:
+        """Those of the rules."""
+        return self.rules.hands
+
+
+def check(rules: CardGame, name: str) -> None:
+    """Check what the rules say of cards, hands and weights.
+
+    Raises:
+        GameError: It breaks the contract of :class:`~tensorcfr.rules.CardGame`.
+    """
+    cards = len(rules.cards)
+    if rules.n_players != 2:
+        raise GameError(f"{name} has {rules.n_players} players; games of cards have two")
+    if not 0 < cards <= MOST_CARDS:
+        raise GameError(f"{name} has {cards} cards; a deck has 1 to {MOST_CARDS}")
+    if len(set(rules.board)) != len(rules.board) or not set(rules.board) <= set(range(cards)):
+        raise GameError(f"{name}: the board {rules.board} must be different cards of the deck")
+    widths = set()
+    for player in range(2):
+        hands, weights = rules.hands[player], rules.weights[player]
+        if hands.ndim != 2 or hands.shape[1] not in (1, 2) or hands.dtype != np.int64:
+            raise GameError(f"{name}: the hands of player {player} must be int64 (hands, 1 or 2)")
+        if not 0 < len(hands) < 1 << HAND_BITS:
+            raise GameError(f"{name}: player {player} has {len(hands):,} hands")
+        widths.add(hands.shape[1])
+        if weights.shape != (len(hands),) or not (np.isfinite(weights) & (weights > 0)).all():
+            raise GameError(f"{name}: the weights of player {player} must be a number above 0 each")
+        wrong = (hands < 0) | (hands >= cards) | np.isin(hands, rules.board)
+        if wrong.any():
+            hand = int(np.flatnonzero(wrong.any(axis=1))[0])
+            raise GameError(f"{name}: hand {hand} of player {player} has a card that is not there")
+        if hands.shape[1] == 2 and (hands[:, 0] == hands[:, 1]).any():
+            raise GameError(f"{name}: a hand of player {player} has one card twice")
+        if len(np.unique(np.sort(hands, axis=1), axis=0)) != len(hands):
+            raise GameError(f"{name}: player {player} has a hand twice")
+    if len(widths) > 1:
+        raise GameError(f"{name}: the hands of both players must have equally many cards")
+    if deal_weight(rules) <= 0.0:
+        raise GameError(f"{name}: every hand of one player shares a card with every other hand")
+
+
+def sums_by_card(rules: CardGame | Weighted, player: int, weight: np.ndarray) -> np.ndarray:
+    """The sum of weights of the hands with each card, float64 (cards,)."""
+    found = np.zeros(len(rules.cards))
+    for column in rules.hands[player].T:
+        found += np.bincount(column, weight, minlength=len(found))
+    return found
+
+
+def same_hands(rules: CardGame | Weighted) -> list[np.ndarray]:
+    """For each player, the hand of the other player with the same cards, or the number of the other
+    player's hands; int64 (hands,)."""
+    first, second = rules.hands
+    cards = len(rules.cards)
+    return [numbers_of(second, first, cards), numbers_of(first, second, cards)]
+
+
+def weight_met(rules: CardGame | Weighted, player: int) -> np.ndarray:
+    """For every hand of a player, the weights of the other player's hands without a common card,
+    summed; float64 (hands,)."""
+    other = 1 - player
+    weight = rules.weights[other]
+    by_card = sums_by_card(rules, other, weight)
+    hands = rules.hands[player]
+    met = weight.sum() - by_card[hands].sum(axis=1)
+    if hands.shape[1] == 2:
+        met += np.append(weight, 0.0)[same_hands(rules)[player]]
+    return met
+
+
+def deal_weight(rules: CardGame) -> float:
+    """The sum over all pairs of hands without a common card of the products of their weights."""
+    return float(rules.weights[0] @ weight_met(rules, 0))
+
+
+def runouts(rules: CardGame, deals: Sequence[int]) -> int:
+    """In how many ways so many cards can be dealt one time after the other, given hands that leave
+    them out."""
+    return ways(len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1], deals)
+
+
+def ways(free: int, deals: Sequence[int]) -> int:
+    """In how many ways so many of some free cards can be dealt one time after the other."""
+    return prod(
+        comb(max(free - before, 0), dealt)
+        for dealt, before in zip(deals, accumulate(deals, initial=0), strict=False)
+    )
+
+
+def cards_label(rules: CardGame, cards: Sequence[int] | np.ndarray) -> str:
+    """The label of cards that are dealt at once: the last of the deck comes first, as players name
+    high cards first."""
+    return "".join(str(rules.cards[card]) for card in sorted(cards, reverse=True))
+
+
+def read_deal(rules: CardGame, text: str, count: int) -> tuple[int, ...] | None:
+    """The cards, ascending, that a text such as ``"Td9d6h"`` names; None if it names others than
+    ``count`` different ones."""
+    if not count:
+        return None if text else ()
+    for card, label in enumerate(map(str, rules.cards)):
+        if text.startswith(label):
+            rest = read_deal(rules, text[len(label) :], count - 1)
+            if rest is not None and card not in rest:
+                return tuple(sorted((card, *rest)))
+    return None
+
+
+def numbers_of(hands: np.ndarray, wanted: np.ndarray, cards: int) -> np.ndarray:
+    """The number of each wanted hand among some hands, whatever the order of its cards; the number
+    of hands where it is none of them; int64 (wanted,).
+
+    Args:
+        hands: int64 (hands, 1 or 2): cards.
+        wanted: int64 (wanted, 1 or 2): cards.
+        cards: Cards of the deck.
+    """
+    own, others = (np.sort(h, axis=1) @ cards ** np.arange(h.shape[1]) for h in (hands, wanted))
+    order = np.argsort(own)
+    at = np.minimum(np.searchsorted(own, others, sorter=order), len(own) - 1)
+    return np.where(own[order[at]] == others, order[at], len(own))
+
+
+def without(hands: np.ndarray, cards: np.ndarray) -> np.ndarray:
+    """Whether hands have none of some cards, bool (hands,)."""
+    return np.logical_not(np.any(np.isin(hands, cards), axis=1))
+
+
+def unfold(rules: CardGame, name: str) -> BettingTree:
+    """The betting as a tree, breadth first.
+
+    Raises:
+        GameError: The rules break their contract.
+    """
+    states: list[Any] = [rules.root()]
+    parent, step, rounds, deals = [-1], [""], [0], list[int]()
+    kind, player, first_child, children = [], [], [], []
+    amounts = []
+    known: dict[Any, Any] = {}
+    nothing = np.zeros((3, 2))
+    at = 0
+    while at < len(states):
+        state = states[at]
+        node = known.get(state)
+        if node is None:
+            node = known[state] = rules.node(state)
+        first_child.append(len(states))
+        player.append(-1)
+        amounts.append(nothing)
+        steps: list[Any] = []
+        if isinstance(node, Decision):
+            kind.append(DECISION)
+            steps = list(node.actions)
+            if node.player not in (0, 1) or not steps:
+                raise GameError(f"{name}: after {_line(at, parent, step)} there is no decision")
+            if len(set(map(str, steps))) != len(steps):
+                raise GameError(f"{name}: after {_line(at, parent, step)} two actions are alike")
+            player[-1] = node.player
+        elif isinstance(node, Deal):
+            kind.append(DEAL)
+            steps = [None]
+            if rounds[at] == len(deals):
+                deals.append(node.cards)
+            if node.cards != deals[rounds[at]] or node.cards < 1:
+                raise GameError(
+                    f"{name}: after {_line(at, parent, step)} {node.cards} cards are dealt, and in "
+                    f"other lines {deals[rounds[at]]}"
+                )
+            public = len(rules.board) + sum(deals[: rounds[at] + 1])
+            if public + 2 * rules.hands[0].shape[1] > len(rules.cards):
+                raise GameError(f"{name}: after {_line(at, parent, step)} there is no card left")
+        elif isinstance(node, Fold):
+            kind.append(FOLD)
+            amounts[-1] = np.array([node.utilities] * 3, dtype=np.float64)
+        elif isinstance(node, Showdown):
+            kind.append(SHOWDOWN)
+            amounts[-1] = np.array(node, dtype=np.float64)
+        else:
+            raise GameError(
+                f"{name}: node(...) after {_line(at, parent, step)} must be a Decision, a Deal, "
+                f"a Fold or a Showdown, not {type(node).__name__}"
+            )
+        if not np.isfinite(amounts[-1]).all() or amounts[-1].shape != (3, 2):
+            raise GameError(f"{name}: what {_line(at, parent, step)} pays is not finite")
+        children.append(len(steps))
+        for one in steps:
+            states.append(rules.next(state, one))
+            parent.append(at)
+            step.append("" if one is None else str(one))
+            rounds.append(rounds[at] + (one is None))
+        at += 1
+    return BettingTree(
+        kind=np.array(kind, dtype=np.int8),
+        player=np.array(player, dtype=np.int8),
+        parent=np.array(parent, dtype=np.int64),
+        step=tuple(step),
+        first_child=np.array(first_child, dtype=np.int64),
+        children=np.array(children, dtype=np.int64),
+        round=np.array(rounds, dtype=np.int64),
+        amounts=np.array(amounts),
+        deals=tuple(deals),
+    )
+
+
+def _line(node: int, parent: list[int], step: list[str]) -> str:
+    """The steps to a node."""
+    steps = []
+    while node > 0:
+        steps.append(step[node] or "(deal)")
+        node = parent[node]
+    return repr(" ".join(steps[::-1]))
+
+
+def deal_boards(rules: CardGame, betting: BettingTree) -> tuple[Boards, ...]:
+    """All boards of each round."""
+    free = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
+    none = np.zeros((1, 0), dtype=np.int64)
+    found = [Boards(none, np.zeros(1, dtype=np.int64), 0)]
+    for dealt in betting.deals:
+        before = found[-1].cards
+        # Sets of cards in the order of their first card, their second, ...
+        sets = np.array(list(combinations(free.tolist(), dealt)), dtype=np.int64)
+        taken = (before[:, :, None, None] == sets).any(axis=(1, 3))
+        parent, chosen = np.nonzero(~taken)
+        found.append(Boards(np.column_stack([before[parent], sets[chosen]]), parent, dealt))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Games of private hands, cut into a trunk and chunks."""

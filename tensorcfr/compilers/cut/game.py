@@ -1,0 +1,310 @@
+"""Compiled games in chunks, from the rules of a game of private hands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..._util.limits import CUT_FROM
+from ..._util.machine import second_level_cache
+from ..._util.memory import Budget
+from ...errors import GameError
+from ...model.arrays import CHANCE
+from ...model.cut_game import CutGame, Recipe
+from ...model.flat_game import FlatGame, utilities_of
+from ...model.game import CompiledGame
+from ...model.labels import InfosetLabels, PublicGame, follow
+from ...rules import PublicTreeGame
+from .. import laid_out, public_tree
+from ..colours import tells_hands_apart
+from ..public_states import (
+    Graph,
+    contracted,
+    count_ways,
+    counts_of,
+    graph_of_tree,
+    leads_back,
+    only_one_action,
+    sequences_below,
+)
+from ..symmetry import Quotient, identity, quotient_of
+from . import chunks
+from .chunks import CutTree
+from .nodes import OwnLabel, TreeNodes, way_to
+
+CACHE_SHARE = 0.5
+"""Share of the second-level cache that the scratch of a chunk may take: a reach for every sequence
+of one player and a value for every sequence of the other.  Regrets and averages stream by.  On
+Bluff(2,2), with 2 MiB of cache, shares of 1/2 and 1 take the same time and shares of 1/4 and 2 some
+percent more: smaller chunks have more short loops over payoffs, larger ones leave the cache."""
+
+AUTO = "auto"
+"""Cut a game of at least :data:`~tensorcfr._util.limits.CUT_FROM` sequences, and no other."""
+CutLike = bool | int | Sequence[str]
+"""Where to cut: :data:`AUTO`; True for where the cache says; the number of public steps before the
+cut; or the public labels of the nodes below which everything is a chunk."""
+
+
+def compile_rules(
+    rules: PublicTreeGame,
+    name: str,
+    budget: Budget,
+    *,
+    cut: CutLike,
+    symmetric: bool,
+    source: str | None = None,
+    limit: int | None = None,
+) -> CompiledGame:
+    """Compile the rules of a game of private hands into chunks, or lay it out if it is not to be
+    cut.
+
+    Args:
+        rules: The rules, for two players.
+        name: What the game is called.
+        budget: The bytes that compiling may take.
+        cut: Where to cut.
+        symmetric: Whether what the payoffs cannot tell apart is merged, and decisions with one
+            action are left out.
+        source: Under which name the rules can be found again, if they can.
+        limit: Sequences that a chunk of several subtrees may have; by default the second-level
+            cache says.
+
+    Raises:
+        GameError: The rules break their contract, or more than two play.
+        ValueError: There is no such place to cut.
+        MemoryLimitError: The game would need more than the budget.
+    """
+    is_automatic = isinstance(cut, str) and cut == AUTO
+    if is_automatic:
+        if rules.n_players != 2:
+            return laid_out.compile_rules(rules, name, budget, symmetry=symmetric)
+        cut = True
+    if rules.n_players != 2:
+        raise GameError(f"{name} has {rules.n_players} players; games of two can be cut")
+    if isinstance(cut, int) and cut < 0:
+        raise ValueError(f"cut must be True, public steps from 0, or public labels, not {cut!r}")
+    if limit is None:
+        limit = int(second_level_cache() * CACHE_SHARE) // np.dtype(np.float64).itemsize
+    given = cut if isinstance(cut, (bool, int)) else (cut,) if isinstance(cut, str) else tuple(cut)
+    recipe = Recipe(source, given, limit, symmetric)
+    read = public_tree.read(rules, budget)
+    # Unfolding says how many histories there are of a game without an end.
+    lays_out = rules.states_repeat and leads_back(read.graph)
+    if is_automatic and not lays_out:
+        # Chunks hold payoffs as they are, in the unit 1.
+        sequences = int(sequences_below(read.graph)[read.graph.root])
+        lays_out = read.unit != 1.0 or sequences < CUT_FROM
+    if lays_out:
+        return laid_out.compile_tree(rules, read, name, budget, symmetry=symmetric)
+    _check_unit(read.unit, name)
+    if isinstance(cut, (bool, int)) and rules.states_repeat:
+        found = _from_states(rules, read, name, budget, cut, recipe)
+        if found is not None:
+            return found
+    public = read.unfolded(budget.what)
+    quotient = (quotient_of(public.tree) if symmetric else None) or identity(public.tree)
+    where = cut if isinstance(cut, (bool, int)) else _nodes(recipe.cut, public, quotient, name)
+    cut_tree = _cut(graph_of_tree(quotient.tree), where, limit)
+    return _from_tree(
+        public,
+        quotient,
+        cut_tree,
+        name,
+        recipe,
+        lay_out=partial(laid_out.lay_out, rules, name, budget.limit, symmetry=symmetric),
+        label=_own_label(rules, public),
+    )
+
+
+def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
+    """A compiled game of private hands in chunks.
+
+    Args:
+        game: A game of two players with a public tree.
+        nodes: Nodes of its public tree, none below another one, below which everything is in
+            chunks.
+        limit: Sequences that a chunk of several subtrees may have.
+
+    Raises:
+        GameError: Its payoffs are extremely large or small.
+    """
+    _check_unit(game.unit, game.name)
+    public, given = game.public_game, game.infoset_labels
+    tree, places = public.tree, game.places
+    quotient = (None if game.merged is None else quotient_of(tree)) or identity(tree)
+    here = np.zeros(quotient.tree.n_nodes, dtype=bool)
+    for node in nodes:
+        below = int(node)
+        while quotient.node[below] < 0:  # A decision with one action, which is left out.
+            below = int(tree.first_child[below])
+        here[quotient.node[below]] = True
+    graph = graph_of_tree(quotient.tree)
+
+    def label(node: int, hand: int, _: str) -> str:
+        return given[int(places.infosets(np.array([node]), np.array([hand]))[0])]
+
+    return _from_tree(
+        public,
+        quotient,
+        chunks.build(graph, lambda states, depth: here[states], limit=limit),
+        game.name,
+        Recipe(None, True, limit, game.merged is not None),
+        lay_out=lambda limit: game,
+        label=None if isinstance(given, InfosetLabels) else label,
+    )
+
+
+def _from_tree(
+    public: PublicGame,
+    quotient: Quotient,
+    cut_tree: CutTree,
+    name: str,
+    recipe: Recipe,
+    *,
+    lay_out: Callable[[int | None], FlatGame],
+    label: OwnLabel | None,
+) -> CutGame:
+    """The game of a public tree that was cut.
+
+    Args:
+        public: The whole game.
+        quotient: The game that was cut, and the nodes and hands in it.
+        cut_tree: It in chunks.
+        name: What the game is called.
+        recipe: How to compile it again.
+        lay_out: Makes the flat game.
+        label: As for :class:`TreeNodes`.
+    """
+    tree = public.tree
+
+    def steps(nodes: list[int], _: list[int]) -> list[int] | None:
+        node = int(quotient.node[nodes[-1]])
+        return None if node < 0 else way_to(quotient.tree, node)[1]
+
+    def alike(node: int, player: int) -> np.ndarray:
+        merged, own = quotient.tree, tree.dealt(int(tree.weight[node])).sum(axis=1 - player)
+        weight = int(merged.weight[quotient.node[node]])
+        whole = merged.dealt(weight).sum(axis=1 - player)[quotient.hand[player]]
+        return np.divide(whole, own, out=np.ones(len(own)), where=own > 0)
+
+    graph = graph_of_tree(tree)
+    return CutGame(
+        name,
+        cut_tree.form,
+        TreeNodes(graph, public, steps, quotient.hand, alike, cut_tree, label),
+        counts_of(graph, count_ways(graph)),
+        recipe=recipe,
+        utilities=utilities_of(tree),
+        merges_hands=quotient.merges,
+        lay_out=lay_out,
+    )
+
+
+def _from_states(
+    rules: PublicTreeGame,
+    read: public_tree.Read,
+    name: str,
+    budget: Budget,
+    cut: bool | int,
+    recipe: Recipe,
+) -> CutGame | None:
+    """As :func:`compile_rules`, without unfolding the public tree; None where that cannot be: there
+    is public chance, or hands may be alike."""
+    symmetric, whole = recipe.symmetry, read.graph
+    tables = whole.tables
+    if (tables.player == CHANCE).any():
+        return None
+    ways = count_ways(whole)
+    if symmetric and not tells_hands_apart(tables, ways):
+        return None
+    cut_tree = _cut(contracted(whole) if symmetric else whole, cut, recipe.limit)
+    left_out = only_one_action(whole) & symmetric
+
+    def steps(states: list[int], taken: list[int]) -> list[int] | None:
+        out = left_out[states]
+        return None if out[-1] else np.array(taken, dtype=np.int64)[~out[:-1]].tolist()
+
+    def alone(_: int, player: int) -> np.ndarray:
+        return np.ones(len(read.hands[player]))
+
+    public = PublicGame(tables, read.hands, read.edges, None)
+    hand, label = identity(tables).hand, _own_label(rules, public)
+    return CutGame(
+        name,
+        cut_tree.form,
+        TreeNodes(whole, public, steps, hand, alone, cut_tree, label),
+        counts_of(whole, ways),
+        recipe=recipe,
+        utilities=utilities_of(tables),
+        merges_hands=False,
+        lay_out=partial(laid_out.lay_out, rules, name, budget.limit, symmetry=symmetric),
+    )
+
+
+def _own_label(rules: PublicTreeGame, public: PublicGame) -> OwnLabel | None:
+    """What makes labels, where they are not hands and public parts that can be told apart."""
+    if type(rules).label is PublicTreeGame.label and public.ambiguity() is None:
+        return None
+
+    def label(state: int, hand: int, line: str) -> str:
+        player = int(public.tree.player[state])
+        return rules.label(player, rules.hands[player][hand], line)
+
+    return label
+
+
+def _check_unit(unit: float, name: str) -> None:
+    """Refuse payoffs that a game in one form would scale: chunks hold them as they are.
+
+    Raises:
+        GameError: They are extremely large or small.
+    """
+    if unit != 1.0:
+        raise GameError(f"the payoffs of {name} are too large or too small for a game that is cut")
+
+
+def _cut(graph: Graph, cut: bool | int | np.ndarray, limit: int) -> CutTree:
+    """The game, cut.
+
+    Args:
+        graph: Its public states.
+        cut: See :data:`CutLike`; in place of labels, the states below which to cut.
+        limit: Sequences that a chunk of several subtrees may have.
+    """
+    if isinstance(cut, bool):
+        size = sequences_below(graph)
+        fits = size <= (limit if size[graph.root] > limit else -1)
+        return chunks.build(graph, lambda states, depth: fits[states], limit=limit)
+    if isinstance(cut, np.ndarray):
+        here = np.zeros(graph.n_states, dtype=bool)
+        here[cut] = True
+        return chunks.build(graph, lambda states, depth: here[states], limit=limit, alone=True)
+    return chunks.build(
+        graph,
+        lambda states, depth: np.full(len(states), depth == cut),
+        limit=limit,
+        alone=True,
+    )
+
+
+def _nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:
+    """The nodes of the public tree that is solved that have the given labels, int64."""
+    found, named = [], public.named()
+    for label in cut:
+        if not isinstance(label, str):
+            raise TypeError(f"{name} cannot be cut at {label!r}: it takes public labels")
+        if (node := named.get(label)) is None:
+            way = follow(label, 0, public.steps) or follow(f" {label}", 0, public.steps)
+            if way is None:
+                raise ValueError(f"{name} has no public node {label!r} to cut at")
+            node = way[0][-1]
+        if quotient.node[node] < 0:
+            raise ValueError(
+                f"{name} cannot be cut at {label!r}: the decision there has one action and is left "
+                "out, or no deal gets there"
+            )
+        found.append(int(quotient.node[node]))
+    return np.array(found, dtype=np.int64)

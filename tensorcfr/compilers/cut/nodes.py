@@ -1,0 +1,318 @@
+"""The public nodes of a game in chunks that is compiled from a public tree."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import count, pairwise
+
+import numpy as np
+
+from ...errors import GameError
+from ...model.arrays import PublicTree, SequenceForm
+from ...model.labels import PublicGame, follow
+from ...model.public_nodes import TRUNK, FoundInfoset, NodeLayout, Step, TabledNodes
+from ..form_of_public_tree import possible_hands
+from ..laid_out import holder, not_text, used_twice
+from ..public_states import Graph, nodes_below
+from .chunks import CutTree
+
+Way = tuple[list[int], list[int]]
+"""The states from the root to a node, and the number of the child at each step."""
+OwnLabel = Callable[[int, int, str], str]
+"""The label of an infoset, from its state, its hand, and the public label."""
+
+
+class TreeNodes(TabledNodes):
+    """Public nodes in the order in which one walks the tree, a node before those below it.
+
+    Args:
+        graph: The public states of the whole game.
+        public: Labels of hands, steps and nodes; its tree is that of ``graph``.
+        steps: From the states on the way to a decision, the root first, and the number of the child
+            at each step, those numbers in the game that was cut; None if the decision is not in it.
+        hand: int64 (hands,), for each player: the hand there of each hand.
+        stands_for: From a state and a player, as :attr:`NodeLayout.stands_for`.
+        cut: The game in chunks.
+        own_label: What makes labels; None where they are hand and public label, one after the
+            other, and can be taken apart.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        public: PublicGame,
+        steps: Callable[[list[int], list[int]], list[int] | None],
+        hand: tuple[np.ndarray, ...],
+        stands_for: Callable[[int, int], np.ndarray],
+        cut: CutTree,
+        own_label: OwnLabel | None,
+    ) -> None:
+        self._graph, self._public, self.tables = graph, public, graph.tables
+        self._steps, self._hand, self._cut = steps, hand, cut
+        self._stands_for, self._own_label = stands_for, own_label
+        self.hands = public.hands
+        self.joins_labels = own_label is None
+        self._recent: tuple[int, Way] = -1, ([], [])  # The node that was asked for last.
+
+    @cached_property
+    def _possible(self) -> tuple[np.ndarray, np.ndarray]:
+        return possible_hands(self.tables)
+
+    @cached_property
+    def _named(self) -> dict[str, int]:
+        return self._public.named()
+
+    @cached_property
+    def _below(self) -> np.ndarray:
+        """int64 (states,): nodes of the tree from each state on, itself included."""
+        return nodes_below(self._graph)
+
+    def wording(self) -> bytes:  # noqa: D102
+        return repr(self._public[2:]).encode() + self.tables.edge.astype(np.int64).tobytes()
+
+    # --------------------------------------------------------------------------------- numbers
+
+    @property
+    def count(self) -> int:  # noqa: D102
+        return int(self._below[self._graph.root])
+
+    def _way(self, node: int) -> Way:
+        """The way to a node.
+
+        Raises:
+            ValueError: There is no such node.
+        """
+        before, way = self._recent
+        if node == before:
+            return way
+        if not 0 <= node < self.count:
+            raise ValueError(f"there is no public node {node}")
+        states, taken, at = [self._graph.root], list[int](), 0
+        while at != node:
+            below = self._after(states[-1])
+            ends = at + 1 + self._below[below].cumsum()
+            taken.append(int(ends.searchsorted(node, side="right")))
+            states.append(int(below[taken[-1]]))
+            at = int(ends[taken[-1]] - self._below[states[-1]])
+        self._recent = node, (states, taken)
+        return states, taken
+
+    def _number(self, way: Way) -> int:
+        """The number of the node at the end of a way."""
+        node = 0
+        for state, child in zip(*way, strict=False):
+            node += 1 + int(self._below[self._after(state)[:child]].sum())
+        return node
+
+    def _state(self, node: int) -> int:
+        return self._way(node)[0][-1]
+
+    def _children(self, state: int) -> tuple[tuple[str, ...], list[int]]:
+        """The labels of a state's steps, and the states that they lead to."""
+        begin, end = self.tables.first_child[state : state + 2].tolist()
+        labels = tuple(self._public.edges[at] for at in self.tables.edge[begin:end].tolist())
+        return labels, self._after(state).tolist()
+
+    def _after(self, state: int) -> np.ndarray:
+        """int64: the states after a state."""
+        begin, end = self.tables.first_child[state : state + 2].tolist()
+        return self._graph.child[begin:end]
+
+    def _step(self, state: int, child: int) -> str:
+        """The label of a step."""
+        return self._public.edges[self.tables.edge[self.tables.first_child[state] + child]]
+
+    # ----------------------------------------------------------------------------------- nodes
+
+    def children(self, node: int) -> list[Step]:  # noqa: D102
+        labels, states = self._children(self._state(node))
+        ends = node + 1 + np.cumsum(self._below[states])
+        return [
+            Step(end - size, label)
+            for end, size, label in zip(
+                ends.tolist(), self._below[states].tolist(), labels, strict=True
+            )
+        ]
+
+    def path(self, node: int) -> list[Step]:  # noqa: D102
+        states, taken = self._way(node)
+        return [
+            Step(self._number((states[: k + 1], taken[: k + 1])), self._step(states[k], a))
+            for k, a in enumerate(taken)
+        ]
+
+    def label(self, node: int) -> str:  # noqa: D102
+        return self._public_label(*self._way(node))
+
+    def _public_label(self, states: list[int], taken: list[int]) -> str:
+        given = self._public.node_labels
+        own = None if given is None else given[states[-1]]
+        if own is not None:
+            return own
+        return "".join(
+            f" {self._step(state, child)}" for state, child in zip(states, taken, strict=False)
+        )
+
+    def layout(self, node: int) -> NodeLayout:  # noqa: D102
+        return self._layout(*self._way(node))
+
+    def _layout(self, states: list[int], taken: list[int]) -> NodeLayout:
+        player = int(self.tables.player[states[-1]])
+        actions, _ = self._children(states[-1])
+        held, steps = self._held(states[-1], player), self._steps(states, taken)
+        if steps is None:
+            empty = int(self._cut.form.trunk.player_sequences[player])
+            lane = np.where(held, 0, -1)
+            return NodeLayout(player, actions, TRUNK, empty, 0, lane, np.ones(len(lane)))
+        chunk, tree, form, below = self._place(steps)
+        bucket = int(tree.bucket[below])
+        first = int(form.bucket_sequence[bucket]) + int(tree.rank[below])
+        if chunk != TRUNK:
+            first += int(self._cut.form.first[chunk])
+        rank = form.hand_rank[form.bucket_mask[bucket], self._hand[player]]
+        lane = np.where(held, rank * form.bucket_stride[bucket], -1)
+        alike = self._stands_for(states[-1], player)
+        stride = int(form.bucket_lanes[bucket])
+        return NodeLayout(player, actions, chunk, first, stride, lane, alike)
+
+    def _place(self, steps: list[int]) -> tuple[int, PublicTree, SequenceForm, int]:
+        """The chunk that some steps of the game that was cut lead to, each the number of a child;
+        the tree and the form of the trunk or of the chunk's shape; and the node there."""
+        cut = self._cut
+        chunk, tree, form, node = TRUNK, cut.trunk, cut.form.trunk, 0
+        for step in (None, *steps):
+            if step is not None:
+                node = int(tree.first_child[node]) + step
+            if chunk == TRUNK and cut.root_chunk[node] != TRUNK:
+                chunk, node = int(cut.root_chunk[node]), int(cut.root_node[node])
+                shape = int(cut.form.shape[chunk])
+                tree, form = cut.shapes[shape], cut.built[shape]
+        return chunk, tree, form, node
+
+    def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
+        return self._held(self._state(node), player)
+
+    def _held(self, state: int, player: int) -> np.ndarray:
+        rows, masks = self._possible
+        found: np.ndarray = masks[rows[player, self.tables.weight[state]]]
+        return found[: len(self._hand[player])]
+
+    def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
+        tables, state = self.tables, self._state(node)
+        begin, end = tables.first_child[state : state + 2].tolist()
+        return list(tables.chance_table[tables.chance[begin:end]])
+
+    # ---------------------------------------------------------------------------------- labels
+
+    def find(self, label: str) -> FoundInfoset | None:  # noqa: D102
+        spellings = (label, label[:-1] if label.endswith(" ") else f"{label} ")
+        if self._own_label is not None:
+            found = (found for spelling in spellings if (found := self._find_own(spelling)))
+            return next(found, None)
+        for spelling in spellings:
+            for player, hands in enumerate(self._public.hands):
+                for hand, own in enumerate(hands):
+                    if not spelling.startswith(own):
+                        continue
+                    way = self._way_of(spelling[len(own) :])
+                    if way is None or self.tables.player[way[0][-1]] != player:
+                        continue
+                    layout = self._layout(*way)
+                    if layout.lane[hand] >= 0:
+                        return FoundInfoset(spelling, self._number(way), layout, hand)
+        return None
+
+    def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
+        return self._labels(*self._way(node), hands)
+
+    def _labels(self, states: list[int], taken: list[int], hands: Iterable[int]) -> list[str]:
+        player, public = self.tables.player[states[-1]], self._public_label(states, taken)
+        if self._own_label is None:
+            return [f"{self._public.hands[player][hand]}{public}" for hand in hands]
+        return [self._own_label(states[-1], hand, public) for hand in hands]
+
+    def decisions(self, player: int) -> Iterator[int]:  # noqa: D102
+        players = self.tables.player
+        return (node for node, (states, _) in self._walk() if players[states[-1]] == player)
+
+    def _walk(self) -> Iterator[tuple[int, Way]]:
+        """All nodes in order, each with its way, which changes when the next one is asked for."""
+        fan, begin, child = self._graph.fan, self.tables.first_child, self._graph.child
+        states, taken = [self._graph.root], list[int]()
+        for node in count():
+            yield node, (states, taken)
+            step = 0
+            while step == fan[states[-1]]:
+                if not taken:
+                    return
+                states.pop()
+                step = taken.pop() + 1
+            taken.append(step)
+            states.append(int(child[begin[states[-1]] + step]))
+
+    @cached_property
+    def _index(self) -> np.ndarray:
+        """int64 (infosets, 3): hash of the label, node and hand of every infoset, by hash.
+
+        Raises:
+            GameError: A label is not a string, or two infosets have one label.
+        """
+        players, found = self.tables.player, array("q")
+        for node, way in self._walk():
+            state = way[0][-1]
+            if players[state] < 0:
+                continue
+            hands = np.flatnonzero(self._held(state, int(players[state]))).tolist()
+            for hand, label in zip(hands, self._labels(*way, hands), strict=True):
+                if not isinstance(label, str):
+                    raise GameError(not_text(label, self._holder(node, hand)))
+                found.extend((hash(label), node, hand))
+        table = np.frombuffer(found, dtype=np.int64).reshape(-1, 3)
+        table = table[np.argsort(table[:, 0], kind="stable")]
+        for at in np.flatnonzero(np.diff(table[:, 0]) == 0).tolist():
+            (_, node, hand), (_, other, its) = table[at : at + 2].tolist()
+            label = self.labels(node, [hand])[0]
+            if self.labels(other, [its]) == [label]:
+                raise GameError(
+                    used_twice(label, self._holder(node, hand), self._holder(other, its))
+                )
+        return table
+
+    def _holder(self, node: int, hand: int) -> str:
+        player, steps = self.player(node), [step.label for step in self.path(node)]
+        return holder(player, self._public.hands[player][hand], steps)
+
+    def _find_own(self, label: str) -> FoundInfoset | None:
+        """The infoset whose label is made by the game itself."""
+        hashes = self._index[:, 0]
+        begin = int(np.searchsorted(hashes, hash(label)))
+        end = int(np.searchsorted(hashes, hash(label), side="right"))
+        for _, node, hand in self._index[begin:end].tolist():
+            way = self._way(node)
+            if self._labels(*way, [hand]) == [label]:
+                return FoundInfoset(label, node, self._layout(*way), hand)
+        return None
+
+    def find_node(self, name: str) -> int | None:
+        """The node of some steps, or of a public label."""
+        for label in (name, f" {name}"):
+            if label in self._named:
+                return self._number(way_to(self._public.tree, self._named[label]))
+        return super().find_node(name)
+
+    def _way_of(self, label: str) -> Way | None:
+        """The way to the node of a public label; None if there is none."""
+        if (named := self._named.get(label)) is not None:
+            return way_to(self._public.tree, named)
+        return follow(label, self._graph.root, self._children)
+
+
+def way_to(tree: PublicTree, node: int) -> Way:
+    """The nodes from the root to a node, and the number of the child at each step."""
+    nodes = [node]
+    while nodes[-1]:
+        nodes.append(int(tree.parent[nodes[-1]]))
+    nodes.reverse()
+    return nodes, [low - int(tree.first_child[up]) for up, low in pairwise(nodes)]

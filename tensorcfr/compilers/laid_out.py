@@ -1,0 +1,264 @@
+"""Compile a game as one flat form, from its histories or from a public tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from .._util import limits
+from .._util.memory import Budget, budget
+from ..errors import GameError
+from ..invariants import check
+from ..model.expansion import count_histories, expand
+from ..model.flat_game import FlatGame
+from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
+from ..rules import PublicTreeGame
+from . import colours, form_of_histories, form_of_public_tree, public_tree, recognition
+from .histories import Infosets, WalkedGame
+from .symmetry import merge
+
+BYTES_EXPANDED = 240
+"""Bytes per history of a compile that expands the public tree."""
+
+
+def compile_rules(
+    rules: PublicTreeGame, name: str, budget: Budget, *, symmetry: bool = True
+) -> FlatGame:
+    """Compile the rules of a game of private hands.
+
+    Args:
+        rules: The rules.
+        name: The name of the game.
+        budget: Memory budget of the compile.
+        symmetry: Whether to merge infosets with indistinguishable payoffs.
+
+    Raises:
+        GameError: The rules break their contract; the message names the public history.
+        MemoryLimitError: The game would need more than the budget.
+    """
+    found = public_tree.read(rules, budget)
+    return compile_tree(rules, found, name, budget, symmetry=symmetry)
+
+
+def lay_out(
+    rules: PublicTreeGame,
+    name: str,
+    limit: int,
+    own_limit: int | None = None,
+    *,
+    symmetry: bool = True,
+) -> FlatGame:
+    """As :func:`compile_rules`, of a game that was cut, under a budget of its own.
+
+    Args:
+        rules: The rules.
+        name: The name of the game.
+        limit: Bytes that it may take...
+        own_limit: ...where the caller says nothing else.
+        symmetry: Whether to merge infosets with indistinguishable payoffs.
+    """
+    with budget(f"laying out {name}", limit if own_limit is None else own_limit) as own:
+        return compile_rules(rules, name, own, symmetry=symmetry)
+
+
+def compile_tree(
+    rules: PublicTreeGame, found: public_tree.Read, name: str, budget: Budget, *, symmetry: bool
+) -> FlatGame:
+    """As :func:`compile_rules`, from what the rules answered."""
+    public, unit = found.unfolded(budget.what), found.unit
+    if public.tree.n_players != 2:
+        return compile_walked(_expanded(rules, public, unit, budget), name)
+    if symmetry:
+        budget.reserve(colours.bytes_needed(public.tree))
+    return assemble(rules, public, name, unit=unit, symmetry=symmetry)
+
+
+def assemble(
+    rules: PublicTreeGame, public: PublicGame, name: str, *, unit: float, symmetry: bool
+) -> FlatGame:
+    """The compiled game of a public tree of two players, checked and read-only.
+
+    Args:
+        rules: Its hands and labels.
+        public: The public tree, buckets and ranks not set.
+        name: The name of the game.
+        unit: That of the payoffs.
+        symmetry: Whether to merge infosets with indistinguishable payoffs.
+    """
+    form, tree = form_of_public_tree.build(public.tree)
+    public = public._replace(tree=tree)
+    places = InfosetPlaces(public, form)
+    # Labels made here are compared with each other.  Labels made on demand must be distinct by
+    # their parts, because they are never all made.
+    lazy = form.n_infosets >= limits.LAZY_LABELS_FROM and type(rules).label is PublicTreeGame.label
+    lazy = lazy and public.ambiguity() is None
+    game = FlatGame(
+        name=name,
+        form=form,
+        infoset_labels=InfosetLabels(places) if lazy else infoset_labels(rules, public, places),
+        infoset_actions=InfosetActions(places) if lazy else infoset_actions(public, places),
+        outcome_labels=outcome_labels(public),
+        public=public,
+        merged=merge(tree, form) if symmetry else None,
+        unit=unit,
+    )
+    check(game)
+    game.freeze()
+    return game
+
+
+def _expanded(rules: PublicTreeGame, public: PublicGame, unit: float, budget: Budget) -> WalkedGame:
+    """The history tree of a game of three or more players, which have no public form."""
+    tree = public.tree
+    histories = count_histories(tree)
+    budget.reserve(histories * BYTES_EXPANDED, f"{budget.what} ({histories:,} histories)")
+    acts = tree.player >= 0
+    width = np.where(acts, np.array(tree.prior.shape)[np.maximum(tree.player, 0)], 0)
+    first = np.cumsum(width) - width
+    outcomes = outcome_labels(public)
+    # Infosets are numbered by public node, then by hand; those without a history are dropped.
+    expanded = expand(tree, lambda node, hand: first[node] + hand, *public.outcome_codes(outcomes))
+    decided = expanded.infoset >= 0
+    used, infoset = np.unique(expanded.infoset[decided], return_inverse=True)
+    expanded.infoset[decided] = infoset
+    infosets = Infosets()
+    place_of: dict[str, Place] = {}
+    for number in used.tolist():
+        node = int(np.searchsorted(first + width, number, side="right"))
+        hand, player = number - int(first[node]), int(tree.player[node])
+        label = rules.label(player, rules.hands[player][hand], public.node_label(node))
+        add_label(public, label, (node, hand), place_of)
+        infosets.add(label, player, public.actions(node))
+    return WalkedGame(expanded, infosets, list(outcomes), tree.n_players, unit)
+
+
+def compile_walked(walked: WalkedGame, name: str, *, symmetry: bool = True) -> FlatGame:
+    """Compile a walked game, as private hands x public tree if it has that form.
+
+    Args:
+        walked: The history tree, infosets numbered in the order of the walk.
+        name: The name of the game.
+        symmetry: Whether to merge infosets with indistinguishable payoffs.
+    """
+    found = recognition.recognise(walked)
+    if found is None:
+        form, order = form_of_histories.build(walked)
+        return _number_infosets(walked, name, order, form=form)
+    form, tree = form_of_public_tree.build(found.game.tree)
+    public = found.game._replace(tree=tree)
+    place = InfosetPlaces(public, form).infosets(found.node, found.hand)
+    order = np.empty(len(place), dtype=np.int64)
+    order[place] = np.arange(len(place))
+    merged = merge(tree, form) if symmetry else None
+    return _number_infosets(walked, name, order, form=form, public=public, merged=merged)
+
+
+def _number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: Any) -> FlatGame:
+    """The compiled game, its infosets in their final order, checked and read-only.
+
+    Args:
+        walked: The history tree, infosets numbered in the order of the walk.
+        name: The name of the game.
+        order: int64 (infosets,): the infosets in their final order.
+        views: The other views of the game, in the final order.
+    """
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    infoset = walked.tree.infoset.copy()
+    infoset[infoset >= 0] = place[infoset[infoset >= 0]]
+    labels, actions = walked.infosets.labels, walked.infosets.actions
+    named = {own: tuple(map(str, own)) for own in set(actions)}
+    game = FlatGame(
+        name=name,
+        histories=walked.tree._replace(infoset=infoset),
+        infoset_labels=tuple(labels[i] for i in order.tolist()),
+        infoset_actions=tuple(named[actions[i]] for i in order.tolist()),
+        outcome_labels=tuple(walked.outcome_labels),
+        unit=walked.unit,
+        **views,
+    )
+    check(game)
+    game.freeze()
+    return game
+
+
+Place = tuple[int, int]
+"""Public node and hand of an infoset."""
+
+
+def outcome_labels(public: PublicGame) -> tuple[str, ...]:
+    """Labels of the chance outcomes: hands, then public chance."""
+    drawn = np.unique(public.tree.edge[public.tree.chance >= 0])
+    return tuple(dict.fromkeys(chain(*public.hands, (public.edges[edge] for edge in drawn))))
+
+
+def infoset_actions(public: PublicGame, places: InfosetPlaces) -> tuple[tuple[str, ...], ...]:
+    """Action labels of every infoset; equal tuples are one object."""
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    by_node = {}
+    for node in places.nodes.tolist():
+        actions = public.actions(node)
+        by_node[node] = known.setdefault(actions, actions)
+    return tuple(by_node[node] for node, _ in _places_in_order(places))
+
+
+def infoset_labels(
+    rules: PublicTreeGame, public: PublicGame, places: InfosetPlaces
+) -> tuple[str, ...]:
+    """The label of every infoset, by the game's own function, checked."""
+    place_of: dict[str, Place] = {}
+    public_label = {node: public.node_label(node) for node in places.nodes.tolist()}
+    for node, hand in sorted(_places_in_order(places)):
+        player = int(public.tree.player[node])
+        label = rules.label(player, rules.hands[player][hand], public_label[node])
+        add_label(public, label, (node, hand), place_of)
+    labels = {place: label for label, place in place_of.items()}
+    return tuple(labels[place] for place in _places_in_order(places))
+
+
+def add_label(public: PublicGame, label: str, place: Place, place_of: dict[str, Place]) -> None:
+    """Add an infoset's label to ``place_of``.
+
+    Raises:
+        GameError: The label is not a string, or another infoset has the same label.
+    """
+    if not isinstance(label, str):
+        raise GameError(not_text(label, _holder(public, *place)))
+    if (other := place_of.setdefault(label, place)) != place:
+        raise GameError(used_twice(label, _holder(public, *other), _holder(public, *place)))
+
+
+def not_text(label: object, of: str) -> str:
+    """What is wrong with a label that is no string, of a :func:`holder`."""
+    return f"label {label!r} of {of} is not a string"
+
+
+def used_twice(label: str, first: str, second: str) -> str:
+    """What is wrong with a label of two :func:`holder`."""
+    return f"infoset label {label!r} is used twice: by {first}, and by {second}"
+
+
+def holder(player: int, hand: str, steps: Sequence[str]) -> str:
+    """The name in error messages of an infoset: a player with a hand after public steps."""
+    where = f"public history [{', '.join(steps)}]" if steps else "the public root"
+    return f"player {player} with {hand!r} at {where}"
+
+
+def _holder(public: PublicGame, node: int, hand: int) -> str:
+    player = int(public.tree.player[node])
+    steps = [public.edges[edge] for edge in public.path(node)]
+    return holder(player, public.hands[player][hand], steps)
+
+
+def _places_in_order(places: InfosetPlaces) -> list[Place]:
+    """The place of every infoset, in the order of the infosets."""
+    form = places.form
+    found: list[Place] = []
+    for bucket, first in enumerate(places.first.tolist()):
+        nodes = places.nodes[first : first + form.bucket_stride[bucket]].tolist()
+        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
+        found.extend((node, hand) for hand in held for node in nodes)
+    return found

@@ -1,0 +1,1 @@
+"""What a game will take, counted or estimated before it is compiled."""

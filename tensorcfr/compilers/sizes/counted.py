@@ -1,0 +1,220 @@
+"""What there is of a game, counted from its public states without unfolding them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial, prod
+from typing import Any
+
+import numpy as np
+
+from ..._util.limits import CUT_FROM
+from ..._util.memory import Budget
+from ...errors import GameError
+from ...model.arrays import TERMINAL
+from ...model.cut_game import Counts
+from ...payoff.cards import LANES
+from ...rules import CardGame, Deal, Decision, PublicTreeGame
+from .. import public_tree
+from ..cards.rules import Weighted, runouts, sums_by_card, ways, weight_met, without
+from ..cards.symmetry import count_alike, moved_hands, permutations_of
+from ..public_checks import checked_prior
+from ..public_states import (
+    acting_hands,
+    count_ways,
+    counts_of,
+    hands_of,
+    leads_back,
+)
+from .size import Chunks, Size
+
+SHARED = 16
+"""Numbers of a solver for each byte of a public tree in chunks, about: its shapes are shared."""
+
+
+def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> Size:
+    """The size of a game of private hands, from its distinct public states.
+
+    Raises:
+        GameError: The rules break their contract, or a history does not end.
+        MemoryLimitError: The states need more than the budget.
+    """
+    prior = checked_prior(rules)
+    states = public_tree.walk_states(rules, budget)
+    graph, _, _ = public_tree.graph_of(states, public_tree.read_tables(rules, states, prior), prior)
+    if leads_back(graph):
+        raise GameError(f"{name}: a public state comes after itself, does the game end?")
+    # Python's numbers: there may be more histories than 64 bits count.
+    ways = count_ways(graph, object)
+    counts, own = counts_of(graph, ways), acting_hands(graph) * graph.fan
+    over = graph.tables.player == TERMINAL
+    solved = int(ways @ np.where(graph.fan > 1, own, 0))  # The others are left out.
+    ends = int(ways @ np.where(over, hands_of(graph).sum(axis=0), 0))
+    two = rules.n_players == 2
+    return Size(
+        name=name,
+        n_players=rules.n_players,
+        histories=counts.histories,
+        terminals=int(ways @ np.where(over, graph.tables.n_deals, 0)),
+        decisions=counts.decision_nodes,
+        infosets=counts.infosets,
+        sequences=counts.sequences,
+        public_nodes=counts.public_nodes if two else None,
+        chunks=Chunks(solved, 0, 0, ends, solved / SHARED) if two else None,
+        is_cut=two and counts.sequences - rules.n_players >= CUT_FROM,
+    )
+
+
+def size_of_cards(rules: CardGame, name: str, *, symmetric: bool = True) -> Size:
+    """The size of a game of cards, in milliseconds.
+
+    Args:
+        rules: The rules, checked.
+        name: What the game is called.
+        symmetric: Whether boards and hands that are alike are solved once.
+
+    Raises:
+        GameError: The rules give wrong permutations of the cards.
+    """
+    permutations = permutations_of(rules, name, symmetric=symmetric)
+    moved = moved_hands(rules, permutations)
+    cards_left = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
+    table, deals = count_betting(rules, name)
+    final = len(deals)
+    hands = [len(own) for own in rules.hands]
+    numbers = trunk = entries = ends = compiled = 0
+    for r, (_, over, *acts, own, other, dealt) in enumerate(table.tolist()):
+        in_chunks = r == final > 0
+        lanes = [count_alike(permutations, own, cards_left, deals[:r]) for own in moved]
+        # Boards alone: with one thing that no permutation moves.
+        solved = count_alike(permutations, np.zeros((len(permutations), 1)), cards_left, deals[:r])
+        for player, actions in enumerate((own, other)):
+            numbers += actions * lanes[player]
+            trunk += 0 if in_chunks else actions * lanes[player]
+            compiled += 4 * acts[player] * (hands[player] if in_chunks else lanes[player])
+        ends += over * sum(lanes)
+        groups = -(-over // LANES) * (1 if in_chunks else solved)
+        compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands)
+        if r == final - 1:
+            entries = dealt * sum(
+                count_alike(permutations, own, cards_left, deals[: r + 1]) for own in moved
+            )
+            numbers += entries
+            compiled += 4 * entries
+    counts = count_cards(rules, table, deals)
+    return Size(
+        name=name,
+        n_players=2,
+        histories=counts.histories,
+        terminals=int(table[:, 1] @ _pairs(rules, deals)),
+        decisions=counts.decision_nodes,
+        infosets=counts.infosets,
+        sequences=counts.sequences,
+        public_nodes=counts.public_nodes,
+        chunks=Chunks(numbers, trunk, entries, ends, float(compiled)),
+        is_cut=True,
+    )
+
+
+COLUMNS = ("nodes", "ends", "acts 0", "acts 1", "actions 0", "actions 1", "deals")
+
+
+def count_betting(rules: CardGame, name: str) -> tuple[np.ndarray, tuple[int, ...]]:
+    """What there is of the betting.  Equal states are counted once for all, and multiplied.
+
+    Returns:
+        Python's numbers (rounds, 7): public nodes, terminals, decisions of either player, actions
+        of either player, and nodes where cards are dealt; and how many cards are dealt for the
+        first time, for the second time, ...
+
+    Raises:
+        GameError: Some lines deal other numbers of cards.
+    """
+    known: dict[Any, list[np.ndarray]] = {}
+    dealt_after: dict[Any, tuple[int, ...]] = {}
+    root = rules.root()
+    stack = [(root, False)]
+    after: dict[Any, tuple[list[Any], np.ndarray, int]] = {}
+    while stack:
+        state, entered = stack.pop()
+        if state in known:
+            continue
+        if not entered:
+            node = rules.node(state)
+            own = np.zeros(len(COLUMNS), dtype=object)
+            own[0] = 1
+            steps: list[Any] = []
+            if isinstance(node, Decision):
+                steps = [rules.next(state, action) for action in node.actions]
+                own[2 + node.player] = 1
+                own[4 + node.player] = len(steps)
+            elif isinstance(node, Deal):
+                steps = [rules.next(state, None)]
+                own[6] = 1
+            else:
+                own[1] = 1
+            after[state] = steps, own, node.cards if isinstance(node, Deal) else 0
+            stack.append((state, True))
+            stack += [(one, False) for one in steps if one not in known]
+            continue
+        steps, own, dealt = after.pop(state)
+        deals = int(dealt > 0)
+        longest = max((dealt_after[one] for one in steps), key=len, default=())
+        if any(dealt_after[one] != longest[: len(dealt_after[one])] for one in steps):
+            raise GameError(f"{name}: some lines deal more cards at once than others")
+        dealt_after[state] = (dealt,) * deals + longest
+        rounds = max([len(known[one]) for one in steps], default=0) + deals
+        total = [np.zeros_like(own) for _ in range(max(rounds, 1))]
+        total[0] += own
+        for one in steps:
+            for r, part in enumerate(known[one]):
+                total[r + deals] += part
+        known[state] = total
+    return np.array(known[root]), dealt_after[root]
+
+
+def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> Counts:
+    """What there is of a game of cards on all boards.
+
+    Args:
+        rules: The rules, checked.
+        table: What :func:`count_betting` found.
+        deals: Likewise.
+    """
+    free = len(rules.cards) - len(rules.board)
+    pairs = _pairs(rules, deals)
+    dealt = [deals[:r] for r in range(len(table))]
+    nodes, _, *acts, first, second, _ = table.T
+    possible = [[_possible(rules, before, player) for before in dealt] for player in range(2)]
+    ones = Weighted(rules, [np.ones(len(own)) for own in rules.hands])
+    return Counts(
+        player_infosets=(int(acts[0] @ possible[0]), int(acts[1] @ possible[1])),
+        sequences=int(first @ possible[0] + second @ possible[1]) + 2,
+        histories=1 + int((weight_met(ones, 0) > 0).sum()) + int(nodes @ pairs),
+        decision_nodes=int((acts[0] + acts[1]) @ pairs),
+        public_nodes=int(nodes @ [ways(free, before) for before in dealt]),
+    )
+
+
+def _pairs(rules: CardGame, deals: tuple[int, ...]) -> list[int]:
+    """The deals of hands and boards that get to a node of each round."""
+    ones = Weighted(rules, [np.ones(len(own)) for own in rules.hands])
+    pairs = int(weight_met(ones, 0).sum())
+    return [pairs * runouts(rules, deals[:r]) for r in range(len(deals) + 1)]
+
+
+def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
+    """How many pairs of a board, after so many cards were dealt one time after the other, and a
+    hand of a player there are, where the other player has a hand that goes with them."""
+    hands, r = rules.hands, sum(deals)
+    met = weight_met(Weighted(rules, [np.ones(len(own)) for own in hands]), player)
+    ones = np.ones(len(hands[1 - player]))
+    if met.min(initial=np.inf) > r * sums_by_card(rules, 1 - player, ones).max():
+        # Cards on the board cannot take all hands from the other player.
+        return len(met) * ways(len(rules.cards) - len(rules.board) - hands[0].shape[1], deals)
+    found = 0
+    # The order in which cards come does not matter.
+    for dealt in combinations(np.setdiff1d(np.arange(len(rules.cards)), rules.board), r):
+        live = [without(own, np.array(dealt)).astype(np.float64) for own in hands]
+        found += int(((weight_met(Weighted(rules, live), player) > 0) & (live[player] > 0)).sum())
+    return found * factorial(r) // prod(map(factorial, deals))

@@ -1,0 +1,307 @@
+"""The size of a game that is not counted, estimated from samples.
+
+The estimator is that of P. C. Chen ("Heuristic sampling: a method for predicting the performance of
+tree searching programs", SIAM Journal on Computing 21, 1992), which keeps one history for each
+stratum (depth, who acts, number of actions) with the weight of all that it represents.  With one
+stratum per depth and history it is D. Knuth's ("Estimating the efficiency of backtrack programs",
+Mathematics of Computation 29, 1975).  Both are unbiased; independent passes give the error.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from ..._util.limits import DEEPEST
+from ..._util.memory import taken
+from ...errors import GameError
+from ...model.arrays import CHANCE, TERMINAL
+from ...rules import Chance, Decision, Game, PublicTreeGame
+from ..public_checks import checked_prior
+from .size import Size
+
+PASSES = (100, 400)
+"""Passes of the estimator, at least and at most."""
+PRECISE = 0.01
+"""Relative standard error at which the estimator ends."""
+NEW = 0.1
+"""Share of the nodes of a stratum whose infoset was not met before, up to which the number of
+infosets is told with an upper end of its own."""
+LOOK_EVERY = 8
+"""States between two looks at the memory that an estimate has taken."""
+
+
+PROBES = 16
+"""Random plays of a probe."""
+PROBE_SECONDS = 0.5
+"""Longest time of a probe, in seconds."""
+
+
+class _TooMuchError(Exception):
+    """An estimate has taken more memory than it may."""
+
+
+def estimate_quietly(
+    rules: Game | PublicTreeGame, name: str, *, seconds: float, allowed: float
+) -> Size | None:
+    """An estimate; None if the rules cannot be sampled, or take too much memory."""
+    try:
+        return estimate(_copied(rules), name, seconds=seconds, allowed=allowed)
+    except Exception:
+        return None  # The rules are broken, and the walk says where.
+
+
+def _copied(rules: Game | PublicTreeGame) -> Game | PublicTreeGame:
+    """A copy where there is one: rules may remember the states that they were asked for."""
+    return copy.copy(rules) if hasattr(rules, "__copy__") else rules
+
+
+@dataclass(frozen=True)
+class _Met:
+    """A state that a pass has met."""
+
+    stratum: Hashable
+    totals: tuple[float, ...]
+    """What one such state adds: histories, terminals, decisions, actions, infosets."""
+    n_children: int
+    child: Callable[[int], Any]
+    label: tuple[int, int] | None = None
+    """Player and hash of the infoset, where histories have some: labels may be long."""
+
+
+class _Histories:
+    """A game history by history."""
+
+    def __init__(self, rules: Game) -> None:
+        self.rules = rules
+
+    def root(self) -> Any:
+        return self.rules.root()
+
+    def meet(self, state: Any) -> _Met:
+        """A state, as a pass has met it."""
+        node, following = self.rules.node(state), self.rules.next
+        edges: Sequence[Any] = ()
+        kind, label, totals = TERMINAL, None, (1.0, 1.0, 0.0, 0.0, 0.0)
+        if type(node) is Decision:
+            edges, kind = node.actions, int(node.player)
+            label, totals = (kind, hash(node.infoset)), (1.0, 0.0, 1.0, float(len(edges)), 0.0)
+        elif type(node) is Chance:
+            edges, kind, totals = list(node.outcomes), CHANCE, (1.0, 0.0, 0.0, 0.0, 0.0)
+        stratum = kind, len(edges)
+        return _Met(stratum, totals, len(edges), lambda i: following(state, edges[i]), label)
+
+
+class _PublicTree:
+    """A game of private hands, public node by public node, with the deals that get there."""
+
+    def __init__(self, rules: PublicTreeGame) -> None:
+        self.rules = rules
+        self.dealt = checked_prior(rules) > 0
+
+    def root(self) -> Any:
+        return self.rules.root(), self.dealt
+
+    def meet(self, state: Any) -> _Met:
+        """A state, as a pass has met it."""
+        at, alive = state
+        node, following = self.rules.node(at), self.rules.next
+        deals = float(alive.sum())
+        if isinstance(node, Decision):
+            edges: Sequence[Any] = node.actions
+            held = hands_held(alive)[node.player]
+            totals = (deals, 0.0, deals, float(held * len(edges)), float(held))
+            stratum = (node.player, len(edges), deals)
+            return _Met(stratum, totals, len(edges), lambda i: (following(at, edges[i]), alive))
+        if isinstance(node, Chance):
+            outcomes = list(node.outcomes)
+            given = [np.broadcast_to(node.outcomes[o], alive.shape) for o in outcomes]
+            return _Met(
+                (CHANCE, len(outcomes), deals),
+                (deals, 0.0, 0.0, 0.0, 0.0),
+                len(outcomes),
+                lambda i: (following(at, outcomes[i]), alive & (given[i] > 0)),
+            )
+        return _Met((TERMINAL, 0, deals), (deals, deals, 0.0, 0.0, 0.0), 0, lambda i: None)
+
+
+def _walked(rules: Game | PublicTreeGame) -> _Histories | _PublicTree:
+    return _PublicTree(rules) if isinstance(rules, PublicTreeGame) else _Histories(rules)
+
+
+def hands_held(alive: np.ndarray) -> list[int]:
+    """How many hands of each player are in some deal."""
+    axes = range(alive.ndim)
+    return [int(alive.any(axis=tuple(a for a in axes if a != own)).sum()) for own in axes]
+
+
+def probe(rules: Game | PublicTreeGame, most: float) -> float:
+    """Knuth's estimate of the number of nodes, from few random plays: mostly too small.
+
+    Args:
+        rules: The game.
+        most: The plays end when they find more.
+    """
+    total, deadline = 0.0, time.perf_counter() + PROBE_SECONDS
+    try:
+        walked = _walked(_copied(rules))
+        for number in range(PROBES):
+            rng, product = Random(number), 1.0
+            met = walked.meet(walked.root())
+            for _ in range(DEEPEST):
+                product *= met.n_children
+                total += product
+                if total > most * PROBES or time.perf_counter() > deadline:
+                    return total / PROBES
+                if not product:
+                    break
+                met = walked.meet(met.child(rng.randrange(met.n_children)))
+    except Exception:
+        return 0.0  # The rules are broken, and the walk says where.
+    return total / PROBES
+
+
+def estimate(
+    rules: Game | PublicTreeGame,
+    name: str,
+    *,
+    seconds: float,
+    seed: int = 0,
+    allowed: float = math.inf,
+) -> Size:
+    """Chen's estimate of a game's size.
+
+    Args:
+        rules: The game.
+        name: Its name.
+        seconds: How long it may take; a pass may take five times as long.
+        seed: Of the sampling.
+        allowed: Bytes that it may take.
+
+    Raises:
+        GameError: The histories do not end.
+    """
+    begun = time.perf_counter()
+    walked = _walked(rules)
+    is_public = isinstance(walked, _PublicTree)
+    limit = taken() + allowed
+    found: list[np.ndarray] = []
+    labels: list[Weighted] = []
+    ended = True
+    while len(found) < PASSES[1] and ended:
+        rng = Random(f"{seed} {len(found)}")
+        totals, own, ended = _pass(walked, rng, begun + 5 * seconds, limit)
+        found.append(totals)
+        labels.append(own)
+        # More passes say more about infosets, which no compile asks for.
+        if len(found) >= PASSES[0] and (is_public or allowed < math.inf):
+            each = np.array(found)[:, 0]
+            if each.std(ddof=1) / math.sqrt(len(each)) <= PRECISE * each.mean():
+                break
+        if time.perf_counter() - begun > seconds and len(found) > 1:
+            break
+    table = np.array(found)
+    nodes, terminals, decisions, actions, infosets, public_nodes = table.mean(axis=0).tolist()
+    spread = np.full(6, math.inf)
+    if len(found) > 1:
+        spread = table.std(axis=0, ddof=1) / math.sqrt(len(found))
+    width = 1.96 * float(spread[4]) if len(found) > 1 else 0.0
+    between = max(0.0, infosets - width), infosets + width
+    if not is_public:
+        infosets, low, high = _infosets(labels)
+        between = low, high if ended else math.inf
+        actions = actions * infosets / decisions if decisions else 0.0
+    return Size(
+        name=name,
+        n_players=int(rules.n_players),
+        histories=nodes,
+        terminals=terminals,
+        decisions=decisions,
+        infosets=infosets,
+        sequences=actions + int(rules.n_players),
+        public_nodes=int(public_nodes) if is_public and rules.n_players == 2 else None,
+        passes=len(found),
+        relative_error=float(spread[0]) / nodes if ended else math.inf,
+        infosets_interval=between,
+    )
+
+
+Stratum = tuple[int, int, int]
+"""Depth, player, number of actions."""
+Weighted = dict[Stratum, tuple[int, float]]
+"""Of a pass, the infoset (a hash of its label) and the weight of each stratum of decisions."""
+
+
+def _pass(
+    rules: _Histories | _PublicTree, rng: Random, deadline: float, limit: float
+) -> tuple[np.ndarray, Weighted, bool]:
+    """One pass: totals, weights of infosets, whether it came to the end."""
+    totals = np.zeros(6)
+    weighted: Weighted = {}
+    root = rules.meet(rules.root())
+    level: dict[Hashable, tuple[float, _Met]] = {root.stratum: (1.0, root)}
+    for depth in range(DEEPEST + 1):
+        if not level:
+            return totals, weighted, True
+        below: dict[Hashable, tuple[float, _Met]] = {}
+        for weight, met in level.values():
+            totals += weight * np.array((*met.totals, 1.0))
+            if met.label is not None:
+                weighted[depth, met.label[0], met.n_children] = met.label[1], weight
+            for index in range(met.n_children):
+                if index % LOOK_EVERY == 0 and limit < math.inf and taken() > limit:
+                    raise _TooMuchError
+                child = rules.meet(met.child(index))
+                before, kept = below.get(child.stratum, (0.0, child))
+                total = before + weight
+                one = child if rng.random() * total < weight else kept
+                below[child.stratum] = total, one
+        if time.perf_counter() > deadline:
+            return totals, weighted, False
+        level = below
+    raise GameError(f"a history has more than {DEEPEST:,} steps, does the game end?")
+
+
+def _infosets(passes: list[Weighted]) -> tuple[float, float, float]:
+    """The number of infosets, from the labels that passes have met, and its 95 % interval.
+
+    A pass meets one node of each stratum.  Of the infosets of a stratum some were met once, some
+    twice, and the number of those that were not met is estimated from these (A. Chao,
+    "Nonparametric estimation of the number of classes in a population", Scandinavian Journal of
+    Statistics 11, 1984; bias-corrected).  It is a lower bound where infosets differ in size, so the
+    upper end is the number of nodes unless nearly all that is met has been met before.
+    """
+    nodes: dict[Stratum, float] = {}
+    times: dict[Stratum, Counter[int]] = {}
+    for weighted in passes:
+        for stratum, (label, weight) in weighted.items():
+            nodes[stratum] = nodes.get(stratum, 0.0) + weight / len(passes)
+            times.setdefault(stratum, Counter())[label] += 1
+    total = [0.0, 0.0, 0.0]
+    for stratum, counts in times.items():
+        drawn, seen, often = counts.total(), len(counts), Counter(counts.values())
+        most = max(nodes[stratum], float(seen))
+        once, twice = often[1], often[2]
+        part = (drawn - 1) / drawn
+        unseen = part * once * (once - 1) / (2 * (twice + 1))
+        variance = (
+            unseen
+            + part**2 * once * (2 * once - 1) ** 2 / (4 * (twice + 1) ** 2)
+            + part**2 * once**2 * twice * (once - 1) ** 2 / (4 * (twice + 1) ** 4)
+        )
+        found, width = seen + unseen, 1.96 * math.sqrt(variance)
+        total[0] += min(found, most)
+        total[1] += min(max(float(seen), found - width), most)
+        total[2] += min(found + width, most) if once <= NEW * drawn else most
+    # Infosets with nodes in several strata were counted in each of them.
+    labels = {(stratum[1], label) for stratum, counts in times.items() for label in counts}
+    share = len(labels) / max(1, sum(map(len, times.values())))
+    return share * total[0], share * total[1], total[2]

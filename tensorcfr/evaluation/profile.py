@@ -1,0 +1,200 @@
+"""Values of a profile at every action, worked out chunk by chunk where they are looked at."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from .._util.recent import Recent
+from ..kernels import evaluation
+from ..kernels.chunks import ALL, CHUNKS, ChunkScratch, Numbers, TrunkScratch
+from ..kernels.evaluation import Looks
+from ..model.arrays import SequenceForm
+from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned, part_of
+from ..model.policy import Policy
+from ..model.public_nodes import PublicNodes
+
+STRATEGY, REACH, VALUE, BEST = range(4)
+"""Rows of the arrays of a part: the strategies, own reaches, counterfactual values, and
+counterfactual values if the player goes on with a best response, free of locks."""
+ROWS = 4
+
+
+class Actions(NamedTuple):
+    """Numbers of some actions, arrays of one shape."""
+
+    strategy: np.ndarray
+    """float64: the probability of each action at its infoset."""
+    reach: np.ndarray
+    """float64: the player's own reach of the sequence that the action ends."""
+    value: np.ndarray
+    """float64: the counterfactual value of the sequence."""
+    best: np.ndarray
+    """float64: the same if the player goes on with a best response."""
+
+
+class ActionValues(Protocol):
+    """What is known of the actions of a game under a profile."""
+
+    def at(self, numbers: np.ndarray) -> Actions:
+        """What there is at some numbers of the game, all of them in one chunk or in the trunk."""
+
+
+class ProfileValues:
+    """Strategies, own reaches and counterfactual values of a profile.
+
+    The arrays of the trunk are made at once, which takes a pass over all chunks; those of a chunk
+    when they are asked for.
+
+    Args:
+        game: Trunk and chunks.
+        weight: What the strategies are made from by regret matching: an average, say.
+        locks: Locked infosets, which best responses do not play; or None.
+    """
+
+    def __init__(self, game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None) -> None:
+        self._game, self._weight, self._locks = game, weight, locks
+        self._trunk = np.zeros((ROWS, game.trunk.n_sequences))
+        self._entries = np.zeros((2, len(game.entry)))
+        self._chunks = Recent()
+        if game.shapes is None:
+            strategy = np.ones(game.trunk.n_sequences)
+            evaluation.match_weights(game.trunk, weight.trunk, 0.0, strategy, locks)
+            self._trunk = rows_of_whole(game.trunk, strategy)
+        else:
+            self._look(ALL, 0, 1, np.zeros((ROWS, game.most_sequences)))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Expected value of each player, in the unit of the arrays."""
+        return tuple(self._trunk[VALUE, self._game.trunk.player_sequences[:-1]].tolist())
+
+    @property
+    def best_responses(self) -> tuple[float, ...]:
+        """Value of each player's best response, likewise."""
+        return tuple(self._trunk[BEST, self._game.trunk.player_sequences[:-1]].tolist())
+
+    def at(self, numbers: np.ndarray) -> Actions:
+        """What there is at some numbers of the game, all of them in one chunk or in the trunk."""
+        part = part_of(self._game, numbers)
+        begin = int(self._game.first[part - 1]) if part else 0
+        found = self.of_part(part)[:, numbers - begin]
+        return Actions(found[STRATEGY], found[REACH], found[VALUE], found[BEST])
+
+    def of_part(self, part: int) -> np.ndarray:
+        """The arrays of the trunk, part 0, or of chunk ``part - 1``; float64 (ROWS, numbers of the
+        part)."""
+        return self._trunk if part == 0 else self._chunks.get(part - 1, self._of_chunk)
+
+    def _of_chunk(self, chunk: int) -> np.ndarray:
+        found = np.zeros((ROWS, self._game.most_sequences))
+        self._look(CHUNKS, chunk, self._game.n_chunks, found)
+        return found
+
+    def _look(self, stage: int, part: int, parts: int, below: np.ndarray) -> None:
+        """Work out the arrays of the trunk and of all chunks, of which the last one's are left in
+        ``below``; or of one chunk."""
+        trunk, game = self._trunk, self._game
+        looks = Looks(
+            trunk[STRATEGY], trunk[VALUE], self._entries[0], below[STRATEGY], below[VALUE]
+        )
+        given = game, stage, part, parts, self._weight, 0.0
+        rows = trunk[REACH], trunk[BEST], self._entries[1], below[REACH], below[BEST]
+        scratch = _scratch(*rows, dtype=self._weight.trunk.dtype)
+        evaluation.judge(*given, *scratch, *results_for(game), looks, self._locks)
+
+
+def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
+    """Strategies, own reaches, values and best values of a game without chunks, float64 (ROWS,
+    sequences).
+
+    Args:
+        form: The game.
+        strategy: float64 (sequences,): behaviour strategies.
+    """
+    found, unused = np.zeros((ROWS, form.n_sequences)), np.zeros((2, form.n_sequences))
+    expected, best = np.empty((2, form.n_players))
+    found[STRATEGY] = strategy
+    evaluation.realization_plan(form, found[STRATEGY], found[REACH])
+    for player in range(form.n_players):
+        given = found[STRATEGY], found[REACH], found[VALUE], *unused
+        evaluation.add_regrets(form, player, *given, None)
+    evaluation.judge_whole(form, found[REACH], found[BEST], expected, best, None)
+    return found
+
+
+def judged(
+    game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the strategies that some weights make are worth, in the unit of the arrays.
+
+    Args:
+        game: Trunk and chunks.
+        weight: What the strategies are made from by regret matching.
+        locks: Locked infosets, which best responses play, too; or None.
+
+    Returns:
+        Expected values, float64 (players,), and those of best responses.
+    """
+    reach, value = np.zeros((2, game.trunk.n_sequences))
+    below, entries = np.zeros((2, game.most_sequences)), np.zeros(len(game.entry))
+    scratch = _scratch(reach, value, entries, *below, dtype=weight.trunk.dtype)
+    expected, best = results_for(game)
+    evaluation.judge(game, ALL, 0, 1, weight, 0.0, *scratch, expected, best, None, locks)
+    return expected.sum(axis=0), best
+
+
+def _scratch(
+    reach: np.ndarray,
+    value: np.ndarray,
+    entries: np.ndarray,
+    reach_below: np.ndarray,
+    value_below: np.ndarray,
+    *,
+    dtype: np.dtype,
+) -> tuple[TrunkScratch, ChunkScratch]:
+    none = np.zeros(0)
+    room = aligned(-(-len(reach_below) // ROW) * ROW, dtype)
+    trunk = TrunkScratch(reach, reach, value, none, entries, none)
+    return trunk, ChunkScratch(reach_below, value_below, none, room, none)
+
+
+def results_for(game: ChunkedForm) -> tuple[np.ndarray, np.ndarray]:
+    """Room for what :func:`tensorcfr.kernels.evaluation.judge` finds."""
+    return np.zeros((game.n_chunks + 1, game.n_players)), np.empty(game.n_players)
+
+
+def profile_of(policy: Policy) -> ProfileValues:
+    """The values of a policy."""
+    weights, locks = policy.made_from()
+    return ProfileValues(policy.game.chunks, Numbers(*weights), locks)
+
+
+def own_reach(nodes: PublicNodes, values: ActionValues, node: int, player: int) -> np.ndarray:
+    """A player's own reach of a public node with every hand, float64 (hands,); 0 for hands that
+    cannot be held on the way."""
+    for above, acts, action in reversed(list(nodes.way(node))):
+        layout = nodes.layout(above) if acts == player else None
+        if layout is not None and layout.stride:
+            hands = np.arange(len(layout.lane))
+            reach = values.at(layout.numbers(hands)[:, action]).reach
+            return np.where(layout.lane >= 0, reach, 0.0)
+    return np.ones(len(nodes.hands[player]))
+
+
+def strategies_at(policy: Policy, nodes: PublicNodes, node: int) -> np.ndarray:
+    """The strategies at a decision, float64 (hands, actions); 0 for hands that nobody has there."""
+    layout = nodes.layout(node)
+    found = policy.at(layout.numbers(np.arange(len(layout.lane))))
+    return np.where(layout.lane[:, None] >= 0, found, 0.0)
+
+
+def own_reach_of(policy: Policy, nodes: PublicNodes, node: int, player: int) -> np.ndarray:
+    """What :func:`own_reach` finds, from the strategies on the way alone: no values are worked
+    out."""
+    found = np.ones(len(nodes.hands[player]))
+    for above, acts, action in nodes.way(node):
+        if acts == player:
+            found *= strategies_at(policy, nodes, above)[:, action]
+    return found

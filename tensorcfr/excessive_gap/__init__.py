@@ -1,0 +1,5 @@
+"""The excessive gap technique, a first-order method."""
+
+from .solver import GapSolver
+
+__all__ = ["GapSolver"]

@@ -1,0 +1,214 @@
+"""Limit poker of two players from the first card on: flop hold'em, Rhode Island, and the like."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from .._util.arguments import Number, Several, Text, Whole, checked
+from ..rules import CardGame, Deal, Decision, Fold, Showdown
+from .holdem.cards import RANKS, SUITS, orders_of_suits
+from .holdem.strength import strengths
+
+FOLD, CHECK, CALL, BET, RAISE = "fold", "check", "call", "bet", "raise"
+
+
+class Table(NamedTuple):
+    """The public state of the betting."""
+
+    round: int
+    paid: tuple[float, float]
+    """Chips that each player has put in."""
+    player: int
+    """Who acts; -1 when the round is over."""
+    raises: int = 0
+    """Bets and raises in this round."""
+    acted: bool = False
+    """Whether the other player has acted in this round."""
+    winner: int = -1
+    """Who has won because the other player folded."""
+
+
+class LimitPoker(CardGame):
+    """Limit poker of two players: rounds of betting, with cards dealt to the board between them.
+
+    Where there are blinds, player 0 posts the big one and player 1 the small one; player 1 opens
+    the first round, and player 0 all others, as in heads-up hold'em, where player 1 has the button.
+    Without blinds player 0 opens all rounds.  The best five of the cards of the hand and the board
+    win; equal hands share the pot.  Actions are ``fold``, ``check``, ``call``, ``bet`` and
+    ``raise``.
+
+    Args:
+        ranks: The ranks of the deck, the lowest first.
+        suits: Number of suits, up to 4.
+        hand: Cards that each player gets.
+        deals: How many cards are dealt to the board after the first round, the second, ...
+        bets: Size of a bet and of every raise, round by round.
+        raises: Bets and raises that each round may have; blinds are none.
+        blinds: The small and the big blind.
+        ante: What each player pays before the cards.
+    """
+
+    @checked("limit_poker")
+    def __init__(
+        self,
+        *,
+        ranks: Annotated[str, Text(len(RANKS))] = RANKS,
+        suits: Annotated[int, Whole(1, len(SUITS))] = len(SUITS),
+        hand: Annotated[int, Whole(1, 2)] = 2,
+        deals: Annotated[tuple[int, ...], Several(Whole(1, 5))] = (3,),
+        bets: Annotated[tuple[float, ...], Several(Number(above=0, most=1e9))] = (100, 100),
+        raises: Annotated[tuple[int, ...], Several(Whole(0, 100))] = (3, 4),
+        blinds: Annotated[tuple[float, float], Several(Number(0, 1e9), length=2)] = (50, 100),
+        ante: Annotated[float, Number(0, 1e9)] = 0,
+    ) -> None:
+        if not ranks or ranks not in RANKS:
+            raise ValueError(
+                f"limit_poker: ranks must be adjacent ones of {RANKS!r}, not {ranks!r}"
+            )
+        if not len(bets) == len(raises) == len(deals) + 1:
+            raise ValueError(
+                f"limit_poker: {len(deals)} deals are between {len(deals) + 1} rounds, and there "
+                f"are {len(bets)} bets and {len(raises)} numbers of raises"
+            )
+        if hand + sum(deals) > 7:
+            raise ValueError("limit_poker: hand and board have at most 7 cards")
+        if blinds[0] > blinds[1]:
+            raise ValueError("limit_poker: the small blind must not be above the big one")
+        if blinds[1] + ante <= 0:
+            raise ValueError("limit_poker: there must be blinds or an ante")
+        self.deals, self.bets, self.raises = tuple(deals), tuple(bets), tuple(raises)
+        self.posted = (ante + blinds[1], ante + blinds[0])
+        self.opens_last = blinds[1] > 0
+        self.cards = [rank + suit for rank in ranks for suit in SUITS[:suits]]
+        lowest = RANKS.index(ranks[0])
+        self._known = np.array(
+            [4 * (lowest + rank) + suit for rank in range(len(ranks)) for suit in range(suits)]
+        )
+        every = combinations(range(len(self.cards) - 1, -1, -1), hand)
+        hands = np.array(sorted(every, reverse=True), dtype=np.int64)
+        self.suits, self.hands = suits, [hands, hands]
+        self.weights = [np.ones(len(hands))] * 2
+
+    unit_name = " chips"
+
+    def described(self, state: Table) -> list[str]:
+        """The pot, and what is to call."""
+        if state.player < 0:
+            return []
+        words = [f"pot {sum(state.paid):g}"]
+        call = max(state.paid) - state.paid[state.player]
+        return [*words, f"{call:g} to call"] if call else words
+
+    def root(self) -> Table:
+        """The blinds are posted."""
+        return Table(0, self.posted, int(self.opens_last))
+
+    def node(self, state: Table) -> Decision | Deal | Fold | Showdown:
+        """Whoever owes something may fold; whoever may raise can raise."""
+        if state.winner >= 0:
+            lost = state.paid[1 - state.winner]
+            return Fold((lost, -lost) if state.winner == 0 else (-lost, lost))
+        if state.player < 0:
+            if state.round < len(self.deals):
+                return Deal(self.deals[state.round])
+            won = state.paid[0]
+            return Showdown((won, -won), (0.0, 0.0), (-won, won))
+        faces = max(state.paid) > min(state.paid)
+        actions = [FOLD, CALL] if faces else [CHECK]
+        if state.raises < self.raises[state.round]:
+            # The big blind raises what the small one called.
+            actions.append(RAISE if faces or (state.round == 0 and self.opens_last) else BET)
+        return Decision(state.player, None, tuple(actions))
+
+    def next(self, state: Table, action: str | None) -> Table:
+        """The table after an action, or after cards were dealt (None)."""
+        if action is None:
+            return Table(state.round + 1, state.paid, 0)
+        player, most = state.player, max(state.paid)
+        if action == FOLD:
+            return state._replace(player=-1, winner=1 - player)
+        if action in (BET, RAISE):
+            raised = most + self.bets[state.round]
+            paid = (raised, most) if player == 0 else (most, raised)
+            return Table(state.round, paid, 1 - player, state.raises + 1, True)
+        if state.acted:
+            return Table(state.round, (most, most), -1)
+        return Table(state.round, (most, most), 1 - player, state.raises, True)
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """That of the best five cards."""
+        cards = self._known
+        found: np.ndarray = strengths(cards[np.array(board, dtype=np.int64)], cards[hands])
+        return found
+
+    def symmetries(self) -> np.ndarray:
+        """All permutations of the suits."""
+        return orders_of_suits(len(self.cards) // self.suits, self.suits)
+
+
+class FlopHoldem(LimitPoker):
+    """Flop hold'em: limit hold'em that ends after the flop.
+
+    Blinds of 50 and 100, bets and raises of 100.  By default each round has three raises after the
+    big blind or the first bet, as in Deep CFR: 234,199,693 sequences with suits merged, 5 * 10^12
+    histories.  OpenSpiel's ``universal_poker`` with ``maxRaises=3 3`` counts the first bet on the
+    flop among the three: ``raises=(3, 3)``.
+
+    Args:
+        raises: Bets and raises that each of the two rounds may have.
+
+    Source: N. Brown, A. Lerer, S. Gross, T. Sandholm, "Deep counterfactual regret minimization",
+    ICML 2019.
+    """
+
+    @checked("flop_holdem")
+    def __init__(
+        self, *, raises: Annotated[tuple[int, ...], Several(Whole(0, 100), length=2)] = (3, 4)
+    ) -> None:
+        super().__init__(raises=raises)
+
+
+class RhodeIsland(LimitPoker):
+    """Rhode Island hold'em: one private card, two board cards one by one, limit betting.
+
+    An ante of 5, bets of 10, 20 and 20, three bets and raises a round.  Hands of three cards rank:
+    straight flush, three of a kind, straight, flush, pair, high card; an ace is high or, in a
+    straight, low.  Player 0 acts first in every round.
+
+    Args:
+        raises: Bets and raises that each of the three rounds may have.
+
+    Source: J. Shi, M. Littman, "Abstraction methods for game theoretic poker", CG 2000; the rules
+    are those of A. Gilpin and T. Sandholm, cs.cmu.edu/~gilpin/gsi.html.
+    """
+
+    @checked("rhode_island")
+    def __init__(
+        self, *, raises: Annotated[tuple[int, ...], Several(Whole(0, 100), length=3)] = (3, 3, 3)
+    ) -> None:
+        super().__init__(
+            hand=1, deals=(1, 1), bets=(10, 20, 20), raises=raises, blinds=(0, 0), ante=5
+        )
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """That of three cards: a category, then ranks that break ties."""
+        three = np.column_stack([np.tile(board, (len(hands), 1)), hands]).astype(np.int64)
+        low, middle, high = np.sort(three // self.suits, axis=1).T
+        suit = three % self.suits
+        flush = (suit == suit[:, :1]).all(axis=1)
+        wheel = (low == 0) & (middle == 1) & (high == len(RANKS) - 1)
+        straight = wheel | ((low + 1 == middle) & (middle + 1 == high))
+        pair = (low == middle) | (middle == high)
+        trips = low == high
+        category = np.select([straight & flush, trips, straight, flush, pair], [5, 4, 3, 2, 1], 0)
+        # The middle card is always one of a pair.
+        ranks = np.where(
+            straight,
+            np.where(wheel, 1, high),
+            np.where(pair, 169 * middle + low + high, 169 * high + 13 * middle + low),
+        )
+        found: np.ndarray = category * 13**3 + ranks
+        return found

@@ -1,0 +1,99 @@
+"""Sequence forms of the shapes of chunks, as views of the pools that hold their arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._util.jit import inlined, lends, typed, view
+from ..model.arrays import SequenceForm
+from ..model.chunks import (
+    CARD_FIELDS,
+    FIELDS,
+    FORM_FIELDS,
+    CardShapes,
+    CardShapesBesideEntries,
+    Shapes,
+)
+from ..payoff import ARRAYS, KINDS
+
+POOLS: dict[type, str] = {np.int64: "integers", np.uint32: "indices", np.float64: "reals"}
+"""The pool of the arrays of a dtype."""
+NO_ENTRIES = (
+    "PayoffEntries(view(integers, 0, (0,)), view(integers, 0, (0,)), view(integers, 0, (0,)), "
+    "view(integers, 0, (0,)), view(integers, integers.shape[0] - 3, (3,)), "
+    "view(indices, 0, (1, 0)), view(reals, 0, (0,)))"
+)
+"""Entries that pay nothing; see :class:`tensorcfr.model.chunks.CardShapesBesideEntries`."""
+SIZES = {"players - 1": 1}
+"""Sizes of arrays that are known: chunks are of games of two players."""
+
+
+def _array(field: int, dtype: type, dimensions: Sequence[int | str]) -> str:
+    """The view of an array.
+
+    Args:
+        field: Its row of ``place``: where it begins, how many numbers it has, and how many its
+            last dimension has.
+        dtype: Its dtype.
+        dimensions: Its sizes; those that are names are worked out from the number of its numbers.
+    """
+    known = [SIZES.get(size, size) if isinstance(size, str) else size for size in dimensions]
+    product = int(np.prod([size for size in known if isinstance(size, int)], initial=1))
+    unknown = [at for at, size in enumerate(known) if isinstance(size, str)]
+    if len(unknown) == 2:
+        known = [f"place[{field}, 1] // place[{field}, 2]", f"place[{field}, 2]"]
+    elif unknown:
+        known[unknown[0]] = f"place[{field}, 1] // {product}"
+    sizes = "".join(f"{size}, " for size in known)
+    return f"view({POOLS[dtype]}, place[{field}, 0], ({sizes}))"
+
+
+def _form_of(fields: Sequence[str], before: str = "") -> Any:
+    """What takes the form of a shape apart, for shapes with the given fields; ``before`` is a part
+    of the operator that comes first."""
+    form = [
+        _array(field, np.uint32 if name == "infoset_parent" else np.int64, dimensions)
+        for field, name in enumerate(FORM_FIELDS)
+        for dimensions in [("masks", "hands + 1") if name == "hand_rank" else ("numbers",)]
+    ]
+    parts = [before] if before else []
+    kinds = dict.fromkeys(name.partition("/")[0] for name in fields[len(FORM_FIELDS) :])
+    for kind in kinds:
+        arrays: Mapping[str, Any] = ARRAYS[kind]
+        own = [_array(fields.index(f"{kind}/{name}"), *arrays[name]) for name in arrays]
+        parts.append(f"{KINDS[kind].__name__}({', '.join(own)})")
+    lines = [
+        "def form(shapes, shape):",
+        "    place, integers = shapes.place[shape], shapes.integers",
+        "    indices, reals = shapes.indices, shapes.reals",
+        f"    return SequenceForm({', '.join(form)}, ({', '.join(parts)},))",
+    ]
+    scope: dict[str, Any] = {kind.__name__: kind for kind in (SequenceForm, *KINDS.values())}
+    scope["view"] = view
+    exec("\n".join(lines), scope)
+    return lends(inlined(scope["form"]))
+
+
+_FORMS: dict[type, Any] = {
+    Shapes: _form_of(FIELDS),
+    CardShapes: _form_of(CARD_FIELDS),
+    CardShapesBesideEntries: _form_of(CARD_FIELDS, NO_ENTRIES),
+}
+"""What takes a form of each kind of shapes apart."""
+
+
+@lends
+def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
+    """The sequence form of a shape, as views."""
+    form: SequenceForm = _FORMS[type(shapes)](shapes, shape)
+    return form
+
+
+@typed(shape_form)
+def _shape_form(shapes, shape):  # type: ignore[no-untyped-def]
+    form = _FORMS[shapes.instance_class]
+    # Of one type, whatever the array that says which: numba would compile a form for each.
+    return lends(lambda shapes, shape: form(shapes, np.int64(shape)))

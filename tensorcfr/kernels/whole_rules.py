@@ -1,0 +1,159 @@
+"""The steps of whole rules, which work on all actions of an infoset together.
+
+Their numbers are copied to arrays of float64, and back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._util.jit import inlined, view
+from ..model.arrays import SequenceForm
+from .local_rule import LocalRule, apply_whole, is_whole, kept_numbers, passes_new
+from .locks import free_share
+from .parts import Lanes, Part, Rows, Step
+from .ties import exact
+
+OWN_ROWS = 4
+"""Rows of scratch of a whole rule before those of its memory: regrets, instantaneous regrets,
+values and strategy."""
+OWN_LANES = 64
+"""Infosets that a whole rule gets at a time: its arrays are then in the first cache level."""
+
+
+@inlined
+def most_actions(form: SequenceForm) -> int:
+    """Actions of the infosets that have most."""
+    most = 1
+    for b in range(form.bucket_actions.shape[0]):
+        most = max(most, form.bucket_actions[b])
+    return most
+
+
+@inlined
+def whole_scratch(rule: LocalRule, most: int) -> np.ndarray:
+    """Scratch of a whole rule, for infosets of up to ``most`` actions; empty for other rules."""
+    rows = OWN_ROWS + kept_numbers(rule)
+    return np.empty((rows * most + 1) * OWN_LANES if is_whole(rule) else 0)
+
+
+@inlined
+def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
+    """The step at infosets that are not locked, some at a time; ``rows.mean`` has their values
+    under the strategies played, and becomes the values that are passed up."""
+    actions, stride, at, length = lanes
+    regret, value, memory = part.regret, part.value, part.memory
+    own, floor = rows.own, step.floor
+    for begin in range(0, length, OWN_LANES):
+        count = min(OWN_LANES, length - begin)
+        arrays = view(own, 0, (OWN_ROWS + memory.shape[0], actions, count))
+        passed = own[len(own) - count :]
+        mean, least = rows.mean[begin:], rows.least[begin:]
+        for lane in range(count):
+            passed[lane] = mean[lane]
+        for a in range(actions):
+            first = at + a * stride + begin
+            q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
+            for lane in range(count):
+                instant = np.float64(q[lane]) - passed[lane]
+                arrays[1, a, lane] = exact(instant, least[lane], 0.0)
+                arrays[2, a, lane] = q[lane]
+            for lane in range(count):
+                arrays[0, a, lane] = cumulative[lane]
+            for lane in range(count):
+                arrays[3, a, lane] = sigma[lane]
+            for k in range(memory.shape[0]):
+                kept = memory[k, first:]
+                for lane in range(count):
+                    arrays[OWN_ROWS + k, a, lane] = kept[lane]
+        _apply_whole(step, arrays, passed)
+        if passes_new(step.rule):
+            passed[:] = 0.0
+        for a in range(actions):
+            first = at + a * stride + begin
+            cumulative, sigma = regret[first:], strategy[first:]
+            for lane in range(count):
+                sigma[lane] = (1.0 - floor) * arrays[3, a, lane] + floor / actions
+            if passes_new(step.rule):
+                q = value[first:]
+                for lane in range(count):
+                    passed[lane] += sigma[lane] * q[lane]
+            for lane in range(count):
+                cumulative[lane] = arrays[0, a, lane]
+            for k in range(memory.shape[0]):
+                kept = memory[k, first:]
+                for lane in range(count):
+                    kept[lane] = arrays[OWN_ROWS + k, a, lane]
+        for lane in range(count):
+            mean[lane] = passed[lane]
+
+
+@inlined
+def step_free(
+    part: Part,
+    lanes: Lanes,
+    step: Step,
+    least: float,
+    mean: float,
+    sigma: np.ndarray,
+    probability: np.ndarray,
+    rows: Rows,
+) -> float:
+    """The step of a whole rule for the free actions of a locked infoset.
+
+    Args:
+        part: Regrets and memory are modified in place.
+        lanes: The infoset.
+        step: The local rule.
+        least: Instantaneous regrets up to here are rounding.
+        mean: Value of the free actions together.
+        sigma: float64 (actions,): probabilities of the actions; those of free actions become the
+            next ones, which sum to 1.
+        probability: float64 (actions,): those of the lock.
+        rows: Scratch.
+
+    Returns:
+        By how much the value that is passed up differs from ``mean``.
+    """
+    regret, value, memory, own = part.regret, part.value, part.memory, rows.own
+    share, count = free_share(probability), 0
+    for a in range(len(probability)):
+        count += probability[a] < 0.0
+    kept = OWN_ROWS + memory.shape[0]
+    arrays, passed = view(own, 0, (kept, count, 1)), own[len(own) - 1 :]
+    free = 0
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            s = lanes.at + a * lanes.stride
+            arrays[0, free, 0], arrays[2, free, 0] = regret[s], value[s]
+            arrays[1, free, 0] = exact(value[s] - mean, least, 0.0)
+            arrays[3, free, 0] = sigma[a] / share
+            for k in range(memory.shape[0]):
+                arrays[OWN_ROWS + k, free, 0] = memory[k, s]
+            free += 1
+    passed[0] = mean
+    _apply_whole(step, arrays, passed)
+    free = 0
+    for a in range(len(probability)):
+        if probability[a] < 0.0:
+            s = lanes.at + a * lanes.stride
+            regret[s], sigma[a] = arrays[0, free, 0], arrays[3, free, 0]
+            for k in range(memory.shape[0]):
+                memory[k, s] = arrays[OWN_ROWS + k, free, 0]
+            free += 1
+    return 0.0 if passes_new(step.rule) else passed[0] - mean
+
+
+@inlined
+def _apply_whole(step: Step, arrays: np.ndarray, passed: np.ndarray) -> None:
+    """The step of a whole rule; ``arrays`` has its rows, and is modified in place."""
+    apply_whole(
+        step.rule,
+        arrays[0],
+        arrays[1],
+        arrays[2],
+        passed,
+        arrays[3],
+        arrays[OWN_ROWS:],
+        step.parameters,
+    )

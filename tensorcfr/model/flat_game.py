@@ -1,0 +1,345 @@
+"""A game that is laid out: one sequence form, and labels and numbers of all its infosets.
+
+The arrays themselves are declared in :mod:`tensorcfr.model.arrays`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._util import html
+from .._util.arguments import Whole
+from .._util.memory import require
+from ..errors import format_bytes
+from .arrays import (
+    CHANCE,
+    FREE,
+    NO_PARENT,
+    HistoryTree,
+    PublicTree,
+    SequenceForm,
+    named_arrays,
+)
+from .chunks import ChunkedForm, trunk_alone
+from .expansion import BYTES_PER_HISTORY, count_histories, expand
+from .game import CompiledGame
+from .infoset_numbers import InfosetNumbers
+from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+from .laid_out_nodes import LaidOutNodes
+from .ties import FORGETS, Tied, tied_form
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A smaller game with the same solutions: what the payoffs cannot tell apart is one.
+
+    Infosets that a symmetry of the game maps to each other (suits renamed, say) have equal
+    strategies; the solver sweeps one for all of them.
+    """
+
+    form: SequenceForm
+    """The smaller game."""
+    sequence: np.ndarray
+    """uint32 (sequences,): for every sequence of the full game, the one that stands for it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FlatGame(InfosetNumbers, CompiledGame):
+    """A compiled game that is laid out: a trunk without chunks, and arrays over all its sequences.
+
+    All arrays are read-only.  Build one with :func:`tensorcfr.compile_game`; or from a game in
+    chunks with :meth:`CompiledGame.flat`.
+    """
+
+    name: str
+    """How the game was asked for."""
+    form: SequenceForm
+    """The game in sequence form: infosets, sequences, payoff operator."""
+    infoset_labels: Sequence[str]
+    """Label of each infoset."""
+    infoset_actions: Sequence[tuple[str, ...]]
+    """Action labels of each infoset."""
+    outcome_labels: Sequence[str]
+    """Labels of the chance outcomes."""
+    histories: HistoryTree | None = None
+    """The game as histories, if that is how it came in; :attr:`tree` has them in any case."""
+    public: PublicGame | None = None
+    """The game as private hands x public tree, if it has that form."""
+    merged: Merged | None = None
+    """The smaller game that stands for this one, if it has symmetries."""
+    tied_to: np.ndarray | None = None
+    """See :attr:`CompiledGame.tied_to`."""
+    unit: float = 1.0
+    """See :attr:`CompiledGame.unit`."""
+
+    is_laid_out = True
+
+    @property
+    def layouts(self) -> tuple[str, ...]:  # type: ignore[override]
+        """See :attr:`CompiledGame.layouts`."""
+        return ("flat",) if self.tied_to is None else ("tied",)
+
+    def swept(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
+        return trunk_alone(self.solver_form) if merged else self.chunks
+
+    @cached_property
+    def nodes(self) -> LaidOutNodes | None:
+        """The public nodes, if the game is private hands x public tree."""
+        return None if self.public is None else LaidOutNodes(self)
+
+    @property
+    def public_game(self) -> PublicGame:
+        """:attr:`public`, in games that have it."""
+        assert self.public is not None
+        return self.public
+
+    @property
+    def public_tree(self) -> PublicTree:
+        """The tree of :attr:`public`, in games that have it."""
+        return self.public_game.tree
+
+    @cached_property
+    def places(self) -> InfosetPlaces:
+        """Where the infosets of :attr:`public` are, in games that have it."""
+        return InfosetPlaces(self.public_game, self.form)
+
+    def flat(self, memory_limit: int | None = None) -> FlatGame:
+        """The game itself."""
+        return self
+
+    @cached_property
+    def tree(self) -> HistoryTree:
+        """The game as histories.
+
+        A game of private hands is expanded when this is first asked for: every deal over the
+        whole public tree.
+
+        Raises:
+            MemoryLimitError: There is not enough memory for that; says both figures.
+        """
+        if self.histories is not None:
+            return self.histories
+        what = f"expanding {self.name} ({self.n_histories:,} histories)"
+        require(self.n_histories * BYTES_PER_HISTORY, what)
+        tree = expand(
+            self.public_tree,
+            self.places.infosets,
+            *self.public_game.outcome_codes(self.outcome_labels),
+        )
+        for array in tree:
+            array.flags.writeable = False
+        return tree
+
+    @cached_property
+    def n_histories(self) -> int:
+        """Histories, the root, chance nodes and terminals included; counted, not expanded."""
+        game = self._counted
+        if game.histories is not None:
+            return game.histories.n_nodes
+        return count_histories(game.public_tree)
+
+    @cached_property
+    def n_decision_nodes(self) -> int:
+        """Histories where a player acts; counted, not expanded."""
+        game = self._counted
+        if game.histories is not None:
+            return int(np.count_nonzero(game.histories.player >= 0))
+        return int(game.public_tree.n_deals[game.public_tree.player >= 0].sum())
+
+    @property
+    def _counted(self) -> FlatGame:
+        """The game whose histories are counted: itself, unless it was made without them."""
+        return self
+
+    @property
+    def solver_form(self) -> SequenceForm:
+        """What a solver sweeps: the merged form, if there is one."""
+        return self.form if self.merged is None else self.merged.form
+
+    @cached_property
+    def tied(self) -> Tied | None:
+        """The infosets that share strategies, one by one; None in a game of perfect recall."""
+        return None if self.tied_to is None else tied_form(self.form, self.tied_to)
+
+    @property
+    def by_histories(self) -> bool:
+        """Whether traversals go through :attr:`tree`, and not through the public tree."""
+        return self.histories is not None
+
+    @property
+    def caveat(self) -> str:
+        """What the promises of an algorithm leave out in this game; empty in most games."""
+        return "" if self.tied_to is None else FORGETS
+
+    @property
+    def merged_numbers(self) -> np.ndarray | None:  # noqa: D102
+        return None if self.merged is None else self.merged.sequence
+
+    def without_merging(self) -> FlatGame:
+        """The same game, to be solved infoset by infoset."""
+        return self if self.merged is None else replace(self, merged=None)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Every array by name: ``"form/infoset_parent"``, ``"public/prior"``, ..."""
+        views: dict[str, Any] = {"form": self.form}
+        if self.histories is not None:
+            views["tree"] = self.histories
+        if self.public is not None:
+            views["public"] = self.public.tree
+        if self.merged is not None:
+            views["merged"] = self.merged.form
+        found = {
+            f"{view}/{name}": array
+            for view, record in views.items()
+            for name, array in named_arrays(record)
+        }
+        if self.merged is not None:
+            found["merged/sequence"] = self.merged.sequence
+        if self.tied_to is not None:
+            found["tied_to"] = self.tied_to
+        return found
+
+    @cached_property
+    def utilities(self) -> np.ndarray:
+        """float64 (some, players): all utilities that occur at terminals, in the game's own unit,
+        in no order, some of them more than once."""
+        game = self._counted
+        known = game.histories
+        found = utilities_of(game.public_tree) if known is None else known.utility
+        return found if self.unit == 1.0 else found * self.unit
+
+    @cached_property
+    def infoset_index(self) -> Mapping[str, int]:
+        """Infoset by label."""
+        return InfosetIndex(self.infoset_labels)
+
+    def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:  # noqa: D102
+        found = np.full(self.n_sequences, FREE)
+        for label, row in rows.items():
+            found[self.locate(label).numbers] = row
+        return found
+
+    def history(self, node: int) -> tuple[str, ...]:
+        """The labels of the actions and chance outcomes that lead to a node.
+
+        Raises:
+            ValueError: There is no such node.
+        """
+        node = Whole(0, self.n_histories - 1, "a node")("node", node)
+        return history_labels(self.tree, self.infoset_actions, self.outcome_labels, node)
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of arrays and labels; name and merging are not of the game itself."""
+        digest = hashlib.sha256()
+        if self.unit != 1.0:
+            digest.update(f"unit {self.unit!r}".encode())
+        for name, array in self.arrays().items():
+            if name.startswith("merged/"):
+                continue
+            digest.update(f"{name} {array.dtype} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        if isinstance(self.infoset_labels, InfosetLabels):
+            digest.update(repr(self.public_game[1:]).encode())
+        else:
+            labels = (self.infoset_labels, self.infoset_actions, self.outcome_labels)
+            digest.update(repr(labels).encode())
+        return digest.hexdigest()
+
+    def summary(self) -> str:
+        """A short text: counts, levels, what the payoff operator is made of, bytes."""
+        form = self.form
+        per_player = ", ".join(
+            f"player {i}: {infosets:,} infosets, {sequences:,} sequences, {levels} levels"
+            for i, infosets, sequences, levels in self._player_rows()
+        )
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        lines = [
+            f"{self.name}: {self.n_players} players, {kind}",
+            f"  {self.n_histories:,} histories",
+            f"  {per_player}",
+            f"  {_describe_payoff(form)}",
+        ]
+        if self.public is not None:
+            hands = " x ".join(f"{len(own):,}" for own in self.public.hands)
+            lines.insert(
+                2, f"  {hands} private hands, {self.public.tree.n_nodes:,} nodes in the public tree"
+            )
+        if self.merged is not None:
+            small = self.merged.form
+            lines.append(
+                f"  solved as {small.n_infosets:,} infosets, {small.n_sequences:,} sequences"
+                f"\n  {_describe_payoff(small)}"
+            )
+        lines.append(f"  {self.nbytes:,} bytes")
+        return "\n".join(lines)
+
+    def _player_rows(self) -> Iterator[tuple[int, int, int, int]]:
+        form = self.form
+        for player in range(self.n_players):
+            buckets = slice(form.player_buckets[player], form.player_buckets[player + 1])
+            levels = form.bucket_level[buckets]
+            yield (
+                player,
+                int(np.diff(form.player_infosets)[player]),
+                int(np.diff(form.player_sequences)[player]),
+                int(levels.max()) + 1 if len(levels) else 0,
+            )
+
+    def _repr_html_(self) -> str:
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        rows = [
+            (f"player {i}", f"{infosets:,}", f"{sequences:,}", f"{levels}")
+            for i, infosets, sequences, levels in self._player_rows()
+        ]
+        public = "" if self.public is None else f", {self.public.tree.n_nodes:,} public nodes"
+        return html.block(
+            f"{self.name}: {self.n_players} players, {kind}",
+            html.table(("", "infosets", "sequences", "levels"), rows),
+            html.note(f"{self.n_histories:,} histories{public}, {format_bytes(self.nbytes)}"),
+        )
+
+
+def utilities_of(tree: PublicTree) -> np.ndarray:
+    """As :attr:`CompiledGame.utilities`, of a public tree, or of public states."""
+    over = tree.payoff >= 0
+    pairs = np.unique(
+        tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
+    )
+    payoff, weight = np.divmod(pairs, len(tree.weight_table))
+    alive = tree.alive
+    found = [
+        tree.coefficient[p] * tree.matrix_table[tree.matrix[p]][:, alive[w]].T
+        for p, w in zip(payoff.tolist(), weight.tolist(), strict=True)
+    ]
+    return np.concatenate([np.empty((0, tree.n_players)), *found])
+
+
+def history_labels(
+    tree: HistoryTree,
+    infoset_actions: Sequence[Sequence[object]],
+    outcome_labels: Sequence[object],
+    node: int,
+) -> tuple[str, ...]:
+    """The labels of the actions and chance outcomes on the way from the root to a node."""
+    labels: list[str] = []
+    while (parent := int(tree.parent[node])) != NO_PARENT:
+        if tree.player[parent] == CHANCE:
+            labels.append(str(outcome_labels[tree.outcome[node]]))
+        else:
+            action = node - int(tree.first_child[parent])
+            labels.append(str(infoset_actions[tree.infoset[parent]][action]))
+        node = parent
+    return tuple(reversed(labels))
+
+
+def _describe_payoff(form: SequenceForm) -> str:
+    """Buckets of one sequence form, and the parts of its payoff operator."""
+    parts = [f"{len(form.bucket_lanes):,} buckets", *(part.describe() for part in form.operator)]
+    return ", ".join(parts)

@@ -1,0 +1,161 @@
+"""The public nodes of a game that is laid out: the nodes of its public tree, by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .arrays import CHANCE, NO_PARENT
+from .labels import InfosetLabels, follow
+from .public_nodes import TRUNK, FoundInfoset, NodeLayout, Step, TabledNodes
+
+if TYPE_CHECKING:
+    from .flat_game import FlatGame
+
+
+class LaidOutNodes(TabledNodes):
+    """The public nodes of a game that is laid out.
+
+    Args:
+        game: A game with a public tree.
+    """
+
+    def __init__(self, game: FlatGame) -> None:
+        self.game, self.public, self.places = game, game.public_game, game.places
+        self.tables, self.hands, self.unit = game.public_tree, self.public.hands, game.unit
+
+    @property
+    def joins_labels(self) -> bool:  # type: ignore[override]  # noqa: D102
+        return isinstance(self.game.infoset_labels, InfosetLabels)
+
+    @property
+    def count(self) -> int:  # noqa: D102
+        return self.tables.n_nodes
+
+    def wording(self) -> bytes:  # noqa: D102
+        return repr(self.public.edges).encode()
+
+    def _state(self, node: int) -> int:
+        if not 0 <= node < self.count:
+            raise ValueError(f"there is no public node {node}")
+        return node
+
+    def children(self, node: int) -> list[Step]:  # noqa: D102
+        return [Step(below, label) for label, below in zip(*self.public.steps(node), strict=True)]
+
+    def path(self, node: int) -> list[Step]:  # noqa: D102
+        found = []
+        while node:
+            found.append(Step(node, self.public.edges[int(self.tables.edge[node])]))
+            node = int(self.tables.parent[node])
+        return found[::-1]
+
+    def layout(self, node: int) -> NodeLayout:  # noqa: D102
+        game, player = self.game, self.player(node)
+        if player < 0:
+            raise ValueError(f"{game.name}: nobody acts at this public node")
+        hands = len(self.hands[player])
+        lane, first, stride = np.full(hands, -1), 0, 1
+        if len(held := np.flatnonzero(self.possible(node, player))):
+            at = self.places.infosets(np.full(len(held), node), held)
+            stride = int(game.infoset_stride[at[0]])
+            lane[held] = game.infoset_sequence[at]
+        return NodeLayout(
+            player, self.public.actions(node), TRUNK, first, stride, lane, np.ones(hands)
+        )
+
+    def decisions(self, player: int) -> Iterator[int]:  # noqa: D102
+        nodes = self.places.nodes
+        return iter(nodes[self.tables.player[nodes] == player].tolist())
+
+    def label(self, node: int) -> str:  # noqa: D102
+        return self.public.node_label(node)
+
+    def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
+        held = np.array(list(hands), dtype=np.int64)
+        at = self.places.infosets(np.full(len(held), node), held)
+        return [self.game.infoset_labels[infoset] for infoset in at.tolist()]
+
+    def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
+        form, bucket = self.game.form, int(self.tables.bucket[node])
+        if bucket >= 0 and self.tables.player[node] == player:
+            held: np.ndarray = np.diff(form.hand_rank[form.bucket_mask[bucket]]) > 0
+            return held[: len(self.hands[player])]
+        return self.tables.alive[int(self.tables.weight[node])].any(axis=1 - player)
+
+    def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
+        below = self.tables.chance[[step.node for step in self.children(node)]]
+        return list(self.tables.chance_table[below])
+
+    def find(self, label: str) -> FoundInfoset | None:  # noqa: D102
+        infoset = self.game.infoset_index.get(label)
+        if infoset is None:
+            return None
+        node, hand = self.places.place(infoset)
+        return FoundInfoset(self.game.infoset_labels[infoset], node, self.layout(node), hand)
+
+    def find_node(self, name: str) -> int | None:
+        """The node of some steps, or of a public label."""
+        for label in (name, f" {name}", f"{name} "):
+            if label in self.places.named:
+                return self.places.named[label]
+        way = follow("".join(f" {word}" for word in name.split()), 0, self.public.steps)
+        return way[0][-1] if way is not None else super().find_node(name)
+
+    # ---------------------------------------------------------------------- hands by their deals
+
+    def shown(self, player: int) -> tuple[tuple[str, ...], np.ndarray]:
+        """Hands that were found in histories are named by the chance outcomes that all their deals
+        share, without what all these names begin with; by number where there is no such outcome, or
+        where it does not tell them apart."""
+        if self.game.histories is None:
+            return super().shown(player)
+        numbers, outcomes = self.hands[player], self.game.outcome_labels
+        shared = self._shared_outcomes(player)
+        own = [" ".join(outcomes[c] for c in shared.get(h, ())) for h in range(len(numbers))]
+        if len(set(own)) < len(own) or not all(own):
+            return super().shown(player)
+        by_outcome = sorted((shared[hand], hand) for hand in range(len(own)))
+        return tuple(_without_prefix(own)), np.array([hand for _, hand in by_outcome])
+
+    def _shared_outcomes(self, player: int) -> dict[int, tuple[int, ...]]:
+        """The chance outcomes that all deals of a hand have in the same place, by hand."""
+        tree, public = self.game.tree, self.tables
+        found: dict[int, tuple[int, ...]] = {}
+        for node in np.flatnonzero((public.player == player) & (public.bucket >= 0)).tolist():
+            held = [
+                h for h in np.flatnonzero(self.possible(node, player)).tolist() if h not in found
+            ]
+            at = self.places.infosets(np.full(len(held), node), np.array(held, dtype=np.int64))
+            for hand, infoset in zip(held, at.tolist(), strict=True):
+                deals = [self._dealt(int(h)) for h in np.flatnonzero(tree.infoset == infoset)]
+                columns = zip(*deals, strict=False)
+                found[hand] = tuple(own[0] for own in columns if len(set(own)) == 1)
+            if len(found) == len(self.hands[player]):
+                break
+        return found
+
+    def _dealt(self, node: int) -> list[int]:
+        """The chance outcomes on the way to a history before anybody acts."""
+        tree, codes = self.game.tree, list[int]()
+        while (parent := int(tree.parent[node])) != NO_PARENT:
+            if tree.player[parent] == CHANCE:
+                codes.append(int(tree.outcome[node]))
+            else:
+                codes.clear()
+            node = parent
+        return codes[::-1]
+
+
+def _without_prefix(names: list[str]) -> list[str]:
+    """The names without the words that all of them begin with: ``Deal:1`` becomes ``1``."""
+    prefix = names[0]
+    while not all(name.startswith(prefix) for name in names):
+        prefix = prefix[:-1]
+    while prefix and prefix[-1].isalnum():
+        prefix = prefix[:-1]
+    shorter = [name[len(prefix) :] for name in names]
+    is_word = any(map(str.isalnum, prefix))
+    return shorter if is_word and all(shorter) else names

@@ -1,0 +1,329 @@
+"""The protocol of public nodes: by number, found one by one, without laying a game out.
+
+A public node is all that every player knows after the deal.  The infosets of a node differ in the
+private hand alone.  Three makers follow the protocol: games that are laid out
+(:mod:`tensorcfr.model.laid_out_nodes`), public trees that are cut
+(:mod:`tensorcfr.compilers.cut.nodes`) and games of cards (:mod:`tensorcfr.compilers.cards.nodes`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .arrays import CHANCE, PublicTree
+from .game import InfosetRows
+from .labels import follow
+
+TRUNK = -1
+"""In place of a chunk."""
+START = "start"
+"""Name of the public node at which nothing has been done yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeLayout:
+    """Where the infosets of a public node lie in the arrays of a policy: action ``a`` of hand ``h``
+    at ``first + a * stride + lane[h]``."""
+
+    player: int
+    actions: tuple[str, ...]
+    chunk: int
+    """The chunk that the node is in, or :data:`TRUNK`."""
+    first: int
+    stride: int
+    """0 where the decision has one action and is left out."""
+    lane: np.ndarray
+    """int64 (hands,); -1 may be that of a hand that the player cannot have."""
+    stands_for: np.ndarray
+    """int64 or float64 (hands,): for how many pairs of a public node and a hand, all of the same
+    probability, the infoset of each hand is solved.  Its numbers are their sums."""
+
+    def of_hand(self, hand: int) -> slice:
+        """Where the actions of a hand lie; those of a decision that is left out lie where the
+        empty sequence does."""
+        begin = self.first + int(self.lane[hand])
+        return slice(begin, begin + len(self.actions) * max(self.stride, 1), max(self.stride, 1))
+
+    def numbers(self, hands: Sequence[int] | np.ndarray) -> np.ndarray:
+        """int64 (hands, actions): where the actions of some hands lie."""
+        # A hand that the player cannot have may have no lane.
+        begin = self.first + np.maximum(self.lane[np.asarray(hands, dtype=np.int64)], 0)
+        return begin[:, None] + np.arange(len(self.actions)) * self.stride
+
+
+class FoundInfoset(NamedTuple):
+    """An infoset that was found by its label."""
+
+    label: str
+    """The label in its usual spelling."""
+    node: int
+    """Its public node."""
+    layout: NodeLayout
+    """The infosets of its public node."""
+    hand: int
+
+
+class NodeInfosets(NamedTuple):
+    """The infosets of one public node."""
+
+    node: int
+    layout: NodeLayout
+    hands: list[int]
+    """The hands that the player can have there."""
+    labels: list[str]
+    """The label of the infoset of each of them."""
+
+
+class Step(NamedTuple):
+    """A step of the public tree."""
+
+    node: int
+    """The node that it leads to."""
+    label: str
+
+
+class PublicNodes(ABC):
+    """The public nodes of a game of private hands, by number; the root is 0."""
+
+    hands: tuple[tuple[str, ...], ...]
+    """Labels of each player's hands."""
+    joins_labels: bool = True
+    """Whether the label of an infoset is that of the hand, then the public label."""
+    pairs_hands: bool = True
+    """Whether the game has arrays over pairs of hands; otherwise :meth:`dealt`, :meth:`chances` and
+    :meth:`matrix` make them, which takes memory where hands are many."""
+    player_names: tuple[str, str] = ("player 0", "player 1")
+    """What two players are called."""
+    unit_name: str = ""
+    """What utilities are counted in, after a space; "" where it has no name."""
+
+    def described(self, node: int) -> str:
+        """What else everybody sees at a node, in words: the board and the chips, say."""
+        return ""
+
+    @property
+    @abstractmethod
+    def has_chance(self) -> bool:
+        """Whether chance acts after the deal."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """Public nodes.  Their numbers may have gaps."""
+
+    @abstractmethod
+    def player(self, node: int) -> int:
+        """Who acts there; ``CHANCE`` or ``TERMINAL`` otherwise.
+
+        Raises:
+            ValueError: There is no such node.
+        """
+
+    @abstractmethod
+    def children(self, node: int) -> list[Step]:
+        """The steps from a node."""
+
+    @abstractmethod
+    def path(self, node: int) -> list[Step]:
+        """The steps from the root to a node."""
+
+    @abstractmethod
+    def layout(self, node: int) -> NodeLayout:
+        """Where the infosets of a decision lie.
+
+        Raises:
+            ValueError: Nobody acts there.
+        """
+
+    @abstractmethod
+    def label(self, node: int) -> str:
+        """The public part of a decision's name."""
+
+    @abstractmethod
+    def labels(self, node: int, hands: Iterable[int]) -> list[str]:
+        """The labels of the infosets of some hands at a decision."""
+
+    @abstractmethod
+    def possible(self, node: int, player: int) -> np.ndarray:
+        """Whether a player can have each hand there, bool (hands,)."""
+
+    @abstractmethod
+    def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
+        """The probability with which chance and the others lead to a node.
+
+        Args:
+            node: The node.
+            player: Whose hands.
+            own: For each player float64 (hands,): the own reach of the node; that of ``player`` is
+                not looked at.
+
+        Returns:
+            float64 (hands,): the probability of each hand and of getting there with it, if the
+            player does all for it.
+        """
+
+    @abstractmethod
+    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray | None:
+        """What a terminal pays to each hand, in the game's own unit, times the probability
+        :meth:`others_reach`; float64 (hands,).  None where only a whole chunk is evaluated."""
+
+    @abstractmethod
+    def dealt(self, node: int) -> np.ndarray:
+        """The probability that chance deals the hands and takes its part of the way to a node,
+        float64 (hands of player 0, hands of player 1, ...)."""
+
+    @abstractmethod
+    def chances(self, node: int) -> list[np.ndarray]:
+        """The probability of each step from a chance node, given the hands; float64, of a shape
+        that broadcasts to that of :meth:`dealt`."""
+
+    @abstractmethod
+    def payoff(self, node: int) -> tuple[float, Hashable]:
+        """What a terminal pays, in the game's own unit: a factor, and the key of a :meth:`matrix`
+        that it multiplies."""
+
+    @abstractmethod
+    def matrix(self, key: Any) -> np.ndarray:
+        """Utilities of every deal, float64 (players, hands of player 0, ...)."""
+
+    @abstractmethod
+    def find(self, label: str) -> FoundInfoset | None:
+        """The infoset of a label, with or without a blank at its end; None if there is none."""
+
+    @abstractmethod
+    def wording(self) -> bytes:
+        """The labels of all steps, for a fingerprint of the game."""
+
+    def shown(self, player: int) -> tuple[tuple[str, ...], np.ndarray]:
+        """The names under which a player's hands are shown; and int64 (hands,): the hands in the
+        order in which they are shown."""
+        return self.hands[player], np.arange(len(self.hands[player]))
+
+    def name(self, node: int) -> str:
+        """The public label of a decision, :data:`START` where it is empty; elsewhere the steps that
+        lead to the node."""
+        if self.player(node) >= 0:
+            return self.label(node).strip() or START
+        return " ".join(step.label for step in self.path(node)) or START
+
+    def decides(self, node: int) -> bool:
+        """Whether somebody acts at a node that some deal gets to."""
+        player = self.player(node)
+        return player >= 0 and bool(self.possible(node, player).any())
+
+    def decisions(self, player: int) -> Iterator[int]:
+        """The nodes where a player acts, each before those below it."""
+        left = [0]
+        while left:
+            node = left.pop()
+            if self.player(node) == player:
+                yield node
+            left += [step.node for step in reversed(self.children(node))]
+
+    def rows(self, node: int, hands: np.ndarray) -> InfosetRows:
+        """The infosets of some hands, by number, at a decision."""
+        layout = self.layout(node)
+        return InfosetRows(
+            layout.player,
+            self.labels(node, hands.tolist()),
+            [layout.actions] * len(hands),
+            layout.numbers(hands),
+            np.asarray(layout.stands_for, dtype=np.float64)[hands],
+        )
+
+    def infosets(self, player: int) -> Iterator[NodeInfosets]:
+        """The infosets of a player, node by node in the order of :meth:`decisions`."""
+        for node in self.decisions(player):
+            if hands := np.flatnonzero(self.possible(node, player)).tolist():
+                yield NodeInfosets(node, self.layout(node), hands, self.labels(node, hands))
+
+    def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
+        """The infosets that a lock of this label is for: public nodes, and at each of them the
+        hands, bool (hands,) or int.
+
+        Raises:
+            KeyError: There is no such infoset.
+        """
+        if (found := self.find(label)) is None:
+            raise KeyError(label)
+        return [(found.node, np.array([found.hand]))]
+
+    def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
+        """What a label locks: its usual spelling, and the actions there.
+
+        Raises:
+            KeyError: There is no such infoset.
+        """
+        if (found := self.find(label)) is None:
+            raise KeyError(label)
+        return found.label, found.layout.actions
+
+    def find_node(self, name: str) -> int | None:
+        """The node that some steps, each after a blank, lead to from the root; None if there is
+        none."""
+        way = follow("".join(f" {word}" for word in name.split()), 0, self._steps_of)
+        return None if way is None else way[0][-1]
+
+    def _steps_of(self, node: int) -> tuple[list[str], list[int]]:
+        children = self.children(node)
+        return [step.label for step in children], [step.node for step in children]
+
+    def way(self, node: int) -> Iterator[tuple[int, int, int]]:
+        """The decisions on the way to a node, from the root on: the node, who acts, and the number
+        of the action that was taken."""
+        above = 0
+        for step in self.path(node):
+            if (player := self.player(above)) >= 0:
+                yield above, player, [one.node for one in self.children(above)].index(step.node)
+            above = step.node
+
+
+class TabledNodes(PublicNodes):
+    """Public nodes of two players whose deals and payoffs are in the tables of a public tree.
+
+    Several nodes may have one *state*, a row of the arrays over nodes.
+    """
+
+    tables: PublicTree
+    """The tables; arrays over nodes are over states."""
+    unit: float = 1.0
+    """Factor from payoffs in the tables to those in the game's own unit."""
+
+    @abstractmethod
+    def _state(self, node: int) -> int:
+        """The state of a node.
+
+        Raises:
+            ValueError: There is no such node.
+        """
+
+    @property
+    def has_chance(self) -> bool:  # noqa: D102
+        return bool((self.tables.player == CHANCE).any())
+
+    def player(self, node: int) -> int:  # noqa: D102
+        return int(self.tables.player[self._state(node)])
+
+    def dealt(self, node: int) -> np.ndarray:  # noqa: D102
+        return self.tables.dealt(int(self.tables.weight[self._state(node)]))
+
+    def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+        return np.moveaxis(self.dealt(node), player, 0) @ own[1 - player]
+
+    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+        factor, matrix = self.payoff(node)
+        weight = int(self.tables.weight[self._state(node)])
+        utility = self.tables.expected_utility(weight, matrix)[player]
+        return factor * (np.moveaxis(utility, player, 0) @ own[1 - player])
+
+    def payoff(self, node: int) -> tuple[float, int]:  # noqa: D102
+        payoff = int(self.tables.payoff[self._state(node)])
+        return float(self.tables.coefficient[payoff]) * self.unit, int(self.tables.matrix[payoff])
+
+    def matrix(self, key: Any) -> np.ndarray:  # noqa: D102
+        return self.tables.matrix_table[key]

@@ -1,0 +1,336 @@
+"""Iterations as passes of kernels, and the arrays that these work on, in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import Algorithm
+from ..evaluation.profile import results_for
+from ..kernels import chunks as chunk_kernels
+from ..kernels import evaluation, iteration
+from ..kernels.chunks import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
+from ..kernels.meeting import MEETING
+from ..kernels.parts import Part
+from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned
+from .state import State, bytes_kept, floats_of
+from .threads import run_together
+
+PARTS_PER_THREAD = 16
+"""Parts that the chunks are shared out to: many, so that a thread that is held up hands work over;
+each costs a call within a kernel, some microseconds."""
+
+
+class Passes:
+    """Passes over a game, on the threads of this process.
+
+    Args:
+        form: The game.
+        record: The variant of CFR.
+        state: The arrays that are kept.
+        scale: From :func:`tensorcfr.solvers.scales.bucket_scales`.
+        locks: Locked infosets, or None.
+        threads: Threads that work together; the result has the same bits for any number.
+    """
+
+    def __init__(
+        self,
+        form: ChunkedForm,
+        record: Algorithm,
+        state: State,
+        scale: np.ndarray,
+        locks: ChunkLocks | None,
+        threads: int,
+    ) -> None:
+        self._form, self._record, self._locks = form, record, locks
+        self.scale = scale
+        floats = floats_of(state.regret.dtype)
+        sizes = form.trunk.n_sequences, len(form.entry)
+        self.trunk = trunk_scratch(*sizes, floats, record, of=state)
+        packed = floats != state.regret.dtype
+        self.scratch = [
+            chunk_scratch(form, floats, forecast=record.rule.forecast, packed=packed)
+            for _ in range(threads)
+        ]
+        self.threads = threads
+        self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_chunks, 1))
+        self.take(state)
+
+    def take(self, state: State) -> None:
+        """Work on the arrays of a state from now on."""
+        self.kept = Kept(
+            state.regrets,
+            state.averages,
+            state.strategy if state.strategy.size else None,
+            state.memory,
+        )
+
+    def iterate(self, first: int, count: int, played_floor: float) -> None:
+        """Run iterations, or with a count of 0 compile what runs them.
+
+        Args:
+            first: The first iteration.
+            count: How many.
+            played_floor: Share of the strategies played in the first one that is uniform.
+        """
+        if not self._form.n_chunks:
+            self._iterate_alone(first, count)
+        elif count:
+            self.run(turns_of(self._record, first, count, played_floor))
+        else:
+            self.run(no_turns((1,), self._record))
+
+    @property
+    def whole(self) -> Part:
+        """A game without chunks and the arrays over it."""
+        kept, trunk = self.kept, self.trunk
+        return Part(
+            self._form.trunk,
+            kept.regret.trunk,
+            kept.cumulative.trunk,
+            kept.strategy,
+            kept.memory,
+            trunk.reach,
+            trunk.faced,
+            trunk.value,
+            trunk.forecast,
+            self.scale[0],
+        )
+
+    def _iterate_alone(self, first: int, count: int) -> None:
+        """Iterations over a game without chunks, whose strategies and reaches are kept."""
+        record, weights = self._record, None
+        if record.against == "average":
+            weights = record.weights(np.arange(count + 1, dtype=np.float64) + first)
+        given = (
+            self.whole,
+            record.rule,
+            record.schedule(first, count),
+            iteration.turns(self._form.n_players, record.alternating),
+            record.floors(first, count),
+            weights,
+            self._locks,
+        )
+        threads, counters = self.threads, new_counters(1)
+        run_together(
+            lambda thread: iteration.iterate(*given, thread, threads, counters), threads, counters
+        )
+
+    def run(self, turns: Turns) -> None:
+        """Passes, one after the other: down the trunk, through all chunks, up the trunk."""
+        counters, threads = new_counters(len(turns.row)), min(self.threads, self.parts)
+        run_together(
+            lambda thread: self.share(turns, thread, thread, threads, counters), threads, counters
+        )
+
+    def share(self, turns: Turns, of: int, thread: int, threads: int, counters: np.ndarray) -> None:
+        """What one thread does of some passes, with the scratch ``of`` one of ours; the rest as for
+        :func:`tensorcfr.kernels.chunks.run_passes`."""
+        chunk_kernels.run_passes(
+            self._form,
+            self._record.rule,
+            turns,
+            self.kept,
+            self.trunk,
+            self.scratch[of],
+            self.scale,
+            self._locks,
+            thread,
+            threads,
+            self.parts,
+            counters,
+        )
+
+    def judge(self, weight: Numbers, floor: float) -> tuple[np.ndarray, np.ndarray]:
+        """Expected values, float64 (players,), and those of best responses."""
+        expected, best = results_for(self._form)
+        if not self._form.n_chunks:
+            form, reach, value = self._form.trunk, self.trunk.reach, self.trunk.value
+            evaluation.match_weights(form, weight.trunk, floor, value, self._locks)
+            evaluation.realization_plan(form, value, reach)
+            evaluation.judge_whole(form, reach, value, expected[0], best, self._locks)
+            return expected[0], best
+        self.judge_stages(weight, floor, expected, best)
+        return expected.sum(axis=0), best
+
+    def judge_stages(
+        self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
+    ) -> None:
+        """All stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.judge`."""
+        if self.parts == 1:
+            self.judge_stage(chunk_kernels.ALL, weight, floor, expected, best)
+            return
+        self.judge_stage(chunk_kernels.DOWN, weight, floor, expected, best)
+        self.judge_chunks(weight, floor, expected, best)
+        self.judge_stage(chunk_kernels.UP, weight, floor, expected, best)
+
+    def judge_chunks(
+        self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
+    ) -> None:
+        """The stage of the chunks, on all threads."""
+        parts = iter(range(self.parts))  # A number goes to one thread alone.
+
+        def work(thread: int) -> None:
+            for part in parts:
+                self.judge_stage(chunk_kernels.CHUNKS, weight, floor, expected, best, part, thread)
+
+        run_together(work, self.threads, new_counters(1))
+
+    def judge_stage(
+        self,
+        stage: int,
+        weight: Numbers,
+        floor: float,
+        expected: np.ndarray,
+        best: np.ndarray,
+        part: int = 0,
+        thread: int = 0,
+    ) -> None:
+        """One stage of an evaluation, or a part of it."""
+        evaluation.judge(
+            self._form,
+            stage,
+            part,
+            self.parts,
+            weight,
+            floor,
+            self.trunk,
+            self.scratch[thread],
+            expected,
+            best,
+            None,
+            self._locks,
+        )
+
+
+def new_counters(passes: int) -> np.ndarray:
+    """Counters by which threads wait for each other."""
+    return aligned((passes, MEETING), np.dtype(np.int64))
+
+
+def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> Turns:
+    """Iterations as passes through a game of two players in chunks.
+
+    Where the players are updated one after the other, the strategy that player 0 plays in an
+    iteration is made in the pass of player 1 before it, and enters the average there; in the first
+    of these iterations, in a way down of its own.
+
+    Args:
+        record: The variant of CFR.
+        first: The first iteration.
+        count: How many.
+        played_floor: Share of the strategies played in the first iteration that is uniform.
+    """
+    schedule, floors = record.schedule(first, count), record.floors(first, count)
+    following = record.weights(np.array([first + count], dtype=np.float64))[0]
+    weights = np.append(schedule[:, 0], following)
+    played = np.append(played_floor, floors[:-1])
+    before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
+    each = 2 if record.alternating else 1
+    turns = no_turns((count, each), record)
+    turns.row[:] = schedule[:, None]
+    turns.floor[:] = floors[:, None]
+    turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
+    if record.alternating:
+        turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
+        turns.share[0, 0, 0] = weights[0]
+        turns.share[:, 0, 1] = weights[:-1]
+        turns.share[:-1, 1, 0] = weights[1:-1]
+        turns.played_floor[:, 1, 0] = after
+        turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
+        turns.pending[-1, 1, 0] = following
+    else:
+        turns.descends[:] = turns.updates[:] = True
+        turns.share[:] = weights[:-1, None, None]
+    return Turns(*(_one_axis(field) for field in turns))
+
+
+def no_turns(shape: tuple[int, ...], record: Algorithm) -> Turns:
+    """Passes in which nothing happens."""
+    pair = (*shape, 2)
+    return Turns(
+        row=np.zeros((*shape, 1 + record.rule.n_parameters)),
+        descends=np.zeros(pair, dtype=bool),
+        share=np.zeros(pair),
+        played_floor=np.zeros(pair),
+        updates=np.zeros(pair, dtype=bool),
+        floor=np.zeros(shape),
+        against_average=record.against == "average",
+        pending=np.zeros(pair),
+    )
+
+
+def _one_axis(field: Any) -> Any:
+    """The passes of several iterations one after the other."""
+    return field.reshape(-1, *field.shape[2:]) if isinstance(field, np.ndarray) else field
+
+
+def scratch_bytes(form: ChunkedForm, record: Algorithm, precision: str, threads: int) -> int:
+    """Bytes of the scratch of :class:`Passes`; what an evaluation needs is among them."""
+    rule, dtype = record.rule, np.dtype(precision)
+    floats, averaged = floats_of(dtype), record.against == "average"
+    numbers = threads * (2 + rule.forecast + (2 if floats != dtype else 0)) * form.most_sequences
+    # Without chunks the reaches are kept.
+    numbers += (bool(form.n_chunks) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
+    numbers += (1 + rule.forecast) * len(form.entry)
+    return numbers * floats.itemsize
+
+
+def bytes_of_passes(
+    form: ChunkedForm, record: Algorithm, precision: str = "float64", threads: int = 1
+) -> int:
+    """Bytes of a state and of the scratch of its passes."""
+    return bytes_kept(form, record, precision) + scratch_bytes(form, record, precision, threads)
+
+
+def trunk_scratch(
+    sequences: int,
+    entries: int,
+    dtype: np.dtype,
+    record: Algorithm | None = None,
+    of: State | None = None,
+) -> TrunkScratch:
+    """Scratch of the trunk.
+
+    Args:
+        sequences: Its sequences.
+        entries: Entries of all chunks.
+        dtype: The floats.
+        record: The variant of CFR that works with it; None for evaluations alone.
+        of: A state; if it keeps reaches, these are used.
+    """
+    forecast = record is not None and record.rule.forecast
+    averaged = record is not None and record.against == "average"
+    reach = of.reach if of is not None and of.reach.size else aligned(sequences, dtype)
+    return TrunkScratch(
+        reach=reach,
+        faced=aligned(sequences, dtype) if averaged else reach,
+        value=aligned(sequences, dtype),
+        forecast=aligned(sequences if forecast else 0, dtype),
+        entry_value=aligned(entries, dtype),
+        entry_forecast=aligned(entries if forecast else 0, dtype),
+    )
+
+
+def chunk_scratch(
+    form: ChunkedForm, dtype: np.dtype, *, forecast: bool = False, packed: bool = False
+) -> ChunkScratch:
+    """Scratch of one chunk at a time.
+
+    Args:
+        form: The game.
+        dtype: Its floats.
+        forecast: Whether the rule forecasts.
+        packed: Whether the state is in 16 bits.
+    """
+    most = form.most_sequences
+    # Chunks end with a whole row.
+    room = -(-most // ROW) * ROW
+    return ChunkScratch(
+        reach=aligned(most, dtype),
+        value=aligned(most, dtype),
+        forecast=aligned(most if forecast else 0, dtype),
+        regret=aligned(room if packed else 0, dtype),
+        average=aligned(room if packed else 0, dtype),
+    )

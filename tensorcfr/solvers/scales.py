@@ -1,0 +1,108 @@
+"""How large counterfactual values can be, from the payoffs alone: what ties are judged by.
+
+The counterfactual value of an action is a sum, over terminals, of chance probability times utility
+times the reaches of the opponents.  Where large payoffs cancel in it, what rounding leaves has the
+size of the terms, not of the sum.  So a regret is compared with a constant: the sum of the absolute
+terms where opponents reach everything, under the own strategy that makes it largest.  No strategies
+of the opponents make the terms larger.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import evaluation
+from ..kernels.shapes import shape_form
+from ..model.arrays import SequenceForm
+from ..model.chunks import ChunkedForm, most_buckets
+from ..model.shares import frozen_arrays
+from ..payoff import magnitudes
+
+
+class Scales(NamedTuple):
+    """Bounds of the sizes of counterfactual values in a game, and of their terms."""
+
+    bucket: np.ndarray
+    """float64 (1 + shapes, most buckets): of the infosets of each bucket, in the trunk and in the
+    chunks of each shape; a power of two, so that the order of sums does not matter.  0 where there
+    is no bucket, or no chunk of the shape."""
+    entry: np.ndarray
+    """float64 (entries,): of the values of the chunks' entries."""
+
+
+def no_scales(form: ChunkedForm) -> Scales:
+    """Scales of 0, which single precision has; see :mod:`tensorcfr.kernels.ties`."""
+    shapes = 0 if form.shapes is None else form.shapes.n_shapes
+    return Scales(np.zeros((1 + shapes, most_buckets(form))), np.zeros(len(form.entry)))
+
+
+def bucket_scales(form: ChunkedForm, dtype: np.dtype) -> np.ndarray:
+    """The scales of the buckets of a game whose solver keeps arrays of some dtype, float64
+    (1 + shapes, most buckets): 0 but in double precision.
+
+    They are made before the arrays of the solver are, which take more than making them does.
+    """
+    return (scales_of if dtype == np.float64 else no_scales)(form).bucket
+
+
+def scales_of(form: ChunkedForm) -> Scales:
+    """The scales of a game; takes about as long as an iteration of the trunk and of one chunk of
+    each shape."""
+    found = no_scales(form)
+    chunks = np.argsort(form.shape, kind="stable")
+    of_shape = -1
+    for c in chunks.tolist():
+        if form.shape[c] != of_shape:
+            of_shape = int(form.shape[c])
+            shape = shape_form(form.shapes, of_shape)
+            bound = bounds_of(shape)
+            put_scales(shape, bound, found.bucket[1 + of_shape])
+        for player in range(form.n_players):
+            begin, end = form.entry_offset[c, player : player + 2].tolist()
+            first = int(shape.player_sequences[player])
+            found.entry[begin:end] = bound[first : first + end - begin]
+    if not len(form.trunk.bucket_lanes):
+        # Nobody acts there, as in a share of a game on a cluster, whose trunk pays nothing.
+        return found
+    bound = np.zeros(form.trunk.n_sequences)
+    np.add.at(bound, form.entry, found.entry)
+    carry_up(form.trunk, bound)
+    put_scales(form.trunk, bounds_of(form.trunk) + bound, found.bucket[0])
+    return found
+
+
+def bounds_of(form: SequenceForm) -> np.ndarray:
+    """What the sizes of counterfactual values are at most where opponents reach everything,
+    float64 (sequences,)."""
+    bound, everywhere = np.zeros(form.n_sequences), np.ones(form.n_sequences)
+    expected, best = np.empty((2, form.n_players))
+    # The kernel that evaluates strategies: it is compiled in any case.
+    sizes = frozen_arrays(magnitudes(form))
+    evaluation.judge_whole(sizes, everywhere, bound, expected, best, None)
+    return bound
+
+
+def carry_up(form: SequenceForm, bound: np.ndarray) -> None:
+    """Add the largest bound of each infoset to the sequence before it; ``bound``, float64
+    (sequences,), is modified in place."""
+    for b in reversed(range(len(form.bucket_lanes))):
+        first, infoset = form.bucket_sequence[b], form.bucket_infoset[b]
+        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        best = bound[first : first + actions * lanes].reshape(actions, lanes).max(axis=0)
+        np.add.at(bound, form.infoset_parent[infoset : infoset + lanes], best)
+
+
+def put_scales(form: SequenceForm, bound: np.ndarray, scale: np.ndarray) -> None:
+    """The scales of buckets.
+
+    Args:
+        form: The game, or a part of it.
+        bound: float64 (sequences,): bounds of counterfactual values.
+        scale: float64 (most buckets,): modified in place.
+    """
+    buckets = zip(form.bucket_sequence, form.bucket_actions * form.bucket_lanes, strict=True)
+    for b, (first, count) in enumerate(buckets):
+        most = bound[first : first + count].max(initial=0.0)
+        scale[b] = np.ldexp(1.0, np.frexp(most)[1]) if most > 0.0 else 0.0

@@ -1,0 +1,292 @@
+"""The arrays that a solver of the whole game keeps, and what can be made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..algorithms import Algorithm
+from ..invariants.reader import first_true
+from ..invariants.strategies import SUM_TOLERANCE, wrong_reach, wrong_strategy
+from ..kernels import evaluation
+from ..kernels.chunks import Numbers, plain_numbers
+from ..kernels.local_rule import LocalRule
+from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned, buckets_of
+from .arguments import PACKED
+from .kept import BLOCK, blocks, check_arrays
+
+OPTIONAL = {"reach", "floor", "scale", "trunk"}
+"""Arrays that a state in a file may lack."""
+
+
+class State(NamedTuple):
+    """What a solver of the whole game keeps from one iteration to the next; (numbers,) unless said,
+    all of it but ``floor`` in the solver's precision.
+
+    Without chunks the numbers are the sequences of the game, or of its merged form.  Otherwise they
+    are those of :class:`tensorcfr.model.chunks.ChunkedForm`, and strategies are kept only for rules
+    that do not make them from the regrets.
+    """
+
+    regret: np.ndarray
+    """Cumulative regret, as the local rule keeps it."""
+    cumulative: np.ndarray
+    """Sum over iterations of averaging weight times own reach; for the empty sequences the sum of
+    the weights."""
+    strategy: np.ndarray
+    """The strategies that are played next; empty where they are made from the regrets."""
+    reach: np.ndarray
+    """Own reaches of these strategies; empty where there are chunks."""
+    memory: np.ndarray
+    """(kept, numbers): what the rule keeps beside the regret."""
+    floor: np.ndarray
+    """float64 (1,): share of the strategies that are played next that is uniform."""
+    scale: np.ndarray
+    """float32 (2, rows, players): in 16 bits, the scales of ``regret`` and ``cumulative``; see
+    :mod:`tensorcfr.kernels.packing`.  Otherwise it has no rows."""
+    trunk: np.ndarray
+    """float32 (2, trunk sequences): in 16 bits, ``regret`` and ``cumulative`` of the trunk, which
+    are zeros there.  Otherwise it has no sequences."""
+
+    @property
+    def regrets(self) -> Numbers:
+        """Cumulative regrets as kernels take them."""
+        return self._numbers(self.regret, 0)
+
+    @property
+    def averages(self) -> Numbers:
+        """Cumulative strategies as kernels take them."""
+        return self._numbers(self.cumulative, 1)
+
+    def played(self, rule: LocalRule) -> tuple[Numbers, float]:
+        """What the strategies of the next iteration are made from, and their floor."""
+        if self.strategy.size:
+            return plain_numbers(self.strategy), 0.0
+        return self.regrets, float(self.floor[0])
+
+    def _numbers(self, chunks: np.ndarray, which: int) -> Numbers:
+        if self.scale.size:
+            return Numbers(chunks, self.scale[which], self.trunk[which])
+        return plain_numbers(chunks)
+
+
+def floats_of(dtype: np.dtype) -> np.dtype:
+    """The floats in which arrays of a precision are worked on."""
+    return np.dtype(np.float32) if dtype == PACKED else dtype
+
+
+def shapes_of(
+    form: ChunkedForm, rule: LocalRule, dtype: np.dtype
+) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and dtype of each array of a state."""
+    numbers, single, alone = form.n_numbers, np.dtype(np.float32), not form.n_chunks
+    packed = floats_of(dtype) != dtype
+    return {
+        "regret": ((numbers,), dtype),
+        "cumulative": ((numbers,), dtype),
+        "strategy": ((numbers if alone or not rule.matches_regret else 0,), dtype),
+        "reach": ((numbers if alone else 0,), dtype),
+        "memory": ((len(rule.memory), numbers), dtype),
+        "floor": ((1,), np.dtype(np.float64)),
+        "scale": ((2, numbers // ROW if packed else 0, form.n_players), single),
+        "trunk": ((2, form.trunk.n_sequences if packed else 0), single),
+    }
+
+
+def bytes_kept(form: ChunkedForm, record: Algorithm, precision: str = "float64") -> int:
+    """Bytes of the arrays that a solver keeps from one iteration to the next, one number apart."""
+    shapes = shapes_of(form, record.rule, np.dtype(precision)).items()
+    return sum(int(np.prod(s)) * dtype.itemsize for name, (s, dtype) in shapes if name != "floor")
+
+
+def first_state(
+    form: ChunkedForm,
+    rule: LocalRule,
+    dtype: np.dtype,
+    locks: ChunkLocks | None,
+    new: Callable[[tuple[int, ...] | int, np.dtype], np.ndarray] = aligned,
+) -> State:
+    """No regrets, no average, uniform strategies, in arrays that ``new`` makes."""
+    shapes = shapes_of(form, rule, dtype)
+    large = {name: new(*own) for name, own in shapes.items() if name != "floor"}
+    state = State(floor=np.zeros(1), **large)
+    if state.strategy.size and form.n_chunks and locks is None:
+        set_uniform(form, state.strategy)
+    elif state.strategy.size:
+        set_strategies(form, state, state.regrets, 0.0, locks)
+    return state
+
+
+def set_uniform(form: ChunkedForm, strategy: np.ndarray) -> None:
+    """Uniform strategies in a game in chunks.
+
+    This is what :func:`all_strategies` makes of weights of 0, whose kernel nothing else in a solve
+    needs.
+
+    Args:
+        form: The game.
+        strategy: float (numbers,): modified in place; 1 where no action is.
+    """
+    strategy[:] = 1.0
+    begins, of_shape = np.append(0, form.first), np.append(-1, form.shape)
+    first_part: dict[int, int] = {}
+    for part, shape in enumerate(of_shape.tolist()):
+        begin = int(begins[part])
+        if shape in first_part:
+            alike = int(begins[first_part[shape]])
+            size = int(begins[part + 1]) - begin
+            strategy[begin : begin + size] = strategy[alike : alike + size]
+            continue
+        first_part[shape] = part
+        buckets = (array.tolist() for array in buckets_of(form, part))
+        for first, actions, lanes in zip(*buckets, strict=True):
+            strategy[begin + first : begin + first + actions * lanes] = 1.0 / actions
+
+
+def set_strategies(
+    form: ChunkedForm, state: State, weight: Numbers, floor: float, locks: ChunkLocks | None
+) -> None:
+    """Set the strategies that a state keeps, and their reaches, to those that some weights make."""
+    all_strategies(form, weight, floor, state.strategy, locks)
+    if state.reach.size:
+        evaluation.realization_plan(form.trunk, state.strategy, state.reach)
+
+
+def state_with(
+    form: ChunkedForm,
+    rule: LocalRule,
+    locks: ChunkLocks | None,
+    regret: np.ndarray,
+    strategy: np.ndarray,
+    dtype: np.dtype,
+) -> State:
+    """The state before the first iteration with given regrets and strategies, float64 (numbers,)
+    each."""
+    state = first_state(form, rule, dtype, locks)
+    regrets = state.regrets
+    if regrets.scale is None:
+        regrets.chunks[:] = regret
+    else:
+        evaluation.pack_parts(form, regret.astype(np.float32), regrets)
+    if state.strategy.size:
+        if locks is None:
+            state.strategy[:] = strategy
+            if state.reach.size:
+                evaluation.realization_plan(form.trunk, state.strategy, state.reach)
+        else:
+            set_strategies(form, state, plain_numbers(strategy), 0.0, locks)
+    return state
+
+
+def restored(
+    form: ChunkedForm,
+    rule: LocalRule,
+    kept: Mapping[str, np.ndarray],
+    locks: ChunkLocks | None,
+    owner: str,
+) -> State:
+    """The state that some arrays are, checked; not copied.
+
+    Files of earlier versions lack some arrays, have one scale for all players of a row, and keep
+    no strategies of a game that was cut into no chunks.
+
+    Raises:
+        ValueError: An array is missing, has another shape or dtype than ``owner`` has, or holds a
+            value that is not finite; names the array.
+    """
+    dtype = kept["regret"].dtype
+    dtype = np.dtype(dtype.name if dtype.name in ("float32", PACKED) else "float64")
+    expected = shapes_of(form, rule, dtype)
+    given: dict[str, np.ndarray] = {}
+    for name, (shape, kind) in expected.items():
+        if name in kept or not (name in OPTIONAL or 0 in shape):
+            given[name] = kept[name]
+        else:
+            given[name] = np.zeros(shape, kind)
+    if given["scale"].ndim == 2:
+        given["scale"] = np.repeat(given["scale"][:, :, None], form.n_players, axis=2)
+    is_old = not form.n_chunks and "reach" not in kept and not given["strategy"].size
+    if is_old:
+        given |= {name: np.zeros(*expected[name]) for name in ("strategy", "reach")}
+    check_arrays(given, expected, owner)
+    state = State(**{name: np.ascontiguousarray(given[name]) for name in State._fields})
+    if is_old:
+        set_strategies(form, state, state.regrets, float(state.floor[0]), locks)
+    return state
+
+
+def wrong_arrays(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> str | None:
+    """What is wrong with the arrays of a state, whose shapes and dtypes are right, or nothing."""
+    for name, sums in (("cumulative", state.cumulative), ("trunk", state.trunk[1])):
+        for begin, some in blocks(sums):
+            if (at := first_true(~(some >= 0.0))) is not None:
+                return f"{name}[{begin + at}] is {some[at]}"
+    if not (state.scale >= 0.0).all():
+        return "scale is below 0"
+    if not 0.0 <= state.floor[0] <= 1.0:
+        return f"floor is {state.floor[0]}"
+    if form.n_chunks:
+        return _wrong_strategies(form, state, locks) if state.strategy.size else None
+    count = form.trunk.n_sequences
+    strategy, reach = state.strategy[:count], state.reach[:count]
+    if wrong := wrong_strategy(form.trunk, strategy):
+        return f"strategy: {wrong}"
+    return wrong_reach(form.trunk, strategy, reach)
+
+
+def _wrong_strategies(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> str | None:
+    """What is wrong with the strategies that a state in chunks keeps, or nothing; some parts at a
+    time."""
+    begins, part = np.append(0, form.first), 0
+    while part <= form.n_chunks:
+        begin = int(begins[part])
+        last = max(part + 1, int(np.searchsorted(begins, begin + BLOCK, side="right")) - 1)
+        given = state.strategy[begin : begins[last]]
+        found = np.ones_like(given)
+        evaluation.strategies_of_parts(
+            form, part, last, plain_numbers(state.strategy), 0.0, found, locks
+        )
+        # Numbers of no infoset are 0.
+        found[given == 0.0] = 0.0
+        wrong = ~(np.abs(found - given) <= SUM_TOLERANCE[str(found.dtype)])
+        if (at := first_true(wrong & (found != 1.0))) is not None:
+            return f"strategy[{begin + at}] is {given[at]}, not {found[at]}"
+        part = last
+    return None
+
+
+def unpacked(form: ChunkedForm, numbers: Numbers) -> np.ndarray:
+    """All numbers of an array as floats, float64 (numbers,), in a new array."""
+    if numbers.scale is None:
+        return numbers.chunks.astype(np.float64)
+    found = np.zeros(len(numbers.chunks), dtype=np.float32)
+    evaluation.unpack_parts(form, numbers, found)
+    return found.astype(np.float64)
+
+
+def all_strategies(
+    form: ChunkedForm, weight: Numbers, floor: float, found: np.ndarray, locks: ChunkLocks | None
+) -> None:
+    """:func:`tensorcfr.kernels.evaluation.strategies_of_parts`, of all parts."""
+    if not form.n_chunks:
+        evaluation.match_weights(form.trunk, weight.trunk, floor, found, locks)
+        return
+    evaluation.strategies_of_parts(form, 0, form.n_chunks + 1, weight, floor, found, locks)
+
+
+def made_strategies(
+    form: ChunkedForm, weight: Numbers, floor: float, locks: ChunkLocks | None
+) -> np.ndarray:
+    """The strategies that some weights make, float64 (numbers,); 1 for the empty sequences."""
+    found = np.ones(form.n_numbers)
+    all_strategies(form, weight, floor, found, locks)
+    found[form.trunk.player_sequences[:-1]] = 1.0
+    return found
+
+
+def copies(numbers: Numbers) -> Numbers:
+    """A copy of an array."""
+    chunks, scale = numbers.chunks.copy(), None if numbers.scale is None else numbers.scale.copy()
+    return Numbers(chunks, scale, chunks if scale is None else numbers.trunk.copy())

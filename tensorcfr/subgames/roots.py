@@ -1,0 +1,186 @@
+"""Public nodes at which subgames begin, by name or by the steps that lead there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from itertools import chain, islice
+
+import numpy as np
+
+from .._util.arguments import Several, Text, brief, checked
+from ..model.arguments import Compiled
+from ..model.arrays import CHANCE, TERMINAL
+from ..model.game import CompiledGame
+from ..model.public_nodes import START, PublicNodes
+
+NAMES = Several(Text(10_000), alone=True)
+At = str | Iterable[str]
+"""A public node, or several: the public part of an infoset label, ``"crc/Qh"``; the public steps
+from the root, each after a space, ``"call raise call"``; or ``"start"`` for the root."""
+
+PLAYERS = (0, 1)
+MOST_COMPARED = 1000
+"""Names of public nodes with which a wrong one is compared, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Roots:
+    """Public nodes of a game of private hands between two players; none is below another.
+
+    Make one with :func:`find_roots`.
+    """
+
+    game: CompiledGame
+    """The game."""
+    nodes: PublicNodes = field(repr=False)
+    """Its public nodes."""
+    roots: tuple[int, ...]
+    """The numbers of these."""
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of each; :func:`find_roots` finds it by this name."""
+        return tuple(map(self.nodes.name, self.roots))
+
+
+def nodes_of(game: CompiledGame) -> PublicNodes:
+    """The public nodes of a game.
+
+    Raises:
+        ValueError: The game has no public tree, or another number of players than two.
+    """
+    if game.n_players != 2:
+        raise ValueError(
+            f"subgames are of games of two players, and {game.name} has {game.n_players}"
+        )
+    if game.nodes is None:
+        raise ValueError(
+            f"{game.name} is no game of private hands and a public tree: no part of it that is "
+            "closed under infosets has a name"
+        )
+    return game.nodes
+
+
+def names_of(at: At) -> Sequence[str]:
+    """The names of public nodes.
+
+    Raises:
+        TypeError: ``at`` is neither a text nor several texts.
+        ValueError: It names nothing.
+    """
+    if not (given := NAMES("at", at)):
+        raise ValueError("at names no public node")
+    return given
+
+
+def find_roots(game: CompiledGame, at: At) -> Roots:
+    """Find public nodes by name.
+
+    Raises:
+        TypeError: ``at`` is neither a text nor several texts.
+        ValueError: The game has no public tree; there is no such node; the game is over there; a
+            node is below another one; or a name is that of one infoset, so that the histories
+            below it are not closed under infosets.
+    """
+    nodes, given = nodes_of(game), names_of(at)
+    found = Roots(game, nodes, tuple(_find(game, nodes, name) for name in given))
+    taken = set(found.roots)
+    if len(taken) < len(given):
+        raise ValueError(f"at names a public node twice: {', '.join(map(repr, given))}")
+    for name, root in zip(given, found.roots, strict=True):
+        for above in (0, *(step.node for step in nodes.path(root)[:-1])) if root else ():
+            if above in taken:
+                raise ValueError(
+                    f"at: {name!r} lies below {nodes.name(above)!r}: subgames are disjoint"
+                )
+    return found
+
+
+def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
+    """The node of a name."""
+    node = nodes.find_node("" if name.strip() == START else name)
+    if node is None:
+        if (infoset := nodes.find(name)) is not None:
+            public = nodes.name(infoset.node)
+            raise ValueError(
+                f"at: {name!r} is an infoset of {game.name}: the histories below it are not closed "
+                f"under infosets, since other hands lead to them; its public node is {public!r}"
+            )
+        decisions = chain(nodes.decisions(0), nodes.decisions(1))
+        known = [nodes.name(one) for one in islice(decisions, MOST_COMPARED)]
+        near = get_close_matches(name, known, n=1) or known[-3:]
+        raise ValueError(
+            f"at: {game.name} has no public node {brief(name)}; nodes are named like "
+            f"{', '.join(map(repr, near))}"
+        )
+    if nodes.player(node) == TERMINAL:
+        raise ValueError(f"at: {game.name} is over at {name!r}: there is no subgame")
+    if not exists(nodes, node):
+        raise ValueError(f"at: no deal of {game.name} leads to {name!r}")
+    return node
+
+
+def exists(nodes: PublicNodes, node: int) -> bool:
+    """Whether some deal gets to a node."""
+    return bool(nodes.possible(node, 0).any())
+
+
+def steps_to(nodes: PublicNodes, node: int) -> tuple[str, ...]:
+    """The steps that lead to a node."""
+    return tuple(step.label for step in nodes.path(node))
+
+
+def follow_steps(nodes: PublicNodes, steps: Sequence[str]) -> int | None:
+    """The node that some steps lead to; None if there is none."""
+    node: int | None = 0
+    for label in steps:
+        if node is None:
+            break
+        node = next((step.node for step in nodes.children(node) if step.label == label), None)
+    return node
+
+
+@checked()
+def subgame_roots(game: Compiled, cut: int | At = "auto") -> tuple[str, ...]:
+    """Names of public nodes that cut the public tree, one on each way from the root that gets so
+    far.
+
+    >>> from tensorcfr import compile_game
+    >>> subgame_roots(compile_game("leduc"))[:2]
+    ('call call', 'raise call')
+
+    Args:
+        game: A game of private hands between two players.
+        cut: A number of public steps; ``"chance"`` for the first public chance node on each way,
+            such as the end of a betting round; ``"auto"`` for the same, or after one public step in
+            games without public chance; or names, which are checked.
+
+    Raises:
+        ValueError: No node is there to cut at, or a name is wrong.
+        TypeError: ``cut`` is something else.
+    """
+    nodes = nodes_of(game)
+    if isinstance(cut, str) and cut == "auto":
+        cut = "chance" if nodes.has_chance else 1
+    if not isinstance(cut, (int, np.integer)) and cut != "chance":
+        return find_roots(game, cut).names
+    roots = []
+    level, depth = [0], 0
+    while level:
+        below: list[int] = []
+        for node in level:
+            player = nodes.player(node)
+            if player == TERMINAL or not exists(nodes, node):
+                continue
+            if player == CHANCE if cut == "chance" else depth == cut:
+                roots.append(node)
+            else:
+                below.extend(step.node for step in nodes.children(node))
+        level, depth = below, depth + 1
+    if not roots:
+        where = "has no public chance" if cut == "chance" else f"ends before {cut} public steps"
+        raise ValueError(f"{game.name} {where}: there is nothing to cut")
+    return tuple(map(nodes.name, roots))

@@ -1,0 +1,150 @@
+"""Strategies of one game in another one that shares public nodes with it; ranges and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..evaluation.profile import ProfileValues, strategies_at
+from ..kernels.chunks import Numbers
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..model.public_nodes import PublicNodes
+from .roots import nodes_of
+
+ENTRY = " into "
+"""Public labels of entries begin with this; the name of the public node follows."""
+
+
+def shared_nodes(
+    one: PublicNodes, first: int, other: PublicNodes, second: int
+) -> Iterator[tuple[int, int]]:
+    """The public nodes below two nodes to which the same steps lead, parents first.  Where other
+    players act, what comes later is not shared."""
+    left = [(first, second)]
+    while left:
+        mine, theirs = left.pop()
+        yield mine, theirs
+        if one.player(mine) == other.player(theirs):
+            below = {step.label: step.node for step in one.children(mine)}
+            after = [(below.get(step.label), step.node) for step in other.children(theirs)]
+            left += [(node, same) for node, same in reversed(after) if node is not None]
+
+
+def copy_strategies(
+    source: Policy,
+    at: int,
+    target: PublicNodes,
+    to: int,
+    hands: Sequence[tuple[np.ndarray, np.ndarray]],
+    found: np.ndarray,
+    player: int | None = None,
+) -> None:
+    """Copy the strategies below a public node into the arrays of another game.
+
+    Where the source has no such public node or hand, those of the target stay; an action that it
+    has not gets 0, and where it takes none of the target's actions they are equally likely.
+
+    Args:
+        source: The strategies.
+        at: A public node of their game.
+        target: The public nodes of the game to copy to, which merges no hands.
+        to: The same node in it.
+        hands: For each player int64 (hands,) and int64 (hands,): hands of the source, and what
+            numbers they have in the target.
+        found: float64 (numbers of the target,): probabilities; modified in place.
+        player: Whose strategies; None for both.
+    """
+    nodes = nodes_of(source.game)
+    for mine, theirs in shared_nodes(nodes, at, target, to):
+        acts = target.player(theirs)
+        if acts < 0 or acts != nodes.player(mine) or player not in (None, acts):
+            continue
+        layout = target.layout(theirs)
+        if not layout.stride:
+            continue  # A decision with one action, which is left out.
+        from_hands, to_hands = hands[acts]
+        given = nodes.layout(mine)
+        held = (layout.lane[to_hands] >= 0) & (given.lane[from_hands] >= 0)
+        sigma = strategies_at(source, nodes_of(source.game), mine)[from_hands[held]]
+        if given.actions != layout.actions:
+            none = np.zeros(len(sigma))
+            columns = dict(zip(given.actions, sigma.T, strict=True))
+            sigma = np.stack([columns.get(label, none) for label in layout.actions], axis=1)
+            total = sigma.sum(axis=1, keepdims=True)
+            sigma = np.divide(sigma, total, out=np.zeros_like(sigma), where=total > 0)
+        is_taken = (sigma > 0).any(axis=1, keepdims=True)
+        found[layout.numbers(to_hands[held])] = np.where(is_taken, sigma, 1.0 / len(layout.actions))
+
+
+def copy_by_label(source: Policy, target: CompiledGame, found: np.ndarray, player: int) -> None:
+    """Copy a player's strategies into the arrays of another game with the same labels; those at
+    entries have no place there.
+
+    Args:
+        source: The strategies.
+        target: The game to copy to, which merges no hands.
+        found: float64 (numbers of the target,): probabilities; modified in place.
+        player: The player.
+
+    Raises:
+        ValueError: An infoset of the source is no infoset of the target, or has other actions.
+    """
+    part = source.game
+    for rows in part.rows(player):
+        table = source.at(rows.numbers)
+        for label, actions, row in zip(rows.labels, rows.actions, table, strict=True):
+            try:
+                at = target.locate(label)
+            except KeyError:
+                if ENTRY in label:
+                    continue
+                raise ValueError(
+                    f"{part.name} has the infoset {label!r}, and {target.name} has not"
+                ) from None
+            if at.actions != actions:
+                raise ValueError(
+                    f"infoset {label!r} has the actions {actions} in {part.name} and {at.actions} "
+                    f"in {target.name}"
+                )
+            if len(actions) > 1:
+                found[at.numbers] = row
+
+
+def same_hands(nodes: PublicNodes) -> list[tuple[np.ndarray, np.ndarray]]:
+    """As :func:`copy_strategies` takes them, where both games have the same hands."""
+    return [(np.arange(len(own)),) * 2 for own in nodes.hands]
+
+
+def best_values(game: CompiledGame, probabilities: np.ndarray, player: int) -> np.ndarray:
+    """What a player can expect with each hand after the first action at the root, which is theirs,
+    if they answer the other player optimally.
+
+    Args:
+        game: A game that merges no hands.
+        probabilities: float64 (numbers,): the strategies of both players.
+        player: Who answers.
+
+    Returns:
+        float64 (hands,): in the game's own unit; NaN for hands that are never dealt.
+    """
+    nodes = nodes_of(game)
+    share = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
+    values = ProfileValues(game.chunks, Numbers(probabilities, None, probabilities), None)
+    first = nodes.layout(0).numbers(np.arange(len(share)))[:, 0]
+    best = values.at(first).best * game.unit
+    return np.divide(best, share, out=np.full(len(share), np.nan), where=share > 0.0)
+
+
+def check_merges_nothing(game: CompiledGame) -> None:
+    """Check that new strategies have a place of their own.
+
+    Raises:
+        ValueError: The game merges hands.
+    """
+    if game.merges_hands:
+        raise ValueError(
+            f"{game.name} solves hands and boards as one that the new strategies tell apart: "
+            "compile it with symmetry=False, or read subgames[k].solution"
+        )

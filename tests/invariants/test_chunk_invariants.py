@@ -1,0 +1,250 @@
+"""One malformed game in chunks per line K of ``docs/data-model-chunks.md``, with its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.card_games import RandomSuits
+from tensorcfr import compile_game
+from tensorcfr.compilers.cards import game as card_game
+from tensorcfr.compilers.cut import chunks as cut_chunks
+from tensorcfr.errors import InvariantError
+from tensorcfr.invariants import INVARIANTS, check_chunks
+from tensorcfr.model.chunks import CARD_FIELDS, FIELDS, CardShapes, ChunkedForm
+
+LEDUC = 2186
+"""Sequences of Leduc, as tests/games/test_games.py counts them: 1,093 of each player."""
+
+
+@cache
+def leduc() -> ChunkedForm:
+    """Leduc after two public steps, where each subtree is a chunk."""
+    return compile_game("leduc", cut=2, symmetry=False).chunks
+
+
+@cache
+def suits() -> ChunkedForm:
+    """A game of cards with several boards of equal structure."""
+    rules = RandomSuits(2, ranks=3, suits=3, width=1, rounds=2, public=(0,))
+    return compile_game(rules).chunks
+
+
+Change = Callable[[ChunkedForm], ChunkedForm]
+
+
+def put(name: str, *at: Any, to: Any) -> Change:
+    """One number of an array over chunks, changed."""
+
+    def change(game: ChunkedForm) -> ChunkedForm:
+        array = getattr(game, name).copy()
+        array[at] = to
+        return game._replace(**{name: array})
+
+    return change
+
+
+def whole(name: str, of: Callable[[np.ndarray], np.ndarray]) -> Change:
+    """An array over chunks, replaced."""
+    return lambda game: game._replace(**{name: of(getattr(game, name))})
+
+
+def of_trunk(name: str, *at: Any, to: Any) -> Change:
+    """One number of an array of the trunk, changed."""
+
+    def change(game: ChunkedForm) -> ChunkedForm:
+        array = getattr(game.trunk, name).copy()
+        array[at] = to
+        return game._replace(trunk=game.trunk._replace(**{name: array}))
+
+    return change
+
+
+def field(game: ChunkedForm, name: str) -> int:
+    """The row of ``place`` of an array of shapes."""
+    fields = CARD_FIELDS if isinstance(game.shapes, CardShapes) else FIELDS
+    return fields.index(name)
+
+
+def of_place(shape: int, name: str, column: int, *, to: int) -> Change:
+    """One number of ``place``, changed."""
+
+    def change(game: ChunkedForm) -> ChunkedForm:
+        place = game.shapes.place.copy()
+        place[shape, field(game, name), column] = to
+        shapes = type(game.shapes)(place, *tuple(game.shapes)[1:])
+        return game._replace(shapes=shapes)
+
+    return change
+
+
+def of_shape(shape: int, name: str, at: int, *, to: int = 0, by: int = 0) -> Change:
+    """One number of an array of a shape, changed to a number or by one."""
+
+    def change(game: ChunkedForm) -> ChunkedForm:
+        pool = "indices" if name == "infoset_parent" else "integers"
+        begin, size, _ = game.shapes.place[shape, field(game, name)].tolist()
+        pools = {one: getattr(game.shapes, one).copy() for one in game.shapes._fields}
+        where = range(begin, begin + size)[at]
+        pools[pool][where] = int(pools[pool][where]) + by if by else to
+        return game._replace(shapes=type(game.shapes)(**pools))
+
+    return change
+
+
+def one_shape_more(game: ChunkedForm) -> ChunkedForm:
+    """A shape that no chunk has, as the first one is."""
+    place = np.concatenate([game.shapes.place, game.shapes.place[:1]])
+    return game._replace(shapes=game.shapes._replace(place=place))
+
+
+def without_last_chunk(game: ChunkedForm) -> ChunkedForm:
+    """The last chunk and its shape are left out."""
+    ends = int(game.entry_offset[-1, 0])
+    return game._replace(
+        shapes=game.shapes._replace(place=game.shapes.place[:-1]),
+        shape=game.shape[:-1],
+        first=game.first[:-1],
+        entry_offset=game.entry_offset[:-1],
+        entry=game.entry[:ends],
+    )
+
+
+def entry_of_the_other(game: ChunkedForm) -> ChunkedForm:
+    """The last entry of player 0 lies behind the empty sequence of player 1."""
+    at = int(game.entry_offset[1, 1]) - 1
+    return put("entry", at, to=game.trunk.player_sequences[1])(game)
+
+
+def entry_beyond(game: ChunkedForm) -> ChunkedForm:
+    """An entry of player 1 lies behind a sequence that is none."""
+    return put("entry", int(game.entry_offset[0, 2]) - 1, to=game.trunk.n_sequences)(game)
+
+
+def entry_before(game: ChunkedForm) -> ChunkedForm:
+    """The first entry of player 1 lies behind the empty sequence of player 0."""
+    return put("entry", int(game.entry_offset[0, 1]), to=0)(game)
+
+
+def many_entries(game: ChunkedForm) -> ChunkedForm:
+    """Player 0 has one entry into each chunk but the first, and so has player 1 everywhere."""
+    rest = 2 * np.arange(game.n_chunks)[::-1, None]
+    offset = len(game.entry) - rest + np.array([-2, -1, 0])
+    offset[0, 0] = 0
+    return game._replace(entry_offset=offset)
+
+
+ROWS: list[tuple[str, Change, str]] = [
+    ("K1", whole("shape", lambda array: array.astype(np.int32)), "shape is int32, not int64"),
+    ("K1", whole("entry", lambda array: array.astype(np.int64)), "entry is int64, not uint32"),
+    ("K1", whole("first", lambda array: array[:-1]), "first has shape"),
+    ("K1", whole("entry_offset", lambda array: array[:, :2]), "entry_offset has shape"),
+    (
+        "K1",
+        lambda game: game._replace(
+            shapes=game.shapes._replace(reals=game.shapes.reals.astype(np.float32))
+        ),
+        "shapes.reals is float32, not float64",
+    ),
+    (
+        "K1",
+        lambda game: game._replace(shapes=game.shapes._replace(place=game.shapes.place[:, 1:])),
+        "shapes.place has shape",
+    ),
+    (
+        "K2",
+        lambda game: game._replace(trunk=compile_game("kuhn(players=3)").form),
+        "trunk.player_infosets has shape",
+    ),
+    ("K2", of_trunk("bucket_sequence", 0, to=2), "the trunk breaks S5 .*begins at sequence 2"),
+    ("K2", of_trunk("infoset_parent", 0, to=10**6), "the trunk breaks S6"),
+    ("K3", of_place(0, "blocks/weight", 1, to=10**9), "blocks/weight of shape 0 has 1000000000"),
+    ("K3", of_place(1, "payoff/row", 0, to=-1), "payoff/row of shape 1 has .* from -1 on"),
+    (
+        "K3",
+        of_place(1, "blocks/code", 0, to=10**9),
+        "blocks/code of shape 1 has .* from 1000000000",
+    ),
+    ("K3", of_place(1, "bucket_lanes", 1, to=1), "shape 1: bucket_lanes has shape"),
+    ("K4", of_shape(1, "bucket_level", 0, to=1), "shape 1 breaks S3"),
+    ("K4", of_shape(1, "infoset_parent", -1, to=0), "shape 1 breaks S6"),
+    ("K4", of_shape(0, "payoff/offset", 0, to=1), "shape 0 breaks P2"),
+    ("K5", of_shape(0, "bucket_sequence", 1, by=-16), "bucket 1 of shape 0 begins at sequence"),
+    ("K5", of_shape(0, "bucket_sequence", 1, by=16), "bucket 1 of shape 0 begins at sequence"),
+    ("K5", of_shape(1, "player_sequences", 2, by=16), "player 1 of shape 1 ends at sequence"),
+    ("K6", put("shape", 0, to=-1), "chunk 0 has shape -1"),
+    ("K6", put("shape", -1, to=10**6), "has shape 1000000"),
+    ("K6", one_shape_more, "shape .* has no chunk"),
+    ("K7", put("first", 1, to=1000), "chunk 1 begins at number 1000, not"),
+    ("K7", put("first", -1, to=64), "the arrays end at number 64, not"),
+    ("K8", put("entry_offset", 0, 1, to=0), r"chunk 0 has \[0, "),
+    ("K8", put("entry_offset", 0, 2, to=100), "chunk 0 ends at entry 100, not"),
+    ("K8", whole("entry", lambda array: np.append(array, array[:1])), "entry_offset ends at"),
+    ("K9", many_entries, "chunk 0 has .* and its shape room for"),
+    ("K10", entry_of_the_other, "of player 0 into chunk 1 lies behind sequence"),
+    ("K10", entry_beyond, "of player 1 into chunk 0 lies behind sequence"),
+    ("K10", entry_before, "entry 0 of player 1 into chunk 0 lies behind sequence 0"),
+    ("K11", without_last_chunk, "trunk and chunks have"),
+]
+NAMES = {invariant.number: invariant.name for invariant in INVARIANTS}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}: {row[2]}")
+def test_a_broken_invariant_is_named_with_what_breaks_it(row: tuple[str, Change, str]) -> None:
+    number, change, message = row
+    with pytest.raises(InvariantError, match=message) as caught:
+        check_chunks(change(leduc()), sequences=LEDUC)
+    assert str(caught.value).startswith(f"{number} ({NAMES[number]}): ")
+
+
+def test_every_line_is_broken_here() -> None:
+    lines = {invariant.number for invariant in INVARIANTS if invariant.of == "chunks"}
+    assert lines == {number for number, _, _ in ROWS}
+
+
+def test_boards_of_equal_structure_share_all_but_their_hands() -> None:
+    check_chunks(suits())
+    game = suits()
+    begin = game.shapes.place[:, field(game, "player_sequences"), 0]
+    one, other = np.flatnonzero(begin == begin[-1])[[0, -1]].tolist()
+    assert one < other
+    changed = of_place(other, "cards/weight", 0, to=0)(game)
+    with pytest.raises(
+        InvariantError, match=f"K3 .*shapes {one} and {other} share .*, but not cards/weight"
+    ):
+        check_chunks(changed)
+
+
+def test_the_payoffs_of_a_trunk_and_of_shapes_are_checked() -> None:
+    game = suits()
+    (part,) = game.trunk.operator
+    amount = part.amount.copy()
+    amount[0, 0, 0, 0] = np.nan
+    trunk = game.trunk._replace(operator=(part._replace(amount=amount),))
+    with pytest.raises(InvariantError, match=r"K2 .*the trunk breaks C9 .*is not finite"):
+        check_chunks(game._replace(trunk=trunk))
+    with pytest.raises(InvariantError, match=r"K4 .*shape 0 breaks C7 .*group 0 has 17 terminals"):
+        check_chunks(of_shape(0, "cards/group", 0, to=17)(game))
+
+
+def test_a_public_tree_is_checked_when_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = cut_chunks.sequences_below
+    monkeypatch.setattr(cut_chunks, "sequences_below", lambda graph: count(graph) + 1)
+    with pytest.raises(InvariantError, match=f"K11 .*and the game {LEDUC + 1:,}"):
+        compile_game("leduc", cut=2, symmetry=False)
+
+
+def test_a_game_of_cards_is_checked_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = card_game._Compiler._entries
+
+    def beyond(*given: Any) -> tuple[np.ndarray, np.ndarray]:
+        offset, entry = entries(*given)
+        return offset, entry + np.uint32(10**6)
+
+    monkeypatch.setattr(card_game._Compiler, "_entries", beyond)
+    with pytest.raises(InvariantError, match=r"K10 .*entry 0 of player 0 into chunk 0"):
+        compile_game(RandomSuits(2, ranks=3, suits=3, width=1, rounds=2, public=(0,)))

@@ -1,0 +1,249 @@
+"""The state after an iteration depends on the iteration alone, whoever works on it and whatever
+happens between; and solvers that fail or share a directory say so."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.fake_cluster import FakeClient, play_cluster
+from support.interpreted import interpret
+from support.tiers import tiered
+from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, Solver, compile_game, solve
+from tensorcfr.algorithms import CFR, CFR_AVG, CFR_PLUS
+from tensorcfr.cluster.solver import ClusterSolver
+from tensorcfr.kernels import chunks, iteration
+from tensorcfr.solvers.state import State
+
+WHOLE = {name: r for name, r in ALGORITHMS.items() if isinstance(r, Algorithm)} | {
+    "averages, delayed": CFR_AVG(delay=2),
+    "simultaneous averages": CFR_AVG(alternating=False),
+    "simultaneous": CFR_PLUS(alternating=False),
+    "floor": CFR(floor=0.1),
+    "restarts": CFR_PLUS(restart_base=2),
+}
+KINDS = ("flat", "flat threads", "chunks", "threads", "files", "cluster")
+LAST = 9
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels run as Python, and clusters are played."""
+    play_cluster(monkeypatch)
+    interpret(monkeypatch)
+
+
+def bits(solver: Any) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in solver.state._asdict().items()}
+
+
+def maker(kind: str, record: Algorithm, precision: str, at: Path) -> Callable[..., Any]:
+    """What makes a solver of a kind."""
+    symmetry = not record.rule.minds_scale
+    game = compile_game("kuhn(cards=4)", cut=None if "flat" in kind else 1, symmetry=symmetry)
+    options: dict[str, Any] = {"precision": precision}
+    if "threads" in kind:
+        options["threads"] = 2
+    if kind == "files":
+        options["state_dir"] = at
+    if kind == "cluster":
+        return lambda **own: ClusterSolver(game, record, cluster=FakeClient(2), **options, **own)
+    return lambda **own: Solver(game, record, **options, **own)
+
+
+def check_divisions(kind: str, record: Algorithm, precision: str, at: Path) -> None:
+    """However the iterations are divided, and with whatever between, the bits are the same."""
+    make = maker(kind, record, precision, at)
+    whole = make()
+    whole.step(LAST)
+    expected = bits(whole)
+    judged = whole.evaluate()
+    whole.close()
+    for steps in ((1,) * LAST, (4, 5), (8, 1)):
+        solver, done = make(), 0
+        for count in steps:
+            solver.step(count)
+            done += count
+            solver.evaluate()
+            solver.evaluate_current()
+            solver.average_policy()
+        assert bits(solver) == expected, steps
+        assert solver.evaluate() == judged
+        solver.close()
+    first = make()
+    first.step(4)
+    kept = State(*(array.copy() for array in first.state))
+    first.close()
+    second = make(state=kept, iteration=4)
+    second.step(LAST - 4)
+    assert bits(second) == expected
+    second.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "precision"),
+    tiered(
+        product(WHOLE, KINDS, ("float64", "float32", "int16")),
+        [
+            *product(["dcfr", "averages, delayed", "floor"], KINDS, ["float32", "int16"]),
+            *product(["pcfr+gradient", "restarts", "sapcfr+"], ["chunks", "cluster"], ["float64"]),
+        ],
+    ),
+)
+def test_every_rule(
+    name: str, kind: str, precision: str, tmp_path: Path, interpreted: None
+) -> None:
+    record = WHOLE[name]
+    if precision == "int16" and ("flat" in kind or record.rule.memory):
+        pytest.skip("16 bits are for games in chunks")
+    if precision == "int16" and not record.rule.matches_regret:
+        pytest.skip("16 bits are for regrets alone")
+    if record.rule.payoff is not None and "flat" not in kind:
+        pytest.skip("such payoffs are for games in one piece")
+    if kind == "cluster" and record.name not in ALGORITHMS:
+        pytest.skip("workers know the algorithms of the library")
+    check_divisions(kind, record, precision, tmp_path)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
+@pytest.mark.parametrize(("name", "kind"), [("cfr+", "threads"), ("averages, delayed", "chunks")])
+def test_compiled(name: str, kind: str, precision: str, tmp_path: Path) -> None:
+    check_divisions(kind, WHOLE[name], precision, tmp_path)
+
+
+def test_a_solve_by_the_clock(monkeypatch: pytest.MonkeyPatch, interpreted: None) -> None:
+    """``solve`` divides iterations by the clock; the state is that of one step."""
+    game = compile_game("kuhn(cards=4)", cut=1)
+    whole = Solver(game, CFR, precision="int16")
+    whole.step(40)
+    solution = solve(game, CFR, iters=40, precision="int16")
+    found = {name: array.tobytes() for name, array in solution.state._asdict().items()}
+    assert found == bits(whole)
+
+
+# ------------------------------------------------------------------------------- threads that fail
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+@pytest.mark.parametrize("cut", [None, 1])
+def test_a_thread_that_fails(
+    cut: int | None, failing: int, monkeypatch: pytest.MonkeyPatch, interpreted: None
+) -> None:
+    """The others do not wait for it, and its error is raised."""
+    module, name = (iteration, "iterate") if cut is None else (chunks, "run_passes")
+    solver = Solver(compile_game("kuhn(cards=4)", cut=cut), CFR, threads=2)
+    kernel = getattr(module, name)
+
+    def fails(*given: Any) -> None:
+        if given[-3 if cut is None else -4] == failing:
+            raise MemoryError("no room for scratch")
+        kernel(*given)
+
+    monkeypatch.setattr(module, name, fails)
+    with pytest.raises(MemoryError, match="no room for scratch"):
+        solver.step(2)
+
+
+def test_a_rule_that_cannot_be_compiled() -> None:
+    """One line says so, also in a game in chunks."""
+
+    def step(regret: float, instant: float, parameters: tuple[float, ...]) -> tuple[float, float]:
+        return regret + instant, regret.no_such_thing  # type: ignore[attr-defined, no-any-return]
+
+    record = Algorithm("broken", LocalRule("broken", step), "", "")
+    with pytest.raises(ValueError, match="the rule 'broken' cannot be compiled") as raised:
+        Solver(compile_game("kuhn", cut=1), record)
+    assert "\n" not in str(raised.value)
+
+
+# ------------------------------------------------------------------------------- directories
+
+
+def test_a_directory_is_for_one_solver(tmp_path: Path, interpreted: None) -> None:
+    """The second is told of the first; once that is closed or gone, there is room again."""
+    game = compile_game("kuhn(cards=4)", cut=1)
+    first = Solver(game, CFR, state_dir=tmp_path)
+    first.step(3)
+    before = bits(first)
+    with pytest.raises(BlockingIOError, match=f"in use by process {os.getpid()} on"):
+        Solver(game, CFR, state_dir=tmp_path)
+    with pytest.raises(BlockingIOError, match="in use by process"):
+        solve(game, CFR, iters=1, state_dir=tmp_path)
+    assert bits(first) == before
+    first.close()
+    second = Solver(game, CFR, state_dir=tmp_path)
+    second.step(3)
+    first.step(1)  # Its arrays are its own.
+    assert bits(second) == before
+    del second
+    gc.collect()
+    third = Solver(game, CFR, state_dir=tmp_path)
+    third.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_leaves(tmp_path: Path) -> None:
+    """Its lock ends with it, and files without a solver are removed."""
+    (tmp_path / "state-0.bin").write_bytes(b"of an earlier version")
+    holds = (
+        "import sys, time, pathlib; from tensorcfr._util.mapped_files import MappedFiles\n"
+        "import numpy as np\n"
+        "files = MappedFiles(pathlib.Path(sys.argv[1]))\n"
+        "own = files.new(1000, np.dtype('f8')); print('ready', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holds, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        game = compile_game("kuhn(cards=4)", cut=1)
+        with pytest.raises(BlockingIOError, match=f"in use by process {process.pid} on"):
+            Solver(game, CFR, state_dir=tmp_path)
+        process.send_signal(signal.SIGKILL)
+    Solver(game, CFR, state_dir=tmp_path).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_simultaneous_solves_on_one_directory(tmp_path: Path, interpreted: None) -> None:
+    """Each is refused, or gives the right bits."""
+    game = compile_game("kuhn(cards=4)", cut=1)
+    expected = solve(game, CFR, iters=5).state.regret.tobytes()
+    begin, children = time.monotonic() + 0.2, []
+    for _ in range(6):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                time.sleep(max(0.0, begin - time.monotonic()))
+                found = solve(game, CFR, iters=5, state_dir=tmp_path).state.regret.tobytes()
+                status = 0 if found == expected else 2
+            except BlockingIOError:
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * len(children)
+    assert not list(tmp_path.glob("*.bin"))
+
+
+def test_loading_and_solving_in_one_directory(tmp_path: Path, interpreted: None) -> None:
+    """What is read and what is solved lie side by side."""
+    game, place = compile_game("kuhn(cards=4)", cut=1), tmp_path / "state"
+    saved = solve(game, CFR, iters=3).save(tmp_path / "at.npz")
+    loaded = Solution.load(saved, game=game, state_dir=place)
+    ended = solve(game, start=loaded, iters=2, state_dir=place)
+    assert ended.state.regret.tobytes() == solve(game, CFR, iters=5).state.regret.tobytes()
+    np.testing.assert_array_equal(loaded.state.regret, solve(game, CFR, iters=3).state.regret)

@@ -1,0 +1,63 @@
+"""The one door to the solvers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tensorcfr import compile_game, team_game
+from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_D, EFCE, EXTERNAL_SAMPLING, LP, Record
+from tensorcfr.solvers.base import IterativeSolver, solver_class, solver_for
+from tensorcfr.uncompiled.game import UncompiledGame
+
+OUTER = ("cluster", "teams", "correlated", "excessive_gap", "deep", "subgames", "viewer", "cli")
+"""Packages that a solve does without."""
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_named_solver_is_there(name: str) -> None:
+    record = ALGORITHMS[name]
+    assert record.is_exact != bool(record.solvers)
+    for layout in record.solvers:
+        kind = solver_for(record, layout)
+        assert issubclass(kind, IterativeSolver)
+        assert isinstance(record, kind.records)
+
+
+@pytest.mark.parametrize(
+    ("record", "layout", "expected"),
+    [
+        (CFR, "flat", "Solver"),
+        (CFR, "chunks", "Solver"),
+        (CFR, "teams", "TeamSolver"),
+        (CFR, "rules", None),
+        (EXTERNAL_SAMPLING, "chunks", None),
+        (EXTERNAL_SAMPLING, "rules", "SampledSolver"),
+        (EXTERNAL_SAMPLING, "teams", None),
+        (CFR_D, "chunks", "DecomposedSolver"),
+        (EFCE, "flat", "CorrelatedSolver"),
+        (LP, "flat", None),
+    ],
+    ids=str,
+)
+def test_the_first_layout_that_fits(record: Record, layout: str, expected: str | None) -> None:
+    game = {
+        "flat": lambda: compile_game("kuhn"),
+        "chunks": lambda: compile_game("kuhn", cut=1),
+        "teams": lambda: team_game(compile_game("kuhn(players=3)"), ((0, 1), (2,))),
+        "rules": lambda: UncompiledGame("kuhn"),
+    }[layout]()
+    assert layout == game.layouts[0]  # type: ignore[attr-defined]
+    kind = solver_class(record, game)  # type: ignore[arg-type]
+    assert (kind and kind.__name__) == expected
+
+
+def test_a_solve_imports_no_other_solver() -> None:
+    code = (
+        "import sys, tensorcfr; tensorcfr.solve(tensorcfr.compile_game('kuhn'), iters=1); "
+        "print(*{name.split('.')[1] for name in sys.modules if name.startswith('tensorcfr.')})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {*OUTER} & {*done.stdout.split()}

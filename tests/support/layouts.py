@@ -1,0 +1,47 @@
+"""Policies of a game in chunks beside those of the same game laid out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorcfr import CompiledGame, FlatGame, Policy
+
+
+def numbers_of(game: CompiledGame, flat: FlatGame) -> np.ndarray:
+    """For every sequence of the flat game, where it lies in the policies of a game in chunks; int64
+    (sequences,).  By the listing of infosets, not by their look-up."""
+    found = np.empty(flat.n_sequences, dtype=np.int64)
+    found[flat.form.player_sequences[:-1]] = game.chunks.trunk.player_sequences[:-1]
+    for player in range(game.n_players):
+        for rows in game.rows(player):
+            for label, numbers in zip(rows.labels, rows.numbers, strict=True):
+                found[flat.sequences(flat.infoset_index[label])] = numbers
+    return found
+
+
+def laid_out(policy: Policy, flat: FlatGame) -> Policy:
+    """A policy of a game in chunks as one of the same game laid out."""
+    return Policy(flat, policy.probabilities[numbers_of(policy.game, flat)])
+
+
+def in_chunks(policy: Policy, game: CompiledGame) -> Policy:
+    """A policy of a flat game as one of the same game in chunks, by label."""
+    rows = policy.to_dict()
+    return Policy.from_rows(
+        game, lambda label, actions: np.array([rows[label][a] for a in actions])
+    )
+
+
+def farthest(one: Policy, other: Policy) -> float:
+    """The largest difference of two policies of games with the same infosets."""
+    games = {id(policy.game): policy.game for policy in (one, other)}
+    if len(games) == 1:
+        return float(np.abs(one.probabilities - other.probabilities).max())
+    found = 0.0
+    for player in range(one.game.n_players):
+        for rows in one.game.rows(player):
+            here = one.at(rows.numbers)
+            for label, row in zip(rows.labels, here, strict=True):
+                there = other.at(other.game.locate(label).numbers)
+                found = max(found, float(np.abs(row - there).max()))
+    return found

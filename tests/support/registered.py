@@ -1,0 +1,189 @@
+"""Published variants that are not in the catalogue, as records that anybody may ``register``.
+
+Our comparisons advise against each: see docs/newer-variants.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numba
+import numpy as np
+
+from tensorcfr import Algorithm, LocalRule
+from tensorcfr.algorithms import DCFR, PCFR_PLUS
+
+MENG = (
+    "L. Meng, T. Yang, Y. Zhang, Z. Ge, Y. Gao, 'Faster game solving via asymmetry of step sizes', "
+    "AAAI 2026 (arXiv 2503.12770), equation 3"
+)
+FARINA = (
+    "G. Farina, J. Grand-Clement, C. Kroer, C.-W. Lee, H. Luo, 'Regret matching+: (in)stability "
+    "and fast convergence in games', NeurIPS 2023"
+)
+ZHANG = (
+    "N. Zhang, S. McAleer, T. Sandholm, 'Faster game solving via hyperparameter schedules', AAAI "
+    "2026 (arXiv 2404.09097)"
+)
+
+
+@numba.njit
+def match(weight, strategy):  # type: ignore[no-untyped-def]
+    """Regret matching; ``strategy`` is modified in place."""
+    for lane in range(weight.shape[1]):
+        total = 0.0
+        for a in range(len(weight)):
+            strategy[a, lane] = max(weight[a, lane], 0.0)
+            total += strategy[a, lane]
+        for a in range(len(weight)):
+            strategy[a, lane] = strategy[a, lane] / total if total > 0.0 else 1.0 / len(weight)
+
+
+# ---------------------------------------------------------------------------------------- APCFR+
+
+
+def adaptive(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+    """PCFR+ with ``r / (1 + a)`` as the prediction, where each infoset learns ``a``."""
+    last, errors, moves = memory[0], memory[1], memory[2]
+    most = parameters[0]
+    for lane in range(len(mean)):
+        wrong, moved = 0.0, 0.0
+        for a in range(len(regret)):
+            new = max(regret[a, lane] + instant[a, lane], 0.0)
+            errors[a, lane] += (instant[a, lane] - last[a, lane]) ** 2
+            moves[a, lane] += (new - regret[a, lane]) ** 2
+            wrong += errors[a, lane]
+            moved += moves[a, lane]
+            regret[a, lane], last[a, lane] = new, instant[a, lane]
+        factor = most if wrong >= most * most * moved else math.sqrt(wrong / moved)
+        for a in range(len(regret)):
+            strategy[a, lane] = regret[a, lane] + instant[a, lane] / (1.0 + factor)
+    match(strategy, strategy)
+
+
+APCFR_PLUS = Algorithm(
+    "apcfr+",
+    LocalRule(
+        "adaptive asymmetric predictive regret matching+",
+        adaptive,
+        at=lambda t, most: (most + 0.0 * t,),
+        parameter_names=("most",),
+        memory=("last instantaneous regret", "squared errors", "squared moves"),
+        whole=True,
+    ),
+    formula="R <- [R + r]+; strategy from [R + r / (1 + a)]+, a the square root of sum |r - last "
+    "r|^2 / sum |R - last R|^2 over the iterations so far, at most m; average weighted by t^2",
+    source=MENG,
+    parameters={"most": 5.0},
+    average_power=2.0,
+)
+
+
+# ---------------------------------------------------------------------------------------- SPCFR+
+
+
+@numba.njit
+def project(weight, lane):  # type: ignore[no-untyped-def]
+    """The nearest point with entries from 0 and a sum from 1; ``weight`` is modified in place."""
+    total = 0.0
+    for a in range(len(weight)):
+        total += max(weight[a, lane], 0.0)
+    if total >= 1.0:
+        for a in range(len(weight)):
+            weight[a, lane] = max(weight[a, lane], 0.0)
+        return
+    # On the simplex: entries move alike, and those that would be negative are left out.
+    move, left = 0.0, 0
+    while True:
+        total, count = 0.0, 0
+        for a in range(len(weight)):
+            if left == 0 or weight[a, lane] + move > 0.0:
+                total += weight[a, lane]
+                count += 1
+        move = (1.0 - total) / count
+        # An entry that is 0 but for rounding may come back, which would go on for ever.
+        if 0 < left <= count:
+            break
+        left = count
+    for a in range(len(weight)):
+        weight[a, lane] = max(weight[a, lane] + move, 0.0)
+
+
+def smooth(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+    """Two projected steps from the same regrets; the second makes the strategy."""
+    eta = parameters[0]
+    for lane in range(len(mean)):
+        total = 0.0
+        for a in range(len(regret)):
+            total += regret[a, lane]
+        for a in range(len(regret)):
+            # All regrets are 0 before the first step: the nearest point is the uniform strategy.
+            start = regret[a, lane] if total > 0.0 else 1.0 / len(regret)
+            regret[a, lane] = start + eta * instant[a, lane]
+        project(regret, lane)
+        for a in range(len(regret)):
+            strategy[a, lane] = regret[a, lane] + eta * instant[a, lane]
+        project(strategy, lane)
+    match(strategy, strategy)
+
+
+SPCFR_PLUS = Algorithm(
+    "spcfr+",
+    LocalRule(
+        "smooth predictive regret matching+",
+        smooth,
+        at=lambda t, eta: (eta + 0.0 * t,),
+        parameter_names=("eta",),
+        whole=True,
+    ),
+    formula="R <- P(R + e r); strategy from P(R + e r) once more, P the nearest point with entries "
+    "from 0 and a sum from 1; average weighted by t^2",
+    source=FARINA,
+    parameters={"eta": 1.0},
+    average_power=2.0,
+)
+
+
+# ------------------------------------------------------------------------ hyperparameter schedules
+
+
+def fading_average(n: int) -> Callable[[np.ndarray], np.ndarray]:
+    """The power of ``t`` that is ``(s / (s - 1)) ** (30 - 5 min(s, n) / n)``, multiplied over ``s``
+    from 2 to ``t``: an average whose past is discounted by the inverse."""
+
+    def power(t: np.ndarray) -> np.ndarray:
+        until = np.minimum(t, n)
+        # The sum of s (ln s - ln (s - 1)) is t ln t - ln (t - 1)!.
+        falling = until * np.log(until) - np.array([math.lgamma(s) for s in until])
+        logarithm = 30 * np.log(t) - 5 * falling / n - 5 * np.log(t / until)
+        return logarithm / np.log(np.maximum(t, 2))  # 1 has any power.
+
+    return power
+
+
+def hs_dcfr(n: int) -> Algorithm:
+    """DCFR with schedules for ``n`` iterations, HS-DCFR(30)."""
+    return Algorithm(
+        "hs-dcfr",
+        DCFR.rule,
+        formula="DCFR with a = 1 + 3 t/n, b = -1 - 2 t/n, and the average discounted by "
+        "(1 - 1/t)^g, g = 30 - 5 t/n",
+        source=ZHANG,
+        parameters={
+            "alpha": lambda t: 1 + 3 * np.minimum(t - 1, n) / n,
+            "beta": lambda t: -1 - 2 * np.minimum(t - 1, n) / n,
+        },
+        average_power=fading_average(n),
+    )
+
+
+def hs_pcfr_plus(n: int) -> Algorithm:
+    """Predictive CFR+ with a schedule for ``n`` iterations, HS-PCFR+(30)."""
+    return Algorithm(
+        "hs-pcfr+",
+        PCFR_PLUS.rule,
+        formula="PCFR+ with the average discounted by (1 - 1/t)^g, g = 30 - 5 t/n",
+        source=ZHANG,
+        average_power=fading_average(n),
+    )
