@@ -92,7 +92,10 @@ class Workers:
             )
             for share in self.shares
         ]
-        self._first = form.first
+        self._bounds = [
+            (int(form.first[own.begin]), int(form.first[own.end]), int(own.form.first[0]))
+            for own in self.shares
+        ]
         self._futures: list[Any] = [None] * len(self.shares)
         self._actors: list[Any] = [None] * len(self.shares)
         self._addresses = [""] * len(self.shares)
@@ -202,13 +205,15 @@ class Workers:
                 self.traffic.snapshots += sum(array.nbytes for array in numbers.values())
 
     def _pieces(self) -> Iterator[list[tuple[int, tuple[int, int]]]]:
-        """The numbers of all shares, some of each at a time: for each share where it begins in the
-        solver's arrays, and from where on and up to where in its own."""
-        bounds = [(int(self._first[s.begin]), int(self._first[s.end])) for s in self.shares]
-        for at in range(0, max((end - begin for begin, end in bounds), default=0), PIECE):
+        """The numbers of all shares, some of each at a time: for each share what is
+        to be added to its numbers for those of the solver, and from where on and up to where."""
+        for at in range(0, max((end - begin for begin, end, _ in self._bounds), default=0), PIECE):
             yield [
-                (begin, (min(at, end - begin), min(at + PIECE, end - begin)))
-                for begin, end in bounds
+                (
+                    begin - first,
+                    (first + min(at, end - begin), first + min(at + PIECE, end - begin)),
+                )
+                for begin, end, first in self._bounds
             ]
 
     def _wait_for_workers(self) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._util.memory import reserve
 from ..model.arrays import PublicTree, SequenceForm
-from ..model.chunks import ALIGNED
+from ..model.chunks import ALIGNED, whole_rows
 from ..model.levels import levels_below_root
 from . import payoff_blocks
 from .payoff_blocks import NO_STEP, Entries, places_of
@@ -254,7 +254,8 @@ def _layout(
 ) -> tuple[dict[str, np.ndarray], Entries]:
     """The layout fields of :class:`SequenceForm` without ``infoset_parent``, and the entries.
 
-    Sequences of entries precede the other sequences of the player, hand by hand.
+    The empty sequence of each player comes first.  In a part of a game there are entries instead:
+    those of player 0 come first, and those of player 1 last, hand by hand.
 
     In a part of a game every bucket begins at a multiple of :data:`ALIGNED` sequences: vectors that
     cross cache lines make passes half as fast again.
@@ -268,20 +269,21 @@ def _layout(
     infosets = np.append(0, np.cumsum(lanes))
     unit = 1 if forest is None else ALIGNED
     sequences = np.append(0, np.cumsum(-(-lanes * actions // unit) * unit))
+    ends = sequences[player_buckets]
     if forest is None:
-        counts = np.ones(tree.n_players, dtype=np.int64)
         mask = stride = np.zeros(tree.n_players, dtype=np.int64)
-        width = counts
+        before, player_sequences = players[1:], ends + players
+        entered = Entries(players[:-1], player_sequences[:-1], stride, mask)
     else:
-        counts = np.array(list(map(len, forest.mask)))
         mask = np.concatenate(forest.mask)
-        stride, width = np.ones_like(mask), hand_rank[mask, -1]
-    first = np.cumsum(counts) - counts
-    before = -(-np.add.reduceat(width, first) // unit) * unit
-    player_sequences = sequences[player_buckets] + np.append(0, np.cumsum(before))
-    within = np.cumsum(width) - width
-    within -= np.repeat(within[first], counts)
-    entered = Entries(first, np.repeat(player_sequences[:-1], counts) + within, stride, mask)
+        width = hand_rank[mask, -1]
+        count = len(forest.mask[0])
+        own, others = width[:count], width[count:]
+        before = np.repeat(whole_rows(own.sum()), 2)
+        last = whole_rows(before[1] + ends[2])
+        player_sequences = np.array([0, before[0] + ends[1], last + others.sum()])
+        first = np.concatenate([np.cumsum(own) - own, last + np.cumsum(others) - others])
+        entered = Entries(np.array([0, count]), first, np.ones_like(mask), mask)
     layout = {
         "player_infosets": infosets[player_buckets],
         "player_sequences": player_sequences,
@@ -290,7 +292,7 @@ def _layout(
         "bucket_actions": actions,
         "bucket_lanes": lanes,
         "bucket_infoset": infosets[:-1],
-        "bucket_sequence": sequences[:-1] + np.cumsum(before)[owner],
+        "bucket_sequence": sequences[:-1] + before[owner],
         "bucket_stride": nodes,
         "bucket_mask": bucket_mask,
         "hand_rank": hand_rank,

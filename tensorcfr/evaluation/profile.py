@@ -11,7 +11,7 @@ from ..kernels import evaluation
 from ..kernels.chunks import ALL, CHUNKS, ChunkScratch, Numbers, TrunkScratch
 from ..kernels.evaluation import Looks
 from ..model.arrays import SequenceForm
-from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned, part_of
+from ..model.chunks import ChunkedForm, ChunkLocks, aligned, part_of
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 
@@ -56,7 +56,7 @@ class ProfileValues:
     def __init__(self, game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None) -> None:
         self._game, self._weight, self._locks = game, weight, locks
         self._trunk = np.zeros((ROWS, game.trunk.n_sequences))
-        self._entries = np.zeros((2, len(game.entry)))
+        self._entries = np.zeros((2, game.n_entries))
         self._chunks = Recent()
         if game.shapes is None:
             strategy = np.ones(game.trunk.n_sequences)
@@ -78,13 +78,13 @@ class ProfileValues:
     def at(self, numbers: np.ndarray) -> Actions:
         """What there is at some numbers of the game, all of them in one chunk or in the trunk."""
         part = part_of(self._game, numbers)
-        begin = int(self._game.first[part - 1]) if part else 0
-        found = self.of_part(part)[:, numbers - begin]
+        base = int(self._game.base[part - 1]) if part else 0
+        found = self.of_part(part)[:, numbers - base]
         return Actions(found[STRATEGY], found[REACH], found[VALUE], found[BEST])
 
     def of_part(self, part: int) -> np.ndarray:
-        """The arrays of the trunk, part 0, or of chunk ``part - 1``; float64 (ROWS, numbers of the
-        part)."""
+        """The arrays of the trunk, part 0, or of chunk ``part - 1``; float64 (ROWS, sequences
+        of the part)."""
         return self._trunk if part == 0 else self._chunks.get(part - 1, self._of_chunk)
 
     def _of_chunk(self, chunk: int) -> np.ndarray:
@@ -138,7 +138,7 @@ def judged(
         Expected values, float64 (players,), and those of best responses.
     """
     reach, value = np.zeros((2, game.trunk.n_sequences))
-    below, entries = np.zeros((2, game.most_sequences)), np.zeros(len(game.entry))
+    below, entries = np.zeros((2, game.most_sequences)), np.zeros(game.n_entries)
     scratch = _scratch(reach, value, entries, *below, dtype=weight.trunk.dtype)
     expected, best = results_for(game)
     evaluation.judge(game, ALL, 0, 1, weight, 0.0, *scratch, expected, best, None, locks)
@@ -155,7 +155,7 @@ def _scratch(
     dtype: np.dtype,
 ) -> tuple[TrunkScratch, ChunkScratch]:
     none = np.zeros(0)
-    room = aligned(-(-len(reach_below) // ROW) * ROW, dtype)
+    room = aligned(len(reach_below), dtype)
     trunk = TrunkScratch(reach, reach, value, none, entries, none)
     return trunk, ChunkScratch(reach_below, value_below, none, room, none)
 

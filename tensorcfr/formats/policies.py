@@ -414,7 +414,7 @@ def _read_npz(game: CompiledGame, path: Path) -> Policy:
         if set(members) != {PROBABILITY, "digest"}:
             raise ValueError(f"{path} holds no policy: its arrays are {', '.join(members)}")
         arrays = {key: read_member(member, str(path)) for key, member in members.items()}
-    if arrays["digest"].shape or not game.has_digest(str(arrays["digest"])):
+    if arrays["digest"].shape or str(arrays["digest"]) != game.digest:
         raise ValueError(f"{path}: the policy is for another game than {game.name}")
     try:
         policy = Policy(game, arrays[PROBABILITY])

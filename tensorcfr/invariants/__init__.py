@@ -234,7 +234,7 @@ INVARIANTS = (
     Invariant("K2", "trunk", check_trunk, "chunks"),
     Invariant("K3", "pools of shapes", chunks.check_pools, "chunks"),
     Invariant("K4", "shapes", check_shapes, "chunks"),
-    Invariant("K5", "entries come first", chunks.check_tiles, "chunks"),
+    Invariant("K5", "buckets lie between the entries", chunks.check_tiles, "chunks"),
     Invariant("K6", "chunks have shapes", chunks.check_shape, "chunks"),
     Invariant("K7", "chunks tile the numbers", chunks.check_first, "chunks"),
     Invariant("K8", "chunks tile the entries", chunks.check_entry_offset, "chunks"),

@@ -18,10 +18,11 @@ from ..model.chunks import (
     CardShapes,
     ChunkedForm,
     Shapes,
+    whole_rows,
 )
 from ..payoff import ARRAYS
 from .arrays import check_declared, declared_form, named
-from .reader import check_ranges, fail, first_true, named_after, outside
+from .reader import fail, first_true, named_after, outside
 
 OF_WHOLE_GAMES = ("S5", "B4")
 """Lines that a shape does not keep: its players have entries in place of an empty sequence."""
@@ -73,6 +74,19 @@ class ChunkReader:
         """The form of each shape in :attr:`examples`; valid only after K3 has been checked."""
         return [shape_form(self.shapes, shape) for shape in self.examples.tolist()]
 
+    @cached_property
+    def spans(self) -> np.ndarray:
+        """int64 (chunks, 2): the first sequence of each chunk that is no entry of player 0, and the
+        one after the last that is no entry of player 1; valid only after K6 has been checked."""
+        found = [
+            (
+                form.bucket_sequence[0],
+                form.bucket_sequence[-1] + form.bucket_actions[-1] * form.bucket_lanes[-1],
+            )
+            for form in self.forms
+        ]
+        return self.of_chunks(whole_rows(np.array(found, dtype=np.int64).reshape(-1, 2)))
+
     def of_chunks(self, of_structures: np.ndarray) -> np.ndarray:
         """Numbers of structures, chunk by chunk; valid only after K6 has been checked."""
         return of_structures[self.structure[self.game.shape]]
@@ -121,30 +135,21 @@ def check_pools(reader: ChunkReader) -> None:
 
 
 def check_tiles(reader: ChunkReader) -> None:
-    """A player's entries are the first sequences; buckets come after them in order, with gaps for
-    alignment alone."""
+    """Buckets in order, with gaps for alignment alone; entries are before and after all of them."""
     for shape, form in zip(reader.examples.tolist(), reader.forms, strict=True):
-        end = int(form.player_sequences[0])
-        if end:
-            fail(f"shape {shape} begins at sequence {end}, not 0")
-        for player in range(2):
-            buckets = range(*form.player_buckets[player : player + 2].tolist())
-            for nth, bucket in enumerate(buckets):
-                begin = int(form.bucket_sequence[bucket])
-                # How many entries come before the first bucket is checked chunk by chunk.
-                if nth and not end <= begin < end + ALIGNED:
-                    fail(
-                        f"bucket {bucket} of shape {shape} begins at sequence {begin}, after one "
-                        f"that ends at {end}"
-                    )
-                end = begin + int(form.bucket_actions[bucket] * form.bucket_lanes[bucket])
-            last = int(form.player_sequences[player + 1])
-            if buckets and not end <= last < end + ALIGNED:
-                fail(
-                    f"player {player} of shape {shape} ends at sequence {last}, and the last "
-                    f"bucket at {end}"
-                )
-            end = last
+        if begin := int(form.player_sequences[0]):
+            fail(f"shape {shape} begins at sequence {begin}, not 0")
+        if not len(form.bucket_sequence):
+            fail(f"shape {shape} has no bucket")
+        if (begin := int(form.bucket_sequence[0])) % ROW:
+            fail(f"bucket 0 of shape {shape} begins at sequence {begin}, within a row")
+        ends = form.bucket_sequence + form.bucket_actions * form.bucket_lanes
+        gaps = form.bucket_sequence[1:] - ends[:-1]
+        if (bucket := outside(gaps, 0, ALIGNED)) is not None:
+            fail(
+                f"bucket {bucket + 1} of shape {shape} begins at sequence "
+                f"{form.bucket_sequence[bucket + 1]}, after one that ends at {ends[bucket]}"
+            )
 
 
 def check_shape(reader: ChunkReader) -> None:
@@ -158,67 +163,69 @@ def check_shape(reader: ChunkReader) -> None:
 
 def check_first(reader: ChunkReader) -> None:
     """The sequences of the trunk, then those of chunk after chunk, each from a whole row on."""
-    game = reader.game
-    sizes = np.append(game.trunk.n_sequences, reader.shapes.sequences[game.shape])
-    ends = np.cumsum(-(-sizes // ROW) * ROW)
+    game, (before, last) = reader.game, reader.spans.T
+    begin = max(int(whole_rows(np.array(game.trunk.n_sequences))), int(before.max(initial=0)))
+    ends = np.cumsum([begin, *(last - before).tolist()])
     if (at := first_true(game.first != ends)) is not None:
         which = f"chunk {at} begins" if at < game.n_chunks else "the arrays end"
         fail(f"{which} at number {game.first[at]}, not {ends[at]}")
+    if (at := first_true(game.base != ends[:-1] - before)) is not None:
+        fail(f"chunk {at} has the base {game.base[at]}, not {ends[at] - before[at]}")
 
 
 def check_entry_offset(reader: ChunkReader) -> None:
-    """The entries of chunk after chunk and player after player tile ``entry``."""
+    """The entries of all chunks, and the rows of ``row``, are tiled chunk by chunk and player by
+    player."""
     game = reader.game
-    counts = np.diff(game.entry_offset, axis=1)
-    if (chunk := first_true(counts.min(axis=1, initial=1) < 1)) is not None:
-        fail(f"chunk {chunk} has {counts[chunk].tolist()} entries")
-    ranges = np.append(game.entry_offset[:, 0], game.entry_offset[-1:, 2])
-    if len(ranges) == 0:
-        if len(game.entry):
-            fail(f"there are {len(game.entry)} entries and no chunks")
-        return
-    if (chunk := first_true(game.entry_offset[:, 2] != ranges[1:])) is not None:
-        fail(f"chunk {chunk} ends at entry {game.entry_offset[chunk, 2]}, not {ranges[chunk + 1]}")
-    check_ranges("entry_offset", ranges, len(game.entry), what="chunk")
+    rows, beyond = game.row[:, 0], len(game.beyond)
+    wrong = (game.row.min(axis=1) < 0) | (rows < 1) | (rows > beyond - game.row[:, 2])
+    if (row := first_true(wrong)) is not None:
+        fail(f"row {row} of entries is {game.row[row].tolist()}, with {beyond} distances")
+    for name in ("row_offset", "entry_offset"):
+        offset = getattr(game, name)
+        what = name.removesuffix("_offset")
+        if (chunk := first_true(np.diff(offset, axis=1).min(axis=1, initial=1) < 1)) is not None:
+            fail(f"chunk {chunk} has {what} {offset[chunk].tolist()}")
+        ends = offset[:, 2]
+        if (chunk := first_true(offset[:, 0] != np.append(0, ends[:-1])[: len(ends)])) is not None:
+            fail(f"chunk {chunk} begins at {what} {offset[chunk, 0]}, not where others end")
+        if name == "row_offset" and (end := int(ends[-1]) if len(ends) else 0) != len(rows):
+            fail(f"there are {len(rows)} rows of entries, and the chunks end at {end}")
+    counts = np.diff(game.entry_offset, axis=1).ravel()
+    found = np.add.reduceat(rows, game.row_offset[:, :2].ravel()) if len(rows) else counts
+    if (at := first_true(counts != found)) is not None:
+        fail(
+            f"player {at % 2} has {counts[at]} entries into chunk {at // 2}, and rows of "
+            f"{found[at]}"
+        )
 
 
 def check_entry_counts(reader: ChunkReader) -> None:
     """A chunk has the entries of its shape."""
-    room = np.zeros((len(reader.forms), 2), dtype=np.int64)
-    for structure, form in enumerate(reader.forms):
-        for player in range(2):
-            begin, end = form.player_buckets[player : player + 2].tolist()
-            first = (
-                form.bucket_sequence[begin] if end > begin else form.player_sequences[player + 1]
-            )
-            room[structure, player] = first - form.player_sequences[player]
-    counts, room = np.diff(reader.game.entry_offset, axis=1), reader.of_chunks(room)
-    wrong = ((counts > room) | (room - counts >= ALIGNED)).any(axis=1)
-    if (chunk := first_true(np.asarray(wrong))) is not None:
+    counts, (before, last) = np.diff(reader.game.entry_offset, axis=1), reader.spans.T
+    room = np.stack([before, reader.shapes.sequences[reader.game.shape] - last], axis=1)
+    wrong = (whole_rows(counts[:, 0]) != room[:, 0]) | (counts[:, 1] != room[:, 1])
+    if (chunk := first_true(wrong)) is not None:
         fail(
             f"chunk {chunk} has {counts[chunk].tolist()} entries, and its shape room for "
-            f"{room[chunk].tolist()} before the first buckets"
+            f"{room[chunk].tolist()}"
         )
 
 
 def check_entry(reader: ChunkReader) -> None:
     """Entries lie behind sequences of the trunk of their player."""
     game = reader.game
-    if not game.n_chunks:
-        return
-    begins = game.entry_offset[:, :2].ravel()
-    low, high = game.trunk.player_sequences[:-1], game.trunk.player_sequences[1:]
-    least = np.minimum.reduceat(game.entry, begins).reshape(-1, 2)
-    most = np.maximum.reduceat(game.entry, begins).reshape(-1, 2)
-    wrong = (least < low) | (most >= high)
-    if (chunk := first_true(np.asarray(wrong.any(axis=1)))) is not None:
-        player = int(wrong[chunk].argmax())
-        begin, end = game.entry_offset[chunk, player : player + 2].tolist()
-        at = outside(game.entry[begin:end], int(low[player]), int(high[player]))
-        assert at is not None
+    kinds, kind = np.unique(game.row[:, [0, 2]], axis=0, return_inverse=True)
+    most = np.array([game.beyond[at : at + count].max() for count, at in kinds.tolist()], np.int64)
+    player = np.tile([0, 1], game.n_chunks).repeat(np.diff(game.row_offset, axis=1).ravel())
+    low, high = game.trunk.player_sequences[player], game.trunk.player_sequences[player + 1]
+    after = game.row[:, 1]
+    if (row := first_true((after < low) | (after + most[kind] >= high))) is not None:
+        chunk = int(np.searchsorted(game.row_offset[:, 2], row, side="right"))
         fail(
-            f"entry {at} of player {player} into chunk {chunk} lies behind sequence "
-            f"{game.entry[begin + at]} of the trunk, which is none of this player's"
+            f"an entry of player {player[row]} into chunk {chunk} lies behind sequences "
+            f"{after[row]} to {after[row] + most[kind][row]} of the trunk, which are not all this "
+            "player's"
         )
 
 

@@ -102,11 +102,13 @@ def check_parent_level(reader: Reader) -> None:
     form = reader.form
     for bucket, player in enumerate(reader.bucket_player.tolist()):
         level, begin = int(form.bucket_level[bucket]), int(form.bucket_infoset[bucket])
-        # Valid parents: the empty sequence, and the buckets before those of this level.
+        # Valid parents: the empty sequence, the buckets before those of this level, and entries.
         same = (form.bucket_level == level) & (reader.bucket_player == player)
         low, high = int(form.player_sequences[player]), int(form.bucket_sequence[same][0])
         parents = form.infoset_parent[begin : begin + form.bucket_lanes[bucket]]
-        if (at := outside(parents, low, high)) is not None:
+        last = form.player_buckets[player + 1] - 1
+        end = form.bucket_sequence[last] + form.bucket_actions[last] * form.bucket_lanes[last]
+        if (at := first_true((parents < low) | ((parents >= high) & (parents < end)))) is not None:
             parent = int(parents[at])
             of = int(reader.sequence_bucket(np.array(parent)))
             fail(

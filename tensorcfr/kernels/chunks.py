@@ -204,9 +204,18 @@ def _slice(array: np.ndarray, begin: int, end: int) -> np.ndarray:
 @lends
 @inlined
 def workplace(game: ChunkedForm, c: int, numbers: Numbers, scratch: np.ndarray) -> np.ndarray:
-    """Where the numbers of a chunk are worked on; see :func:`packing.workplace`."""
-    own = numbers.chunks[game.first[c] : game.first[c + 1]]
+    """Where the numbers of a chunk are worked on, by sequence; see :func:`packing.workplace`."""
+    own = numbers.chunks[game.base[c] : game.first[c + 1]]
     return packing.workplace(own, numbers.scale, scratch)
+
+
+@inlined
+def own_sequences(game: ChunkedForm, c: int, form: SequenceForm, player: int) -> tuple[int, int]:
+    """The first of a player's sequences in a chunk that is no entry, and the one after the last."""
+    middle = form.player_sequences[1]
+    if player == 0:
+        return game.first[c] - game.base[c], middle
+    return middle, game.first[c + 1] - game.base[c]
 
 
 @inlined
@@ -214,9 +223,11 @@ def load(
     game: ChunkedForm, c: int, form: SequenceForm, numbers: Numbers, found: np.ndarray
 ) -> None:
     """Put the numbers of a chunk, whose form is given, to their workplace."""
-    begin, end = game.first[c], game.first[c + 1]
+    begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
-    packing.load(numbers.chunks[begin:end], scale, form.player_sequences, found)
+    for player in range(2):
+        own = own_sequences(game, c, form, player)
+        packing.load(numbers.chunks[begin:end], scale, player, own, found)
 
 
 @inlined
@@ -229,9 +240,10 @@ def store(
     found: np.ndarray,
 ) -> None:
     """Put a player's numbers of a chunk back from their workplace."""
-    begin, end = game.first[c], game.first[c + 1]
+    begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
-    packing.store(found, form.player_sequences, player, numbers.chunks[begin:end], scale)
+    own = own_sequences(game, c, form, player)
+    packing.store(found, player, own, numbers.chunks[begin:end], scale)
 
 
 @inlined
@@ -244,12 +256,12 @@ def _adds(turns: Turns, t: int) -> bool:
 
 
 @inlined
-def _face(part: Part, player: int, total: float, weight: float) -> None:
+def _face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
     """What the average of a player reaches; ``part.faced`` is modified in place.
 
     Args:
         part: The trunk or a chunk.
-        player: Whose average.
+        own: The player's first sequence in it that is no entry, and the one after the last.
         total: Sum of the weights in the average, in the floats of the state.
         weight: That of the strategies that are played now, beyond what is in the average.
     """
@@ -259,9 +271,8 @@ def _face(part: Part, player: int, total: float, weight: float) -> None:
     if total == 0.0:  # No average yet.
         pending = total = like(total, 1.0)
     share = 1.0 / np.float64(total)
-    for s in range(part.form.player_sequences[player], part.form.player_sequences[player + 1]):
-        own = average[s] + pending * reach[s]
-        faced[s] = own * share
+    for s in range(own[0], own[1]):
+        faced[s] = (average[s] + pending * reach[s]) * share
 
 
 @lends
@@ -291,7 +302,7 @@ def chunk_of(
     game: ChunkedForm, c: int, kept: Kept, scratch: ChunkScratch, scale: np.ndarray
 ) -> Part:
     """A chunk.  Arrays in 16 bits are worked on in scratch."""
-    begin, end = game.first[c], game.first[c + 1]
+    begin, end = game.base[c], game.first[c + 1]
     return borrowed(
         Part(
             shape_form(game.shapes, game.shape[c]),
@@ -382,7 +393,7 @@ def run_pass(
                 continue
             floor, share = turns.played_floor[t, player], turns.share[t, player]
             if is_chunk:
-                enter(game, c, player, form, trunk.reach, here.reach)
+                enter(game, c, player, trunk.reach, here.reach)
             else:
                 here.reach[bounds[player]] = 1.0
                 here.average[bounds[player]] += share
@@ -391,9 +402,12 @@ def run_pass(
             descend(form, player, weight, floor, here.reach, target, share, work.tile, locked)
             if turns.against_average:
                 total = kept.cumulative.trunk[game.trunk.player_sequences[player]]
-                _face(here, player, total, turns.pending[t, player])
+                own = bounds[player], bounds[player + 1]
                 if is_chunk:
-                    enter(game, c, player, form, trunk.faced, here.faced)
+                    own = own_sequences(game, c, form, player)
+                _face(here, own, total, turns.pending[t, player])
+                if is_chunk:
+                    enter(game, c, player, trunk.faced, here.faced)
             if is_chunk and share != 0.0:
                 store(game, c, form, player, kept.cumulative, here.average)
         for player in range(players):
@@ -411,9 +425,9 @@ def run_pass(
             ascend(here, player, now, work.tile, work.own, 0, hands, locked)
             if is_chunk:
                 store(game, c, form, player, kept.regret, here.regret)
-                leave(game, c, player, form, value, trunk.entry_value)
+                leave(game, c, player, value, trunk.entry_value)
                 if has_forecast(rule):
-                    leave(game, c, player, form, forecast, trunk.entry_forecast)
+                    leave(game, c, player, forecast, trunk.entry_forecast)
 
 
 @kernel
@@ -532,21 +546,26 @@ def _next_stage(
 
 
 @inlined
+def first_entry(game: ChunkedForm, c: int, player: int) -> int:
+    """The first of a player's entries among the sequences of a chunk."""
+    return 0 if player == 0 else game.first[c + 1] - game.base[c]
+
+
+@inlined
 def enter(
     game: ChunkedForm,
     c: int,
     player: int,
-    form: SequenceForm,
     trunk: np.ndarray,
     chunk: np.ndarray,
 ) -> None:
     """Copy what the trunk says of a player's entries to the chunk's sequences for them."""
-    begin = game.entry_offset[c, player]
-    entries = game.entry_offset[c, player + 1] - begin
-    if entries > 0:
-        alike = run_length(game.entry, begin, entries, 0)
-        own = chunk[form.player_sequences[player] :]
-        gather(trunk, game.entry, begin, entries, alike, own)
+    at, alike = first_entry(game, c, player), 0
+    for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
+        count, after, begin = game.row[r, 0], game.row[r, 1], game.row[r, 2]
+        alike = run_length(game.beyond, begin, count, alike)
+        gather(trunk[after:], game.beyond, begin, count, alike, chunk[at:])
+        at += count
 
 
 @inlined
@@ -554,12 +573,11 @@ def leave(
     game: ChunkedForm,
     c: int,
     player: int,
-    form: SequenceForm,
     chunk: np.ndarray,
     entry: np.ndarray,
 ) -> None:
     """Copy the values of a player's entries to where the trunk finds them."""
-    first = np.uint64(form.player_sequences[player])
+    first = np.uint64(first_entry(game, c, player))
     begin = np.uint64(game.entry_offset[c, player])
     for k in range(np.uint64(game.entry_offset[c, player + 1]) - begin):
         entry[begin + k] = chunk[first + k]
@@ -570,8 +588,9 @@ def collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarray
     """Add the values of a player's entries to the trunk's sequences, in the order of the chunks."""
     alike = 0
     for c in range(game.shape.shape[0]):
-        begin = game.entry_offset[c, player]
-        entries = game.entry_offset[c, player + 1] - begin
-        if entries > 0:
-            alike = run_length(game.entry, begin, entries, alike)
-            scatter(value[begin:], game.entry, begin, entries, alike, trunk)
+        at = game.entry_offset[c, player]
+        for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
+            count, after, begin = game.row[r, 0], game.row[r, 1], game.row[r, 2]
+            alike = run_length(game.beyond, begin, count, alike)
+            scatter(value[at:], game.beyond, begin, count, alike, trunk[after:])
+            at += count

@@ -271,6 +271,7 @@ def strategies(
     weight: np.ndarray,
     floor: float,
     found: np.ndarray,
+    base: int,
     locks: LockedLanes | None,
     total: np.ndarray,
 ) -> None:
@@ -281,13 +282,12 @@ def strategies(
         form: The game, or a part of it.
         weight: float (sequences,): what they are made from.
         floor: Share of every strategy that is uniform.
-        found: float (sequences,): modified in place; 1 for the entries, and wherever no sequence
-            is.
+        found: float: modified in place; sequence ``s`` has the number ``base + s``.
+        base: See there.
         locks: Locked infosets, or None.
         total: Scratch, float64 (at least TILE,); modified.
     """
     nothing = nothing_of(weight[0])
-    found[:] = 1.0
     for b in range(form.bucket_lanes.shape[0]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         least, uniform = floor / actions, 1.0 / actions
@@ -301,7 +301,7 @@ def strategies(
                 for lane in range(length):
                     total[lane] += max(w[lane], 0.0)
             for a in range(actions):
-                w, sigma = weight[first + a * lanes :], found[first + a * lanes :]
+                w, sigma = weight[first + a * lanes :], found[base + first + a * lanes :]
                 for lane in range(length):
                     # A division each: a probability of 1 is exactly that.
                     own = max(w[lane], 0.0) / total[lane] if total[lane] > nothing else uniform
@@ -311,7 +311,7 @@ def strategies(
                 at = form.bucket_sequence[b] + locks.lane[lock]
                 sigma = locked_strategy(weight[at:], lanes, of_lock(locks, lock, actions), floor)
                 for a in range(actions):
-                    found[at + a * lanes] = sigma[a]
+                    found[base + at + a * lanes] = sigma[a]
 
 
 @inlined

@@ -76,7 +76,8 @@ def _match_weights(
 ) -> None:
     """The work of :func:`match_weights`, in a piece: who calls it holds the table, which the locks
     refer to."""
-    strategies(form, weight, floor, strategy, locks_of(locks, 0, form, table), total)
+    strategy[:] = 1.0
+    strategies(form, weight, floor, strategy, 0, locks_of(locks, 0, form, table), total)
 
 
 @kernel
@@ -158,17 +159,18 @@ def _strategies_of_parts(
     work: Work,
 ) -> None:
     """The loop of :func:`strategies_of_parts`, in a piece, which counts no references to arrays."""
-    before = game.first[first - 1] if first > 0 else 0
+    at = game.first[first - 1] if first > 0 else 0
+    found[:] = 1.0
     for part in range(first, last):
+        base = 0
         if part > 0:
-            form = shape_form(game.shapes, game.shape[part - 1])
+            form, base = shape_form(game.shapes, game.shape[part - 1]), game.base[part - 1]
             own = workplace(game, part - 1, weight, work.tile)
             load(game, part - 1, form, weight, own)
         else:
             form, own = borrowed(game.trunk), borrowed(weight.trunk)
-        begin, end = game.first[part - 1] if part > 0 else 0, game.first[part]
         locked = locks_of(locks, part, form, work.table)
-        strategies(form, own, floor, found[begin - before : end - before], locked, work.own)
+        strategies(form, own, floor, found, base - at, locked, work.own)
 
 
 @kernel
@@ -178,7 +180,7 @@ def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None
         found[s] = numbers.trunk[s]
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
-        load(game, c, form, numbers, found[game.first[c] :])
+        load(game, c, form, numbers, found[game.base[c] :])
 
 
 @kernel
@@ -188,8 +190,8 @@ def pack_parts(game: ChunkedForm, found: np.ndarray, numbers: Numbers) -> None:
         numbers.trunk[s] = found[s]
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
-        for player in range(form.player_sequences.shape[0] - 1):
-            store(game, c, form, player, numbers, found[game.first[c] :])
+        for player in range(2):
+            store(game, c, form, player, numbers, found[game.base[c] :])
 
 
 @inlined
@@ -198,7 +200,7 @@ def most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
     most = 0
     if scale is not None:
         for c in range(game.shape.shape[0]):
-            most = max(most, game.first[c + 1] - game.first[c])
+            most = max(most, game.first[c + 1] - game.base[c])
     return most
 
 
@@ -339,13 +341,13 @@ def _judge(
             own_strategy = looks.chunk_strategy if is_chunk else looks.trunk_strategy
             own_value = looks.chunk_value if is_chunk else looks.trunk_value
             if c < chunks:
-                whole = own_strategy[: bounds[players]]
-                strategies(form, own, floor, whole, locked, work.own)
+                own_strategy[: bounds[players]] = 1.0
+                strategies(form, own, floor, own_strategy, 0, locked, work.own)
         for player in range(players):
             if c == chunks:
                 continue
             if is_chunk:
-                enter(game, c, player, form, trunk.reach, reach)
+                enter(game, c, player, trunk.reach, reach)
             else:
                 reach[bounds[player]] = 1.0
             # With a share of 0 the average stays as it is, so any array will do.
@@ -362,7 +364,7 @@ def _judge(
                     collect(game, player, looks.entry_value, own_value)
                 average_up(form, player, own_strategy, own_value, work.own)
                 if is_chunk:
-                    leave(game, c, player, form, own_value, looks.entry_value)
+                    leave(game, c, player, own_value, looks.entry_value)
             if not is_chunk:
                 collect(game, player, trunk.entry_value, value)
             if looks is not None:
@@ -370,7 +372,7 @@ def _judge(
             else:
                 maximise(form, player, value, locked, work.own)
             if is_chunk:
-                leave(game, c, player, form, value, trunk.entry_value)
+                leave(game, c, player, value, trunk.entry_value)
             else:
                 best[player] = value[bounds[player]]
 

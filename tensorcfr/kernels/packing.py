@@ -20,51 +20,52 @@ LARGEST = 32767.0
 
 @inlined
 def unpack(
-    packed: np.ndarray, scale: np.ndarray, bounds: np.ndarray, player: int, found: np.ndarray
+    packed: np.ndarray, scale: np.ndarray, player: int, own: tuple[int, int], found: np.ndarray
 ) -> None:
     """A player's numbers from 16 bits.
 
     Args:
         packed: int16 (numbers,): those of a chunk.
         scale: float32 (rows, players): those of the chunk.
-        bounds: int64 (players + 1,): player ``i`` has numbers ``[i]`` to ``[i + 1] - 1``.
         player: The player.
+        own: The first number of the player, and the one after the last.
         found: float32 (at least numbers,): modified in place.
     """
-    for row in range(bounds[player] // ROW, (bounds[player + 1] + ROW - 1) // ROW):
+    begin, end = own
+    for row in range(begin // ROW, (end + ROW - 1) // ROW):
         factor = scale[row, player]
-        first = max(row * ROW, bounds[player])
-        own, out = packed[first:], found[first:]
-        for k in range(min((row + 1) * ROW, bounds[player + 1]) - first):
-            out[k] = np.float32(own[k]) * factor
+        first = max(row * ROW, begin)
+        small, out = packed[first:], found[first:]
+        for k in range(min((row + 1) * ROW, end) - first):
+            out[k] = np.float32(small[k]) * factor
 
 
 @inlined
 def pack(
-    numbers: np.ndarray, bounds: np.ndarray, player: int, packed: np.ndarray, scale: np.ndarray
+    numbers: np.ndarray, player: int, own: tuple[int, int], packed: np.ndarray, scale: np.ndarray
 ) -> None:
     """A player's numbers to 16 bits, each to the nearest.
 
     Args:
         numbers: float32 (numbers,).
-        bounds: As for :func:`unpack`.
         player: The player.
+        own: As for :func:`unpack`.
         packed: int16 (numbers,): modified in place.
         scale: float32 (rows, players): modified in place.
     """
-    largest = np.float32(LARGEST)
-    for row in range(bounds[player] // ROW, (bounds[player + 1] + ROW - 1) // ROW):
-        first = max(row * ROW, bounds[player])
-        length = min((row + 1) * ROW, bounds[player + 1]) - first
-        own, out = numbers[first:], packed[first:]
+    largest, (begin, end) = np.float32(LARGEST), own
+    for row in range(begin // ROW, (end + ROW - 1) // ROW):
+        first = max(row * ROW, begin)
+        length = min((row + 1) * ROW, end) - first
+        large, out = numbers[first:], packed[first:]
         most = np.float32(0.0)
         for k in range(length):
-            most = max(most, abs(own[k]))
+            most = max(most, abs(large[k]))
         scale[row, player] = most / largest
         factor = largest / most if most > np.float32(0.0) else np.float32(0.0)
         for k in range(length):
             # From -32767 to 32767; half is rounded up.
-            out[k] = np.int16(np.int32(own[k] * factor + np.float32(32768.5)) - np.int32(32768))
+            out[k] = np.int16(np.int32(large[k] * factor + np.float32(32768.5)) - np.int32(32768))
 
 
 @lends
@@ -97,23 +98,26 @@ def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
 
 @inlined
 def load(
-    array: np.ndarray, scale: np.ndarray | None, bounds: np.ndarray, found: np.ndarray
+    array: np.ndarray,
+    scale: np.ndarray | None,
+    player: int,
+    own: tuple[int, int],
+    found: np.ndarray,
 ) -> None:
-    """Unpack an array in 16 bits to its :func:`workplace`, which is modified in place; the rest as
-    for :func:`unpack`."""
+    """Unpack a player's numbers of an array in 16 bits to its :func:`workplace`, which is modified
+    in place; the rest as for :func:`unpack`."""
     if scale is not None:
-        for player in range(bounds.shape[0] - 1):
-            unpack(array, scale, bounds, player, found)
+        unpack(array, scale, player, own, found)
 
 
 @inlined
 def store(
     numbers: np.ndarray,
-    bounds: np.ndarray,
     player: int,
+    own: tuple[int, int],
     array: np.ndarray,
     scale: np.ndarray | None,
 ) -> None:
     """Put a player's numbers back from a :func:`workplace`; arguments as for :func:`pack`."""
     if scale is not None:
-        pack(numbers, bounds, player, array, scale)
+        pack(numbers, player, own, array, scale)

@@ -3,17 +3,17 @@
 The public tree of a game is cut.  What is above the cut is the *trunk*, a sequence form whose
 leaves may lead on.  What is below it is grouped into *chunks*: forests of subtrees.  A chunk is
 entered through its *entries*, the last sequences of both players in the trunk, and gives their
-values back to them.  Chunks of equal structure have one *shape*: a sequence form, in which the
-entries of each player are the player's first sequences.
+values back to them.  Chunks of equal structure have one *shape*: a sequence form, whose first
+sequences are the entries of player 0, and whose last ones are those of player 1.
 
 A solver's arrays over such a game hold the trunk's sequences first and then those of one chunk
-after the other, each beginning at a multiple of :data:`ALIGNMENT` bytes.  They hold the entries of
-chunks too, where they mean nothing.
+after the other, without the entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -113,14 +113,22 @@ class ChunkedForm(NamedTuple):
     shape: Annotated[np.ndarray, np.int64, "chunks"]
     """int64 (chunks,): shape of each chunk."""
     first: Annotated[np.ndarray, np.int64, "chunks + 1"]
-    """int64 (chunks + 1,): where the sequences of each chunk begin in a solver's arrays; the last
-    one is the length of those arrays."""
+    """int64 (chunks + 1,): where the numbers of each chunk begin in a solver's arrays; the last one
+    is the length of those arrays."""
+    base: Annotated[np.ndarray, np.int64, "chunks"]
+    """int64 (chunks,): sequence ``s`` of a chunk has the number ``base + s``, unless it is an
+    entry."""
     entry_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
     """int64 (chunks, players + 1): the entries of player ``i`` are ``[c, i]`` to ``[c, i + 1] - 1``
-    of ``entry``, in the order of the shape's sequences."""
-    entry: Annotated[np.ndarray, np.uint32, "entries"]
-    """uint32 (entries,): the trunk's sequence behind each sequence through which a chunk is
-    entered."""
+    of those of all chunks, in the order of the shape's sequences."""
+    row_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
+    """int64 (chunks, players + 1): the rows of player ``i`` are ``[c, i]`` to ``[c, i + 1] - 1`` of
+    ``row``."""
+    row: Annotated[np.ndarray, np.int64, "rows", 3]
+    """int64 (rows, 3): entries that follow each other: how many, a sequence of the trunk, and where
+    in ``beyond`` it says how far beyond it the sequence behind each entry is."""
+    beyond: Annotated[np.ndarray, np.uint32, "distances"]
+    """uint32 (distances,): see ``row``.  Most rows have the same hands as others."""
 
     @property
     def n_chunks(self) -> int:
@@ -136,6 +144,23 @@ class ChunkedForm(NamedTuple):
     def n_numbers(self) -> int:
         """Length of a solver's arrays."""
         return int(self.first[-1])
+
+    @property
+    def n_entries(self) -> int:
+        """Entries of all chunks."""
+        return int(self.entry_offset[-1, -1]) if self.n_chunks else 0
+
+    def rows(self, chunk: int, player: int) -> list[np.ndarray]:
+        """The trunk's sequences behind a player's entries into a chunk, row by row, int64 each."""
+        begin, end = self.row_offset[chunk, player : player + 2].tolist()
+        return [
+            after + self.beyond[at : at + count].astype(np.int64)
+            for count, after, at in self.row[begin:end].tolist()
+        ]
+
+    def entries(self, chunk: int, player: int) -> np.ndarray:
+        """The trunk's sequences behind a player's entries into a chunk, int64 (entries,)."""
+        return np.concatenate(self.rows(chunk, player))
 
     @property
     def most_sequences(self) -> int:
@@ -163,35 +188,90 @@ class ChunkLocks(NamedTuple):
 
 def trunk_alone(form: SequenceForm) -> ChunkedForm:
     """A sequence form as a trunk without chunks."""
-    players = form.n_players
+    none = np.zeros((0, form.n_players + 1), dtype=np.int64)
     return ChunkedForm(
         trunk=form,
         shapes=None,
-        shape=np.zeros(0, dtype=np.int64),
+        shape=none[:, 0],
         first=np.array([form.n_sequences]),
-        entry_offset=np.zeros((0, players + 1), dtype=np.int64),
-        entry=np.zeros(0, dtype=np.uint32),
+        base=none[:, 0],
+        entry_offset=none,
+        row_offset=none,
+        row=np.zeros((0, 3), dtype=np.int64),
+        beyond=np.zeros(0, dtype=np.uint32),
     )
 
 
+class Entered(NamedTuple):
+    """How chunks are entered; see :class:`ChunkedForm`."""
+
+    entry_offset: np.ndarray
+    row_offset: np.ndarray
+    row: np.ndarray
+    beyond: np.ndarray
+
+
+class Entries:
+    """The entries of chunks while they are found."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, int] = {}
+        self._beyond = GrowingArray(np.uint32)
+        self._rows = GrowingArray(np.int64)
+        self._counts: list[list[list[int]]] = []
+
+    def add(self, rows: Sequence[Sequence[np.ndarray]]) -> None:
+        """A chunk: for each player and row the sequences of the trunk, one at least."""
+        self._counts.append([[len(of_player), sum(map(len, of_player))] for of_player in rows])
+        for own in chain(*rows):
+            after = int(own.min())
+            beyond = (own - after).astype(np.uint32)
+            if (key := beyond.tobytes()) not in self._known:
+                self._known[key] = self._beyond.append(beyond)
+            self._rows.append(np.array([len(own), after, self._known[key]]))
+
+    def finish(self) -> Entered:
+        """The arrays."""
+        rows, entries = np.array(self._counts, dtype=np.int64).reshape(-1, 2, 2).T
+        return Entered(
+            tiled(entries.T),
+            tiled(rows.T),
+            self._rows.finish().reshape(-1, 3),
+            self._beyond.finish(),
+        )
+
+
+def tiled(counts: np.ndarray) -> np.ndarray:
+    """Where the parts of each player and chunk begin and end, chunk by chunk, int64 (chunks,
+    players + 1), from how many there are, int64 (chunks, players)."""
+    found = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
+    np.cumsum(counts, axis=1, out=found[:, 1:])
+    return found + (np.cumsum(found[:, -1]) - found[:, -1])[:, None]
+
+
+def whole_rows(numbers: np.ndarray) -> np.ndarray:
+    """Numbers, up to the next whole :data:`ROW`."""
+    return -(-numbers // ROW) * ROW
+
+
 def chunked(
-    trunk: SequenceForm, shapes: Shapes, shape: np.ndarray, counts: np.ndarray, entry: np.ndarray
+    trunk: SequenceForm, shapes: Shapes, shape: np.ndarray, entered: Entered
 ) -> ChunkedForm:
     """A trunk and chunks, one after the other, each from a whole row on.
 
     Args:
-        trunk: As in :class:`ChunkedForm`, and so are the next two.
+        trunk: As in :class:`ChunkedForm`.
         shapes: The structures.
         shape: int64 (chunks,): structure of each chunk.
-        counts: int64 (chunks, players): entries of each chunk and player.
-        entry: As in :class:`ChunkedForm`.
+        entered: How the chunks are entered.
     """
-    sizes = np.append(trunk.n_sequences, shapes.sequences[shape] if len(shape) else [])
-    offset = np.zeros((len(shape), 3), dtype=np.int64)
-    np.cumsum(counts, axis=1, out=offset[:, 1:])
-    offset += (np.cumsum(counts.sum(axis=1)) - counts.sum(axis=1))[:, None]
-    first = np.cumsum(-(-sizes.astype(np.int64) // ROW) * ROW)
-    return ChunkedForm(trunk, shapes, shape, first, offset, entry)
+    before, last = np.diff(entered.entry_offset, axis=1).T
+    before = whole_rows(before)
+    sizes = (shapes.sequences[shape] if len(shape) else last) - before - last
+    # So much that ``base`` is nowhere below 0.
+    begin = max(int(whole_rows(np.array(trunk.n_sequences))), int(before.max(initial=0)))
+    first = np.cumsum([begin, *sizes.tolist()])
+    return ChunkedForm(trunk, shapes, shape, first, first[:-1] - before, *entered)
 
 
 class Pools:
@@ -248,9 +328,9 @@ def buckets_of(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
 
 
 def buckets_by_part(form: ChunkedForm) -> Iterator[tuple[int, tuple[list[int], ...]]]:
-    """Where each part begins, and first sequence, actions and lanes of its buckets."""
-    for part, begin in enumerate([0, *form.first[:-1].tolist()]):
-        yield begin, tuple(array.tolist() for array in buckets_of(form, part))
+    """The base of each part, and first sequence, actions and lanes of its buckets."""
+    for part, base in enumerate([0, *form.base.tolist()]):
+        yield base, tuple(array.tolist() for array in buckets_of(form, part))
 
 
 def part_of(game: ChunkedForm, numbers: np.ndarray) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import FREE, named_arrays
-from .chunks import ChunkedForm
+from .chunks import ChunkedForm, Entered
 from .flat_game import FlatGame
 from .game import CompiledGame, InfosetRows, Located
 from .public_nodes import PublicNodes
@@ -155,26 +155,17 @@ class CutGame(CompiledGame):
         chunks = self.chunks
         found = {f"chunks/trunk/{name}": array for name, array in named_arrays(chunks.trunk)}
         found |= {f"chunks/{name}": array for name, array in named_arrays(chunks.shapes, "shapes/")}
-        own = ("shape", "first", "entry_offset", "entry")
+        own = ("shape", *Entered._fields)
         return found | {f"chunks/{name}": getattr(chunks, name) for name in own}
 
     @cached_property
     def digest(self) -> str:
         """A fingerprint of the arrays and of the labels of hands and steps."""
-        return hashlib.sha256(self._digest_of_arrays.encode() + self.nodes.wording()).hexdigest()
-
-    @cached_property
-    def _digest_of_arrays(self) -> str:
-        """The fingerprint that version 0.6 wrote, which knows no labels of steps."""
-        digest = hashlib.sha256(repr(self.nodes.hands).encode())
+        digest = hashlib.sha256(repr(self.nodes.hands).encode() + self.nodes.wording())
         for name, array in self.arrays().items():
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
-
-    def has_digest(self, digest: str) -> bool:
-        """As for any game."""
-        return digest in (self.digest, self._digest_of_arrays)
 
     def summary(self) -> str:
         """A short text: counts, the cut, bytes."""

@@ -95,10 +95,6 @@ class PayingGame:
         largest utility."""
         return 0.0 if abs(number) <= 1e-3 * self.utility_tolerance else number
 
-    def has_digest(self, digest: str) -> bool:
-        """Whether a file's digest is that of this game."""
-        return digest == self.digest
-
 
 class CompiledGame(PayingGame, ABC):
     """A game compiled into flat arrays, once; what :func:`tensorcfr.solve` passes over.

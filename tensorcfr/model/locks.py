@@ -125,14 +125,14 @@ def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> Ch
     locked = np.flatnonzero(found != FREE)
     # The trunk is part 0, and chunk c part c + 1.
     parts = np.searchsorted(form.first[:-1], locked, side="right")
-    begin, rows = np.append(0, form.first[:-1]), []
+    base, rows = np.append(0, form.base), []
     for part in np.unique(parts).tolist():
         sequence, actions, lanes = buckets_of(form, part)
-        own = locked[parts == part] - begin[part]
+        own = locked[parts == part] - base[part]
         bucket = np.searchsorted(sequence, own, side="right") - 1
         lane = (own - sequence[bucket]) % lanes[bucket]
         for b, at in np.unique(np.stack([bucket, lane]), axis=1).T.tolist():
-            first = begin[part] + sequence[b] + at
+            first = base[part] + sequence[b] + at
             rows.append((part, b, at, found[first + lanes[b] * np.arange(actions[b])]))
     part_of, bucket_of, lane_of, row_of = zip(*rows, strict=True)
     ends = np.cumsum([0, *map(len, row_of)])

@@ -68,9 +68,9 @@ class Policy(Mapping[str, dict[str, float]]):
     def uniform(cls, game: Played) -> Policy:
         """Every action of an infoset equally likely."""
         probabilities = np.ones(game.n_numbers)
-        for begin, buckets in buckets_by_part(game.chunks):
+        for base, buckets in buckets_by_part(game.chunks):
             for first, actions, lanes in zip(*buckets, strict=True):
-                probabilities[begin + first : begin + first + actions * lanes] = 1.0 / actions
+                probabilities[base + first : base + first + actions * lanes] = 1.0 / actions
         return cls(game, probabilities)
 
     @classmethod

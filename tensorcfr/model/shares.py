@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .chunks import ChunkedForm, ChunkLocks
+from .chunks import ChunkedForm, ChunkLocks, Entries
 
 
 class Share(NamedTuple):
@@ -55,16 +55,21 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
     for the game take the share.
     """
     offset = form.entry_offset[begin:end]
-    first, last = int(offset.min()), int(offset.max())
-    entry = form.entry[first:last].astype(np.int64)
+    first = int(offset[0, 0])
     down, up = [], []
     for player in range(2):
         ranges = zip(offset[:, player].tolist(), offset[:, player + 1].tolist(), strict=True)
-        own = np.concatenate([np.arange(a, b) for a, b in ranges])
-        up.append(own)
-        empty = form.trunk.player_sequences[player : player + 1]
-        down.append(np.union1d(empty, entry[own - first]))
-    needed = np.concatenate(down)
+        up.append(np.concatenate([np.arange(a, b) for a, b in ranges]))
+        empty = form.trunk.player_sequences[player]
+        own = [np.unique(form.entries(c, player)) for c in range(begin, end)]
+        down.append(np.unique(np.concatenate([[empty], *own])))
+    needed, entries = np.concatenate(down), Entries()
+    for c in range(begin, end):
+        entries.add([[np.searchsorted(needed, own) for own in form.rows(c, p)] for p in range(2)])
+    entered = frozen_arrays(entries.finish())
+    # So much that ``base`` is nowhere below 0.
+    before = form.first[begin:end] - form.base[begin:end]
+    shift = form.first[begin] - before.max()
     trunk = _changed(form.trunk, lambda array: array[:0])._replace(
         player_infosets=_frozen(np.zeros(3, dtype=np.int64)),
         player_sequences=_frozen(np.cumsum([0, len(down[0]), len(down[1])])),
@@ -72,9 +77,12 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
     alone = form._replace(
         trunk=trunk,
         shape=form.shape[begin:end],
-        first=_frozen(form.first[begin : end + 1] - form.first[begin]),
-        entry_offset=_frozen(offset - first),
-        entry=_frozen(np.searchsorted(needed, entry).astype(form.entry.dtype)),
+        first=_frozen(form.first[begin : end + 1] - shift),
+        base=_frozen(form.base[begin:end] - shift),
+        entry_offset=entered.entry_offset,
+        row_offset=entered.row_offset,
+        row=entered.row,
+        beyond=entered.beyond,
     )
     return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
 

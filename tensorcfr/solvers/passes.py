@@ -13,7 +13,7 @@ from ..kernels import evaluation, iteration
 from ..kernels.chunks import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
 from ..kernels.meeting import MEETING
 from ..kernels.parts import Part
-from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned
+from ..model.chunks import ChunkedForm, ChunkLocks, aligned
 from .state import State, bytes_kept, floats_of
 from .threads import run_together
 
@@ -46,7 +46,7 @@ class Passes:
         self._form, self._record, self._locks = form, record, locks
         self.scale = scale
         floats = floats_of(state.regret.dtype)
-        sizes = form.trunk.n_sequences, len(form.entry)
+        sizes = form.trunk.n_sequences, form.n_entries
         self.trunk = trunk_scratch(*sizes, floats, record, of=state)
         packed = floats != state.regret.dtype
         self.scratch = [
@@ -273,7 +273,7 @@ def scratch_bytes(form: ChunkedForm, record: Algorithm, precision: str, threads:
     numbers = threads * (2 + rule.forecast + (2 if floats != dtype else 0)) * form.most_sequences
     # Without chunks the reaches are kept.
     numbers += (bool(form.n_chunks) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
-    numbers += (1 + rule.forecast) * len(form.entry)
+    numbers += (1 + rule.forecast) * form.n_entries
     return numbers * floats.itemsize
 
 
@@ -325,12 +325,10 @@ def chunk_scratch(
         packed: Whether the state is in 16 bits.
     """
     most = form.most_sequences
-    # Chunks end with a whole row.
-    room = -(-most // ROW) * ROW
     return ChunkScratch(
         reach=aligned(most, dtype),
         value=aligned(most, dtype),
         forecast=aligned(most if forecast else 0, dtype),
-        regret=aligned(room if packed else 0, dtype),
-        average=aligned(room if packed else 0, dtype),
+        regret=aligned(most if packed else 0, dtype),
+        average=aligned(most if packed else 0, dtype),
     )

@@ -9,6 +9,7 @@ of the opponents make the terms larger.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ class Scales(NamedTuple):
 def no_scales(form: ChunkedForm) -> Scales:
     """Scales of 0, which single precision has; see :mod:`tensorcfr.kernels.ties`."""
     shapes = 0 if form.shapes is None else form.shapes.n_shapes
-    return Scales(np.zeros((1 + shapes, most_buckets(form))), np.zeros(len(form.entry)))
+    return Scales(np.zeros((1 + shapes, most_buckets(form))), np.zeros(form.n_entries))
 
 
 def bucket_scales(form: ChunkedForm, dtype: np.dtype) -> np.ndarray:
@@ -59,15 +60,16 @@ def scales_of(form: ChunkedForm) -> Scales:
             shape = shape_form(form.shapes, of_shape)
             bound = bounds_of(shape)
             put_scales(shape, bound, found.bucket[1 + of_shape])
-        for player in range(form.n_players):
-            begin, end = form.entry_offset[c, player : player + 2].tolist()
-            first = int(shape.player_sequences[player])
-            found.entry[begin:end] = bound[first : first + end - begin]
+        begin, middle, end = form.entry_offset[c].tolist()
+        found.entry[begin:middle] = bound[: middle - begin]
+        found.entry[middle:end] = bound[len(bound) - (end - middle) :]
     if not len(form.trunk.bucket_lanes):
         # Nobody acts there, as in a share of a game on a cluster, whose trunk pays nothing.
         return found
     bound = np.zeros(form.trunk.n_sequences)
-    np.add.at(bound, form.entry, found.entry)
+    for c, player in product(range(form.n_chunks), range(form.n_players)):
+        begin, end = form.entry_offset[c, player : player + 2].tolist()
+        np.add.at(bound, form.entries(c, player), found.entry[begin:end])
     carry_up(form.trunk, bound)
     put_scales(form.trunk, bounds_of(form.trunk) + bound, found.bucket[0])
     return found

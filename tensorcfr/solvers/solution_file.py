@@ -19,6 +19,7 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import (
+    FIRST_WITHOUT_ENTRIES,
     START,
     Arrays,
     InFiles,
@@ -46,6 +47,7 @@ from ..storage.fields import text as text_of
 from ..storage.game import pack_game, unpack_game
 from ..storage.recipes import KEY as CUT
 from .base import Setting, solver_class
+from .old_states import leave_entries_out
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
 MOST_NODES = 1 << 80
@@ -205,7 +207,10 @@ def unpack_solution(
         )
     kind, state, setting = solver_class(algorithm, game), None, Setting(game, algorithm, locks)
     if kind is not None:
-        state = kind.restore(setting, _Kept(given))
+        kept = _Kept(given)
+        if header["version"] < FIRST_WITHOUT_ENTRIES and game.is_compiled and game.chunks.n_chunks:
+            leave_entries_out(game.chunks, kept)
+        state = kind.restore(setting, kept)
         wrong = kind.wrong_state(setting, state)
         if wrong := wrong or kind.wrong_iteration(state, said["iterations"]):
             raise ValueError(f"the solver's {wrong}")
@@ -364,10 +369,11 @@ class _Kept(dict[str, np.ndarray]):
         self._given = given
 
     def __missing__(self, name: str) -> np.ndarray:
-        return self._given.take(f"solution/{name}")
+        self[name] = found = self._given.take(f"solution/{name}")
+        return found
 
     def __contains__(self, name: object) -> bool:
-        return self._given.has(f"solution/{name}")
+        return super().__contains__(name) or self._given.has(f"solution/{name}")
 
 
 def _pack_evaluation(evaluation: Evaluation) -> dict[str, Any]:

@@ -130,19 +130,18 @@ def set_uniform(form: ChunkedForm, strategy: np.ndarray) -> None:
         strategy: float (numbers,): modified in place; 1 where no action is.
     """
     strategy[:] = 1.0
-    begins, of_shape = np.append(0, form.first), np.append(-1, form.shape)
+    begins, base = np.append(0, form.first), np.append(0, form.base)
     first_part: dict[int, int] = {}
-    for part, shape in enumerate(of_shape.tolist()):
-        begin = int(begins[part])
+    for part, shape in enumerate([-1, *form.shape.tolist()]):
         if shape in first_part:
+            begin, end = begins[part : part + 2].tolist()
             alike = int(begins[first_part[shape]])
-            size = int(begins[part + 1]) - begin
-            strategy[begin : begin + size] = strategy[alike : alike + size]
+            strategy[begin:end] = strategy[alike : alike + end - begin]
             continue
         first_part[shape] = part
-        buckets = (array.tolist() for array in buckets_of(form, part))
-        for first, actions, lanes in zip(*buckets, strict=True):
-            strategy[begin + first : begin + first + actions * lanes] = 1.0 / actions
+        sequence, *sizes = buckets_of(form, part)
+        for first, actions, lanes in zip(base[part] + sequence, *sizes, strict=True):
+            strategy[first : first + actions * lanes] = 1.0 / actions
 
 
 def set_strategies(

@@ -196,15 +196,15 @@ def regrets_for(
     """
     profile = ProfileValues(form, plain_numbers(strategy), locks)
     regret = np.zeros(form.n_numbers)
-    for part, (begin, buckets) in enumerate(buckets_by_part(form)):
+    for part, (base, buckets) in enumerate(buckets_by_part(form)):
         table = profile.of_part(part)
         for first, actions, lanes in zip(*buckets, strict=True):
             own, shape = slice(first, first + actions * lanes), (actions, lanes)
             sigma, q = table[STRATEGY, own].reshape(shape), table[VALUE, own].reshape(shape)
-            strategy[begin + own.start : begin + own.stop] = sigma.ravel()
+            strategy[base + own.start : base + own.stop] = sigma.ravel()
             length = np.sqrt(iterations * actions) * np.abs(q).max(axis=0)
             found = sigma * (length / np.linalg.norm(sigma, axis=0))
-            regret[begin + own.start : begin + own.stop] = found.ravel()
+            regret[base + own.start : base + own.stop] = found.ravel()
     return regret
 
 

@@ -29,11 +29,14 @@ from .fields import Fields, read_fields, text, whole
 
 FORMAT = "tensorcfr"
 """``format`` in the header of every file."""
-VERSION = 3
+VERSION = 4
 """``version`` in the header: the newest layout of files that this code reads, and the one that
-it writes.  Version 1 knew no hands, blocks or merged games; version 2 had no digest."""
+it writes.  Version 1 knew no hands, blocks or merged games; version 2 had no digest; version 3
+had numbers for the entries of chunks."""
 FIRST_WITH_DIGEST = 3
 """The first version whose files have a digest."""
+FIRST_WITHOUT_ENTRIES = 4
+"""The first version whose solutions have no numbers for the entries of chunks."""
 SUFFIX = ".npz"
 """What a path without a suffix gets."""
 HEADER, DIGEST = "header", "digest"

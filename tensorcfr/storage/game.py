@@ -176,7 +176,7 @@ def unpack_game(
     if TEAMS in arrays:
         return _unpack_teams(arrays, version, known, memory_limit)
     given = Taken(_from_version_1(arrays) if version == 1 else arrays, "game/")
-    if (made_again := unpack_recipe(given, known, memory_limit)) is not None:
+    if (made_again := unpack_recipe(given, version, known, memory_limit)) is not None:
         return made_again
     views = _unpack_views(given)
     form = _unpack_form(given, "game/form")

@@ -21,7 +21,7 @@ from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
 from ..rules import CardGame, PublicTreeGame
 from ..uncompiled.game import UncompiledGame
-from .archive import Arrays, Taken, pack_text
+from .archive import FIRST_WITHOUT_ENTRIES, Arrays, Taken, pack_text
 from .fields import Fields, either, flag, maybe, read_text, record, several, text, whole
 
 MOST_HISTORIES = 1 << 80
@@ -49,12 +49,13 @@ def pack_rules(game: UncompiledGame) -> Arrays:
 
 
 def unpack_recipe(
-    given: Taken, known: CompiledGame | None, memory_limit: int | None
+    given: Taken, version: int, known: CompiledGame | None, memory_limit: int | None
 ) -> CompiledGame | None:
     """The game that :func:`pack_cut_game` or :func:`pack_rules` packed, made again.
 
     Args:
         given: The arrays.
+        version: ``version`` in the header of their file.
         known: The game, if the caller has it.
         memory_limit: Bytes that compiling may take; by default the free memory.
 
@@ -67,6 +68,7 @@ def unpack_recipe(
         UnknownGameError: Only the caller has the rules, and ``known`` is not given.
     """
     found: Any = known
+    is_old = False
     if given.has(KEY):
         said = read_text(given, KEY, {**FOUND_BY, **RECIPE}, {"counts": COUNTS})
         if known is None:
@@ -74,6 +76,8 @@ def unpack_recipe(
                 found = _compile(said, free_memory() if memory_limit is None else memory_limit)
             except MemoryLimitError as error:
                 raise FileSizeError(error.what, error.needed, error.limit) from error
+        # Their digest is of other arrays.
+        is_old = version < FIRST_WITHOUT_ENTRIES
         problem = "cut into other chunks, with other payoffs or by another version than"
     elif given.has(RULES):
         said = read_text(given, RULES, FOUND_BY)
@@ -87,7 +91,7 @@ def unpack_recipe(
         problem = "which is not compiled, not of"
     else:
         return None
-    if not found.has_digest(said["digest"]):
+    if said["digest"] != found.digest and not (is_old and said["name"] == found.name):
         raise ValueError(f"the file is of {said['name']}, {problem} {found.name} here")
     given.refuse_rest()
     return found

@@ -140,7 +140,7 @@ class DecomposedSolver(IterativeSolver):
                 strategy=strategy,
                 reach=reach,
                 cumulative=cumulative,
-                root_values=np.zeros(len(self._form.entry)),
+                root_values=np.zeros(self._form.n_entries),
                 touched=np.zeros(2, dtype=np.int64),
             )
         else:
@@ -192,9 +192,10 @@ class DecomposedSolver(IterativeSolver):
         value[:] = 0.0
         for c in range(form.n_chunks):
             self._chunks.solve(c, state.reach, iterations)
-            values, entries = self._chunks.values(c), self._entries(c)
-            np.add.at(value, form.entry[entries], values)
-            state.root_values[entries] += weight * values
+            values = self._chunks.values(c)
+            entered = np.concatenate([form.entries(c, player) for player in PLAYERS])
+            np.add.at(value, entered, values)
+            state.root_values[self._entries(c)] += weight * values
         passed = np.array([self._cut.n_histories, self._cut.n_decision_nodes])
         state.touched[:] += 2 * iterations * passed
 
@@ -215,7 +216,7 @@ class DecomposedSolver(IterativeSolver):
     def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
         form = cut_game_of(setting.game, setting.algorithm.cut).chunks
         arrays = dict.fromkeys(DecomposedState._fields, ((form.trunk.n_sequences,), np.float64))
-        entries = {"root_values": ((len(form.entry),), np.float64)}
+        entries = {"root_values": ((form.n_entries,), np.float64)}
         return {**arrays, **entries, "touched": ((2,), np.int64)}
 
     @classmethod
@@ -271,8 +272,10 @@ class DecomposedSolver(IterativeSolver):
         assert form.shapes is not None
         values = self._state.root_values[self._entries(c)]
         alternative = values / total if total > 0 else values
-        bounds = form.shapes.array(int(form.shape[c]), "player_sequences").tolist()
-        found = np.zeros(int(form.first[c + 1] - form.first[c]))
+        first, base, end = int(form.first[c]), int(form.base[c]), int(form.first[c + 1])
+        middle = base + int(form.shapes.array(int(form.shape[c]), "player_sequences")[1]) - first
+        bounds = (0, middle, end - first)
+        found = np.zeros(end - first)
         for player in PLAYERS:
             weight = self._chunks.resolve(
                 c, player, reach, alternative, self.algorithm.resolve_iterations
@@ -289,7 +292,7 @@ class DecomposedSolver(IterativeSolver):
             weigh: Makes those of a chunk.
         """
         form, (strategy, reach) = self._form, self._plan(weight)
-        trunk = trunk_scratch(len(reach), len(form.entry), reach.dtype)
+        trunk = trunk_scratch(len(reach), form.n_entries, reach.dtype)
         expected, best = results_for(form)
         numbers, scratch = plain_numbers(strategy), self._chunks.scratch
         whole = (0, 1, numbers, 0.0, trunk, scratch, expected, best, None, None)
@@ -357,5 +360,5 @@ def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
     form = cut.chunks
     # State, values of an iteration; strategies, reaches, values and weights of an evaluation.
     trunk = 8 * 12 * form.trunk.n_sequences
-    entries = 8 * 2 * len(form.entry)
+    entries = 8 * 2 * form.n_entries
     return trunk + entries + bytes_of_one(form) + (0 if cut is game else cut.nbytes)

@@ -12,7 +12,15 @@ from ..evaluation.profile import results_for
 from ..kernels import chunks, evaluation
 from ..kernels.chunks import Kept, Numbers, Turns, plain_numbers
 from ..model.arrays import SequenceForm
-from ..model.chunks import ROW, CardShapes, CardShapesBesideEntries, ChunkedForm, aligned
+from ..model.chunks import (
+    CardShapes,
+    CardShapesBesideEntries,
+    ChunkedForm,
+    Entries,
+    aligned,
+    chunked,
+    whole_rows,
+)
 from ..model.shares import frozen_arrays
 from ..payoff import PayoffEntries, nothing
 from ..solvers.passes import chunk_scratch, new_counters, no_turns, trunk_scratch, turns_of
@@ -83,16 +91,10 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
         # Of the kinds that the trunk has, so that kernels compiled for the game take it.
         operator=(terminate, *map(nothing, other_kinds)),
     )
-    begin = -(-int(sequences[-1]) // ROW) * ROW
-    enters = [int(sequences[player]) + 1 + np.arange(entries[player]) for player in range(2)]
-    form = ChunkedForm(
-        trunk=trunk,
-        shapes=game.shapes,
-        shape=game.shape[c : c + 1],
-        first=np.array([begin, begin + int(game.first[c + 1] - game.first[c])]),
-        entry_offset=np.cumsum([0, *entries])[None],
-        entry=np.concatenate(enters).astype(np.uint32),
-    )
+    entered = Entries()
+    entered.add([[int(sequences[p]) + 1 + np.arange(entries[p])] for p in range(2)])
+    assert game.shapes is not None
+    form = chunked(trunk, game.shapes, game.shape[c : c + 1], entered.finish())
     return Alone(frozen_arrays(form), alternative)
 
 
@@ -113,7 +115,7 @@ def sizes_of(game: ChunkedForm) -> Sizes:
     """The largest sizes of the chunks."""
     entries = np.diff(game.entry_offset, axis=1)
     trunk = 2 + entries.sum(axis=1) + entries.max(axis=1, initial=0)
-    numbers = -(-trunk // ROW) * ROW + np.diff(game.first)
+    numbers = whole_rows(trunk) + np.diff(game.first)
     found = (numbers, trunk, entries.sum(axis=1))
     return Sizes(*(int(of_chunks.max(initial=0)) for of_chunks in found))
 
@@ -216,7 +218,7 @@ class SubgameSolver:
             all_strategies(one.form, self._average, 0.0, self._strategy, None)
         # A pass from averages in place of regrets: what it makes of them is of no use.
         self._pass(one, self._look, self._average, self._regret)
-        return self._trunk.entry_value[: len(one.form.entry)]
+        return self._trunk.entry_value[: one.form.n_entries]
 
     def resolve(
         self, c: int, player: int, reach: np.ndarray, alternative: np.ndarray, iterations: int
@@ -270,7 +272,7 @@ class SubgameSolver:
             None,
             None,
         )
-        return expected[0], self._trunk.entry_value[: len(one.form.entry)]
+        return expected[0], self._trunk.entry_value[: one.form.n_entries]
 
     def strategies(self, c: int, weight: np.ndarray) -> np.ndarray:
         """The strategies that some weights make, float64 (numbers of the chunk,)."""
@@ -285,10 +287,10 @@ class SubgameSolver:
         """Put the ranges of a chunk where the kernels find them."""
         one = self._alone(c, opponent)
         for player, first in enumerate(one.form.trunk.player_sequences[:2].tolist()):
-            begin, end = self._game.entry_offset[c, player : player + 2].tolist()
-            own = self._trunk.reach[first : first + 1 + end - begin]
+            entered = self._game.entries(c, player)
+            own = self._trunk.reach[first : first + 1 + len(entered)]
             own[0] = 1.0
-            np.maximum(reach[self._game.entry[begin:end]], least, out=own[1:])
+            np.maximum(reach[entered], least, out=own[1:])
         shape = int(self._game.shape[c])
         buckets = self._game.shapes.array(shape, "player_buckets")  # type: ignore[union-attr]
         for player in range(2):

@@ -74,10 +74,6 @@ class UncompiledGame:
         """What promises about algorithms depend on here."""
         return "This holds if the sum of the utilities is constant." if self.n_players == 2 else ""
 
-    def has_digest(self, digest: str) -> bool:
-        """As for any game."""
-        return digest == self.digest
-
     def settled(self, number: float) -> float:
         """The number itself; compiled games know which numbers are rounding."""
         return number

@@ -15,7 +15,7 @@ from tensorcfr.compilers.cards import game as card_game
 from tensorcfr.compilers.cut import chunks as cut_chunks
 from tensorcfr.errors import InvariantError
 from tensorcfr.invariants import INVARIANTS, check_chunks
-from tensorcfr.model.chunks import CARD_FIELDS, FIELDS, CardShapes, ChunkedForm
+from tensorcfr.model.chunks import CARD_FIELDS, FIELDS, CardShapes, ChunkedForm, Entered
 
 LEDUC = 2186
 """Sequences of Leduc, as tests/games/test_games.py counts them: 1,093 of each player."""
@@ -104,43 +104,40 @@ def one_shape_more(game: ChunkedForm) -> ChunkedForm:
 
 def without_last_chunk(game: ChunkedForm) -> ChunkedForm:
     """The last chunk and its shape are left out."""
-    ends = int(game.entry_offset[-1, 0])
+    ends = int(game.row_offset[-1, 0])
     return game._replace(
         shapes=game.shapes._replace(place=game.shapes.place[:-1]),
         shape=game.shape[:-1],
         first=game.first[:-1],
+        base=game.base[:-1],
         entry_offset=game.entry_offset[:-1],
-        entry=game.entry[:ends],
+        row_offset=game.row_offset[:-1],
+        row=game.row[:ends],
     )
 
 
-def entry_of_the_other(game: ChunkedForm) -> ChunkedForm:
-    """The last entry of player 0 lies behind the empty sequence of player 1."""
-    at = int(game.entry_offset[1, 1]) - 1
-    return put("entry", at, to=game.trunk.player_sequences[1])(game)
+def entries_of(chunk: int, player: int, *, to: Callable[[ChunkedForm], int]) -> Change:
+    """The first entries of a player lie behind another sequence and those after it."""
+
+    def change(game: ChunkedForm) -> ChunkedForm:
+        return put("row", int(game.row_offset[chunk, player]), 1, to=to(game))(game)
+
+    return change
 
 
-def entry_beyond(game: ChunkedForm) -> ChunkedForm:
-    """An entry of player 1 lies behind a sequence that is none."""
-    return put("entry", int(game.entry_offset[0, 2]) - 1, to=game.trunk.n_sequences)(game)
-
-
-def entry_before(game: ChunkedForm) -> ChunkedForm:
-    """The first entry of player 1 lies behind the empty sequence of player 0."""
-    return put("entry", int(game.entry_offset[0, 1]), to=0)(game)
-
-
-def many_entries(game: ChunkedForm) -> ChunkedForm:
-    """Player 0 has one entry into each chunk but the first, and so has player 1 everywhere."""
-    rest = 2 * np.arange(game.n_chunks)[::-1, None]
-    offset = len(game.entry) - rest + np.array([-2, -1, 0])
-    offset[0, 0] = 0
-    return game._replace(entry_offset=offset)
+def more_entries(game: ChunkedForm) -> ChunkedForm:
+    """The last row has an entry more than its shape has room for."""
+    row = game.row.copy()
+    row[-1, 0] += 1
+    beyond = np.append(game.beyond, game.beyond)
+    offset = game.entry_offset.copy()
+    offset[-1, 2] += 1
+    return game._replace(row=row, beyond=beyond, entry_offset=offset)
 
 
 ROWS: list[tuple[str, Change, str]] = [
     ("K1", whole("shape", lambda array: array.astype(np.int32)), "shape is int32, not int64"),
-    ("K1", whole("entry", lambda array: array.astype(np.int64)), "entry is int64, not uint32"),
+    ("K1", whole("beyond", lambda array: array.astype(np.int64)), "beyond is int64, not uint32"),
     ("K1", whole("first", lambda array: array[:-1]), "first has shape"),
     ("K1", whole("entry_offset", lambda array: array[:, :2]), "entry_offset has shape"),
     (
@@ -175,19 +172,32 @@ ROWS: list[tuple[str, Change, str]] = [
     ("K4", of_shape(0, "payoff/offset", 0, to=1), "shape 0 breaks P2"),
     ("K5", of_shape(0, "bucket_sequence", 1, by=-16), "bucket 1 of shape 0 begins at sequence"),
     ("K5", of_shape(0, "bucket_sequence", 1, by=16), "bucket 1 of shape 0 begins at sequence"),
-    ("K5", of_shape(1, "player_sequences", 2, by=16), "player 1 of shape 1 ends at sequence"),
+    ("K5", of_shape(0, "bucket_sequence", 0, by=16), "bucket 0 of shape 0 .* within a row"),
     ("K6", put("shape", 0, to=-1), "chunk 0 has shape -1"),
     ("K6", put("shape", -1, to=10**6), "has shape 1000000"),
     ("K6", one_shape_more, "shape .* has no chunk"),
     ("K7", put("first", 1, to=1000), "chunk 1 begins at number 1000, not"),
     ("K7", put("first", -1, to=64), "the arrays end at number 64, not"),
-    ("K8", put("entry_offset", 0, 1, to=0), r"chunk 0 has \[0, "),
-    ("K8", put("entry_offset", 0, 2, to=100), "chunk 0 ends at entry 100, not"),
-    ("K8", whole("entry", lambda array: np.append(array, array[:1])), "entry_offset ends at"),
-    ("K9", many_entries, "chunk 0 has .* and its shape room for"),
-    ("K10", entry_of_the_other, "of player 0 into chunk 1 lies behind sequence"),
-    ("K10", entry_beyond, "of player 1 into chunk 0 lies behind sequence"),
-    ("K10", entry_before, "entry 0 of player 1 into chunk 0 lies behind sequence 0"),
+    ("K7", put("base", 1, to=0), "chunk 1 has the base 0, not"),
+    ("K8", put("entry_offset", 0, 1, to=0), r"chunk 0 has entry \[0, "),
+    ("K8", put("row_offset", -1, 1, to=0), "chunk .* has row "),
+    ("K8", put("entry_offset", 0, 2, to=100), "chunk 1 begins at entry"),
+    ("K8", whole("row", lambda array: np.append(array, array[:1], axis=0)), "rows of entries, and"),
+    ("K8", put("row", 0, 0, to=0), "row 0 of entries is "),
+    ("K8", put("row", 0, 2, to=10**6), "row 0 of entries is "),
+    ("K8", put("row", 0, 0, to=1), "player 0 has .* entries into chunk 0, and rows of"),
+    ("K9", more_entries, "chunk .* has .* and its shape room for"),
+    (
+        "K10",
+        entries_of(1, 0, to=lambda game: int(game.trunk.player_sequences[1])),
+        "of player 0 into chunk 1 lies behind sequences",
+    ),
+    (
+        "K10",
+        entries_of(0, 1, to=lambda game: game.trunk.n_sequences),
+        "of player 1 into chunk 0 lies behind sequences",
+    ),
+    ("K10", entries_of(0, 1, to=lambda game: 0), "of player 1 into chunk 0 lies behind sequences"),
     ("K11", without_last_chunk, "trunk and chunks have"),
 ]
 NAMES = {invariant.number: invariant.name for invariant in INVARIANTS}
@@ -233,7 +243,9 @@ def test_the_payoffs_of_a_trunk_and_of_shapes_are_checked() -> None:
 
 def test_a_public_tree_is_checked_when_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     count = cut_chunks.sequences_below
-    monkeypatch.setattr(cut_chunks, "sequences_below", lambda graph: count(graph) + 1)
+    monkeypatch.setattr(
+        cut_chunks, "sequences_below", lambda graph: count(graph) + (count(graph) > 0)
+    )
     with pytest.raises(InvariantError, match=f"K11 .*and the game {LEDUC + 1:,}"):
         compile_game("leduc", cut=2, symmetry=False)
 
@@ -241,10 +253,10 @@ def test_a_public_tree_is_checked_when_it_is_cut(monkeypatch: pytest.MonkeyPatch
 def test_a_game_of_cards_is_checked_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = card_game._Compiler._entries
 
-    def beyond(*given: Any) -> tuple[np.ndarray, np.ndarray]:
-        offset, entry = entries(*given)
-        return offset, entry + np.uint32(10**6)
+    def beyond(*given: Any) -> Entered:
+        found = entries(*given)
+        return found._replace(beyond=found.beyond + np.uint32(10**6))
 
     monkeypatch.setattr(card_game._Compiler, "_entries", beyond)
-    with pytest.raises(InvariantError, match=r"K10 .*entry 0 of player 0 into chunk 0"):
+    with pytest.raises(InvariantError, match=r"K10 .*of player 0 into chunk 0"):
         compile_game(RandomSuits(2, ranks=3, suits=3, width=1, rounds=2, public=(0,)))

@@ -620,29 +620,30 @@ def test_numbers_in_16_bits() -> None:
     draw = np.random.default_rng(1)
     size = 5 * ROW + 3
     # The players share the row in the middle.
-    bounds = np.array([0, 2 * ROW + 7, size])
+    both = (0, 2 * ROW + 7), (2 * ROW + 7, size)
     numbers = (draw.normal(size=size) * 10.0 ** draw.integers(-9, 9, size)).astype(np.float32)
     numbers[ROW : 2 * ROW] = 0.0
     packed, scale = np.zeros(size, np.int16), np.zeros((6, 2), np.float32)
     found = np.empty_like(numbers)
     for player in range(2):
-        pack(numbers, bounds, player, packed, scale)
-        unpack(packed, scale, bounds, player, found)
+        pack(numbers, player, both[player], packed, scale)
+        unpack(packed, scale, player, both[player], found)
     again, scales = packed.copy(), scale.copy()
     rows = [(row, 0) for row in range(3)] + [(row, 1) for row in range(2, 6)]
     for row, player in rows:
-        first, last = bounds[player : player + 2]
+        first, last = both[player]
         own = slice(max(row * ROW, first), min((row + 1) * ROW, last))
         most = np.abs(numbers[own]).max()
         assert np.abs(found[own] - numbers[own]).max() <= most / (2 * 32767) * (1 + 1e-6)
         assert np.abs(found[own]).max() == pytest.approx(most, rel=2.0**-22)
     for player in range(2):
-        pack(found, bounds, player, again, scales)
+        pack(found, player, both[player], again, scales)
     np.testing.assert_array_equal(again, packed)
     # What one player packs changes nothing of the other.
-    pack(np.zeros_like(numbers), bounds, 1, again, scales)
-    assert not again[bounds[1] :].any()
-    np.testing.assert_array_equal(again[: bounds[1]], packed[: bounds[1]])
+    pack(np.zeros_like(numbers), 1, both[1], again, scales)
+    middle = both[1][0]
+    assert not again[middle:].any()
+    np.testing.assert_array_equal(again[:middle], packed[:middle])
     np.testing.assert_array_equal(scales[:, 0], scale[:, 0])
 
 

@@ -89,14 +89,13 @@ def test_shares_are_the_game(game: PublicTreeGame, cut: int, count: int) -> None
         for local, c in enumerate(range(begin, end)):
             assert share.form.shape[local] == form.shape[c]
             for player in range(2):
-                own = slice(*form.entry_offset[c, player : player + 2])
-                there = slice(*share.form.entry_offset[local, player : player + 2])
-                np.testing.assert_array_equal(needed[share.form.entry[there]], form.entry[own])
+                there = needed[share.form.entries(local, player)]
+                np.testing.assert_array_equal(there, form.entries(c, player))
         np.testing.assert_array_equal(
             np.diff(share.form.first), np.diff(form.first[begin : end + 1])
         )
         ups += [*share.up[0].tolist(), *share.up[1].tolist()]
-    assert sorted(ups) == list(range(len(form.entry)))
+    assert sorted(ups) == list(range(form.n_entries))
 
 
 def test_shares_are_balanced() -> None:

@@ -291,7 +291,7 @@ def test_the_scales_of_a_game_in_chunks_bound_the_same_infosets(cut: int) -> Non
         if part:
             assert form.shapes is not None
             own = form.shapes.array(row - 1, "bucket_sequence")
-            at -= int(form.first[part - 1])
+            at -= int(form.base[part - 1])
         b = int(np.searchsorted(own, at, side="right")) - 1
         largest[row, b] = max(largest[row, b], bound[whole.sequences(infoset)].max())
     here = largest > 0
@@ -324,7 +324,7 @@ def test_chunks_that_are_seldom_entered_are_solved_as_well(opponent: int | None)
     """Where ranges are small, so are the regrets that count."""
     game = leduc(1).chunks
     solver = SubgameSolver(game, CFR_PLUS)
-    alternative, found = np.zeros(len(game.entry)), []
+    alternative, found = np.zeros(game.n_entries), []
     for scale in (1.0, 2.0**-36):
         reach = np.full(game.trunk.n_sequences, scale)
         if opponent is None:

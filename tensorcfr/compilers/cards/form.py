@@ -10,6 +10,7 @@ import numpy as np
 
 from ...model.arrays import SequenceForm, bucket_layout
 from ...model.cards import DECISION, BettingTree, Symmetry
+from ...model.chunks import whole_rows
 from ...payoff import PayoffCards
 
 
@@ -86,16 +87,22 @@ class SomeBoards:
         their hands on the boards of round ``s`` before them."""
         if not len(self.boards[r]):
             return np.empty(0, dtype=np.int64)
-        kinds = zip(self.classes[r].tolist(), self.classes[s][self.prefix[r][s]], strict=True)
-        return np.concatenate([self._between(player, here, there) for here, there in kinds])
+        return np.concatenate([self.between(player, *kinds) for kinds in self.kinds(r, s)])
 
     def splits(self, r: int, s: int) -> bool:
         """Whether some boards of round ``r`` have smaller classes of hands than those of round
         ``s`` before them."""
-        return bool((self.classes[r] != self.classes[s][self.prefix[r][s]]).any())
+        return any(here != there for here, there in self.kinds(r, s))
 
-    def _between(self, player: int, here: int, there: int) -> np.ndarray:
-        key = player, here, int(there)
+    def kinds(self, r: int, s: int) -> list[tuple[int, int]]:
+        """For each board of round ``r``, which classes of hands there are on it, and which on the
+        board of round ``s`` before it."""
+        there = self.classes[s][self.prefix[r][s]]
+        return list(zip(self.classes[r].tolist(), there.tolist(), strict=True))
+
+    def between(self, player: int, here: int, there: int) -> np.ndarray:
+        """For all classes of a player on a board, the classes that have their hands on another."""
+        key = player, here, there
         if key not in self._above:
             classes = self.symmetry.classes
             first = classes[here][player].first
@@ -112,8 +119,8 @@ class CardForm:
         last: For each player and node, what the player has done last.
         where: The boards.
         entry: For each player, the sequences through which the form is entered, counted from the
-            player's first one, by what the player has done last.  They have the boards of the
-            form's first round.
+            first of them, by what the player has done last.  They have the boards of the form's
+            first round.
         entries: For each player, how many these are.
         nodes: The decisions and the terminals of the form, parents first.
         rooted: Whether the form is entered through the deal of the hands: an infoset of one action
@@ -150,7 +157,10 @@ class CardForm:
             self.level[node] = self._level_after(last[player][node])
             by_bucket[player, self.level[node], int(betting.children[node])].append(node)
         self.buckets = []
-        used = list(entries)
+        # Each player's sequences begin with those through which the form is entered, but in a chunk
+        # those of the last player come last.
+        first = 0 if rooted else int(whole_rows(np.array(entries[0])))
+        used = list(entries) if rooted else [first, 0]
         for player, depth, actions in sorted(by_bucket):
             members = by_bucket[player, depth, actions]
             counts = [int(where.begin[player][self._round(node)][-1]) for node in members]
@@ -162,6 +172,11 @@ class CardForm:
             used[player] += width * actions
             self.buckets.append((player, depth, actions, members, width, begin))
         self.ends = [0, used[0], used[0] + used[1]]
+        self.entered = self.ends[:2]
+        """For each player, the first of the sequences through which the form is entered."""
+        if not rooted:
+            self.entered[1] = int(whole_rows(np.array(self.ends[2])))
+            self.ends[2] = self.entered[1] + entries[1]
 
     def _level_after(self, last: Last) -> int:
         return 0 if last is None or last.node not in self.level else self.level[last.node] + 1
@@ -175,12 +190,12 @@ class CardForm:
         found = []
         for player in range(2):
             last = self.last[player][node]
-            s = self._round_of(last)
+            s = self.round_of(last)
             if s < r and self.where.splits(r, s):
                 found.append(Wait(player, last, r))
         return found
 
-    def _round_of(self, last: Last) -> int:
+    def round_of(self, last: Last) -> int:
         """The round of a last action, or of the way in."""
         if last is not None and last.node in self.level:
             return int(self.betting.round[last.node])
@@ -197,17 +212,18 @@ class CardForm:
     def sequences(self, player: int, last: Last, r: int) -> np.ndarray:
         """The sequence of the first class of hands after a player's last action, on every board of
         a round; int64 (boards,)."""
-        own = self.ends[player]
         if last is None or last.node not in self.first:
-            return np.full(len(self.where.boards[r]), own + self.entry[player][last])
+            return np.full(
+                len(self.where.boards[r]), self.entered[player] + self.entry[player][last]
+            )
         s = int(self.betting.round[last.node])
-        first = own + self.first[last.node] + last.action * self.width[last.node]
+        first = self.ends[player] + self.first[last.node] + last.action * self.width[last.node]
         return first + self.where.begin[player][s][self.where.prefix[r][s]]
 
     def sequences_above(self, player: int, last: Last, r: int) -> np.ndarray:
         """For all classes on the boards of a round, one after the other, the sequence of the
         player's last action with their hands."""
-        s = self._round_of(last)
+        s = self.round_of(last)
         each = np.repeat(self.sequences(player, last, r), self.where.n_classes(player, r))
         return each + self.where.above(player, r, s)
 

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..._util.growing import GrowingArray
 from ..._util.machine import second_level_cache
 from ..._util.memory import Budget
 from ...invariants import check_chunks
 from ...model.arrays import SequenceForm, named_arrays
 from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
-from ...model.chunks import CARD_FIELDS, CardShapes, Pools, chunked
+from ...model.chunks import CARD_FIELDS, CardShapes, Entered, Pools, chunked, tiled
 from ...model.cut_game import CutGame, Recipe
 from ...rules import CardGame
 from ..sizes.counted import count_betting, count_cards, size_of_cards
@@ -129,8 +130,8 @@ class _Compiler:
                 self._note(form, number, place[kind : kind + 1], stride[kind : kind + 1])
         # Chunk by chunk: board by board, and group by group.
         shapes = self._shapes(structures, len(entries), solved)
-        counts, entry = self._entries(trunk, entries, solved)
-        chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), counts, entry)
+        below = self._entries(trunk, entries, solved)
+        chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), below)
         check_chunks(chunks)
         rules, name, budget_limit = self.rules, self.name, self.limit
         nodes = CardNodes(
@@ -144,7 +145,7 @@ class _Compiler:
             node_place=place,
             node_stride=stride,
             groups=max(len(groups), 1),
-            chunk_first=chunks.first,
+            chunk_base=chunks.base,
         )
         return CutGame(
             name,
@@ -254,25 +255,23 @@ class _Compiler:
                     here[pays] = amounts[key]
         return CardShapes(place, *pools.finish())
 
-    def _entries(
-        self, trunk: CardForm, entries: list[list[list[Last]]], boards: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """How many entries each chunk and player has, and ``entry`` of :class:`ChunkedForm`."""
-        final, groups = self.betting.rounds, len(entries)
-        counts = np.zeros((boards, groups, 2), dtype=np.int64)
+    def _entries(self, trunk: CardForm, entries: list[list[list[Last]]], boards: int) -> Entered:
+        """How each chunk is entered: line by line, with the classes of hands on its board."""
+        final, beyond = self.betting.rounds, GrowingArray(np.uint32)
+        counts = np.zeros((2, boards, len(entries), 2), dtype=np.int64)
+        rows: list[np.ndarray] = []
+        known: dict[tuple[int, int, int], int] = {}
         for number, both in enumerate(entries):
-            for p, rows in enumerate(both):
-                counts[:, number, p] = len(rows) * self.symmetry.n_classes(p, final)[:boards]
-        entered = counts.reshape(-1, 2)
-        first = (np.cumsum(entered) - entered.ravel()).reshape(entered.shape)
-        entry = np.empty(int(entered.sum()), dtype=np.uint32)
-        for number, both in enumerate(entries):
-            for p, rows in enumerate(both):
-                begin = first[number::groups, p].copy()
-                for row in rows:
-                    above = trunk.sequences_above(p, row, final)
-                    sizes = np.diff(trunk.where.begin[p][final])
-                    shift = begin - (np.cumsum(sizes) - sizes)
-                    entry[np.arange(len(above)) + np.repeat(shift, sizes)] = above
-                    begin += sizes
-        return entered, entry
+            for p, lines in enumerate(both):
+                classes = self.symmetry.n_classes(p, final)
+                counts[:, :, number, p] = len(lines) * classes, np.full(boards, len(lines))
+                for line in lines:
+                    kinds = [(p, *own) for own in trunk.where.kinds(final, trunk.round_of(line))]
+                    for key in dict.fromkeys(kinds):
+                        if key not in known:
+                            known[key] = beyond.append(trunk.where.between(*key))
+                    at = np.array([known[key] for key in kinds])
+                    rows.append(np.stack([classes, trunk.sequences(p, line, final), at], axis=1))
+        row = np.stack(rows, axis=1).reshape(-1, 3) if rows else np.zeros((0, 3), dtype=np.int64)
+        entry_offset, row_offset = (tiled(own.reshape(-1, 2)) for own in counts)
+        return Entered(entry_offset, row_offset, row, beyond.finish())

@@ -48,7 +48,7 @@ class CardNodes(PublicNodes):
     """int64 (kinds, nodes): distance between the sequences of consecutive actions."""
     groups: int
     """Groups of lines in the last round."""
-    chunk_first: np.ndarray
+    chunk_base: np.ndarray
     """int64 (chunks + 1,): :attr:`ChunkedForm.first`."""
 
     @cached_property
@@ -202,7 +202,7 @@ class CardNodes(PublicNodes):
         group, first = self.node_place[kind, at].tolist()
         chunk = solved * self.groups + group if group >= 0 else -1
         if chunk >= 0:
-            first += int(self.chunk_first[chunk])
+            first += int(self.chunk_base[chunk])
         else:
             first += int(self.board_begin[player][r][solved])
         begin, count = int(betting.first_child[at]), int(betting.children[at])

@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..._util.growing import GrowingArray
-from ..._util.memory import reserve
 from ...invariants import check_chunks
 from ...model.arrays import NO_PARENT, PublicTree, SequenceForm
-from ...model.chunks import ChunkedForm, chunked, pack
+from ...model.chunks import ChunkedForm, Entries, chunked, pack
 from .. import form_of_public_tree
 from ..form_of_public_tree import Built, Forest, possible_hands
 from ..payoff_blocks import places_of
@@ -99,8 +97,7 @@ class _Chunks:
     built: list[Built] = field(default_factory=list)
     """The shapes."""
     shape: list[int] = field(default_factory=list)
-    entries: GrowingArray = field(default_factory=lambda: GrowingArray(np.uint32))
-    counts: list[list[int]] = field(default_factory=list)
+    entries: Entries = field(default_factory=Entries)
 
     def __post_init__(self) -> None:
         self._possible, masks = possible_hands(self.graph.tables, everybody=True)
@@ -119,14 +116,13 @@ class _Chunks:
         if key not in self._by_states:
             self._by_states[key] = self._shape(states, forest, how)
         self.shape.append(self._by_states[key])
-        for own in sequences:
-            reserve(own.nbytes)
-            self.entries.append(own)
-        self.counts.append(list(map(len, sequences)))
+        self.entries.add(sequences)
 
-    def _entries(self, player: int, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _entries(
+        self, player: int, nodes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """The entries of a player: which leads to each node; their masks; their sequences in the
-        trunk, hand by hand."""
+        trunk, hand by hand for each."""
         trunk = self.trunk
         steps, first, entry = np.unique(
             trunk.last[player, nodes].astype(np.int64), return_index=True, return_inverse=True
@@ -141,13 +137,8 @@ class _Chunks:
         owner = np.full(len(steps), player)
         above = places_of(trunk.tree, layout, trunk.entered, owner, steps)
         hands = self._hands[mask]
-        sequences = np.concatenate(
-            [
-                (b + s * np.arange(n)).astype(np.uint32)
-                for b, s, n in zip(above.sequence, above.stride, hands, strict=True)
-            ]
-        )
-        return entry, mask, sequences
+        places = zip(above.sequence, above.stride, hands, strict=True)
+        return entry, mask, [first + step * np.arange(count) for first, step, count in places]
 
     def _shape(self, states: np.ndarray, forest: Forest, how: tuple[bytes, ...]) -> int:
         """The shape of a forest, which may be known from other states."""
@@ -162,6 +153,5 @@ class _Chunks:
     def form(self) -> ChunkedForm:
         """The game."""
         shapes = pack([built.form for built in self.built])
-        counts = np.array(self.counts, dtype=np.int64).reshape(-1, 2)
         shape = np.array(self.shape, dtype=np.int64)
-        return chunked(self.trunk.form, shapes, shape, counts, self.entries.finish())
+        return chunked(self.trunk.form, shapes, shape, self.entries.finish())

@@ -170,7 +170,7 @@ class TreeNodes(TabledNodes):
         bucket = int(tree.bucket[below])
         first = int(form.bucket_sequence[bucket]) + int(tree.rank[below])
         if chunk != TRUNK:
-            first += int(self._cut.form.first[chunk])
+            first += int(self._cut.form.base[chunk])
         rank = form.hand_rank[form.bucket_mask[bucket], self._hand[player]]
         lane = np.where(held, rank * form.bucket_stride[bucket], -1)
         alike = self._stands_for(states[-1], player)

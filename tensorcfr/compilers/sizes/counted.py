@@ -99,8 +99,6 @@ def size_of_cards(rules: CardGame, name: str, *, symmetric: bool = True) -> Size
             entries = dealt * sum(
                 count_alike(permutations, own, cards_left, deals[: r + 1]) for own in moved
             )
-            numbers += entries
-            compiled += 4 * entries
     counts = count_cards(rules, table, deals)
     return Size(
         name=name,
