@@ -220,14 +220,18 @@ def own_sequences(game: ChunkedForm, c: int, form: SequenceForm, player: int) ->
 
 @inlined
 def load(
-    game: ChunkedForm, c: int, form: SequenceForm, numbers: Numbers, found: np.ndarray
+    game: ChunkedForm,
+    c: int,
+    form: SequenceForm,
+    player: int,
+    numbers: Numbers,
+    found: np.ndarray,
 ) -> None:
-    """Put the numbers of a chunk, whose form is given, to their workplace."""
+    """Put a player's numbers of a chunk, whose form is given, to their workplace."""
     begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
-    for player in range(2):
-        own = own_sequences(game, c, form, player)
-        packing.load(numbers.chunks[begin:end], scale, player, own, found)
+    own = own_sequences(game, c, form, player)
+    packing.load(numbers.chunks[begin:end], scale, player, own, found)
 
 
 @inlined
@@ -244,15 +248,6 @@ def store(
     scale = packing.scales_of(numbers.scale, begin, end)
     own = own_sequences(game, c, form, player)
     packing.store(found, player, own, numbers.chunks[begin:end], scale)
-
-
-@inlined
-def _adds(turns: Turns, t: int) -> bool:
-    """Whether a pass adds to an average."""
-    adds = False
-    for player in range(turns.share.shape[1]):
-        adds = adds or turns.share[t, player] != 0.0
-    return adds
 
 
 @inlined
@@ -379,9 +374,8 @@ def run_pass(
         is_chunk = 0 <= c < chunks
         if is_chunk:
             here = chunk_of(game, c, kept, scratch, scale)
-            load(game, c, here.form, kept.regret, here.regret)
-            if turns.against_average or _adds(turns, t):
-                load(game, c, here.form, kept.cumulative, here.average)
+            for player in range(players):
+                load(game, c, here.form, player, kept.regret, here.regret)
         else:
             here = trunk_of(game, kept, trunk, scale)
         form, value, forecast = here.form, here.value, here.forecast
@@ -397,6 +391,8 @@ def run_pass(
             else:
                 here.reach[bounds[player]] = 1.0
                 here.average[bounds[player]] += share
+            if is_chunk and (turns.against_average or share != 0.0):
+                load(game, c, form, player, kept.cumulative, here.average)
             # What has no share is added to scratch, and the average not even read.
             target = here.average if share != 0.0 else value
             descend(form, player, weight, floor, here.reach, target, share, work.tile, locked)

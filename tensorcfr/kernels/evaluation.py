@@ -166,7 +166,8 @@ def _strategies_of_parts(
         if part > 0:
             form, base = shape_form(game.shapes, game.shape[part - 1]), game.base[part - 1]
             own = workplace(game, part - 1, weight, work.tile)
-            load(game, part - 1, form, weight, own)
+            for player in range(2):
+                load(game, part - 1, form, player, weight, own)
         else:
             form, own = borrowed(game.trunk), borrowed(weight.trunk)
         locked = locks_of(locks, part, form, work.table)
@@ -180,7 +181,8 @@ def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None
         found[s] = numbers.trunk[s]
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
-        load(game, c, form, numbers, found[game.base[c] :])
+        for player in range(2):
+            load(game, c, form, player, numbers, found[game.base[c] :])
 
 
 @kernel
@@ -333,8 +335,8 @@ def _judge(
     for c in range(first, last, step):
         is_chunk = 0 <= c < chunks
         form, own, reach, value = _strategies_part(game, c, is_chunk, weight, trunk, scratch)
-        if is_chunk:
-            load(game, c, form, weight, own)
+        for player in range(players if is_chunk else 0):
+            load(game, c, form, player, weight, own)
         locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
         bounds = form.player_sequences
         if looks is not None:

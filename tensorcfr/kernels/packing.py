@@ -16,6 +16,8 @@ from ..model.chunks import ROW
 
 LARGEST = 32767.0
 """The largest whole number that is used."""
+WITHOUT_SIGN = np.int32(0x7FFFFFFF)
+"""The bits of a float32 but its sign."""
 
 
 @inlined
@@ -36,7 +38,7 @@ def unpack(
         factor = scale[row, player]
         first = max(row * ROW, begin)
         small, out = packed[first:], found[first:]
-        for k in range(min((row + 1) * ROW, end) - first):
+        for k in range(np.uint64(min((row + 1) * ROW, end) - first)):
             out[k] = np.float32(small[k]) * factor
 
 
@@ -54,16 +56,21 @@ def pack(
         scale: float32 (rows, players): modified in place.
     """
     largest, (begin, end) = np.float32(LARGEST), own
+    bits, most_bits = numbers.view(np.int32), scale.view(np.int32)
     for row in range(begin // ROW, (end + ROW - 1) // ROW):
         first = max(row * ROW, begin)
         length = min((row + 1) * ROW, end) - first
-        large, out = numbers[first:], packed[first:]
-        most = np.float32(0.0)
-        for k in range(length):
-            most = max(most, abs(large[k]))
+        large, out, size = numbers[first:], packed[first:], bits[first:]
+        # Floats without their sign are in the order of their bits; of whole numbers LLVM finds the
+        # largest in vectors.
+        largest_bits = np.int32(0)
+        for k in range(np.uint64(length)):
+            largest_bits = max(largest_bits, np.int32(size[k] & WITHOUT_SIGN))
+        most_bits[row, player] = largest_bits
+        most = scale[row, player]
         scale[row, player] = most / largest
         factor = largest / most if most > np.float32(0.0) else np.float32(0.0)
-        for k in range(length):
+        for k in range(np.uint64(length)):
             # From -32767 to 32767; half is rounded up.
             out[k] = np.int16(np.int32(large[k] * factor + np.float32(32768.5)) - np.int32(32768))
 
