@@ -157,7 +157,7 @@ def _scratch(
     none = np.zeros(0)
     room = aligned(len(reach_below), dtype)
     trunk = TrunkScratch(reach, reach, value, none, entries, none)
-    return trunk, ChunkScratch(reach_below, value_below, none, room, none)
+    return trunk, ChunkScratch(reach_below, value_below, none, room)
 
 
 def results_for(game: ChunkedForm) -> tuple[np.ndarray, np.ndarray]:

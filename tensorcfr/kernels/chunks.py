@@ -101,8 +101,6 @@ class ChunkScratch(NamedTuple):
     """(most sequences,): forecast values; empty for rules without."""
     regret: np.ndarray
     """(most sequences,): regrets of arrays in 16 bits; otherwise empty."""
-    average: np.ndarray
-    """(most sequences,): cumulative strategies likewise."""
 
 
 class Work(NamedTuple):
@@ -296,13 +294,14 @@ def trunk_of(game: ChunkedForm, kept: Kept, trunk: TrunkScratch, scale: np.ndarr
 def chunk_of(
     game: ChunkedForm, c: int, kept: Kept, scratch: ChunkScratch, scale: np.ndarray
 ) -> Part:
-    """A chunk.  Arrays in 16 bits are worked on in scratch."""
+    """A chunk.  Arrays in 16 bits are worked on in scratch: averages, which are needed on the way
+    down alone, where the values are on the way up."""
     begin, end = game.base[c], game.first[c + 1]
     return borrowed(
         Part(
             shape_form(game.shapes, game.shape[c]),
             workplace(game, c, kept.regret, scratch.regret),
-            workplace(game, c, kept.cumulative, scratch.average),
+            workplace(game, c, kept.cumulative, scratch.value),
             _slice(kept.strategy, begin, end),
             kept.memory[:, begin:end],
             scratch.reach,

@@ -270,7 +270,7 @@ def scratch_bytes(form: ChunkedForm, record: Algorithm, precision: str, threads:
     """Bytes of the scratch of :class:`Passes`; what an evaluation needs is among them."""
     rule, dtype = record.rule, np.dtype(precision)
     floats, averaged = floats_of(dtype), record.against == "average"
-    numbers = threads * (2 + rule.forecast + (2 if floats != dtype else 0)) * form.most_sequences
+    numbers = threads * (2 + rule.forecast + (floats != dtype)) * form.most_sequences
     # Without chunks the reaches are kept.
     numbers += (bool(form.n_chunks) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
     numbers += (1 + rule.forecast) * form.n_entries
@@ -330,5 +330,4 @@ def chunk_scratch(
         value=aligned(most, dtype),
         forecast=aligned(most if forecast else 0, dtype),
         regret=aligned(most if packed else 0, dtype),
-        average=aligned(most if packed else 0, dtype),
     )
