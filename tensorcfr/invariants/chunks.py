@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +27,8 @@ from .reader import fail, first_true, named_after, outside
 
 OF_WHOLE_GAMES = ("S5", "B4")
 """Lines that a shape does not keep: its players have entries in place of an empty sequence."""
+ROWS = 1 << 12
+"""Rows of entries that are checked at a time: all at once would take more than the game."""
 OF_BOARDS = ("cards/walk", "cards/board", "cards/amount")
 """The arrays in which shapes of equal structure may differ."""
 
@@ -78,14 +81,19 @@ class ChunkReader:
     def spans(self) -> np.ndarray:
         """int64 (chunks, 2): the first sequence of each chunk that is no entry of player 0, and the
         one after the last that is no entry of player 1; valid only after K6 has been checked."""
-        found = [
-            (
-                form.bucket_sequence[0],
-                form.bucket_sequence[-1] + form.bucket_actions[-1] * form.bucket_lanes[-1],
-            )
-            for form in self.forms
-        ]
-        return self.of_chunks(whole_rows(np.array(found, dtype=np.int64).reshape(-1, 2)))
+        found = np.zeros((len(self.forms), 2), dtype=np.int64)
+        for structure, form in enumerate(self.forms):
+            # Where nobody acts any more, both are where player 1 begins.
+            middle = form.player_sequences[1:2]
+            ends = form.bucket_sequence + form.bucket_actions * form.bucket_lanes
+            first = np.append(form.bucket_sequence, middle)[0]
+            found[structure] = first, np.append(middle, ends)[-1]
+        return self.of_chunks(whole_rows(found))
+
+    def rows(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Rows of entries, some at a time: the first of them, and int64 (3, rows)."""
+        for first in range(0, len(self.game.row), ROWS):
+            yield first, self.game.row[first : first + ROWS].T.astype(np.int64)
 
     def of_chunks(self, of_structures: np.ndarray) -> np.ndarray:
         """Numbers of structures, chunk by chunk; valid only after K6 has been checked."""
@@ -139,9 +147,7 @@ def check_tiles(reader: ChunkReader) -> None:
     for shape, form in zip(reader.examples.tolist(), reader.forms, strict=True):
         if begin := int(form.player_sequences[0]):
             fail(f"shape {shape} begins at sequence {begin}, not 0")
-        if not len(form.bucket_sequence):
-            fail(f"shape {shape} has no bucket")
-        if (begin := int(form.bucket_sequence[0])) % ROW:
+        if (begin := int(form.bucket_sequence[:1].sum())) % ROW:
             fail(f"bucket 0 of shape {shape} begins at sequence {begin}, within a row")
         ends = form.bucket_sequence + form.bucket_actions * form.bucket_lanes
         gaps = form.bucket_sequence[1:] - ends[:-1]
@@ -178,9 +184,10 @@ def check_entry_offset(reader: ChunkReader) -> None:
     player."""
     game = reader.game
     rows, beyond = game.row[:, 0], len(game.beyond)
-    wrong = (game.row.min(axis=1) < 0) | (rows < 1) | (rows > beyond - game.row[:, 2])
-    if (row := first_true(wrong)) is not None:
-        fail(f"row {row} of entries is {game.row[row].tolist()}, with {beyond} distances")
+    for first, (count, _, begin) in reader.rows():
+        if (at := first_true((count < 1) | (count > beyond - begin))) is not None:
+            row = first + at
+            fail(f"row {row} of entries is {game.row[row].tolist()}, with {beyond} distances")
     for name in ("row_offset", "entry_offset"):
         offset = getattr(game, name)
         what = name.removesuffix("_offset")
@@ -192,7 +199,9 @@ def check_entry_offset(reader: ChunkReader) -> None:
         if name == "row_offset" and (end := int(ends[-1]) if len(ends) else 0) != len(rows):
             fail(f"there are {len(rows)} rows of entries, and the chunks end at {end}")
     counts = np.diff(game.entry_offset, axis=1).ravel()
-    found = np.add.reduceat(rows, game.row_offset[:, :2].ravel()) if len(rows) else counts
+    found = counts
+    if len(rows):
+        found = np.add.reduceat(rows, game.row_offset[:, :2].ravel())
     if (at := first_true(counts != found)) is not None:
         fail(
             f"player {at % 2} has {counts[at]} entries into chunk {at // 2}, and rows of "
@@ -215,18 +224,20 @@ def check_entry_counts(reader: ChunkReader) -> None:
 def check_entry(reader: ChunkReader) -> None:
     """Entries lie behind sequences of the trunk of their player."""
     game = reader.game
-    kinds, kind = np.unique(game.row[:, [0, 2]], axis=0, return_inverse=True)
-    most = np.array([game.beyond[at : at + count].max() for count, at in kinds.tolist()], np.int64)
-    player = np.tile([0, 1], game.n_chunks).repeat(np.diff(game.row_offset, axis=1).ravel())
-    low, high = game.trunk.player_sequences[player], game.trunk.player_sequences[player + 1]
-    after = game.row[:, 1]
-    if (row := first_true((after < low) | (after + most[kind] >= high))) is not None:
-        chunk = int(np.searchsorted(game.row_offset[:, 2], row, side="right"))
-        fail(
-            f"an entry of player {player[row]} into chunk {chunk} lies behind sequences "
-            f"{after[row]} to {after[row] + most[kind][row]} of the trunk, which are not all this "
-            "player's"
-        )
+    bounds = game.trunk.player_sequences
+    players = np.tile(np.array([0, 1], np.uint8), game.n_chunks)
+    players = players.repeat(np.diff(game.row_offset, axis=1).ravel())
+    for first, (count, after, begin) in reader.rows():
+        kinds, kind = np.unique(np.stack([count, begin]), axis=1, return_inverse=True)
+        most = [int(game.beyond[at : at + size].max()) for size, at in kinds.T.tolist()]
+        last, player = after + np.array(most)[kind], players[first : first + len(after)]
+        wrong = (after < bounds[player]) | (last >= bounds[player + 1])
+        if (at := first_true(wrong)) is not None:
+            chunk = int(np.searchsorted(game.row_offset[:, 2], first + at, side="right"))
+            fail(
+                f"an entry of player {player[at]} into chunk {chunk} lies behind sequences "
+                f"{after[at]} to {last[at]} of the trunk, which are not all this player's"
+            )
 
 
 def check_sequences(reader: ChunkReader) -> None:

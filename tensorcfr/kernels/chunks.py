@@ -547,6 +547,13 @@ def first_entry(game: ChunkedForm, c: int, player: int) -> int:
 
 
 @inlined
+def entered(game: ChunkedForm, r: int) -> tuple[int, int, int]:
+    """A row of entries, with sign: numbers without one would make floats of sums."""
+    count, after, begin = game.row[r, 0], game.row[r, 1], game.row[r, 2]
+    return np.int64(count), np.int64(after), np.int64(begin)  # type: ignore[return-value]
+
+
+@inlined
 def enter(
     game: ChunkedForm,
     c: int,
@@ -557,7 +564,7 @@ def enter(
     """Copy what the trunk says of a player's entries to the chunk's sequences for them."""
     at, alike = first_entry(game, c, player), 0
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
-        count, after, begin = game.row[r, 0], game.row[r, 1], game.row[r, 2]
+        count, after, begin = entered(game, r)
         alike = run_length(game.beyond, begin, count, alike)
         gather(trunk[after:], game.beyond, begin, count, alike, chunk[at:])
         at += count
@@ -585,7 +592,7 @@ def collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarray
     for c in range(game.shape.shape[0]):
         at = game.entry_offset[c, player]
         for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
-            count, after, begin = game.row[r, 0], game.row[r, 1], game.row[r, 2]
+            count, after, begin = entered(game, r)
             alike = run_length(game.beyond, begin, count, alike)
             scatter(value[at:], game.beyond, begin, count, alike, trunk[after:])
             at += count

@@ -124,9 +124,9 @@ class ChunkedForm(NamedTuple):
     row_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
     """int64 (chunks, players + 1): the rows of player ``i`` are ``[c, i]`` to ``[c, i + 1] - 1`` of
     ``row``."""
-    row: Annotated[np.ndarray, np.int64, "rows", 3]
-    """int64 (rows, 3): entries that follow each other: how many, a sequence of the trunk, and where
-    in ``beyond`` it says how far beyond it the sequence behind each entry is."""
+    row: Annotated[np.ndarray, np.uint32, "rows", 3]
+    """uint32 (rows, 3): entries that follow each other: how many, a sequence of the trunk, and
+    where in ``beyond`` it says how far beyond it the sequence behind each entry is."""
     beyond: Annotated[np.ndarray, np.uint32, "distances"]
     """uint32 (distances,): see ``row``.  Most rows have the same hands as others."""
 
@@ -197,7 +197,7 @@ def trunk_alone(form: SequenceForm) -> ChunkedForm:
         base=none[:, 0],
         entry_offset=none,
         row_offset=none,
-        row=np.zeros((0, 3), dtype=np.int64),
+        row=np.zeros((0, 3), dtype=np.uint32),
         beyond=np.zeros(0, dtype=np.uint32),
     )
 
@@ -217,7 +217,7 @@ class Entries:
     def __init__(self) -> None:
         self._known: dict[bytes, int] = {}
         self._beyond = GrowingArray(np.uint32)
-        self._rows = GrowingArray(np.int64)
+        self._rows = GrowingArray(np.uint32)
         self._counts: list[list[list[int]]] = []
 
     def add(self, rows: Sequence[Sequence[np.ndarray]]) -> None:

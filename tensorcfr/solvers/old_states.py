@@ -31,11 +31,11 @@ def runs_of(form: ChunkedForm) -> tuple[list[Run], int]:
     at = int(whole_rows(np.array(form.trunk.n_sequences)))
     counts = -(-np.diff(form.entry_offset, axis=1) // unit) * unit
     for c, entries in enumerate(counts.tolist()):
-        sequence, actions, lanes = (own[-1] for own in buckets_of(form, c + 1))
-        end = -(-int(sequence + actions * lanes) // unit) * unit
         first = int(form.first[c] - form.base[c])
         assert form.shapes is not None
         middle = int(form.shapes.array(int(form.shape[c]), "player_sequences")[1])
+        sequence, actions, lanes = buckets_of(form, c + 1)
+        end = -(-int(np.append(middle, sequence + actions * lanes)[-1]) // unit) * unit
         old, new = at, int(form.first[c])
         for before, count in zip(entries, (middle - first, end - middle), strict=True):
             found.append(Run(old + before, new, count))

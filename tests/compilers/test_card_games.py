@@ -14,9 +14,9 @@ from support.reference import ReferenceCFR
 from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
-from tensorcfr.compilers.cards import game as card_game
 from tensorcfr.compilers.cards import payoffs as card_payoffs
 from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.sizes import counted
 from tensorcfr.kernels import chunks as kernels
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.payoff import cards as cards_part
@@ -228,7 +228,7 @@ def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         if compile_game(rules).chunks.n_chunks and len(compile_game(rules).nodes.betting.kind) > 40:
             break
     whole = Solver(compile_game(rules), "cfr+")
-    monkeypatch.setattr(card_game, "CACHE_SHARE", 1e-4)
+    monkeypatch.setattr(counted, "CACHE_SHARE", 1e-4)
     several = Solver(compile_game(rules), "cfr+")
     assert several.game.chunks.n_chunks > whole.game.chunks.n_chunks
     whole.step(5)

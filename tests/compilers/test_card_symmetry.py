@@ -15,7 +15,7 @@ from support.tiers import tiered
 from support.variants import VARIANTS
 from tensorcfr import GameError, Solution, Solver, compile_game, solve
 from tensorcfr.analysis import hand_table
-from tensorcfr.compilers.cards import game as card_game
+from tensorcfr.compilers.sizes import counted
 from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.kernels import chunks as kernels
 from tensorcfr.model.chunks import ROW
@@ -150,7 +150,7 @@ def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Boards that stand for several pay each group of lines its own amounts."""
     rules = TwoWays(3, ranks=3, suits=3, width=1, rounds=1)
     whole = compile_game(rules)
-    monkeypatch.setattr(card_game, "second_level_cache", lambda: 1024)
+    monkeypatch.setattr(counted, "second_level_cache", lambda: 1024)
     several = compile_game(rules)
     assert several.chunks.n_chunks == 2 * whole.chunks.n_chunks == 2 * 3
     one, other = (solve(game, "cfr+", iters=5) for game in (several, whole))

@@ -155,7 +155,8 @@ FLOP: dict[str, Any] = {
 
 def test_compiling_takes_little_more_than_the_game() -> None:
     """A flop took five times its size, and four times of it stayed in the process."""
-    size = game_size("holdem", **FLOP)
+    spot = {**FLOP, "ranges": ("22+,A2s+,KTs+", "22+,ATo+,K9s+,T9s"), "bets": "25%,50%,100%"}
+    size = game_size("holdem", **spot)
     game, left, highest = None, [], []
     # What this process takes for itself meanwhile comes and goes; what compiling takes is there
     # every time.
@@ -164,12 +165,13 @@ def test_compiling_takes_little_more_than_the_game() -> None:
         gc.collect()
         memory.give_back()
         before, peak = memory.taken(), Peak()
-        game = compiled("holdem", **FLOP)
+        game = compiled("holdem", **spot)
         left.append(memory.taken() - before)
         highest.append((peak.read() or before) - before)
     assert game is not None
     assert size.bytes_compiled[1] == pytest.approx(game.nbytes, rel=0.05)
-    assert min(highest) < size.bytes_compiling + memory.NOISE
+    # The game is small beside what the checks of its arrays work with.
+    assert min(highest) < size.bytes_compiling + 4 * memory.NOISE
     assert min(left) < 1.15 * game.nbytes + memory.NOISE
     # What a solver takes is told from the counts alone, too.
     assert game.chunks is not None

@@ -715,4 +715,4 @@ def test_sizes_before_compiling() -> None:
     everything = {"ranges": (ALL, ALL), "bets": "33%,75%,150%", "raises": "3x"}
     flop = {"board": "Td9d6h", "pot": 200, "stacks": 900}
     with pytest.raises(MemoryLimitError, match="needs"):
-        compile_game("holdem", **flop, **everything, memory_limit=1 << 30)
+        compile_game("holdem", **flop, **everything, memory_limit=1 << 26)

@@ -350,12 +350,12 @@ def changed(key: str, at: Any, to: Any) -> Callable[[dict[str, Any], dict[str, A
     [
         (
             lambda header, arrays: header.update(version=VERSION + 1),
-            "{path} was written by a newer tensorcfr: its format has version 4, this one reads "
-            "up to 3",
+            "{path} was written by a newer tensorcfr: its format has version 5, this one reads "
+            "up to 4",
         ),
         (
             lambda header, arrays: header.update(version="1"),
-            "{path} is damaged: header.version is '1', not a whole number from 1 to 3",
+            "{path} is damaged: header.version is '1', not a whole number from 1 to 4",
         ),
         (
             lambda header, arrays: header.update(author="me"),

@@ -249,12 +249,13 @@ class CardForm:
                     continue
                 for node in nodes:
                     before = node.last if isinstance(node, Wait) else self.last[player][node]
-                    parents.append(self.sequences_above(player, before, self._round(node)))
+                    above = self.sequences_above(player, before, self._round(node))
+                    parents.append(above.astype(np.uint32))
                 level, first = depth + int(self.rooted), self.ends[player] + begin
                 buckets.append((level, actions, width, infosets, first))
                 infosets += width
             ends.append((infosets, self.ends[player + 1], len(buckets)))
-        parent = np.concatenate([np.empty(0), *parents]).astype(np.uint32)
+        parent = np.concatenate([np.empty(0, dtype=np.uint32), *parents])
         return SequenceForm(
             **bucket_layout(buckets, ends), infoset_parent=parent, operator=(cards,)
         )

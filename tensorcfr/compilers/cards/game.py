@@ -12,7 +12,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..._util.growing import GrowingArray
-from ..._util.machine import second_level_cache
 from ..._util.memory import Budget
 from ...invariants import check_chunks
 from ...model.arrays import SequenceForm, named_arrays
@@ -20,17 +19,13 @@ from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
 from ...model.chunks import CARD_FIELDS, CardShapes, Entered, Pools, chunked, tiled
 from ...model.cut_game import CutGame, Recipe
 from ...rules import CardGame
-from ..sizes.counted import count_betting, count_cards, size_of_cards
+from ..sizes.counted import count_betting, count_cards, sequences_of_chunk, size_of_cards
 from .flat import flatten
 from .form import CardForm, Last, SomeBoards, Wait, last_rows
 from .nodes import CardNodes
 from .payoffs import Payoffs
 from .rules import check, deal_boards, unfold
 from .symmetry import symmetry_of
-
-CACHE_SHARE = 0.5
-"""Share of the second-level cache that the scratch of a chunk may take in single precision: a reach
-and a value for every sequence."""
 
 
 def compile_rules(
@@ -64,7 +59,7 @@ def compile_rules(
     boards = deal_boards(rules, betting)
     symmetry = symmetry_of(rules, name, boards, symmetric=symmetric)
     if limit is None:
-        limit = int(second_level_cache() * CACHE_SHARE) // 8
+        limit = sequences_of_chunk()
     recipe = Recipe(source, True, limit, symmetry=symmetric)
     return _Compiler(rules, name, betting, boards, symmetry, budget, recipe).run()
 
@@ -258,20 +253,23 @@ class _Compiler:
     def _entries(self, trunk: CardForm, entries: list[list[list[Last]]], boards: int) -> Entered:
         """How each chunk is entered: line by line, with the classes of hands on its board."""
         final, beyond = self.betting.rounds, GrowingArray(np.uint32)
-        counts = np.zeros((2, boards, len(entries), 2), dtype=np.int64)
-        rows: list[np.ndarray] = []
         known: dict[tuple[int, int, int], int] = {}
-        for number, both in enumerate(entries):
-            for p, lines in enumerate(both):
-                classes = self.symmetry.n_classes(p, final)
-                counts[:, :, number, p] = len(lines) * classes, np.full(boards, len(lines))
-                for line in lines:
-                    kinds = [(p, *own) for own in trunk.where.kinds(final, trunk.round_of(line))]
-                    for key in dict.fromkeys(kinds):
-                        if key not in known:
-                            known[key] = beyond.append(trunk.where.between(*key))
-                    at = np.array([known[key] for key in kinds])
-                    rows.append(np.stack([classes, trunk.sequences(p, line, final), at], axis=1))
-        row = np.stack(rows, axis=1).reshape(-1, 3) if rows else np.zeros((0, 3), dtype=np.int64)
+        every = [
+            (number, p, line)
+            for number, both in enumerate(entries)
+            for p, lines in enumerate(both)
+            for line in lines
+        ]
+        counts = np.zeros((2, boards, len(entries), 2), dtype=np.int64)
+        row = np.zeros((boards, len(every), 3), dtype=np.uint32)
+        for nth, (number, p, line) in enumerate(every):
+            kinds = [(p, *own) for own in trunk.where.kinds(final, trunk.round_of(line))]
+            for key in dict.fromkeys(kinds):
+                if key not in known:
+                    known[key] = beyond.append(trunk.where.between(*key))
+            row[:, nth, 0] = classes = self.symmetry.n_classes(p, final)
+            row[:, nth, 1] = trunk.sequences(p, line, final)
+            row[:, nth, 2] = [known[key] for key in kinds]
+            counts[:, :, number, p] += classes, np.ones_like(classes)
         entry_offset, row_offset = (tiled(own.reshape(-1, 2)) for own in counts)
-        return Entered(entry_offset, row_offset, row, beyond.finish())
+        return Entered(entry_offset, row_offset, row.reshape(-1, 3), beyond.finish())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._util.limits import CUT_FROM
+from ..._util.machine import second_level_cache
 from ..._util.memory import Budget
 from ...errors import GameError
 from ...model.arrays import TERMINAL
@@ -28,6 +29,11 @@ from ..public_states import (
 )
 from .size import Chunks, Size
 
+CACHE_SHARE = 0.5
+"""Share of the second-level cache that the scratch of a chunk of a game of cards may take in single
+precision: a reach and a value for every sequence."""
+BYTES_OF_CHUNK = 600
+"""What is kept of each chunk of a game of cards apart from its hands and entries."""
 SHARED = 16
 """Numbers of a solver for each byte of a public tree in chunks, about: its shapes are shared."""
 
@@ -95,6 +101,11 @@ def size_of_cards(rules: CardGame, name: str, *, symmetric: bool = True) -> Size
         ends += over * sum(lanes)
         groups = -(-over // LANES) * (1 if in_chunks else solved)
         compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands)
+        if in_chunks:
+            lines = int(table[r - 1, -1])
+            sequences = own * hands[0] + other * hands[1] + lines * sum(hands)
+            parts = -(-sequences // sequences_of_chunk())
+            compiled += solved * (BYTES_OF_CHUNK * parts + 2 * 3 * 4 * lines)
         if r == final - 1:
             entries = dealt * sum(
                 count_alike(permutations, own, cards_left, deals[: r + 1]) for own in moved
@@ -112,6 +123,12 @@ def size_of_cards(rules: CardGame, name: str, *, symmetric: bool = True) -> Size
         chunks=Chunks(numbers, trunk, entries, ends, float(compiled)),
         is_cut=True,
     )
+
+
+def sequences_of_chunk() -> int:
+    """Sequences that a chunk of a game of cards may have on this machine, if it has several
+    lines."""
+    return int(second_level_cache() * CACHE_SHARE) // 8
 
 
 COLUMNS = ("nodes", "ends", "acts 0", "acts 1", "actions 0", "actions 1", "deals")

@@ -28,7 +28,7 @@ CHUNK_BYTES = {"float64": (16.0, 16, 8), "float32": (8.0, 8, 4), "int16": (4.25,
 """Of a solver in chunks: per number, for regrets and averages, in 16 bits with their scales; per
 number of the trunk in addition, for reaches and values, in 16 bits for its floats; and per entry of
 a chunk, for its value."""
-COMPILING = 1.15
+COMPILING = 1.5
 """What compiling into chunks takes at most, in sizes of the compiled game."""
 
 
