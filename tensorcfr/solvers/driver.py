@@ -56,6 +56,11 @@ PER_DECADE = 10
 PER_DECADE_TO_TARGET = 25
 """The same while looking for a target exploitability, which ends within a tenth of the
 iterations that it needs."""
+STEEPEST = 4.0
+"""Power of the iterations with which exploitability is expected to fall at most: a checkpoint on
+the way to a target is passed over where even that would not reach it."""
+LONGEST_WAY = 2.0
+"""Factor of the iterations between two of these checkpoints, at most."""
 
 
 @dataclass(frozen=True)
@@ -150,9 +155,9 @@ def solve(
         time_limit: Seconds of iterating after which to end.
         nodes: Histories to visit (beyond those of ``start``); the iteration in which they are
             reached is the last.
-        checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten),
-            a number ``n`` (every ``n`` iterations), or the iterations themselves.  The end is
-            always recorded.
+        checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten; with
+            a target the more often, the nearer it is), a number ``n`` (every ``n`` iterations), or
+            the iterations themselves.  The end is always recorded.
         start: A solution of this game to go on from; the result has the same bits as one
             uninterrupted run.
         warm_start: Where to begin: a solution by any algorithm, of a game with the same infosets,
@@ -308,9 +313,7 @@ class _Run:
         self.log("begins")
         if self.keep_best and self.best is None and request.start is not None:
             self.record()  # The strategies that the solve begins with compete.
-        to_target = request.target is not None
-        marks = _marks(request.checkpoints, solver.iteration, to_target=to_target)
-        mark, pace = next(marks, None), 1
+        mark, pace = self.next_mark(), 1
         with interrupts() as interrupted:
             while (status := self.status(interrupted())) is None:
                 ends = [end - solver.iteration for end in (self.last, mark) if end is not None]
@@ -325,7 +328,7 @@ class _Run:
                     raise
                 if solver.iteration == mark:
                     self.record()
-                    mark = next(marks, None)
+                    mark = self.next_mark()
                 if self.is_checkpoint_due:
                     self.save_checkpoint()
                 try:
@@ -335,6 +338,29 @@ class _Run:
                     self.keep_with(error)
                     raise
         return self.solution(status)
+
+    def next_mark(self) -> int | None:
+        """The next iteration at which to evaluate; with a target those are passed over at which it
+        cannot be expected.
+
+        Decided by evaluations at such iterations, and not by one where a solve was interrupted: a
+        solve that goes on ends where an uninterrupted one does.
+        """
+        request, done = self.request, self.solver.iteration
+        target = request.target if request.checkpoints == "geometric" else None
+        if not target or self.keep_best:
+            return next(
+                _marks(request.checkpoints, done, to_target=request.target is not None), None
+            )
+        known = {point.iteration: point.exploitability for point in self.trace}
+        earliest = 0.0
+        for mark in _marks("geometric", 0, to_target=True):
+            if mark >= earliest:
+                if mark > done:
+                    return mark
+                way = (known.get(mark, target) / target) ** (1 / STEEPEST)
+                earliest = mark * min(way, LONGEST_WAY)
+        return None
 
     def keep_with(self, error: Exception) -> None:
         """Give an error the solution so far."""

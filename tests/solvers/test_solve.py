@@ -63,6 +63,23 @@ class TestEnds:
         assert previous.exploitability > 1e-3
         assert solution.iterations <= 1.2 * previous.iteration
 
+    @pytest.mark.parametrize("algorithm", ["cfr", "dcfr"])
+    def test_few_evaluations_on_the_way_to_a_target(self, algorithm: str) -> None:
+        """Checkpoints far from it are passed over, and the end is hardly later; a solve that was
+        interrupted ends where it would have ended."""
+        target = 2e-3
+        found = solve(KUHN, algorithm, target=target)
+        every = solve(KUHN, algorithm, iters=2 * found.iterations, checkpoints=1)
+        first = min(point.iteration for point in every.trace if point.exploitability <= target)
+        assert first <= found.iterations <= 1.25 * first + 1
+        assert len(found.trace) < 25
+        marks = {point.iteration for point in found.trace}
+        for count in range(3, found.iterations // 2, 7):
+            begun = solve(KUHN, algorithm, iters=count, target=target)
+            assert begun.iterations == count
+            ended = solve(KUHN, start=begun, target=target)
+            assert {point.iteration for point in ended.trace} == marks | {count}
+
     def test_iterations_before_target(self) -> None:
         assert solve(KUHN, iters=3, target=1e-9).status is Status.ITERATIONS
 
