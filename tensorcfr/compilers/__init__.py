@@ -56,7 +56,8 @@ def compile_game(
             * a file with a spot of hold'em, ``"spot.toml"`` or ``"spot.txt"`` (see
               :mod:`tensorcfr.formats.spots`);
             * a game of OpenSpiel, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
-              ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``).
+              ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``); limit
+              games of ``universal_poker`` between two players become ``limit_poker``.
         symmetry: Whether to merge infosets with indistinguishable payoffs (hands that differ only
             in suits, say) for solving; solutions are of the whole game in any case.
         memory_limit: Bytes that compiling may take; by default the machine's free memory.
@@ -90,14 +91,13 @@ def compile_game(
     limit = free_memory() if memory_limit is None else memory_limit
     called = source if isinstance(source, str) else getattr(source, "name", type(source).__name__)
     with budget(f"compiling {called}", limit) as own, no_garbage_collection():
-        name, rules = find_rules(source, **parameters)
+        name, rules, found_by = find_rules(source, **parameters)
         if teams is not None:
             sides = check_teams(name, rules.n_players, teams)
             shared = share_payoffs(rules, sides)
             name = name if shared is rules else name_teams(name, sides)
             rules = shared
         own.what = f"compiling {name}"
-        found_by = name if isinstance(source, (str, Path)) else None
         if isinstance(rules, CardGame):
             if cut is False:
                 return card_flat.flatten(rules, name, limit)

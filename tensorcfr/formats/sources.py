@@ -20,6 +20,7 @@ from .gambit import rules_of_gambit
 from .nfg import read_nfg
 from .openspiel import OpenSpielGame
 from .spots import ENDINGS, SPOT, read_spot
+from .universal_poker import limit_poker_of
 
 Rules = Game | PublicTreeGame | CardGame
 
@@ -28,9 +29,11 @@ class FoundRules(NamedTuple):
     """What a source says."""
 
     name: str
-    """What the compiled game is called; where the source is a text, the text finds it again."""
+    """What the compiled game is called."""
     rules: Rules
     """The rules."""
+    source: str | None
+    """A text that finds them again, if there is one."""
 
 
 PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": OpenSpielGame}
@@ -67,18 +70,22 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         TypeError: This is no source of a game, or one that takes no parameters.
     """
     if isinstance(source, str) and not is_foreign(source):
-        return FoundRules(_built_in_name(source, parameters), make_game(source, **parameters))
+        name = _built_in_name(source, parameters)
+        return FoundRules(name, make_game(source, **parameters), name)
     if parameters:
         raise TypeError(
             f"parameters {', '.join(parameters)} are for built-in games asked for by name"
         )
     if isinstance(source, (Game, PublicTreeGame, CardGame)):
-        return FoundRules(source.name, source)
+        return FoundRules(source.name, source, _text_of(source))
+    library = library_of(source, LIBRARIES)
+    if (isinstance(source, str) or library == "pyspiel") and (same := limit_poker_of(str(source))):
+        return find_rules(same)
     if isinstance(source, (str, Path)):
         return _find_text(source)
-    if (library := library_of(source, LIBRARIES)) is not None:
+    if library is not None:
         rules = LIBRARIES[library](source)
-        return FoundRules(rules.name or library, rules)
+        return FoundRules(rules.name or library, rules, _text_of(rules))
     raise TypeError(
         "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
         f"game of OpenSpiel or pygambit, not {brief(source)}"
@@ -100,7 +107,7 @@ def _find_text(source: str | Path) -> FoundRules:
         source = source.strip()
         if (prefix := _prefix(source)) is not None:
             rules = PREFIXES[prefix](source.removeprefix(prefix))
-            return FoundRules(rules.name, rules)
+            return FoundRules(rules.name, rules, rules.name)
     read = SUFFIXES.get(Path(source).suffix.lower())
     if read is None:
         raise GameError(f"{source}: the name of a game file ends in {' or '.join(SUFFIXES)}")
@@ -108,7 +115,13 @@ def _find_text(source: str | Path) -> FoundRules:
     options = getattr(rules, "options", None)
     # A spot is a built-in game with parameters: that name finds it again without the file.
     name = str(source) if options is None else _built_in_name(SPOT, options)
-    return FoundRules(name, rules)
+    return FoundRules(name, rules, name)
+
+
+def _text_of(rules: Rules) -> str | None:
+    """The text that finds a game of OpenSpiel again, and no built-in game in its place."""
+    theirs = isinstance(rules, OpenSpielGame) and limit_poker_of(rules.name) is None
+    return rules.name if theirs else None
 
 
 def _built_in_name(source: str, parameters: dict[str, Any]) -> str:

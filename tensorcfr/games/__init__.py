@@ -14,7 +14,7 @@ from .._util.arguments import brief, checks_of
 from .._util.specs import parse_spec
 from ..errors import GameError, suggest
 from ..rules import CardGame, Game, PublicTreeGame
-from . import matrix
+from . import limit_poker, matrix
 from .goofspiel import Goofspiel
 from .holdem import Holdem
 from .kuhn import KuhnPoker, OneCardPoker
@@ -65,6 +65,9 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "goofspiel": Goofspiel,
     "holdem": Holdem,
     "flop_holdem": FlopHoldem,
+    "turn_holdem": limit_poker.turn_holdem,
+    "limit_holdem": limit_poker.limit_holdem,
+    "royal_holdem": limit_poker.royal_holdem,
     "rhode_island": RhodeIsland,
     "limit_poker": LimitPoker,
     "matrix": MatrixGame,

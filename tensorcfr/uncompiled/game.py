@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from ..compilers.histories import check_rules
@@ -59,9 +58,7 @@ class UncompiledGame:
             self.name = found.name
             self.rules = as_histories(found.rules)
             check_rules(self.name, self.rules.n_players)
-            # Names and files find the rules again; so does the name of a game of OpenSpiel.
-            text = isinstance(source, (str, Path)) or found.name.startswith("openspiel:")
-            self.source = found.name if text else None
+            self.source = found.source
         self.n_players = self.rules.n_players
 
     @property

@@ -1,4 +1,7 @@
-"""Limit poker from the first card on: equal to OpenSpiel's, to recursions, to published counts."""
+"""Limit poker from the first card on: hand by hand, and published counts.
+
+Against OpenSpiel: ``formats/test_universal_poker.py``.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ import pytest
 
 from support.layouts import farthest
 from support.tiers import tiered
-from tensorcfr import GameError, Solver, compile_game, solve
+from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.compilers import game_size
+from tensorcfr.compilers.cards import game as card_game
+from tensorcfr.compilers.cards.symmetry import count_alike
 from tensorcfr.compilers.sizes.counted import count_betting
 from tensorcfr.games import make_game
 from tensorcfr.games.limit_poker import FlopHoldem, LimitPoker, RhodeIsland
@@ -35,47 +40,6 @@ SMALL: dict[str, dict[str, Any]] = {
         **{"raises": (1, 1, 1), "blinds": (1, 2)},
     },
 }
-
-
-def of_openspiel(parameters: dict[str, Any]) -> str:
-    """The same game as OpenSpiel says it: there, too, the first player has the big blind."""
-    deals, rounds = parameters["deals"], len(parameters["bets"])
-    said = {
-        "betting": "limit",
-        "numPlayers": 2,
-        "numRounds": rounds,
-        "blind": "{1:g} {0:g}".format(*parameters["blinds"]),
-        "firstPlayer": " ".join(["2", *["1"] * (rounds - 1)]),
-        "numSuits": parameters["suits"],
-        "numRanks": len(parameters["ranks"]),
-        "numHoleCards": parameters["hand"],
-        "numBoardCards": " ".join(map(str, (0, *deals))),
-        "raiseSize": " ".join(map(str, parameters["bets"])),
-        "maxRaises": " ".join(map(str, parameters["raises"])),
-    }
-    return f"openspiel:universal_poker({','.join(f'{k}={v}' for k, v in said.items())})"
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    "name", tiered([n for n in SMALL if len(SMALL[n]["deals"]) == 1], ["one card, a flop of two"])
-)
-def test_equal_to_openspiel(name: str) -> None:
-    """Values and exploitability after 1, 2, 3 and 10 iterations of CFR.
-
-    With several deals OpenSpiel's infosets forget which card came first.
-    """
-    pytest.importorskip("pyspiel")
-    ours = compile_game("limit_poker", **SMALL[name])
-    theirs = compile_game(of_openspiel(SMALL[name]))
-    assert ours.n_histories <= theirs.n_histories  # There, cards come one by one.
-    one, other = Solver(ours, "cfr"), Solver(theirs, "cfr")
-    for count in (1, 1, 1, 7):
-        one.step(count)
-        other.step(count)
-        found, expected = one.evaluate(), other.evaluate()
-        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-11)
-        assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-11)
 
 
 @pytest.mark.parametrize("name", tiered(SMALL, ["one card, a flop of two"]))
@@ -110,6 +74,51 @@ def test_sequences_of_flop_hold_em() -> None:
     size = game_size("flop_holdem")
     assert size.histories > 5e12
     assert size.sequences == 2 + actions[0] * 1326 + actions[1] * 1326 * 19_600
+
+
+def test_sizes_of_limit_hold_em() -> None:
+    """Bowling et al. (2015): 3.16 * 10^17 states, 3.19 * 10^14 decision points, 1.38 * 10^13 of
+    them where suits are merged.  Waugh (2013) has how many hands and boards of each round are then
+    left.  The first two rounds are those of flop hold'em."""
+    size = game_size("limit_holdem")
+    assert f"{size.decisions:.3g} {size.infosets:.3g}" == "3.16e+17 3.19e+14"
+    rules = make_game("limit_holdem")
+    table, deals = count_betting(rules, "limit hold'em")
+    acts = [int(row[2] + row[3]) for row in table]
+    permutations = rules.symmetries()
+    one, every = np.zeros((len(permutations), 1)), np.arange(52)
+    alike = [count_alike(permutations, one, every, (2, *deals[:r])) for r in range(4)]
+    assert alike == [169, 1_286_792, 55_190_538, 2_428_287_420]
+    assert f"{sum(a * n for a, n in zip(acts, alike, strict=True)):.3g}" == "1.38e+13"
+    dealt = 1326 * 1225 * np.array([1, 17_296, 17_296 * 45, 17_296 * 45 * 44], dtype=object)
+    # Every digit, though a float has 16.
+    assert f"{1 + 1326 + int(table[:, 0] @ dealt):,} histories" in str(size)
+    for name, lines in (("turn_holdem", 3), ("flop_holdem", 2)):
+        fewer = count_betting(make_game(name), name)[0]
+        assert [row[2:6].tolist() for row in fewer] == [row[2:6].tolist() for row in table[:lines]]
+
+
+@pytest.mark.parametrize("name", ["turn_holdem", "limit_holdem"])
+def test_what_cannot_fit_is_refused_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(card_game, "unfold", None)
+    with pytest.raises(MemoryLimitError, match=rf"compiling {name} needs at least \d") as refused:
+        compile_game(name, memory_limit=16 << 30)
+    assert refused.value.needed > 30 << 30
+
+
+def test_royal_hold_em() -> None:
+    """190 hands before the flop, and 816 flops for each of them; no card is below a ten."""
+    rules = make_game("royal_holdem")
+    assert isinstance(rules, LimitPoker)
+    assert sorted({card[0] for card in rules.cards}) == sorted("TJQKA")
+    (before, after), _ = count_betting(rules, "royal hold'em")
+    game = compile_game("royal_holdem")
+    actions = [int(row[4] + row[5]) for row in (before, after)]
+    assert game.n_sequences == 2 + 190 * (actions[0] + 816 * actions[1])
+    # The stakes: blinds of 5 and 10, four bets of 10 before the flop (with the blind) and after it.
+    assert rules.root().paid == (10, 5)
+    assert game.utilities.max() == 80
+    assert solve(game, "dcfr", iters=100).exploitability < 0.05
 
 
 def test_opening_of_flop_hold_em() -> None:
@@ -184,6 +193,7 @@ def test_size_of_rhode_island() -> None:
         ({"deals": (5, 1), "bets": (1, 1, 1), "raises": (1, 1, 1)}, "at most 7 cards"),
         ({"blinds": (2, 1)}, "small blind must not be above"),
         ({"blinds": (0, 0)}, "blinds or an ante"),
+        ({"first": (0,)}, "first must have 2 players"),
         ({"ranks": "2", "suits": 4}, "no card left"),
     ],
 )

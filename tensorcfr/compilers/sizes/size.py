@@ -203,7 +203,8 @@ class Size:
         """
 
         def number(value: float) -> str:
-            return f"{value:,.0f}" if self.is_exact else f"about {three_digits(value)}"
+            # Whole numbers, which may be beyond the digits of a float.
+            return f"{int(value):,}" if self.is_exact else f"about {three_digits(value)}"
 
         exact = "counted exactly" if self.is_exact else f"estimated from {self.passes:,} passes"
         lines = [f"{self.name}: {self.n_players} players, {exact}"]

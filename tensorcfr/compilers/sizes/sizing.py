@@ -74,7 +74,7 @@ def game_size(
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
-    name, rules = find_rules(source, **parameters)
+    name, rules, _ = find_rules(source, **parameters)
     if isinstance(rules, CardGame):
         return size_of_cards(rules, name)
     if isinstance(rules, PublicTreeGame):

@@ -1,0 +1,182 @@
+"""OpenSpiel's ``universal_poker`` as ``limit_poker``: which games become it, and are the same."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.tiers import tiered
+from tensorcfr import Solution, Solver, compile_game, solve
+from tensorcfr.errors import ImperfectRecallError, MissingExtraError, UnknownGameError
+from tensorcfr.formats.openspiel import OpenSpielGame
+from tensorcfr.formats.universal_poker import DEFAULTS, MOST_RAISES, limit_poker_of
+from tensorcfr.rules import Chance, Decision, Game, Terminal
+from tensorcfr.uncompiled.game import UncompiledGame
+
+KEYS = ("numRounds", "blind", "firstPlayer", "numSuits", "numRanks", "numHoleCards")
+KEYS += ("numBoardCards", "raiseSize", "maxRaises")
+GAMES: dict[str, tuple[Any, ...]] = {
+    "no board": (1, "2 1", "2 1", 2, 3, 1, "0 0", "2 2", "2 2"),
+    "the larger blind opens": (1, "2 1", "1 1", 2, 4, 1, "0 0", "3 2", "2 2"),
+    "two cards, no board": (1, "1 5", "1 1", 3, 3, 2, "0 0", "3 2", "3 2"),
+    "Leduc": (2, "100 100", "1 1", 2, 3, 1, "0 1", "200 400", "2 2"),
+    "one blind": (2, "0 7", "2 2", 2, 4, 1, "0 2", "5 3", "1 2"),
+    "four suits": (2, "10 5", "1 2", 4, 2, 1, "0 3", "5 3", "2 1"),
+    "flushes": (2, "10 5", "1 2", 1, 8, 1, "0 5", "5 5", "0 1"),
+    "two cards": (2, "50 100", "1 2", 2, 4, 2, "0 1", "100 100", "1 1"),
+    "five cards": (2, "50 100", "2 1", 2, 4, 2, "0 3", "100 50", "1 1"),
+    "three rounds": (3, "2 1", "2 1 2", 2, 3, 1, "0 1 1", "2 4 3", "1 1 2"),
+    "three rounds, two cards": (3, "1 2", "1 2 2", 2, 3, 2, "0 1 1", "2 2 4", "1 0 1"),
+}
+FAST = ("the larger blind opens", "Leduc", "three rounds")
+
+
+def text_of(name: str) -> str:
+    """The game as OpenSpiel says it."""
+    said = zip(KEYS, GAMES[name], strict=True)
+    return f"universal_poker(betting=limit,{','.join(f'{key}={value}' for key, value in said)})"
+
+
+class Recalling(Game):
+    """OpenSpiel's rules, with labels that say in which round each card of the board came."""
+
+    def __init__(self, text: str, hand: int, deals: list[int]) -> None:
+        self.rules, self.hidden, self.deals = OpenSpielGame(text), 2 * hand, deals
+
+    def root(self) -> Any:
+        return self.rules.root(), ()
+
+    def node(self, state: Any) -> Decision | Chance | Terminal:
+        node = self.rules.node(state[0])
+        if not isinstance(node, Decision):
+            return node
+        left, label = state[1][self.hidden :], node.infoset
+        for dealt in self.deals:
+            label, left = f"{label} {sorted(left[:dealt])}", left[dealt:]
+        return node._replace(infoset=label)
+
+    def next(self, state: Any, action: Any) -> Any:
+        dealt = (*state[1], action.number) if state[0].is_chance_node() else state[1]
+        return self.rules.next(state[0], action), dealt
+
+
+@pytest.mark.compiled
+@pytest.mark.openspiel
+@pytest.mark.parametrize("name", tiered(GAMES, FAST))
+def test_equal_to_openspiel(name: str) -> None:
+    """Infosets, sequences, and values and exploitability after 1, 2, 3 and 10 iterations of CFR.
+
+    With several deals OpenSpiel's labels forget which card came first, and no compiler takes them.
+    """
+    pyspiel = pytest.importorskip("pyspiel")
+    rounds, *_, hand, board, _, _ = GAMES[name]
+    text, deals = text_of(name), [int(dealt) for dealt in board.split()[1:rounds]]
+    ours, theirs = compile_game(pyspiel.load_game(text)), OpenSpielGame(text)
+    assert compile_game(f"openspiel:{text}").digest == ours.digest
+    if len(deals) > 1:
+        with pytest.raises(ImperfectRecallError):
+            compile_game(theirs)
+        other = compile_game(Recalling(text, hand, deals))
+    else:
+        other = compile_game(theirs)
+    assert ours.name.startswith("limit_poker(")
+    assert ours.n_infosets == other.n_infosets
+    assert ours.n_sequences == other.n_sequences
+    assert ours.n_histories <= other.n_histories  # There, cards come one by one.
+    one, two = Solver(ours, "cfr"), Solver(other, "cfr")
+    for count in (1, 1, 1, 7):
+        one.step(count)
+        two.step(count)
+        found, expected = one.evaluate(), two.evaluate()
+        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-11)
+        assert found.nash_conv == pytest.approx(expected.nash_conv, abs=1e-11)
+
+
+@pytest.mark.openspiel
+def test_the_defaults_are_those_of_openspiel() -> None:
+    pyspiel = pytest.importorskip("pyspiel")
+    theirs = pyspiel.load_game("universal_poker(betting=limit)").get_parameters()
+    assert {key: str(value) for key, value in theirs.items()} == {**DEFAULTS, "betting": "limit"}
+
+
+def test_a_text_needs_no_openspiel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is found is a built-in game, which files find again."""
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    text = f"openspiel:{text_of('Leduc')}"
+    solution = solve(compile_game(text), "cfr+", iters=2)
+    assert Solution.load(solution.save(tmp_path / "leduc.npz")).game.name == solution.game.name
+    assert UncompiledGame(text).source == solution.game.name
+    with pytest.raises(TypeError, match="parameters suits are for built-in games"):
+        compile_game(text, suits=3)
+    with pytest.raises(MissingExtraError):
+        compile_game(text.replace("limit", "nolimit"))
+
+
+def test_what_is_read() -> None:
+    """The first of ACPC's games: ``firstPlayer`` counts from 1, and player 0 has the big blind."""
+    text = (
+        "universal_poker(betting=limit, numPlayers=2,numRounds=4,blind=10 5,firstPlayer=2 1 1 1,"
+        "numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1 1,raiseSize=10 10 20 20,"
+        "maxRaises=3 4 4 4,stack=7 7)"
+    )
+    assert limit_poker_of(f" openspiel:{text} ") == (
+        "limit_poker(ranks='23456789TJQKA', suits=4, hand=2, deals=(3, 1, 1), "
+        "bets=(10, 10, 20, 20), raises=(3, 4, 4, 4), blinds=(5, 10), first=(1, 0, 0, 0))"
+    )
+    assert limit_poker_of("universal_poker(betting=limit,maxRaises=2 2 9)") == (
+        "limit_poker(ranks='234567', suits=4, hand=1, deals=(1,), bets=(100, 100), "
+        "raises=(2, 2), blinds=(100, 100), first=(0, 0))"
+    )
+
+
+LIMIT = "betting=limit,maxRaises=1 1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "leduc_poker",
+        "universal_poker",
+        "universal_poker(",
+        *("universal_poker()", "universal_poker(betting=limit)", "universal_poker(maxRaises=1 1)"),
+        *(f"python_poker({LIMIT})", f"universal_poker({LIMIT}", f"universal_poker({LIMIT},)"),
+        *(
+            f"universal_poker({LIMIT},{said})"
+            for said in (
+                *("numPlayers=3", "numHoleCards=3", "numHoleCards=0", "numSuits=5", "colour=1"),
+                *("numRanks=14", "numRanks=0", "numRanks=-1", "numRanks=x", "numRounds=0"),
+                *("numRounds=3", "numRounds=-1", "numBoardCards=1 1", "numBoardCards=0 0"),
+                *("numBoardCards=0 7", "blind=0 0", "blind=1", "blind=1 2 3", "blind=-1 2"),
+                *("raiseSize=0 1", "raiseSize=1", "firstPlayer=1", "firstPlayer=0 1"),
+                *("firstPlayer=3 1", "potSize=5", "boardCards=2c", "handReaches=1 1"),
+                *("bettingAbstraction=fc", "bettingAbstraction=fchpa", "numRanks=5,numRanks=5"),
+            )
+        ),
+        f"universal_poker(betting=limit,maxRaises=1 {MOST_RAISES + 1})",
+    ],
+)
+def test_what_stays_as_it_is(text: str) -> None:
+    assert limit_poker_of(text) is None
+
+
+@pytest.mark.openspiel
+def test_other_games_are_walked(tmp_path: Path) -> None:
+    """No-limit, and rules that were asked for by their class: their files need them."""
+    pyspiel = pytest.importorskip("pyspiel")
+    shared = "numRounds=1,numRanks=2,numSuits=2,firstPlayer=1 1,numBoardCards=0 0"
+    nolimit = compile_game(f"openspiel:universal_poker({shared},stack=200 200)")
+    assert nolimit.name.startswith("openspiel:universal_poker(")
+    limit = f"universal_poker({shared},{LIMIT})"
+    assert compile_game(f"openspiel:{limit}").name.startswith("limit_poker(")
+    rules = OpenSpielGame(limit)
+    assert compile_game(rules).name == f"openspiel:{limit}"
+    file = solve(rules, "outcome_sampling", iters=10, seed=1).save(tmp_path / "theirs.npz")
+    with pytest.raises(UnknownGameError, match="give them as game="):
+        Solution.load(file)
+    assert Solution.load(file, game=rules).game.rules is rules
+    found = solve(pyspiel.load_game(limit), "outcome_sampling", iters=10, seed=1)
+    assert Solution.load(found.save(tmp_path / "ours.npz")).game.name == found.game.name
