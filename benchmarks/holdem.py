@@ -80,7 +80,7 @@ def run_anchor(program: Path, spot: dict[str, Any], iterations: int, threads: in
 
 def run_own(game: CutGame, iterations: int, threads: int) -> list[float]:
     """The same of this library."""
-    solver = Solver(game, "dcfr", precision="float32", threads=threads)
+    solver = Solver(game, precision="float32", threads=threads)
     solver.step(1)
     solver.evaluate()
     least, begin, cpu = float("inf"), time.perf_counter(), time.process_time()
@@ -92,7 +92,7 @@ def run_own(game: CutGame, iterations: int, threads: int) -> list[float]:
     done = parts * (iterations // parts)
     mean, used = (time.perf_counter() - begin) / done, (time.process_time() - cpu) / done
     memory = bytes_needed(game, solver.algorithm, "float32", threads=threads) + game.nbytes
-    solver = Solver(game, "dcfr", precision="float32", threads=threads)
+    solver = Solver(game, precision="float32", threads=threads)
     begin, cpu = time.perf_counter(), time.process_time()
     while True:
         solver.step(10)

@@ -66,7 +66,7 @@ def draw_tutorial(folder: Path) -> None:
     found = re.search(r">>> text = '''\n(.*?)\.\.\. '''", page, re.DOTALL)
     assert found is not None
     spot = parse_spot(re.sub(r"^\.\.\. ?", "", found[1], flags=re.MULTILINE))
-    solved = SolvedSpot(solve(compile_game(spot), "dcfr", target=0.1, precision="float32"))
+    solved = SolvedSpot(solve(compile_game(spot), target=0.1, precision="float32"))
     hand_grid(solved.table("check")).savefig(folder / "holdem_turn.png", dpi=80)
     rivers = solved.runouts("check bet36 call * check")
     runout_grid(rivers).savefig(folder / "holdem_rivers.png", dpi=100)

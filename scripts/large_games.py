@@ -69,7 +69,8 @@ class Run:
     """A game and how it is solved."""
 
     game: str
-    algorithm: str
+    algorithm: str | None
+    """None for the default."""
     options: dict[str, Any]
     every: float
     """An evaluation whenever the iterations are this many times as many."""
@@ -84,8 +85,8 @@ RUNS = {
         "liars_dice(dice=(2, 2))", "dcfr", {"precision": "float32", "threads": 2}, 1.4
     ),
     "bluff_3_2": Run("bluff(dice=(3, 2))", "dcfr", {"precision": "int16", "threads": 2}, 1.8),
-    "flop_holdem": Run("flop_holdem", "dcfr", {"precision": "float32", "threads": 2}, 1.2),
-    "rhode_island": Run("rhode_island", "dcfr", {"precision": "float32"}, 1.2),
+    "flop_holdem": Run("flop_holdem", None, {"precision": "float32", "threads": 2}, 1.2),
+    "rhode_island": Run("rhode_island", None, {"precision": "float32"}, 1.2),
 }
 
 POKER = {

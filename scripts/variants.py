@@ -8,7 +8,6 @@ python -m scripts.variants costs                    seconds of an iteration, for
 python -m scripts.variants more                     those that came later, docs/newer-variants.md
 python -m scripts.variants peers                    OpenSpiel and LiteEFG, docs/which-algorithm.md
 python -m scripts.variants auto                     the table that "auto" rests on
-python -m scripts.variants holdem                   candidates for the default on hold'em
 python -m scripts.variants slopes                   last iterates, docs/newer-variants.md
 python -m scripts.variants own-draws                samplers of own actions, docs/sampling.md
 
@@ -37,15 +36,11 @@ import numpy as np
 
 from benchmarks._common import CONTESTS, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
-from benchmarks.holdem import POT, SPOTS, STACKS
 from tensorcfr import CompiledGame, Solver, compile_game, load_game, save_game, solve
 from tensorcfr._util.machine import machine, versions
-from tensorcfr.errors import format_bytes
-from tensorcfr.model.cut_game import CutGame
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers.base import IterativeSolver, solver_class
 from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.solvers.state import bytes_kept
 from tensorcfr.sweep import Row, SweepProgress, reached, read_algorithm, sweep
 
 from ._pages import page_with
@@ -94,14 +89,6 @@ AUTO_GAMES = (
 """Games around the limits of ``algorithm="auto"``."""
 AUTO_ALGORITHMS = ("dcfr", "pdcfr+")
 AUTO_TARGETS = (1e-3, 1e-4, 1e-6)
-
-HOLDEM_SPOTS = ("river", "river_narrow", "turn_small", "turn")
-"""Spots of ``benchmarks.holdem``, with 200 chips in the pot and 900 behind."""
-HOLDEM_ALGORITHMS = ("cfr+", "sapcfr+", "pdcfr+", "dcfr", "idcfr+")
-HOLDEM_SHARE = 1e-3
-"""Exploitability to reach, as a share of the pot."""
-HOLDEM_STEP = 10
-"""Iterations between two evaluations."""
 
 SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
 SLOPE_ALGORITHMS = (
@@ -409,39 +396,6 @@ def measure_auto() -> str:
     return table(["", "sequences", *names, "`lp`", "entries"], body)
 
 
-def measure_holdem() -> str:
-    """Seconds and iterations to a tenth of a per cent of the pot, and bytes, in single precision.
-
-    Processor time of iterating alone; solvers take turns, so that a busy machine slows all alike.
-    """
-    body = []
-    for name in HOLDEM_SPOTS:
-        game = compile_game("holdem", **SPOTS[name][0], pot=POT, stacks=STACKS)
-        assert isinstance(game, CutGame)
-        solvers = {
-            algorithm: Solver(game, algorithm, precision="float32")
-            for algorithm in HOLDEM_ALGORITHMS
-        }
-        cells, taken = {}, dict.fromkeys(solvers, 0.0)
-        for algorithm in solvers:
-            Solver(game, algorithm, precision="float32").step(1)  # Compiles.
-        while len(cells) < len(solvers):
-            for algorithm, solver in solvers.items():
-                if algorithm in cells:
-                    continue
-                started = time.process_time()
-                solver.step(HOLDEM_STEP)
-                taken[algorithm] += time.process_time() - started
-                if solver.evaluate().exploitability <= HOLDEM_SHARE * POT:
-                    kept = bytes_kept(game.chunks, solver.algorithm, "float32")
-                    cells[algorithm] = (
-                        f"{duration(taken[algorithm])} ({solver.iteration}), {format_bytes(kept)}"
-                    )
-        progress(f"{name}: {cells}")
-        body.append([name.replace("_", " "), *(cells[algorithm] for algorithm in solvers)])
-    return table(["", *(f"`{name}`" for name in HOLDEM_ALGORITHMS)], body)
-
-
 def measure_slopes() -> str:
     """Slopes of log exploitability against log iterations, of average and last iterates."""
     body = []
@@ -559,7 +513,6 @@ PARTS = {
     "more": (NEWER, measure_more),
     "peers": (CHOICE, measure_peers),
     "auto": (CHOICE, measure_auto),
-    "holdem": (CHOICE, measure_holdem),
     "slopes": (NEWER, measure_slopes),
     "own-draws": (SAMPLERS, measure_own_draws),
 }

@@ -191,6 +191,8 @@ class CardGame:
 
     n_players: int = 2
     """Two; there is no other number."""
+    is_of_cards = True
+    """As for compiled games."""
     cards: Sequence[str]
     """The labels of all cards of the deck.  Elsewhere cards are numbers, indices of this."""
     board: tuple[int, ...] = ()

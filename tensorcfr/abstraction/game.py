@@ -55,6 +55,11 @@ class AbstractGame(FlatGame):
         self.infoset.flags.writeable = False
 
     @property
+    def is_of_cards(self) -> bool:  # type: ignore[override]
+        """Whether the full game is one of cards."""
+        return self.given is not None and self.given.is_of_cards
+
+    @property
     def by_histories(self) -> bool:
         """As :attr:`FlatGame.by_histories`; without either, the full game's are taken."""
         return self.histories is not None or self.public is None

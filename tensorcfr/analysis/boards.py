@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Flag, Kind, Limit, Number, Text, Where, brief, checked
-from ..algorithms import find_algorithm
 from ..compilers import compile_game
 from ..formats import spot_text
 from ..games.holdem import Holdem
 from ..games.holdem.flops import N_CLASSES, Flop, flops
 from ..games.holdem.spot import PLAYERS
 from ..solvers.arguments import CALLABLE, PRECISION, THREADS, Named
+from ..solvers.choose import asked_algorithm
 from ..solvers.driver import run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Status
@@ -71,7 +71,7 @@ def solve_boards(
     boards: int | Sequence[str] | Sequence[Flop],
     *,
     line: Annotated[str, Text(LONGEST_LINE)] = "",
-    algorithm: Named = "dcfr",
+    algorithm: Named | None = None,
     target: Annotated[float, Number(above=0, finite=True)] = 0.5,
     precision: Annotated[str, PRECISION] = "float32",
     threads: Annotated[int, THREADS] = 1,
@@ -107,7 +107,7 @@ def solve_boards(
     """
     wanted = _boards(boards)
     spots = [Holdem(**(spot.options | {"board": board.board})) for board in wanted]
-    record = find_algorithm(algorithm)
+    record = asked_algorithm(algorithm, spot, precision)
     anywhere = spot_text(Holdem(**(spot.options | {"board": wanted[0].board})))
     what = (anywhere.replace(wanted[0].board, ""), line, str(record), float(target), precision)
     said = hashlib.sha256(repr(what).encode()).hexdigest()[:16]

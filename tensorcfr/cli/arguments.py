@@ -18,8 +18,9 @@ from ..formats.sources import is_foreign
 from ..games import GAMES
 from ..model.game import CompiledGame
 from ..model.policy import suggest_label
-from ..solvers.choose import DEFAULT_ALGORITHM
+from ..solvers.choose import CARDS_ALGORITHM, DEFAULT_ALGORITHM, PACKED_ALGORITHM
 from ..sweep import read_algorithm as named_algorithm
+from ..sweep.cells import spec_of
 
 MOST_SEEDS = 1_000_000
 MemoryLimit = Annotated[
@@ -43,9 +44,13 @@ Picture = Annotated[
 ]
 DEFAULT_ITERATIONS = 1000
 """Number of iterations if nothing says when to stop."""
-SolvedBy = Annotated[
-    str | None, typer.Option(help=f"What solves a game; by default {DEFAULT_ALGORITHM}.")
-]
+ON_SPOTS = spec_of(CARDS_ALGORITHM)
+"""The algorithm that runs in games of cards if none is named."""
+DEFAULTS = (
+    f"{DEFAULT_ALGORITHM.name}; {PACKED_ALGORITHM.name} in int16; in games of cards {ON_SPOTS}"
+)
+"""The algorithms that run if none is named."""
+SolvedBy = Annotated[str | None, typer.Option(help=f"What solves a game; by default {DEFAULTS}.")]
 SolvedIn = Annotated[
     int | None, typer.Option(help=f"Iterations for a game; by default {DEFAULT_ITERATIONS}.")
 ]
@@ -83,7 +88,7 @@ def read_settings(settings: Sequence[str] | None, game: str | None) -> dict[str,
     return read
 
 
-def read_algorithm(spec: str, *, simultaneous: bool = False) -> Record:
+def read_algorithm(spec: str | Record, *, simultaneous: bool = False) -> Record:
     """The record that ``"dcfr"`` or ``"dcfr(alpha=2)"`` names.
 
     Raises:

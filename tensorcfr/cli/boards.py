@@ -15,7 +15,7 @@ from ..analysis import solve_boards
 from ..formats import read_spot
 from . import arguments
 from .console import end, plain_console, progress_bar, takes
-from .holdem import ALGORITHM, DEFAULT_TARGET, PRECISION, Algorithm, Precision, Threads
+from .holdem import DEFAULT_TARGET, PRECISION, Algorithm, Precision, Threads
 from .holdem_report import print_boards
 
 
@@ -39,7 +39,7 @@ class BoardOptions:
         ),
     ] = None
     line: Annotated[str, typer.Option(help="Where to look, 'check'; by default the start.")] = ""
-    algorithm: Algorithm = ALGORITHM
+    algorithm: Algorithm = None
     target: Annotated[
         float, typer.Option(help="Exploitability where a solve ends, in per cent of the pot.")
     ] = DEFAULT_TARGET
@@ -67,7 +67,7 @@ def boards(asked: BoardOptions) -> None:
                 read_spot(asked.spot),
                 _wanted(asked.chosen),
                 line=asked.line,
-                algorithm=arguments.read_algorithm(asked.algorithm),
+                algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
                 target=asked.target,
                 precision=asked.precision,
                 threads=asked.threads,

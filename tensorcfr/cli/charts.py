@@ -9,7 +9,7 @@ import typer
 
 from ..compilers import compile_game
 from ..model.game import CompiledGame
-from ..solvers.choose import DEFAULT_ALGORITHM
+from ..solvers.choose import asked_algorithm
 from ..solvers.driver import solve as run
 from ..solvers.solution import Solution
 from . import arguments, report
@@ -57,7 +57,7 @@ def chart(
 
 def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Solution:
     """A solution of the game."""
-    record = arguments.read_algorithm(algorithm or DEFAULT_ALGORITHM)
+    record = asked_algorithm(algorithm and arguments.read_algorithm(algorithm), game)
     if record.is_exact:
         return run(game, record, iters=iters)
     return run(game, record, iters=arguments.DEFAULT_ITERATIONS if iters is None else iters)

@@ -29,8 +29,8 @@ from .console import plain_console, solve_bar, takes
 from .report import print_line
 from .spots import GivenSpot, SpotOptions, spot_options
 
-ALGORITHM, PRECISION = "dcfr", "float32"
-"""What solves if nothing else is said."""
+PRECISION = "float32"
+"""What the arrays are kept in if nothing else is said."""
 DEFAULT_TARGET = 0.5
 """Per cent of the pot at which a solve stops if nothing says when."""
 
@@ -42,7 +42,10 @@ BUCKETS: dict[str, Callable[..., Any]] = {
 }
 """What hands can be put into buckets by."""
 
-Algorithm = Annotated[str, typer.Option(help="See: tensorcfr algorithms.")]
+Algorithm = Annotated[
+    str | None,
+    typer.Option(help=f"See: tensorcfr algorithms; by default {arguments.ON_SPOTS}."),
+]
 Precision = Annotated[
     str, typer.Option(help="'float32', 'float64', or 'int16' for half the memory.")
 ]
@@ -82,7 +85,7 @@ class HoldemOptions:
     size: Annotated[
         bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
     ] = False
-    algorithm: Algorithm = ALGORITHM
+    algorithm: Algorithm = None
     target: Annotated[
         float | None,
         typer.Option(
@@ -201,7 +204,7 @@ def _request(asked: HoldemOptions, game: CompiledGame, rules: Holdem) -> SolveRe
         solved = abstract_hands(game, BUCKETS[asked.buckets_by](game, asked.buckets))
     return SolveRequest(
         game=solved,
-        algorithm=arguments.read_algorithm(asked.algorithm),
+        algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
         iters=asked.iters,
         target=None if target is None else target / 100.0 * rules.pot,
         time_limit=asked.time_limit,

@@ -10,7 +10,6 @@ import typer
 
 from ..compilers import compile_game
 from ..formats.spots import ENDINGS
-from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.play import Match
@@ -54,8 +53,12 @@ class PlayOptions:
         str, typer.Option(help="'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.")
     ] = "resolve"
     algorithm: Annotated[
-        str, typer.Option(help="Solves the subgames.", autocompletion=arguments.algorithm_names)
-    ] = DEFAULT_ALGORITHM
+        str | None,
+        typer.Option(
+            help="Solves the subgames; by default as the game.",
+            autocompletion=arguments.algorithm_names,
+        ),
+    ] = None
     iters: Annotated[
         int, typer.Option(min=1, help="Iterations of the blueprint, if no solution is given.")
     ] = BLUEPRINT_ITERATIONS
@@ -83,7 +86,7 @@ def play(spot: SpotOptions, asked: PlayOptions) -> None:
         seat=1 - asked.seat,
         resolve_after=None if asked.blueprint_only else asked.resolve_after,
         method=asked.method,
-        algorithm=asked.algorithm,
+        algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
         iters=asked.subgame_iters,
         seed=asked.seed,
     )

@@ -18,7 +18,6 @@ from ..formats import find_policy
 from ..formats.policies import is_policy_file
 from ..model.game import CompiledGame
 from ..model.policy import Policy
-from ..solvers.choose import DEFAULT_ALGORITHM, PACKED_ALGORITHM, default_algorithm
 from ..solvers.driver import CHECKPOINT_SECONDS, run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
@@ -43,8 +42,7 @@ class SolveOptions:
         str | None,
         typer.Option(
             help="'cfr' or 'dcfr(alpha=2)' (see: tensorcfr algorithms); 'auto' chooses by the "
-            f"game and the target.  By default {DEFAULT_ALGORITHM} ({PACKED_ALGORITHM} in int16), "
-            "or that of --resume.",
+            f"game and the target.  By default that of --resume, or {arguments.DEFAULTS}.",
             autocompletion=arguments.algorithm_names,
         ),
     ] = None
@@ -217,13 +215,15 @@ def _request(
         raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
     checkpoints = arguments.read_checkpoints(asked.checkpoints)
     nodes = arguments.read_whole("--nodes", asked.nodes)
-    algorithm = _algorithm(asked, start)
+    named: str | Record | None = asked.algorithm
+    if named is not None and named != AUTOMATIC:
+        named = arguments.read_algorithm(named, simultaneous=asked.simultaneous)
     game = _game(asked, start, compiling)
     # Options with the name of an argument of a solve give it, as they are or once they are read.
     given = {one.name for one in fields(SolveRequest)} & vars(asked).keys()
     read = {
         "game": game,
-        "algorithm": algorithm,
+        "algorithm": named,
         "nodes": nodes,
         "checkpoints": checkpoints,
         "start": start,
@@ -233,21 +233,14 @@ def _request(
         "needs_curve": asked.plot is not None,
     }
     request = SolveRequest(**{name: getattr(asked, name) for name in given} | read)
+    if asked.simultaneous and named is None:
+        named = arguments.read_algorithm(request.record, simultaneous=True)
+        request = replace(request, algorithm=named)
     if request.record.is_exact and asked.plot:
         raise ValueError(f"{request.record.name} is exact: there is no convergence to --plot")
     if not request.record.is_exact and not request.has_stop_rule:
         return replace(request, iters=arguments.DEFAULT_ITERATIONS)
     return request
-
-
-def _algorithm(asked: SolveOptions, start: Solution | None) -> Record | str | None:
-    """The named algorithm; by default that of the saved solution, or the default algorithm."""
-    spec = asked.algorithm
-    if spec == AUTOMATIC or (spec is None and not asked.simultaneous):
-        return spec
-    if spec is None:
-        spec = start.algorithm.name if start else default_algorithm(asked.precision)
-    return arguments.read_algorithm(spec, simultaneous=asked.simultaneous)
 
 
 def _game(

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ..compilers import compile_game
-from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..viewer import save_html
@@ -52,8 +51,8 @@ def view(
     if saved:
         solution = Solution.load(source, registered=False)
     else:
-        record = arguments.read_algorithm(algorithm or DEFAULT_ALGORITHM)
-        if not record.passes_whole_game:
+        record = arguments.read_algorithm(algorithm) if algorithm else None
+        if record is not None and not record.passes_whole_game:
             raise ValueError(f"{record.name} does not pass over the whole game: solve it first")
         # A page for sharing is of the result.
         solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)

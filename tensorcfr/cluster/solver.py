@@ -27,7 +27,6 @@ from ..model.cut_game import CutGame
 from ..model.locks import LocksLike
 from ..model.shares import Share
 from ..solvers.arguments import STEPS
-from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.solver import Solver
 from ..solvers.state import State, bytes_kept, floats_of
@@ -86,7 +85,7 @@ class ClusterSolver(Solver):
     def __init__(
         self,
         game: CutGame,
-        algorithm: str | Algorithm = DEFAULT_ALGORITHM,
+        algorithm: str | Algorithm | None = None,
         *,
         cluster: Client | str,
         precision: str = "float64",

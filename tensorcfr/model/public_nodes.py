@@ -94,9 +94,9 @@ class PublicNodes(ABC):
     """Labels of each player's hands."""
     joins_labels: bool = True
     """Whether the label of an infoset is that of the hand, then the public label."""
-    pairs_hands: bool = True
-    """Whether the game has arrays over pairs of hands; otherwise :meth:`dealt`, :meth:`chances` and
-    :meth:`matrix` make them, which takes memory where hands are many."""
+    is_of_cards: bool = False
+    """Whether this is a game of cards, which has no arrays over pairs of hands: :meth:`dealt`,
+    :meth:`chances` and :meth:`matrix` make them, which takes memory where hands are many."""
     player_names: tuple[str, str] = ("player 0", "player 1")
     """What two players are called."""
     unit_name: str = ""

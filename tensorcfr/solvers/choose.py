@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from ..algorithms import CFR_PLUS, DCFR, LP, PDCFR_PLUS, SAPCFR_PLUS, Algorithm, LinearProgram
+from typing import Any
+
+from ..algorithms import (
+    CFR_PLUS,
+    DCFR,
+    LP,
+    PDCFR_PLUS,
+    SAPCFR_PLUS,
+    Record,
+    find_algorithm,
+)
 from ..model.game import CompiledGame
 from ..payoff import count_entries
 from .arguments import PACKED
 
-DEFAULT_ALGORITHM = SAPCFR_PLUS.name
+DEFAULT_ALGORITHM = SAPCFR_PLUS
 """The algorithm where none is asked for.  It keeps strategies, which 16 bits have no room for."""
-PACKED_ALGORITHM = CFR_PLUS.name
+PACKED_ALGORITHM = CFR_PLUS
 """The same in 16 bits."""
+CARDS_ALGORITHM = DCFR(alpha=1.25, beta=0.3, average_power=4)
+"""The same in games of cards, in all precisions.  Its discounts were chosen on spots of hold'em and
+judged on others by ``scripts/spots.py``; no theorem covers them."""
 
 EXACT_ENTRIES = 150_000
 """Payoff entries up to which the linear program is a matter of seconds."""
@@ -22,8 +35,21 @@ SMALL = 10_000
 targets, where time counts, and some milliseconds behind for large ones."""
 
 
-def default_algorithm(precision: str | None) -> str:
-    """What ``solve(game)`` runs, in a precision or in the usual one."""
+def asked_algorithm(asked: str | Record | None, game: Any, precision: str | None = None) -> Record:
+    """The algorithm that is asked for; where it is None, the default one.
+
+    Args:
+        asked: A name or a record.
+        game: A game, compiled or not, or the rules of a game of cards.
+        precision: In what the arrays are kept; None for the usual one.
+
+    Raises:
+        ValueError: There is no such algorithm.
+    """
+    if asked is not None:
+        return find_algorithm(asked)
+    if game.is_of_cards:
+        return CARDS_ALGORITHM
     return PACKED_ALGORITHM if precision == PACKED else DEFAULT_ALGORITHM
 
 
@@ -33,11 +59,11 @@ def choose(
     target: float | None = None,
     exact: bool = True,
     precision: str | None = None,
-) -> Algorithm | LinearProgram:
+) -> Record:
     """What ``solve(game, "auto")`` runs.
 
     By the game, the target and the precision alone, so that the same call always runs the same
-    algorithm.  For two players and a constant sum:
+    algorithm.  For two players and a constant sum, games of cards apart:
 
     * ``lp`` for games of at most 150,000 payoff entries, where no target is given or one below 1e-7
       of the range of the utilities;
@@ -47,8 +73,8 @@ def choose(
     Whatever else is asked for (other stop rules, locks, a warm start, the best iterate, threads)
     means iterations.  The figures behind it are in ``docs/which-algorithm.md``.  For other games no
     algorithm here is known to find an equilibrium, so that there is nothing to choose by:
-    the default algorithm, as without ``"auto"``.  So it is with imperfect recall, and for
-    two teams.
+    the default algorithm, as without ``"auto"``.  So it is with imperfect recall, for two teams,
+    and in games of cards, whose default was chosen on games of their kind.
 
     >>> from tensorcfr import compile_game
     >>> print(choose(compile_game("kuhn")))
@@ -64,12 +90,13 @@ def choose(
         precision: In what the arrays are kept; None for the usual one.
     """
     if (
-        game.n_players != 2
+        game.is_of_cards
+        or game.n_players != 2
         or not game.constant_sum
         or game.tied_to is not None
         or game.links is not None
     ):
-        return CFR_PLUS if precision == PACKED else SAPCFR_PLUS
+        return asked_algorithm(None, game, precision)
     utility = game.utilities[:, 0]
     if (
         exact

@@ -146,10 +146,11 @@ def solve(
         algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
             exact linear program, which takes no stop rule; ``"auto"`` for what the game and the
             target call for (the solution says what ran), see
-            :func:`tensorcfr.solvers.choose.automatic`: the linear program only where nothing but a
+            :func:`tensorcfr.solvers.choose.choose`: the linear program only where nothing but a
             target is given.
-            By default asymmetric predictive CFR+ (``"sapcfr+"``; ``"cfr+"`` in 16 bits), or the
-            algorithm of ``start``.
+            By default the algorithm of ``start``, or asymmetric predictive CFR+ (``"sapcfr+"``;
+            ``"cfr+"`` in 16 bits), or in games of cards discounted CFR with discounts chosen on
+            spots of hold'em, ``DCFR(alpha=1.25, beta=0.3, average_power=4)``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players, in the game's own unit) at which to end.
         time_limit: Seconds of iterating after which to end.

@@ -25,7 +25,7 @@ from ..model.arrays import SequenceForm
 from ..model.locks import LocksLike
 from .arguments import FLOAT, THREADS, Iterations, Named, refuse
 from .base import IterativeSolver, Setting
-from .choose import DEFAULT_ALGORITHM
+from .choose import asked_algorithm
 from .kept import Expected
 from .scales import put_scales
 
@@ -81,7 +81,7 @@ class FlatSolver(IterativeSolver):
     def __init__(
         self,
         game: Played,
-        algorithm: Named = DEFAULT_ALGORITHM,
+        algorithm: Named | None = None,
         *,
         precision: Annotated[str, FLOAT] = "float64",
         locks: Annotated[LocksLike | None, LOCKS] = None,
@@ -90,7 +90,7 @@ class FlatSolver(IterativeSolver):
         iteration: Iterations = 0,
         memory_limit: Limit = None,
     ) -> None:
-        record = self._checked(game, algorithm)
+        record = self._checked(game, asked_algorithm(algorithm, game))
         what, needs, name = f"{game.name} {self.is_what}:", self.lacks, record.name
         refuse(record.rule.forecast, f"{what} {name} forecasts regrets, which needs {needs}")
         refuse(

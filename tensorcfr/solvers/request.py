@@ -17,7 +17,7 @@ from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from .arguments import Iterations, Nodes, Seconds, Target, needs_chunks, refuse
 from .base import IterativeSolver, Setting, merges_alike, solver_class, solver_for
-from .choose import choose, default_algorithm
+from .choose import asked_algorithm, choose
 from .sampling import refuse_uncompiled
 from .solution import Solution
 from .warm_start import WarmStart, warm_state
@@ -84,8 +84,7 @@ class SolveRequest:
                 exact=self._may_be_exact,
                 precision=self.precision,
             )
-        named = default_algorithm(self.precision) if self.algorithm is None else self.algorithm
-        return find_algorithm(named)
+        return asked_algorithm(self.algorithm, self.game, self.precision)
 
     @property
     def _may_be_exact(self) -> bool:

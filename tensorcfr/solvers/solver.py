@@ -26,7 +26,7 @@ from ..model.policy import Policy
 from .arguments import PACKED, PRECISION, THREADS, Iterations, Named, needs_chunks, refuse
 from .average_policy import AveragePolicy
 from .base import IterativeSolver, Setting
-from .choose import DEFAULT_ALGORITHM
+from .choose import asked_algorithm
 from .passes import Passes, bytes_of_passes
 from .scales import bucket_scales
 from .state import (
@@ -60,7 +60,8 @@ class Solver(IterativeSolver):
 
     Args:
         game: The game.
-        algorithm: A name or a record; see :mod:`tensorcfr.algorithms`.
+        algorithm: A name or a record, see :mod:`tensorcfr.algorithms`; by default that of
+            :func:`tensorcfr.solve`.
         precision: In what the arrays are kept, ``"float64"`` or ``"float32"``; sums are float64 in
             any case.  Single precision halves memory and traffic, and ends being of use at an
             exploitability of about 1e-5 of the stakes.  For games in chunks and rules that keep
@@ -94,7 +95,7 @@ class Solver(IterativeSolver):
     def __init__(
         self,
         game: Compiled,
-        algorithm: Named = DEFAULT_ALGORITHM,
+        algorithm: Named | None = None,
         *,
         precision: Annotated[str, PRECISION] = "float64",
         locks: Annotated[LocksLike | None, LOCKS] = None,
@@ -104,7 +105,7 @@ class Solver(IterativeSolver):
         memory_limit: Limit = None,
         state_dir: Annotated[str | Path | None, Where()] = None,
     ) -> None:
-        record = self._checked(game, algorithm)
+        record = self._checked(game, asked_algorithm(algorithm, game, precision))
         self.game, self.algorithm, self.iteration = game, record, iteration
         self.locks = locks_for(game, locks)
         self.form = self.setting.form

@@ -36,7 +36,7 @@ def subgames_of(game: CompiledGame | CardGame, *, by_pairs: bool = False) -> Sub
     """
     if isinstance(game, CardGame):
         return CardSubgames(game)
-    if by_pairs or nodes_of(game).pairs_hands:
+    if by_pairs or not nodes_of(game).is_of_cards:
         return TreeSubgames(game)
     return CardSubgames(CardNodes.of(game).rules, game)
 

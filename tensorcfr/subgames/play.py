@@ -16,7 +16,6 @@ from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
 from ..solvers.arguments import Iterations, Named
-from ..solvers.choose import DEFAULT_ALGORITHM
 from .positions import NO_HANDS, start_of
 from .resolving import METHODS
 from .roots import PLAYERS
@@ -59,7 +58,7 @@ class Match:
         seat: Annotated[int, OneOf(PLAYERS)] = 1,
         resolve_after: Annotated[int | None, Whole(0, EXACT)] = 0,
         method: Annotated[str, OneOf(METHODS)] = "resolve",
-        algorithm: Named = DEFAULT_ALGORITHM,
+        algorithm: Named | None = None,
         iters: Iterations | None = None,
         seed: Annotated[int, Whole(0)] = 0,
     ) -> None:

@@ -10,12 +10,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import EXACT, Kind, OneOf, Whole, brief, checked
-from ..algorithms import LP, Record, find_algorithm
+from ..algorithms import LP, Record
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..rules import CardGame
 from ..solvers.arguments import Iterations, Named
-from ..solvers.choose import DEFAULT_ALGORITHM
+from ..solvers.choose import asked_algorithm
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from .blueprints import Blueprint, find_blueprint, subgames_of
@@ -142,7 +142,7 @@ def resolve(
     *,
     method: Annotated[str, OneOf(METHODS)] = "resolve",
     player: Annotated[int | None, OneOf(PLAYERS)] = None,
-    algorithm: Named = DEFAULT_ALGORITHM,
+    algorithm: Named | None = None,
     iters: Iterations | None = None,
     depth_limit: Annotated[int | None, Whole(1, EXACT)] = None,
     continuations: Sequence[Any] | None = None,
@@ -209,7 +209,7 @@ def resolve(
             no depth limit; the game is given by its rules, and the method would lay it out.
         MemoryLimitError: A subgame of a game of cards is too large to be made hand by hand.
     """
-    record = find_algorithm(algorithm)
+    record = asked_algorithm(algorithm, game)
     if iters is None and not record.is_exact:
         iters = ITERATIONS
     ends_early = depth_limit is not None or continuations is not None

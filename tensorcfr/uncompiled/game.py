@@ -49,6 +49,8 @@ class UncompiledGame:
     """A game that is not compiled has no chunks."""
     tied_to = None
     """And shares no strategies with another game."""
+    is_of_cards = False
+    """And has no hands that are known before they are met."""
 
     def __init__(self, source: Any, **parameters: Any) -> None:
         if isinstance(source, UncompiledGame):

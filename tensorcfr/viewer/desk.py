@@ -9,7 +9,6 @@ from typing import Any
 from ..model.arguments import laid_out
 from ..model.game import CompiledGame
 from ..model.locks import Locks
-from ..solvers.choose import DEFAULT_ALGORITHM
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution
 from .nodes import HandNodes, InfosetNodes, Nodes, describe
@@ -145,7 +144,7 @@ class Desk:
             return running.is_stopped
 
         first = self.solutions[0].solution
-        record = first.algorithm if first.algorithm.passes_whole_game else DEFAULT_ALGORITHM
+        record = first.algorithm if first.algorithm.passes_whole_game else None
         try:
             solution = solve(
                 self.game, record, iters=running.iterations, locks=locks, progress=hook

@@ -97,7 +97,7 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for row in report.rows:
         game = compile_game(Holdem(**(SPOT.options | {"board": row["board"]})))
         # 0.1 % of the pot.
-        solution = solve(game, "dcfr", target=0.08, precision="float32")
+        solution = solve(game, target=0.08, precision="float32")
         own = SolvedSpot(solution).table("check")
         assert row["player"] == "ip"
         assert row["exploitability"] == solution.exploitability

@@ -212,7 +212,7 @@ def test_buckets(kind: str) -> None:
     board = ("--board", "QsJh2h8d") if kind == "board" else ()
     report = printed(
         *("holdem", *TINY, *board, "--buckets", "3", "--buckets-by", kind, "--iters", "200"),
-        *("--hands", "0"),
+        *("--hands", "0", "--algorithm", "dcfr"),
     )
     among, against = re.findall(r"exploitability (?:is )?([\d.e-]+) chips", report)
     spot = compile_game(

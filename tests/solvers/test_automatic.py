@@ -82,13 +82,6 @@ def test_a_constant_sum_is_as_good_as_none() -> None:
     assert solve(game, "auto", target=1e-3).exploitability <= 1e-3
 
 
-def test_no_algorithm_named() -> None:
-    """What fits into 16 bits keeps regrets alone."""
-    assert SolveRequest(game=KUHN, iters=1).record == SAPCFR_PLUS
-    assert SolveRequest(game=KUHN, iters=1, precision="float32").record == SAPCFR_PLUS
-    assert SolveRequest(game=KUHN, iters=1, precision="int16").record == CFR_PLUS
-
-
 def test_what_is_chosen_in_16_bits() -> None:
     """What keeps regrets alone, for any size and any target."""
     for options in ({"iters": 1}, {"target": 1e-3}):

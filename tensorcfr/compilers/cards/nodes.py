@@ -50,6 +50,7 @@ class CardNodes(PublicNodes):
     """Groups of lines in the last round."""
     chunk_base: np.ndarray
     """int64 (chunks + 1,): :attr:`ChunkedForm.first`."""
+    is_of_cards = True
 
     @cached_property
     def hands(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
@@ -73,10 +74,6 @@ class CardNodes(PublicNodes):
         return game.nodes
 
     # ---------------------------------------------------------------------------- hand by hand
-
-    @property
-    def pairs_hands(self) -> bool:  # type: ignore[override]  # noqa: D102
-        return False
 
     @cached_property
     def _by_hand(self) -> HandByHand:

@@ -1,0 +1,118 @@
+"""One algorithm where none is named, whoever solves: one for spots, one for other games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command_line import invoke, printed
+from tensorcfr import CompiledGame, Policy, Solver, compile_game, solve
+from tensorcfr.abstraction import abstract_hands, buckets_by_strength
+from tensorcfr.algorithms import CFR_PLUS, DCFR, SAPCFR_PLUS, Record
+from tensorcfr.analysis import solve_boards
+from tensorcfr.formats import save_spot
+from tensorcfr.games.holdem import Holdem
+from tensorcfr.model.locks import Locks
+from tensorcfr.solvers.base import IterativeSolver
+from tensorcfr.solvers.choose import asked_algorithm, choose
+from tensorcfr.solvers.request import SolveRequest
+from tensorcfr.subgames import Match, resolve
+from tensorcfr.viewer.desk import Desk, Running
+
+TURN: dict[str, Any] = {
+    "board": "QsJh2h8d",
+    "ranges": ("AA,KQs", "TT,AQs"),
+    "pot": 80,
+    "stacks": 100,
+    "bets": "60%",
+}
+SPOT = Holdem(**TURN)
+ON_SPOTS = DCFR(alpha=1.25, beta=0.3, average_power=4)
+"""What ``benchmarks/results/spots.json`` says is the best."""
+RAKED = TURN | {"rake": 0.05}
+KUHN = compile_game("kuhn")
+
+
+def look_and_lock(game: CompiledGame) -> None:
+    """The viewer's second solve, in the thread of the test."""
+    desk = Desk(solve(game, "cfr-d", iters=0))
+    desk._solve(Locks(game, {}), Running(1))
+
+
+def play(game: CompiledGame) -> None:
+    """A play in which the solver acts first."""
+    match = Match(game, Policy.uniform(game), seat=0, iters=1)
+    match.deal()
+    match.resolve_and_act()
+
+
+DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
+    "solve": lambda game, _: solve(game, iters=1),
+    "solve in float32": lambda game, _: solve(game, iters=1, precision="float32"),
+    "solve in 16 bits": lambda game, _: solve(game, iters=1, precision="int16"),
+    "auto": lambda game, _: solve(game, "auto", iters=1),
+    "with rake": lambda *_: solve(compile_game("holdem", **RAKED), iters=1),
+    "auto with rake": lambda *_: solve(compile_game("holdem", **RAKED), "auto", iters=1),
+    "Solver": lambda game, _: Solver(game).step(1),
+    "buckets": lambda game, _: solve(abstract_hands(game, buckets_by_strength(game, 2)), iters=1),
+    "resolve": lambda game, _: resolve(game, Policy.uniform(game), "check", iters=1),
+    "resolve rules": lambda game, _: resolve(SPOT, Policy.uniform(game), "check", iters=1),
+    "Match": lambda game, _: play(game),
+    "solve_boards": lambda *_: solve_boards(SPOT, ["QsJh2h8d"], target=1000, equity=False),
+    "viewer": lambda game, _: look_and_lock(game),
+    "tensorcfr solve": lambda _, file: printed("solve", file, "--iters", "1"),
+    "tensorcfr holdem": lambda _, file: printed("holdem", file, "--iters", "1"),
+    "tensorcfr holdem --buckets": lambda _, file: printed(
+        "holdem", file, "--buckets", "2", "--iters", "1"
+    ),
+    "tensorcfr boards": lambda _, file: printed(
+        "boards", file, "QsJh2h8d", "--target", "1000", "--no-equity"
+    ),
+    "tensorcfr chart": lambda _, file: printed(
+        *("chart", file, "--iters", "1", "--output", file.with_suffix(".png"))
+    ),
+    "tensorcfr view": lambda _, file: printed(
+        *("view", file, "--iters", "1", "--html", file.with_suffix(".html"))
+    ),
+    "tensorcfr play": lambda _, file: invoke(
+        *("play", file, "--iters", "1", "--subgame-iters", "1", "--seat", "1"), typed="fold\n" * 9
+    ),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_runs_the_same_on_a_spot(
+    door: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Record] = []
+    steps = IterativeSolver.step
+
+    def step(solver: IterativeSolver, iterations: int = 1) -> None:
+        if iterations:
+            ran.append(solver.algorithm)
+        steps(solver, iterations)
+
+    monkeypatch.setattr(IterativeSolver, "step", step)
+    DOORS[door](compile_game(SPOT), save_spot(SPOT, tmp_path / "spot.toml"))
+    assert ran
+    assert all(one == ON_SPOTS for one in ran)
+
+
+def test_other_games() -> None:
+    """What fits into 16 bits keeps regrets alone."""
+    for precision, expected in ((None, SAPCFR_PLUS), ("float32", SAPCFR_PLUS), ("int16", CFR_PLUS)):
+        assert SolveRequest(game=KUHN, iters=1, precision=precision).record == expected
+    assert Solver(KUHN).algorithm == SAPCFR_PLUS
+    assert Solver(compile_game("kuhn", cut=1), precision="int16").algorithm == CFR_PLUS
+
+
+def test_what_is_named_runs() -> None:
+    spot = compile_game(SPOT)
+    assert solve(spot, "cfr+", iters=1).algorithm == CFR_PLUS
+    assert choose(spot, target=1e-9) == ON_SPOTS
+    assert solve(spot, start=solve(spot, "dcfr", iters=1), iters=1).algorithm == DCFR
+    with pytest.raises(ValueError, match="''"):
+        asked_algorithm("", spot)
