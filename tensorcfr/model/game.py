@@ -57,6 +57,9 @@ class InfosetRows(NamedTuple):
 class PayingGame:
     """What follows from the utilities of a game, and from its fingerprint, alone."""
 
+    is_of_cards: bool = False
+    """Whether this is a game of cards: a spot of hold'em, say."""
+
     if TYPE_CHECKING:
 
         @property
@@ -117,8 +120,6 @@ class CompiledGame(PayingGame, ABC):
     """Whether all infosets and histories are known; of games by their rules they are not."""
     is_laid_out: bool = False
     """Whether this is a :class:`~tensorcfr.model.flat_game.FlatGame`."""
-    is_of_cards: bool = False
-    """Whether this is a game of cards: a spot of hold'em, say."""
     merges_hands: bool = False
     """Whether hands or outcomes that the payoffs cannot tell apart are one in the arrays of
     policies."""
