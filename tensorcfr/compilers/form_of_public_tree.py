@@ -279,8 +279,8 @@ def _layout(
         width = hand_rank[mask, -1]
         count = len(forest.mask[0])
         own, others = width[:count], width[count:]
-        before = np.repeat(whole_rows(own.sum()), 2)
-        last = whole_rows(before[1] + ends[2])
+        before = np.repeat(whole_rows(int(own.sum())), 2)
+        last = whole_rows(int(before[1] + ends[2]))
         player_sequences = np.array([0, before[0] + ends[1], last + others.sum()])
         first = np.concatenate([np.cumsum(own) - own, last + np.cumsum(others) - others])
         entered = Entries(np.array([0, count]), first, np.ones_like(mask), mask)

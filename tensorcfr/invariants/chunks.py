@@ -170,7 +170,7 @@ def check_shape(reader: ChunkReader) -> None:
 def check_first(reader: ChunkReader) -> None:
     """The sequences of the trunk, then those of chunk after chunk, each from a whole row on."""
     game, (before, last) = reader.game, reader.spans.T
-    begin = max(int(whole_rows(np.array(game.trunk.n_sequences))), int(before.max(initial=0)))
+    begin = max(whole_rows(game.trunk.n_sequences), int(before.max(initial=0)))
     ends = np.cumsum([begin, *(last - before).tolist()])
     if (at := first_true(game.first != ends)) is not None:
         which = f"chunk {at} begins" if at < game.n_chunks else "the arrays end"

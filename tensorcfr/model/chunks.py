@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -249,8 +249,11 @@ def tiled(counts: np.ndarray) -> np.ndarray:
     return found + (np.cumsum(found[:, -1]) - found[:, -1])[:, None]
 
 
-def whole_rows(numbers: np.ndarray) -> np.ndarray:
-    """Numbers, up to the next whole :data:`ROW`."""
+Numbering = TypeVar("Numbering", int, np.ndarray)
+
+
+def whole_rows(numbers: Numbering) -> Numbering:
+    """How many numbers, up to the next whole :data:`ROW`."""
     return -(-numbers // ROW) * ROW
 
 
@@ -269,7 +272,7 @@ def chunked(
     before = whole_rows(before)
     sizes = (shapes.sequences[shape] if len(shape) else last) - before - last
     # So much that ``base`` is nowhere below 0.
-    begin = max(int(whole_rows(np.array(trunk.n_sequences))), int(before.max(initial=0)))
+    begin = max(whole_rows(trunk.n_sequences), int(before.max(initial=0)))
     first = np.cumsum([begin, *sizes.tolist()])
     return ChunkedForm(trunk, shapes, shape, first, first[:-1] - before, *entered)
 

@@ -28,7 +28,7 @@ def runs_of(form: ChunkedForm) -> tuple[list[Run], int]:
     """
     unit = 1 if isinstance(form.shapes, CardShapes) else ALIGNED
     found = [Run(0, 0, form.trunk.n_sequences)]
-    at = int(whole_rows(np.array(form.trunk.n_sequences)))
+    at = whole_rows(form.trunk.n_sequences)
     counts = -(-np.diff(form.entry_offset, axis=1) // unit) * unit
     for c, entries in enumerate(counts.tolist()):
         first = int(form.first[c] - form.base[c])
@@ -40,7 +40,7 @@ def runs_of(form: ChunkedForm) -> tuple[list[Run], int]:
         for before, count in zip(entries, (middle - first, end - middle), strict=True):
             found.append(Run(old + before, new, count))
             old, new = old + before + count, new + count
-        at += int(whole_rows(np.array(old - at)))
+        at += whole_rows(old - at)
     return found, at
 
 
@@ -55,18 +55,18 @@ def leave_entries_out(form: ChunkedForm, kept: MutableMapping[str, np.ndarray]) 
     """
     runs, size = runs_of(form)
     is_packed = kept["regret"].dtype == PACKED
-    scale = kept["scale"] if is_packed else np.zeros((2, 0))
+    scale = kept["scale"] if is_packed else np.zeros((0, 0))
     if is_packed:
         kept["scale"] = np.zeros((2, form.n_numbers // ROW, form.n_players), np.float32)
     for which, name in enumerate(("regret", "cumulative", "strategy", "memory")):
         if name not in kept or (array := kept[name]).shape[-1:] != (size,):
             continue
-        if array.dtype == PACKED:
+        if has_scale := which < len(scale):
             array = array * scale[which].repeat(ROW)
         kept[name] = found = np.zeros((*array.shape[:-1], form.n_numbers), array.dtype)
         for old, new, count in runs:
             found[..., new : new + count] = array[..., old : old + count]
-        if is_packed and which < len(scale):
+        if has_scale:
             kept[name] = np.zeros(form.n_numbers, PACKED)
             numbers = Numbers(kept[name], kept["scale"][which], kept["trunk"][which].copy())
             evaluation.pack_parts(form, found, numbers)

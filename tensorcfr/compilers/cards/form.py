@@ -159,7 +159,7 @@ class CardForm:
         self.buckets = []
         # Each player's sequences begin with those through which the form is entered, but in a chunk
         # those of the last player come last.
-        first = 0 if rooted else int(whole_rows(np.array(entries[0])))
+        first = 0 if rooted else whole_rows(entries[0])
         used = list(entries) if rooted else [first, 0]
         for player, depth, actions in sorted(by_bucket):
             members = by_bucket[player, depth, actions]
@@ -175,7 +175,7 @@ class CardForm:
         self.entered = self.ends[:2]
         """For each player, the first of the sequences through which the form is entered."""
         if not rooted:
-            self.entered[1] = int(whole_rows(np.array(self.ends[2])))
+            self.entered[1] = whole_rows(self.ends[2])
             self.ends[2] = self.entered[1] + entries[1]
 
     def _level_after(self, last: Last) -> int:
