@@ -78,6 +78,7 @@ from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision, Payoff
 from tensorcfr.solvers import state as states
+from tensorcfr.solvers.base import Setting
 from tensorcfr.solvers.passes import bytes_of_passes
 from tensorcfr.solvers.state import bytes_kept
 from tensorcfr.solvers.warm_start import warm_state
@@ -715,21 +716,20 @@ def test_wrong_strategies_of_a_state_are_found(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(states, "BLOCK", 500)
     solver = Solver(wide(), PCFR_PLUS_GRADIENT)
     solver.step(3)
-    wrong = Solver.wrong_state
-    assert wrong(wide(), solver.algorithm, solver.state) is None
+    setting = Setting(wide(), solver.algorithm)
+    assert Solver.wrong_state(setting, solver.state) is None
     played = np.flatnonzero((solver.state.strategy > 0.1) & (solver.state.strategy < 0.9))
     for number in (played[0], played[len(played) // 2], played[-1]):
         before = solver.state.strategy[number]
         solver.state.strategy[number] = before + 0.05
         # The first number of its infoset: the others are wrong with it.
-        found = re.match(
-            r"strategy\[(\d+)\] is ", wrong(wide(), solver.algorithm, solver.state) or ""
-        )
+        wrong = Solver.wrong_state(setting, solver.state)
+        found = re.match(r"strategy\[(\d+)\] is ", wrong or "")
         assert found is not None
         assert abs(int(found[1]) - number) < 100
         solver.state.strategy[number] = before
     solver.state.cumulative[played[-1]] = -1.0
-    assert wrong(wide(), solver.algorithm, solver.state) == f"cumulative[{played[-1]}] is -1.0"
+    assert Solver.wrong_state(setting, solver.state) == f"cumulative[{played[-1]}] is -1.0"
 
 
 def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
