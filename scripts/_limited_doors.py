@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tensorcfr.storage.cut_game import KEY
 
 from tensorcfr import (
     Policy,
@@ -31,6 +30,7 @@ from tensorcfr import (
 from tensorcfr._util.memory import SHARE
 from tensorcfr.analysis import values
 from tensorcfr.storage.archive import digest_of
+from tensorcfr.storage.recipes import KEY
 
 Work = Callable[[int], Any]
 """What is done within a limit in bytes."""

@@ -39,7 +39,6 @@ from tensorcfr._util.machine import machine, versions
 from tensorcfr.evaluation import expected_values
 from tensorcfr.evaluation.metrics import evaluate_probabilities
 from tensorcfr.model.arrays import CHANCE, TERMINAL
-from tensorcfr.model.expansion import count_deals
 from tensorcfr.plots import sweep_curves
 from tensorcfr.plots.style import save_picture
 from tensorcfr.plots.titles import game_title
@@ -489,7 +488,7 @@ def nodes_table(scale: Scale) -> str:
         game = compile_game(spec)
         assert game.public is not None
         tree = game.public.tree
-        terminals = count_deals(tree, tree.player == TERMINAL)
+        terminals = int(tree.n_deals[tree.player == TERMINAL].sum())
         counts = (game.n_histories, game.n_histories - terminals, game.n_decision_nodes)
         body.append([spec, *(f"{2 * count:,}" for count in counts)])
     return (

@@ -156,9 +156,9 @@ def solve(
         time_limit: Seconds of iterating after which to end.
         nodes: Histories to visit (beyond those of ``start``); the iteration in which they are
             reached is the last.
-        checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten; with
-            a target the more often, the nearer it is), a number ``n`` (every ``n`` iterations), or
-            the iterations themselves.  The end is always recorded.
+        checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten;
+            where a target is the only stop rule the more often, the nearer it is), a number ``n``
+            (every ``n`` iterations), or the iterations themselves.  The end is always recorded.
         start: A solution of this game to go on from; the result has the same bits as one
             uninterrupted run.
         warm_start: Where to begin: a solution by any algorithm, of a game with the same infosets,
@@ -341,18 +341,16 @@ class _Run:
         return self.solution(status)
 
     def next_mark(self) -> int | None:
-        """The next iteration at which to evaluate; with a target those are passed over at which it
-        cannot be expected.
+        """The next iteration at which to evaluate.  Where a target alone is asked for, those are
+        passed over at which it cannot be expected.
 
         Decided by evaluations at such iterations, and not by one where a solve was interrupted: a
         solve that goes on ends where an uninterrupted one does.
         """
-        request, done = self.request, self.solver.iteration
-        target = request.target if request.checkpoints == "geometric" else None
-        if not target or self.keep_best:
-            return next(
-                _marks(request.checkpoints, done, to_target=request.target is not None), None
-            )
+        request, done, target = self.request, self.solver.iteration, self.request.target
+        marks = _marks(request.checkpoints, done, to_target=target is not None)
+        if not target or self.keep_best or not request.is_for_target:
+            return next(marks, None)
         known = {point.iteration: point.exploitability for point in self.trace}
         earliest = 0.0
         for mark in _marks("geometric", 0, to_target=True):

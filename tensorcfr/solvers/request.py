@@ -99,6 +99,13 @@ class SolveRequest:
         )
 
     @property
+    def is_for_target(self) -> bool:
+        """Whether a target is the only stop rule, and nothing is wanted on the way to it."""
+        budgets = self.iters, self.time_limit, self.nodes
+        is_usual = isinstance(self.checkpoints, str) and not self.needs_curve
+        return is_usual and all(budget is None for budget in budgets)
+
+    @property
     def has_stop_rule(self) -> bool:
         """Whether anything says when to end."""
         return any(
