@@ -10,6 +10,7 @@ from .openspiel_policies import (
     policy_to_pyspiel,
     to_openspiel,
 )
+from .other_spots import read_spot_options
 from .policies import find_policy, policy_table, read_policy, save_policy
 from .sources import find_rules
 from .spots import parse_spot, read_spot, save_spot, spot_text
@@ -32,6 +33,7 @@ __all__ = [
     "read_nfg",
     "read_policy",
     "read_spot",
+    "read_spot_options",
     "save_efg",
     "save_nfg",
     "save_policy",
