@@ -1,4 +1,4 @@
-"""Exploitability of large games of private hands, solved exactly: curves for docs/results/large-games.md.
+"""Exploitability of large games of private hands: curves for docs/results/large-games.md.
 
 python -m scripts.large_games bluff_2_2        Bluff(2,2): 22 million infosets
 python -m scripts.large_games nl_leduc         no-limit Leduc
@@ -11,7 +11,7 @@ Each writes docs/figures/<name>.csv (or one in ``--out``), a row per evaluation,
 ``--minutes`` says how long.  The games are cut into chunks, no-limit Leduc is not.
 The exploitability is that of an exact best response in the whole game.
 
-python -m scripts.large_games page             the table and the picture of docs/results/large-games.md
+python -m scripts.large_games page             tables and picture, results/large-games.md
 """
 
 from __future__ import annotations

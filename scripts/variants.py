@@ -5,10 +5,10 @@ python -m scripts.variants measure --out DIR        measure; goes on where it st
 python -m scripts.variants write --out DIR          profiles, tables, docs/results/variants.md
 python -m scripts.variants curves                   curves by iteration; goes on where it stopped
 python -m scripts.variants costs                    seconds of an iteration, for the other axis
-python -m scripts.variants more                     those that came later, docs/results/algorithms.md
-python -m scripts.variants peers                    OpenSpiel and LiteEFG, docs/results/algorithms.md
+python -m scripts.variants more                     those that came later, results/algorithms.md
+python -m scripts.variants peers                    OpenSpiel and LiteEFG, results/algorithms.md
 python -m scripts.variants auto                     the table that "auto" rests on
-python -m scripts.variants slopes                   last iterates, docs/results/algorithms.md
+python -m scripts.variants slopes                   last iterates, results/algorithms.md
 python -m scripts.variants own-draws                samplers of own actions, docs/sampling.md
 
 ``measure`` needs no OpenSpiel, only the games that ``games`` has saved.  It runs ``--processes``
