@@ -1,7 +1,7 @@
-"""The tables of docs/benchmarks.md: tensorcfr beside its peers, all from one run.
+"""The tables of docs/results/speed.md: tensorcfr beside its peers, all from one run.
 
 ``python -m benchmarks.compare`` measures (some three minutes), writes
-``benchmarks/results/speed.json`` and ``docs/benchmarks.md``, and prints the latter.
+``benchmarks/results/speed.json`` and ``docs/results/speed.md``, and prints the latter.
 ``--quick`` skips what takes longest, solving to a target; ``--stored`` measures nothing and
 writes the page again; ``--readme`` also writes the first table into README.md, between the
 comments that mark its place.
@@ -254,9 +254,9 @@ def measure(*, quick: bool) -> dict[str, Any]:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """docs/benchmarks.md."""
+    """docs/results/speed.md."""
     sections = [
-        f"# Benchmarks\n\nWritten by `{found['command']}`; do not edit.  "
+        f"# Results: speed\n\nWritten by `{found['command']}`; do not edit.  "
         f"Peers are run in the same process session, in turn, on one core.\n\n"
         f"{machine_lines(found['machine'])}",
         _iterations_section(found),
@@ -514,7 +514,7 @@ def _scaling_section() -> str:
         "as they are swept: symmetries merged, decisions without a choice left out.  "
         "Right: all arrays of game and solver.\n\n"
         "![Seconds per iteration, and bytes, against the number of infosets of eight families of "
-        "games](scaling.png)"
+        "games](../scaling.png)"
     )
 
 
@@ -568,7 +568,7 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     stored.write_text(json.dumps(found, indent=1) + "\n")
     page = markdown(found)
-    (ROOT / "docs" / "benchmarks.md").write_text(page)
+    (ROOT / "docs" / "results" / "speed.md").write_text(page)
     if options.readme:
         readme = ROOT / "README.md"
         readme.write_text(readme_with_table(readme.read_text(), found))

@@ -1,4 +1,4 @@
-"""Measure abstractions for docs/abstraction.md: ``python -m scripts.abstraction``.
+"""Measure abstractions for docs/results/abstraction.md: ``python -m scripts.abstraction``.
 
 Writes the tables of the page, docs/figures/abstraction_holdem.csv and .png.  With ``--quick`` the
 same on a small spot and small Leduc, printed and drawn into the folder that ``--out`` names.
@@ -38,7 +38,7 @@ from tensorcfr.solvers.request import SolveRequest, make_solver
 from ._pages import page_with
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-FIGURES, PAGE = DOCS / "figures", DOCS / "abstraction.md"
+FIGURES, PAGE = DOCS / "figures", DOCS / "results" / "abstraction.md"
 MIB = 2**20
 
 EVERYTHING = ",".join(

@@ -11,7 +11,7 @@ Each writes docs/figures/beyond_<name>.csv.  The games run until the time is ove
 full; ``--minutes`` and ``--mib`` say when that is.  ``speed --game kuhn_poker`` measures the rows
 of one game again.  Seconds are processor time of this process.
 
-python -m scripts.beyond_the_table page          the tables of docs/beyond-the-table.md
+python -m scripts.beyond_the_table page          the tables of docs/results/beyond-the-table.md
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ._pages import page_with
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FIGURES = DOCS / "figures"
-PAGE = DOCS / "beyond-the-table.md"
+PAGE = DOCS / "results" / "beyond-the-table.md"
 MIB = 2**20
 
 

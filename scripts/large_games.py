@@ -1,4 +1,4 @@
-"""Exploitability of large games of private hands, solved exactly: curves for docs/large-games.md.
+"""Exploitability of large games of private hands: curves for docs/results/large-games.md.
 
 python -m scripts.large_games bluff_2_2        Bluff(2,2): 22 million infosets
 python -m scripts.large_games nl_leduc         no-limit Leduc
@@ -11,7 +11,7 @@ Each writes docs/figures/<name>.csv (or one in ``--out``), a row per evaluation,
 ``--minutes`` says how long.  The games are cut into chunks, no-limit Leduc is not.
 The exploitability is that of an exact best response in the whole game.
 
-python -m scripts.large_games page             the table and the picture of docs/large-games.md
+python -m scripts.large_games page             tables and picture, results/large-games.md
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ._pages import page_with
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FIGURES = DOCS / "figures"
-PAGE = DOCS / "large-games.md"
+PAGE = DOCS / "results" / "large-games.md"
 GIB = 2**30
 TARGETS = (1e-2, 1e-3, 1e-4)
 """Exploitabilities whose times the table says."""
@@ -215,7 +215,7 @@ def write_page() -> None:
         "that of the average strategies, and within nash_conv of the game's.  "
         f"{said['machine']}; {said['versions']}; {said['date']}.\n\n"
         "![Exploitability of four large games against nodes touched, and against "
-        "seconds of iterating](figures/large_games.png)"
+        "seconds of iterating](../figures/large_games.png)"
     )
     parts = {"results": text, "poker": poker_table()}
     PAGE.write_text(page_with(PAGE.read_text(), "large_games", parts))

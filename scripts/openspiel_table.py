@@ -1,4 +1,4 @@
-"""The table of docs/formats.md: NashConv by OpenSpiel and by tensorcfr, both ways.
+"""The table of docs/results/agreement.md: NashConv by OpenSpiel and by tensorcfr, both ways.
 
 python scripts/openspiel_table.py         needs tensorcfr[openspiel]; writes the table into the page
 """
@@ -15,7 +15,7 @@ from open_spiel.python.policy import TabularPolicy, python_policy_to_pyspiel_pol
 from tensorcfr import compile_game, evaluate, solve
 from tensorcfr.formats import find_policy, policy_to_pyspiel
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "formats.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "results" / "agreement.md"
 BEGIN, END = "<!-- openspiel table -->", "<!-- end of the table -->"
 GOOFSPIEL = "goofspiel(imp_info=True,num_cards={},points_order=descending)"
 GAMES = (

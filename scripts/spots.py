@@ -4,7 +4,7 @@ python -m scripts.spots choose      candidates on the first half, of which the b
 python -m scripts.spots judge       what was chosen, beside others, on the second half
 python -m scripts.spots again       what was chosen and what is published, on spots drawn at random
 python -m scripts.spots wide        the same, with wide ranges alone
-python -m scripts.spots write       the tables of docs/which-algorithm.md
+python -m scripts.spots write       the tables of docs/results/spots.md
 
 Single precision, one thread.  Counts do not depend on the machine.  What is measured goes to
 ``benchmarks/results/spots.json``, and is not measured again.
@@ -32,7 +32,7 @@ from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "spots.json"
-PAGE = ROOT / "docs" / "which-algorithm.md"
+PAGE = ROOT / "docs" / "results" / "spots.md"
 
 TIGHT = ("TT+,AQs+,AKo", "QQ-77,AJs+,KQs,AQo")
 SMALL = ("QQ-99,AKs,AQs,KQs,JTs", "JJ-77,AQs-ATs,KQs,KJs,QJs,T9s")

@@ -1,9 +1,9 @@
-"""Exploitability of CFR-D by iterations, time and memory: figures for docs/subgames.md.
+"""Exploitability of CFR-D by iterations, time and memory: figures for docs/results/large-games.md.
 
 python -m scripts.subgames leduc                Leduc, by iterations on subgames and on the trunk
 python -m scripts.subgames bluff --minutes 20   full Bluff(2,2), 352 million infosets, on one core
 python -m scripts.subgames whole --minutes 5    the same game solved as a whole, on one core
-python -m scripts.subgames page                 the tables of docs/subgames.md
+python -m scripts.subgames page                 the tables of docs/results/large-games.md
 
 Each but the last writes docs/figures/cfr_d_<name>.csv, a row per evaluation, as it goes.  Minutes
 and seconds are those of the processor: they depend less on what else the machine does.
@@ -30,7 +30,7 @@ from tensorcfr.subgames.cfr_d import decomposed_bytes
 from ._pages import page_with
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGE = DOCS / "subgames.md"
+PAGE = DOCS / "results" / "large-games.md"
 GIB = 2**30
 BLUFF = "liars_dice(dice=(2,2))"
 BLUFF_CFR_D = CFR_D(subgame_iterations=6, resolve_iterations=30)

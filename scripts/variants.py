@@ -2,13 +2,13 @@
 
 python -m scripts.variants games                    save the games that come from OpenSpiel
 python -m scripts.variants measure --out DIR        measure; goes on where it stopped
-python -m scripts.variants write --out DIR          profiles, tables, docs/variants.md
+python -m scripts.variants write --out DIR          profiles, tables, docs/results/variants.md
 python -m scripts.variants curves                   curves by iteration; goes on where it stopped
 python -m scripts.variants costs                    seconds of an iteration, for the other axis
-python -m scripts.variants more                     those that came later, docs/newer-variants.md
-python -m scripts.variants peers                    OpenSpiel and LiteEFG, docs/which-algorithm.md
+python -m scripts.variants more                     those that came later, results/algorithms.md
+python -m scripts.variants peers                    OpenSpiel and LiteEFG, results/algorithms.md
 python -m scripts.variants auto                     the table that "auto" rests on
-python -m scripts.variants slopes                   last iterates, docs/newer-variants.md
+python -m scripts.variants slopes                   last iterates, results/algorithms.md
 python -m scripts.variants own-draws                samplers of own actions, docs/sampling.md
 
 ``measure`` needs no OpenSpiel, only the games that ``games`` has saved.  It runs ``--processes``
@@ -69,9 +69,8 @@ from .variants_page import (
 ROOT = Path(__file__).resolve().parent.parent
 SAVED = ROOT / "build" / "variants"
 """The games that come from OpenSpiel, as files."""
-PAGE = ROOT / "docs" / "variants.md"
-CHOICE = ROOT / "docs" / "which-algorithm.md"
-NEWER = ROOT / "docs" / "newer-variants.md"
+PAGE = ROOT / "docs" / "results" / "variants.md"
+CHOICE = ROOT / "docs" / "results" / "algorithms.md"
 SAMPLERS = ROOT / "docs" / "sampling.md"
 
 AUTO_GAMES = (
@@ -510,10 +509,10 @@ def write(folder: Path) -> None:
 
 
 PARTS = {
-    "more": (NEWER, measure_more),
+    "more": (CHOICE, measure_more),
     "peers": (CHOICE, measure_peers),
     "auto": (CHOICE, measure_auto),
-    "slopes": (NEWER, measure_slopes),
+    "slopes": (CHOICE, measure_slopes),
     "own-draws": (SAMPLERS, measure_own_draws),
 }
 """Parts of other pages: the page, and what measures the part."""

@@ -36,7 +36,14 @@ PACKAGES = (
     "tensorcfr.viewer",
 )
 """The packages whose ``__all__`` is public."""
-PAGES = sorted([*DOCS.glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+PAGES = sorted(
+    [
+        *DOCS.glob("*.md"),
+        *DOCS.glob("results/*.md"),
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+    ]
+)
 SOURCE = sorted((ROOT / "tensorcfr").rglob("*.py"))
 FIFTEEN_MINUTES = 3500
 """Words: at about 230 a minute."""
@@ -196,6 +203,15 @@ def test_every_page_is_in_the_navigation() -> None:
         if path.suffix in (".md", ".ipynb")
     ]
     assert [page for page in pages if page not in navigation] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "page"), [("EFCE", "many-players"), ("export", "formats"), ("preflop", "large-games")]
+)
+def test_a_heading_has_the_word_that_people_search_for(word: str, page: str) -> None:
+    """The search of the site ranks headings first."""
+    headings = re.findall(r"^#+ (.*)", (DOCS / f"{page}.md").read_text("utf-8"), re.MULTILINE)
+    assert [heading for heading in headings if word in re.findall(r"\w+", heading)]
 
 
 def test_the_version_is_said_once() -> None:

@@ -196,7 +196,7 @@ def test_chunks_of_a_cut_game_are_the_subgames(spec: str) -> None:
 
 @FULL
 def test_exploitability_falls_with_both_numbers_of_iterations() -> None:
-    """Leduc, cut at the end of the first round.  More was measured in docs/subgames.md."""
+    """Leduc, cut at the end of the first round.  docs/results/large-games.md has more."""
     leduc = compile_game("leduc")
     found = {
         (inner, outer): solve(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...errors import format_bytes
 from .. import histories
 
-# Measured on the built-in games; docs/large-games.md has the comparison.
+# Measured on the built-in games.
 BYTES_PER_STEP = 24
 """Bytes per terminal history where payoffs are single entries: two players, 12 each."""
 BYTES_PER_PUBLIC_NODE = 20
