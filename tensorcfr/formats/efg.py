@@ -15,7 +15,7 @@ from .._util.limits import CHANCE_TOLERANCE
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
 from ..rules import Chance, Decision, Game, Terminal
-from .gambit_text import END, NUMBER, TEXT, WORD, Tokens, decimal, distinct, quoted, read_text
+from .gambit_text import END, NUMBER, TEXT, WORD, Tokens, decimal, decoded, distinct, quoted
 
 
 class EfgGame(Game):
@@ -78,7 +78,7 @@ def read_efg(path: str | Path) -> EfgGame:
         FormatError: The file is not in the format; names file, line and column.
         OSError: The file cannot be read.
     """
-    return parse_efg(read_text(Path(path)), str(path))
+    return parse_efg(decoded(Path(path).read_bytes(), path), str(path))
 
 
 def parse_efg(text: str, source: str = "efg") -> EfgGame:

@@ -90,7 +90,7 @@ class Tokens:
 
     def expect_mark(self, mark: str, what: str) -> None:
         """Go past a brace."""
-        if self.kind != MARK or self.value != mark:
+        if not self.at(mark):
             self.fail(f"expected '{mark}' {what}, found {self.found()}")
         self.advance()
 
@@ -148,15 +148,14 @@ class Tokens:
 
     def header(self, word: str, version: str) -> str:
         """Read ``EFG 2 R "title"``; returns the title."""
-        self.advance()
-        if self.kind != WORD or self.value != word:
-            self.fail(f"expected {word}, which such a file begins with, found {self.found()}")
-        self.advance()
-        if self.kind != NUMBER or self.value != version:
-            self.fail(f"expected the version {version} of {word}, found {self.found()}")
-        self.advance()
-        if self.kind != WORD or self.value not in ("R", "D"):
-            self.fail(f"expected R or D, found {self.found()}")
+        for kind, values, what in (
+            (WORD, (word,), f"{word}, which such a file begins with"),
+            (NUMBER, (version,), f"the version {version} of {word}"),
+            (WORD, ("R", "D"), "R or D"),
+        ):
+            self.advance()
+            if self.kind != kind or self.value not in values:
+                self.fail(f"expected {what}, found {self.found()}")
         self.advance()
         return self.text_here("the title in quotation marks")
 
@@ -185,17 +184,7 @@ class Tokens:
         return tuple(found)
 
 
-def read_text(path: Path) -> str:
-    """The text of a file in UTF-8.
-
-    Raises:
-        FormatError: The file is in another encoding; names line and column.
-        OSError: The file cannot be read.
-    """
-    return decoded(path.read_bytes(), path)
-
-
-def decoded(data: bytes, path: Path) -> str:
+def decoded(data: bytes, path: str | Path) -> str:
     """The text of a file's bytes, without the mark that some programs begin it with.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from ..errors import GameError
 from ..games.matrix import MatrixGame
 from ..model.flat_game import FlatGame
 from ..model.team_game import reach_without
-from .gambit_text import END, NUMBER, TEXT, Tokens, decimal, distinct, quoted, read_text
+from .gambit_text import END, NUMBER, TEXT, Tokens, decimal, decoded, distinct, quoted
 
 MOST_PROFILES = 1_000_000
 """Combinations of pure strategies that :func:`save_nfg` writes."""
@@ -26,7 +26,7 @@ def read_nfg(path: str | Path) -> MatrixGame:
         FormatError: The file is not in the format; names file, line and column.
         OSError: The file cannot be read.
     """
-    return parse_nfg(read_text(Path(path)), str(path))
+    return parse_nfg(decoded(Path(path).read_bytes(), path), str(path))
 
 
 def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
@@ -42,7 +42,8 @@ def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
     tokens = Tokens(text, source)
     title = tokens.header("NFG", "1")
     players = tokens.texts("the names of the players")
-    counts, names = _strategies(tokens, len(players))
+    strategies = _strategies(tokens, len(players))
+    counts = [len(own) for own in strategies]
     if tokens.kind == TEXT:
         tokens.advance()  # A comment.
     if tokens.at("{"):
@@ -52,33 +53,27 @@ def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
         payoffs = _listed(tokens, prod(counts) * len(players))
     # The first player's strategy varies fastest, and the players' payoffs faster still.
     table = np.array(payoffs).reshape(len(players), *counts, order="F")
-    actions = [
-        [str(strategy + 1) for strategy in range(count)] if own is None else distinct(own)
-        for count, own in zip(counts, names, strict=True)
-    ]
+    actions = [distinct([str(strategy) for strategy in own]) for own in strategies]
     # Two axes would be a zero-sum matrix.
     return MatrixGame(table if len(players) > 1 else table[0], actions=actions, title=title)
 
 
-def _strategies(tokens: Tokens, players: int) -> tuple[list[int], list[list[str] | None]]:
-    """Read ``{ 3 2 }`` or ``{ { "a" "b" "c" } { "d" "e" } }``: how many each player has, names."""
+def _strategies(tokens: Tokens, players: int) -> list[Sequence[str | int]]:
+    """Read ``{ 3 2 }`` or ``{ { "a" "b" "c" } { "d" "e" } }``: numbers or names of each player."""
     tokens.expect_mark("{", "before the strategies")
-    counts: list[int] = []
-    names: list[list[str] | None] = []
+    found: list[Sequence[str | int]] = []
     while not tokens.at("}"):
         start = tokens.start
         if tokens.at("{"):
-            names.append(tokens.texts("the names of the strategies"))
-            counts.append(len(names[-1] or ()))
+            found.append(tokens.texts("the names of the strategies"))
         else:
-            names.append(None)
-            counts.append(tokens.whole_here("the number of strategies"))
-        if not counts[-1]:
+            found.append(range(1, tokens.whole_here("the number of strategies") + 1))
+        if not found[-1]:
             tokens.fail("a player has at least one strategy", start)
-    if len(counts) != players:
-        tokens.fail(f"the file names {players} players, and strategies of {len(counts)}")
+    if len(found) != players:
+        tokens.fail(f"the file names {players} players, and strategies of {len(found)}")
     tokens.expect_mark("}", "after the strategies")
-    return counts, names
+    return found
 
 
 def _outcomes(tokens: Tokens, players: int) -> list[list[float]]:
