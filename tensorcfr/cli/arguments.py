@@ -149,11 +149,7 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
 
 
 def _locked_infoset(game: CompiledGame, text: str) -> tuple[str, tuple[str, ...]]:
-    """The infoset that a lock begins with, and its actions.
-
-    Raises:
-        ValueError: It begins with none.
-    """
+    """The infoset that a lock begins with, and its actions."""
     # Look up candidates instead of searching all labels: a large game makes labels on demand.
     ends = [at for at, character in enumerate(text) if character == ":"]
     for at in reversed(ends):
@@ -176,11 +172,7 @@ def _locked_infoset(game: CompiledGame, text: str) -> tuple[str, tuple[str, ...]
 
 
 def _locked_action(text: str, label: str, actions: Sequence[str], rest: str) -> str:
-    """The action that the rest of a lock begins with: of several that fit, the longest.
-
-    Raises:
-        ValueError: It begins with none.
-    """
+    """The action that the rest of a lock begins with: of several that fit, the longest."""
     fitting = [action for action in actions if rest.startswith(f"{action}=")]
     if fitting:
         return max(fitting, key=len)
@@ -235,13 +227,10 @@ def read_seeds(text: str) -> list[int]:
     Raises:
         ValueError: The text cannot be parsed.
     """
-    seeds = _numbers(text, int)
-    if not seeds or ("," not in text and not 1 <= seeds[0] <= MOST_SEEDS):
-        raise ValueError(
-            f"--seeds takes a number from 1 to {MOST_SEEDS:,} or numbers with commas, "
-            f"not {brief(text)}"
-        )
-    return seeds if "," in text else list(range(seeds[0]))
+    several = "," in text
+    takes = f"a number from 1 to {MOST_SEEDS:,} or numbers with commas"
+    seeds = _numbers("--seeds", text, int, takes, lambda n: several or 1 <= n <= MOST_SEEDS)
+    return seeds if several else list(range(seeds[0]))
 
 
 def read_levels(text: str) -> list[float]:
@@ -250,10 +239,8 @@ def read_levels(text: str) -> list[float]:
     Raises:
         ValueError: The text cannot be parsed, or a number is not positive.
     """
-    levels = _numbers(text, float)
-    if not levels or not all(0 < level < float("inf") for level in levels):
-        raise ValueError(f"--levels takes exploitabilities > 0 with commas, not {text!r}")
-    return levels
+    takes = "exploitabilities > 0 with commas"
+    return _numbers("--levels", text, float, takes, lambda n: 0 < n < math.inf)
 
 
 def read_checkpoints(text: str) -> str | int | list[int]:
@@ -274,18 +261,24 @@ def read_marks(text: str, takes: str = "numbers with commas") -> list[int]:
     Raises:
         ValueError: The text cannot be parsed.
     """
-    marks = _numbers(text, int)
-    if not marks:
-        raise ValueError(f"--checkpoints takes {takes}, not {text!r}")
-    return marks
+    return _numbers("--checkpoints", text, int, takes)
 
 
-def _numbers(text: str, kind: Callable[[str], Any]) -> list[Any]:
-    """Numbers with commas between them; none where one of them is no number."""
+def _numbers(
+    option: str,
+    text: str,
+    kind: Callable[[str], Any],
+    takes: str,
+    fits: Callable[[Any], bool] = lambda number: True,
+) -> list[Any]:
+    """Numbers with commas between them, at least one; errors say what the option takes."""
     try:
-        return [kind(one) for one in text.split(",") if one.strip()]
+        found = [kind(one) for one in text.split(",") if one.strip()]
     except ValueError:
-        return []
+        found = []
+    if not found or not all(map(fits, found)):
+        raise ValueError(f"{option} takes {takes}, not {brief(text)}")
+    return found
 
 
 def read_deal(text: str | None) -> list[str] | None:
@@ -306,12 +299,14 @@ def read_memory_limit(gibibytes: float | None) -> int | None:
     return int(gibibytes * 2**30)
 
 
-def check_target(option: str, path: Path, *, force: bool) -> None:
-    """Check that a file can be written, before the work whose result goes there.
+def check_target(option: str, path: Path | None, *, force: bool) -> None:
+    """Check that a file, if there is one, can be written, before the work whose result goes there.
 
     Raises:
         ValueError: The file cannot be written, or it exists and ``force`` is False.
     """
+    if path is None:
+        return
     folder = path.parent
     if path.is_dir():
         raise ValueError(f"{option} {path}: this is a folder, not a file")
@@ -323,28 +318,29 @@ def check_target(option: str, path: Path, *, force: bool) -> None:
         raise ValueError(f"{option} {path}: no permission to write there")
 
 
-def check_save(path: Path, *, force: bool, option: str = "--save") -> None:
+def check_save(option: str, path: Path | None, *, force: bool) -> None:
     """Check the target of a solution's file like :func:`check_target`, and its suffix.
 
     Raises:
         ValueError: The file cannot be written, or does not end in ``.npz``.
     """
-    if path.suffix != ".npz":
+    if path and path.suffix != ".npz":
         raise ValueError(f"{option} {path}: a solution is an .npz file; write {path.name}.npz")
     check_target(option, path, force=force)
 
 
-def check_plot(path: Path, *, force: bool, option: str = "--plot") -> None:
+def check_plot(option: str, path: Path | None, *, force: bool) -> None:
     """Check the target of a picture like :func:`check_target`, its format, and matplotlib.
 
     Raises:
         ValueError: The file cannot be written, or its suffix is no picture format.
         MissingExtraError: Matplotlib is not installed.
     """
-    from ..plots import check_format
+    if path:
+        from ..plots import check_format
 
-    check_format(path)
-    check_target(option, path, force=force)
+        check_format(path)
+        check_target(option, path, force=force)
 
 
 def game_names(incomplete: str) -> list[str]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from .._util.signals import put_off
 from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
@@ -33,6 +32,8 @@ PRECISION = "float32"
 """What the arrays are kept in if nothing else is said."""
 DEFAULT_TARGET = 0.5
 """Per cent of the pot at which a solve stops if nothing says when."""
+UNIT_NAMES = {"chips": "chips", "pot": "% of the pot", "mbb": "mbb"}
+"""What values are counted in."""
 
 BUCKETS: dict[str, Callable[..., Any]] = {
     "strength": buckets_by_strength,
@@ -154,19 +155,33 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
         shown = SolvedSpot(solution)
         if asked.buckets is not None:
             solution = replace(solution, evaluation=shown.evaluation)
-    holdem_report.print_spot(console, shown, solution, asked.unit, asked.big_blind)
-    _show_lines(console, shown, asked)
+    found = shown.rules
+    if not isinstance(found, Holdem):
+        raise ValueError(f"{shown.game.name} is no spot of hold'em: tensorcfr show prints it")
+    units = partial(shown.units, unit=asked.unit, big_blind=asked.big_blind)
+    holdem_report.print_spot(console, found, solution, units, UNIT_NAMES[asked.unit])
+    last: Any = None
+    for text in asked.line or [""]:
+        if "*" in text.split():
+            last = shown.runouts(text, equity=True)
+            holdem_report.print_runouts(console, last, units)
+        else:
+            last = shown.table(text)
+            holdem_report.print_hands(console, last, units, UNIT_NAMES[asked.unit], asked.hands)
+    if asked.export:
+        last.save(asked.export)
+    if asked.picture:
+        from ..plots import draw_line
+
+        draw_line(last, path=asked.picture)
 
 
 def _check(asked: HoldemOptions) -> None:
     """Refuse options that make no sense, before anything is solved."""
-    if asked.save:
-        arguments.check_save(asked.save, force=asked.force)
-    if asked.picture:
-        arguments.check_plot(asked.picture, force=asked.force, option="--picture")
-    for option, path in (("--export", asked.export), ("--save-spot", asked.save_spot_as)):
-        if path:
-            arguments.check_target(option, path, force=asked.force)
+    arguments.check_save("--save", asked.save, force=asked.force)
+    arguments.check_plot("--picture", asked.picture, force=asked.force)
+    arguments.check_target("--export", asked.export, force=asked.force)
+    arguments.check_target("--save-spot", asked.save_spot_as, force=asked.force)
     if asked.size and (asked.save or asked.export or asked.picture or asked.line):
         raise ValueError("--size solves nothing: there is nothing to save, export or show")
     if asked.unit not in UNITS:
@@ -213,26 +228,6 @@ def _request(asked: HoldemOptions, game: CompiledGame, rules: Holdem) -> SolveRe
         locks=arguments.read_locks(game, asked.locks or []),
         memory_limit=arguments.read_memory_limit(asked.memory_limit),
     )
-
-
-def _show_lines(console: Console, shown: SolvedSpot, asked: HoldemOptions) -> None:
-    """Print the hands or the runouts at each line; write the last one."""
-    last: Any = None
-    for text in asked.line or [""]:
-        if "*" in text.split():
-            last = shown.runouts(text, equity=True)
-            holdem_report.print_runouts(console, shown, last, asked.unit, asked.big_blind)
-        else:
-            last = shown.table(text)
-            holdem_report.print_hands(
-                console, shown, last, asked.unit, asked.big_blind, asked.hands
-            )
-    if asked.export:
-        last.save(asked.export)
-    if asked.picture:
-        from ..plots import draw_line
-
-        draw_line(last, path=asked.picture)
 
 
 def _buckets_line(solution: Solution, rules: Holdem) -> str:

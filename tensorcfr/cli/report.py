@@ -93,7 +93,7 @@ def print_infosets(
             continue
         _print(console, "")
         numbers = () if values is None else ("reach", "EV")
-        grid = _table(f"player {player}, infoset", *numbers, width=LABEL_WIDTH)
+        grid = new_table(f"player {player}, infoset", *numbers, width=LABEL_WIDTH)
         grid.add_column("probability" + (" (EV)" if values else ""), overflow="fold")
         for cells in islice(_infoset_cells(policy, own, values), rows or None):
             grid.add_row(*map(Text, cells))
@@ -127,12 +127,8 @@ def _infoset_cells(
                 worth = [f" ({_value(game, value)})" for value in found.expected[at].tolist()]
                 mean = float(found.infoset_expected[at])
                 figures = [f"{found.reach[at]:.4f}", _value(game, mean)]
-            shown = [
-                f"{action} {probability:.3f}{value}"
-                for action, probability, value in zip(actions, played[at], worth, strict=True)
-                if len(actions) <= FEW_ACTIONS or probability >= NEVER_PLAYED
-            ]
-            yield [label, *figures, GAP.join(shown)]
+            cells = zip(actions, played[at], worth, strict=True)
+            yield [label, *figures, GAP.join(_cells(len(actions), cells))]
 
 
 def _value(game: CompiledGame, value: float) -> str:
@@ -162,7 +158,7 @@ def print_evaluation(
     _print_meaning(console, game)
     if worst:
         _print(console, "")
-        lost = _table("infoset", "lost there", width=LABEL_WIDTH)
+        lost = new_table("infoset", "lost there", width=LABEL_WIDTH)
         for label, loss in worst:
             lost.add_row(Text(label), f"{settled(loss) + 0.0:.4g}")
         _print(console, lost)
@@ -194,7 +190,7 @@ def print_walkthrough(console: Console, walked: Walkthrough) -> None:
         _print(console, "")
         _print(console, Text(iteration.title, "bold"))
         for number, shown in enumerate(iteration.tables):
-            table = _table(None)
+            table = new_table(None)
             for column, heading in enumerate(shown.headings):
                 justify: Literal["left", "right"] = "left" if column < shown.texts else "right"
                 table.add_column(heading, justify=justify, no_wrap=True)
@@ -229,7 +225,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
     for mark in reached(rows, levels):
         games.setdefault(mark.game, {}).setdefault(mark.algorithm, []).append(mark)
     for game, algorithms in games.items():
-        table = _table(game, *(f"{level:g}" for level in levels))
+        table = new_table(game, *(f"{level:g}" for level in levels))
         for algorithm, marks in algorithms.items():
             seeds = f" x{marks[0].seeds}" if marks[0].seeds > 1 else ""
             table.add_row(Text(algorithm + seeds), *map(_effort, marks))
@@ -252,12 +248,12 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
     _print(console, _game_line(game))
     _print(console, "")
     values = (f"value of {player}" for player in range(game.n_players))
-    worth = _table("", *values, "exploitability")
+    worth = new_table("", *values, "exploitability")
     for which, found in zip(("first", "second"), compared.evaluations, strict=True):
         own = [f"{game.settled(value) + 0.0:+.6g}" for value in found.values]
         worth.add_row(which, *own, f"{game.settled(found.exploitability):.6g}")
     _print(console, worth)
-    table = _table("infoset", "player", "reach", "variation", "gain")
+    table = new_table("infoset", "player", "reach", "variation", "gain")
     for row in compared.differences(rows or game.n_infosets):
         if row.total_variation > 0:
             table.add_row(
@@ -304,7 +300,7 @@ def _print(console: Console, what: RenderableType) -> None:
         print_line(console, line.rstrip())
 
 
-def _table(text: str | None, *numbers: str, width: int | None = None) -> Table:
+def new_table(text: str | None, *numbers: str, width: int | None = None) -> Table:
     """A table without lines: a column of texts (None for none) and columns of numbers."""
     table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
     if text is not None:
@@ -405,7 +401,7 @@ def _trace(trace: Sequence[TracePoint]) -> Table:
         columns["MiB"] = lambda point: f"{(point.bytes_held or 0) / 2**20:,.1f}"
     if any(point.last_exploitability is not None for point in trace):
         columns["last iterate"] = lambda point: f"{point.last_exploitability:.4g}"
-    table = _table(None, *columns)
+    table = new_table(None, *columns)
     decimals = max(0, 5 - len(f"{trace[-1].seconds:.0f}"))
     for point in _some(trace):
         table.add_row(*(cell(point) for cell in columns.values()))
@@ -430,11 +426,11 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
     shown = policy.first_of(player, rows or None)
     heading = f"player {player}, infoset"
     label_width = min(LABEL_WIDTH, max(map(len, [heading, *shown])))
-    cells = list(map(_cells, shown.values()))
+    cells = [_cells(len(own), ((*one, "") for one in own.items())) for own in shown.values()]
     cell_width = max((len(cell) for row in cells for cell in row), default=0) + len(GAP)
     per_line = max(1, (console.width - label_width - len(GAP)) // cell_width)
 
-    table = _table(None)
+    table = new_table(None)
     table.add_column(heading, overflow="fold", width=label_width)
     table.add_column("average strategy", overflow="fold")
     for label, row in zip(shown, cells, strict=True):
@@ -450,10 +446,10 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
         _print(console, Text(f"(actions left out: probability below {NEVER_PLAYED})", "dim"))
 
 
-def _cells(strategy: Mapping[str, float]) -> list[str]:
-    """``bet 0.222`` for each action; if there are many, only for played actions."""
+def _cells(n_actions: int, actions: Iterable[tuple[str, float, str]]) -> list[str]:
+    """``bet 0.222`` and a value for each action; if there are many, only for played actions."""
     return [
-        f"{action} {probability:.3f}"
-        for action, probability in strategy.items()
-        if len(strategy) <= FEW_ACTIONS or probability >= NEVER_PLAYED
+        f"{action} {probability:.3f}{value}"
+        for action, probability, value in actions
+        if n_actions <= FEW_ACTIONS or probability >= NEVER_PLAYED
     ]

@@ -183,8 +183,8 @@ def solve(asked: SolveOptions) -> None:
         saved = _written(asked.save, solution.save, failed)
         drawn = _written(asked.plot, _plotter(solution), failed)
         if asked.as_json:
-            infosets = machine.of_policy(solution.policy) if asked.strategy else []
-            machine.print_json(machine.of_solution(solution) | {"infosets": infosets})
+            infosets = machine.of_policy(solution.policy) if asked.strategy else ()
+            machine.print_json(machine.of_solution(solution) | {"infosets": list(infosets)})
         else:
             console = plain_console()
             report.print_solution(console, solution, rows=asked.rows, strategy=asked.strategy)
@@ -195,12 +195,10 @@ def solve(asked: SolveOptions) -> None:
 
 def _check_files(asked: SolveOptions) -> None:
     """Refuse files that cannot be written, before anything is solved."""
-    if asked.save:
-        arguments.check_save(asked.save, force=asked.force)
-    if asked.checkpoint and asked.checkpoint != asked.resume:
-        arguments.check_save(asked.checkpoint, force=asked.force, option="--checkpoint")
-    if asked.plot:
-        arguments.check_plot(asked.plot, force=asked.force)
+    arguments.check_save("--save", asked.save, force=asked.force)
+    if asked.checkpoint != asked.resume:
+        arguments.check_save("--checkpoint", asked.checkpoint, force=asked.force)
+    arguments.check_plot("--plot", asked.plot, force=asked.force)
 
 
 def _request(
@@ -292,10 +290,8 @@ def _plotter(solution: Solution) -> Callable[[Path], object]:
 def _written(
     path: Path | None, write: Callable[[Path], object], failed: list[Exception]
 ) -> Path | None:
-    """Write a file, unless ``path`` is None; returns its path, or None after a failure.
-
-    An error is appended to ``failed``.
-    """
+    """Write a file, unless ``path`` is None; returns its path, or None after a failure, which is
+    appended to ``failed``."""
     if path is None:
         return None
     try:

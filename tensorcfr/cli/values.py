@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from ..analysis import values as values_of
 from ..analysis.public_nodes import find_node
@@ -125,7 +124,7 @@ def show(
     table = values_of(solution.game, solution.policy) if values and strategy else None
     if as_json:
         found = chosen.infosets(solution.game) if strategy else iter(())
-        listed = machine.of_infosets(solution.policy, found, table)
+        listed = machine.of_policy(solution.policy, found, table)
         infosets = list(islice(listed, rows or None))
         print_json(machine.of_solution(solution) | {"infosets": infosets})
         return
@@ -174,8 +173,7 @@ def evaluate(
     """Evaluate a strategy: expected values, best responses, exploitability."""
     if (best_response is None) != (output is None):
         raise ValueError("--best-response and --output go together")
-    if output:
-        arguments.check_target("--output", output, force=force)
+    arguments.check_target("--output", output, force=force)
     limit = arguments.read_memory_limit(memory_limit)
     game, policy = _game_and_policy(source, strategy, limit)
     given = arguments.read_locks(game, locks or [])
@@ -252,9 +250,8 @@ def regrets(
     marks = arguments.read_marks(checkpoints)
     compiled = compile_game(game, cut=False)
     points = sum_regrets(compiled, record, checkpoints=marks, seed=seed)
-    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in ("iterations", "player", "played", "regret", "infosets", "bound"):
-        grid.add_column(name, justify="right", no_wrap=True)
+    columns = ("iterations", "player", "played", "regret", "infosets", "bound")
+    grid = report.new_table(None, *columns)
     for point in points:
         for player in range(compiled.n_players):
             figures = (

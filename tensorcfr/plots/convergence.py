@@ -14,13 +14,14 @@ from .style import (
     TITLE_SIZE,
     X_AXES,
     Effort,
+    axes_in,
     check_format,
     fix_scales,
     light_grid,
     line_styles,
     metric,
     name_lines,
-    new_figure,
+    written,
 )
 from .titles import game_title
 
@@ -64,14 +65,8 @@ def convergence(
     for solution in solutions:
         if not solution.trace:
             raise ValueError(f"the solution by {solution.algorithm} has no trace to draw")
-    if path is not None:
-        check_format(path)
-    if ax is None:
-        figure = new_figure(7.2, 4.5)
-        ax = figure.add_subplot()
-    else:
-        figure = ax.get_figure(root=True)  # type: ignore[assignment]
-
+    check_format(path)
+    figure, ax = axes_in(ax, 7.2, 4.5)
     attribute, x_label = X_AXES[x]
     ends, without = [], []
     names = _names(solutions)
@@ -100,9 +95,7 @@ def convergence(
         name_lines({ax: ends})
     else:
         ax.set(xticks=[], yticks=[])
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return written(figure, path)
 
 
 def _names(solutions: Sequence[Solution]) -> list[str]:

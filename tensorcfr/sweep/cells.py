@@ -9,11 +9,7 @@ from typing import Any
 
 from .._util.arguments import brief
 from .._util.specs import parse_spec
-from ..algorithms import (
-    ALGORITHMS,
-    Record,
-    find_algorithm,
-)
+from ..algorithms import ALGORITHMS, Record, find_algorithm
 from ..algorithms.records import is_whole
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, NamedTuple
@@ -29,7 +29,7 @@ from ..solvers.arguments import CALLABLE, Iterations, Nodes, Seconds, Target
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution, Status, TracePoint
 from .cells import Budget, Cell, cells
-from .table import GOES_ON, Row, Table
+from .table import GOES_ON, Key, Row, Table
 
 MOST_PROCESSES = 256
 WATCH_SECONDS = 2.0
@@ -116,7 +116,12 @@ def sweep(
     if cluster is not None and processes > 1:
         raise ValueError("processes are of this machine, a cluster has its own: give one of them")
     if cluster is not None or processes > 1:
-        _check_picklable(wanted)
+        for cell in wanted:
+            if cell.record.name not in PUBLISHED:
+                raise ValueError(
+                    f"{cell.record.name} is an algorithm of your own, which other processes do not "
+                    "know; run the sweep in this one, with processes=1 and no cluster"
+                )
     with Table(path, wanted, budget) as table:
         todo = [cell for cell in wanted if not table.is_finished(cell)]
         recorder = _Recorder(table, budget, len(wanted), len(wanted) - len(todo), progress)
@@ -129,11 +134,8 @@ def sweep(
         rows = table.rows
     if recorder.failures:
         cell, error = recorder.failures[0]
-        more = (
-            f" (and {len(recorder.failures) - 1} more cells failed)"
-            if recorder.failures[1:]
-            else ""
-        )
+        others = len(recorder.failures) - 1
+        more = f" (and {others} more cells failed)" if others else ""
         raise SweepError(f"{cell}: {error}{more}") from error
     return rows
 
@@ -153,47 +155,43 @@ class _Event(NamedTuple):
     """Where the cell runs."""
 
 
-Report = Callable[[Cell, _Event], object]
+Report = Callable[[_Event], object]
 
 
+@dataclass
 class _Recorder:
     """Records events of cells: appends rows to the table and calls the progress hook."""
 
-    def __init__(
-        self,
-        table: Table,
-        budget: Budget,
-        total: int,
-        finished: int,
-        hook: Callable[[SweepProgress], object] | None,
-    ) -> None:
-        self.table = table
-        self.failures: list[tuple[Cell, BaseException]] = []
-        self._budget, self._hook = budget, hook
-        self._total, self._finished = total, finished
-        self._shares: dict[tuple[Any, ...], float] = {}
-        self._latest: dict[tuple[Any, ...], TracePoint] = {}
-        self._dates: dict[tuple[Any, ...], str] = {}
+    table: Table
+    budget: Budget
+    total: int
+    finished: int
+    hook: Callable[[SweepProgress], object] | None
+    failures: list[tuple[Cell, BaseException]] = field(default_factory=list)
+    # By key of the cell.
+    shares: dict[Key, float] = field(default_factory=dict)
+    latest: dict[Key, TracePoint] = field(default_factory=dict)
+    dates: dict[Key, str] = field(default_factory=dict)
 
     def record(self, cell: Cell, event: _Event) -> None:
         """Record an event of a cell."""
-        self._shares[cell.key] = event.share
+        self.shares[cell.key] = event.share
         if event.point is not None:
-            self._latest[cell.key] = event.point
+            self.latest[cell.key] = event.point
             row = self._row(cell, event.point, event)
             self.table.append(row)
             if row.ends_cell:
-                self._finished += 1
-                self._shares.pop(cell.key)
-        if self._hook:
-            share = (self._finished + sum(self._shares.values())) / self._total
-            latest = self._latest.get(cell.key)
-            self._hook(SweepProgress(cell, latest, self._finished, self._total, min(1.0, share)))
+                self.finished += 1
+                self.shares.pop(cell.key)
+        if self.hook:
+            share = (self.finished + sum(self.shares.values())) / self.total
+            latest = self.latest.get(cell.key)
+            self.hook(SweepProgress(cell, latest, self.finished, self.total, min(1.0, share)))
 
     def fail(self, cell: Cell, error: BaseException) -> None:
         """Record that a cell failed; the others continue."""
         self.failures.append((cell, error))
-        self._shares.pop(cell.key, None)
+        self.shares.pop(cell.key, None)
 
     def _row(self, cell: Cell, point: TracePoint, event: _Event) -> Row:
         today = datetime.now(UTC).date().isoformat()
@@ -210,10 +208,10 @@ class _Recorder:
             exploitability=point.exploitability,
             players=event.players,
             status=event.status,
-            budget=str(self._budget),
+            budget=str(self.budget),
             versions=versions(),
             machine=event.machine,
-            date=self._dates.setdefault(cell.key, today),
+            date=self.dates.setdefault(cell.key, today),
         )
 
 
@@ -229,7 +227,7 @@ def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Repo
         share = budget.share(progress.iteration, progress.nodes_touched, progress.seconds)
         new = progress.latest if progress.latest is not reported else None
         reported = progress.latest
-        report(cell, _Event(new, share, players=game.n_players, machine=machine()))
+        report(_Event(new, share, players=game.n_players, machine=machine()))
 
     if cell.record.is_exact:
         solve(compile_game("matching_pennies"), cell.record)  # Imports scipy, off the clock.
@@ -239,7 +237,7 @@ def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Repo
         options: dict[str, Any] = budget.rules | seed
         solution = solve(game, cell.record, memory_limit=memory_limit, progress=hook, **options)
     status = solution.status.name.lower()
-    report(cell, _Event(_last_point(solution), 1.0, status, game.n_players, machine()))
+    report(_Event(_last_point(solution), 1.0, status, game.n_players, machine()))
     return solution.status
 
 
@@ -267,7 +265,7 @@ def _run_here(
     """One cell after the other, in this process."""
     for cell in todo:
         try:
-            status = _run_cell(cell, budget, memory_limit, recorder.record)
+            status = _run_cell(cell, budget, memory_limit, partial(recorder.record, cell))
         except OSError:
             raise  # The table cannot be written, so the other cells would be lost, too.
         except Exception as error:
@@ -314,7 +312,7 @@ def _begin_worker(pipe: Any, lock: Any, stop: Any) -> None:
 def _work(number: int, cell: Cell, budget: Budget, memory_limit: int | None) -> None:
     """Run a cell in a worker process."""
 
-    def report(cell: Cell, event: _Event) -> None:
+    def report(event: _Event) -> None:
         # A pipe sends before this function returns; a queue would send later.  So all events of a
         # cell are in the pipe when the cell returns.
         with _Worker.lock:
@@ -386,16 +384,6 @@ def _orderly_end(
         pool.shutdown(wait=True)
 
 
-def _check_picklable(wanted: list[Cell]) -> None:
-    """Refuse algorithms registered in this process, which worker processes do not know."""
-    for cell in wanted:
-        if cell.record.name not in PUBLISHED:
-            raise ValueError(
-                f"{cell.record.name} is an algorithm of your own, which other processes do not "
-                "know; run the sweep in this one, with processes=1 and no cluster"
-            )
-
-
 # On a cluster
 
 
@@ -403,7 +391,7 @@ def _events_of(cell: Cell, budget: Budget, memory_limit: int | None) -> list[_Ev
     """Run a cell in a worker of a cluster; returns its checkpoints."""
     events: list[_Event] = []
 
-    def keep(cell: Cell, event: _Event) -> None:
+    def keep(event: _Event) -> None:
         if event.point is not None:
             events.append(event)
 
