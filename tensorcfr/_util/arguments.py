@@ -65,21 +65,13 @@ class Whole(Check):
 
     def __call__(self, name: str, value: Any) -> int:
         """An int."""
-        if not isinstance(value, Integral) or isinstance(value, bool):
+        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not is_whole or _is_outside(int(value), self.least, self.most):
             raise self.refuse(name, value)
-        number = int(value)
-        if (self.least is not None and number < self.least) or (
-            self.most is not None and number > self.most
-        ):
-            raise self.refuse(name, value)
-        return number
+        return int(value)
 
     def __str__(self) -> str:
-        if self.least is None or self.most is None:
-            return self.counts + _bounds(self.least, self.most)
-        # Leave out an upper bound that no caller comes near: it would only confuse.
-        most = None if self.most >= EXACT and self.least is not None else self.most
-        return self.counts + _bounds(self.least, most)
+        return self.counts + _bounds(self.least, self.most)
 
 
 @dataclass(frozen=True)
@@ -103,10 +95,9 @@ class Number(Check):
             number = float(value)
         except (OverflowError, ValueError):
             raise self.refuse(name, value) from None
-        low = number < self.least if self.least is not None else False
-        low = low or (self.above is not None and number <= self.above)
-        high = self.most is not None and number > self.most
-        if math.isnan(number) or low or high or (self.finite and math.isinf(number)):
+        wrong = math.isnan(number) or (self.finite and math.isinf(number))
+        wrong = wrong or (self.above is not None and number <= self.above)
+        if wrong or _is_outside(number, self.least, self.most):
             raise self.refuse(name, value)
         return int(number) if self.whole else value
 
@@ -205,8 +196,8 @@ class Kind(Check):
 
     def __call__(self, name: str, value: Any) -> Any:
         """The object."""
-        flag = isinstance(value, bool) and bool not in self.kinds
-        if not isinstance(value, self.kinds) or flag or _is_number_in_array(value):
+        is_flag = isinstance(value, bool) and bool not in self.kinds
+        if not isinstance(value, self.kinds) or is_flag or _is_number_in_array(value):
             raise self.refuse(name, value, TypeError)
         return value
 
@@ -333,8 +324,13 @@ def brief(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
+def _is_outside(number: float, least: float | None, most: float | None) -> bool:
+    return (least is not None and number < least) or (most is not None and number > most)
+
+
 def _bounds(least: float | None, most: float | None) -> str:
-    if least is not None and most is not None:
+    # An upper bound that no caller comes near would only confuse.
+    if least is not None and most is not None and most < EXACT:
         return f" from {_plain(least)} to {_plain(most)}"
     if least is not None:
         return f" >= {_plain(least)}"

@@ -117,12 +117,7 @@ def address_of(client: Client) -> str:
 
 
 def _check_workers(client: Client) -> None:
-    """Check that there are workers, and that they run the same code.
-
-    Raises:
-        ValueError: A worker has other versions.
-        ClusterError: There are no workers.
-    """
+    """Check that there are workers, and that they run the same code."""
     there = client.run(versions, on_error="return")
     if not there:
         raise ClusterError(f"the scheduler at {address_of(client)} has no workers")

@@ -6,6 +6,7 @@ import ast
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from ..games import GAMES
 from ..model.game import CompiledGame
 from ..model.policy import suggest_label
 from ..solvers.choose import CARDS_ALGORITHM, DEFAULT_ALGORITHM, PACKED_ALGORITHM
+from ..solvers.request import SolveRequest
 from ..sweep import read_algorithm as named_algorithm
 from ..sweep.cells import spec_of
 
@@ -279,6 +281,25 @@ def _numbers(
     if not found or not all(map(fits, found)):
         raise ValueError(f"{option} takes {takes}, not {brief(text)}")
     return found
+
+
+def read_request(asked: Any, game: CompiledGame, **read: Any) -> SolveRequest:
+    """What to solve: of options with the name of an argument of a solve, as they are or read.
+
+    Args:
+        asked: The options of a command.
+        game: The game.
+        read: Arguments of the solve that the command has read itself.
+
+    Raises:
+        ValueError: An option is wrong, or options do not go together.
+    """
+    given = {one.name for one in fields(SolveRequest)} & vars(asked).keys()
+    read |= {
+        "locks": read_locks(game, asked.locks or []),
+        "memory_limit": read_memory_limit(asked.memory_limit),
+    }
+    return SolveRequest(**{name: getattr(asked, name) for name in given} | {"game": game} | read)
 
 
 def read_deal(text: str | None) -> list[str] | None:

@@ -217,16 +217,12 @@ def _request(asked: HoldemOptions, game: CompiledGame, rules: Holdem) -> SolveRe
     solved = game
     if asked.buckets is not None:
         solved = abstract_hands(game, BUCKETS[asked.buckets_by](game, asked.buckets))
-    return SolveRequest(
-        game=solved,
+    # Locks name hands, which buckets do not have; the two exclude each other.
+    return arguments.read_request(
+        asked,
+        solved,
         algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
-        iters=asked.iters,
         target=None if target is None else target / 100.0 * rules.pot,
-        time_limit=asked.time_limit,
-        threads=asked.threads,
-        precision=asked.precision,
-        locks=arguments.read_locks(game, asked.locks or []),
-        memory_limit=arguments.read_memory_limit(asked.memory_limit),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -217,20 +217,16 @@ def _request(
     if named is not None and named != AUTOMATIC:
         named = arguments.read_algorithm(named, simultaneous=asked.simultaneous)
     game = _game(asked, start, compiling)
-    # Options with the name of an argument of a solve give it, as they are or once they are read.
-    given = {one.name for one in fields(SolveRequest)} & vars(asked).keys()
-    read = {
-        "game": game,
-        "algorithm": named,
-        "nodes": nodes,
-        "checkpoints": checkpoints,
-        "start": start,
-        "locks": arguments.read_locks(game, asked.locks or []),
-        "warm_start": _warm_start(game, asked.warm_start),
-        "memory_limit": arguments.read_memory_limit(asked.memory_limit),
-        "needs_curve": asked.plot is not None,
-    }
-    request = SolveRequest(**{name: getattr(asked, name) for name in given} | read)
+    request = arguments.read_request(
+        asked,
+        game,
+        algorithm=named,
+        nodes=nodes,
+        checkpoints=checkpoints,
+        start=start,
+        warm_start=_warm_start(game, asked.warm_start),
+        needs_curve=asked.plot is not None,
+    )
     if asked.simultaneous and named is None:
         named = arguments.read_algorithm(request.record, simultaneous=True)
         request = replace(request, algorithm=named)

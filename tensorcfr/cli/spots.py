@@ -108,11 +108,7 @@ def spot_options(spot: Path | None, given: GivenSpot) -> dict[str, Any]:
 
 
 def _sizes(option: str, texts: list[str] | None) -> Any:
-    """Sizes as the game takes them: a text, or texts by street and player.
-
-    Raises:
-        ValueError: One is for all, and another one is not; or one is there twice.
-    """
+    """Sizes as the game takes them: a text, or texts by street and player."""
     if not texts:
         return None
     found: dict[str, Any] = {}

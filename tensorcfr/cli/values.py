@@ -253,16 +253,10 @@ def regrets(
     columns = ("iterations", "player", "played", "regret", "infosets", "bound")
     grid = report.new_table(None, *columns)
     for point in points:
-        for player in range(compiled.n_players):
-            figures = (
-                point.played[player],
-                point.average[player],
-                point.immediate[player],
-                point.average_bound[player],
-            )
-            grid.add_row(
-                f"{point.iteration:,}", str(player), *(f"{value:.7g}" for value in figures)
-            )
+        rows = zip(point.played, point.average, point.immediate, point.average_bound, strict=True)
+        for player, figures in enumerate(rows):
+            cells = (f"{value:.7g}" for value in figures)
+            grid.add_row(f"{point.iteration:,}", str(player), *cells)
     console = plain_console()
     console.print(grid)
     console.print(

@@ -160,7 +160,7 @@ def save_nfg(game: FlatGame, path: str | Path, *, outcomes: bool = False) -> Pat
 
 
 Plan = dict[int, int]
-"""Action by infoset, at those infosets that the actions before them lead to."""
+"""The sequence that is played at each infoset that the actions before lead to."""
 
 
 def _count_plans(game: FlatGame, player: int) -> int:
@@ -173,26 +173,29 @@ def _count_plans(game: FlatGame, player: int) -> int:
     return count[int(game.form.player_sequences[player])]
 
 
-def _plans(game: FlatGame, player: int) -> list[tuple[Plan, set[int]]]:
-    """All plans of a player, each with the sequences that it plays."""
+def _sequences(game: FlatGame, infoset: int) -> range:
+    """The sequences of an infoset's actions, in their order."""
+    return range(game.n_sequences)[game.sequences(infoset)]
+
+
+def _plans(game: FlatGame, player: int) -> list[Plan]:
+    """All plans of a player."""
     first, end = game.form.player_infosets[player : player + 2].tolist()
     parent = game.form.infoset_parent.tolist()
-    plans: list[tuple[Plan, set[int]]] = [({}, {int(game.form.player_sequences[player])})]
+    root = int(game.form.player_sequences[player])
+    plans: list[Plan] = [{}]
     # Infosets are numbered by level, so a plan has chosen before an infoset what leads to it.
     for infoset in range(first, end):
-        sequences = range(game.n_sequences)[game.sequences(infoset)]
-        longer: list[tuple[Plan, set[int]]] = []
-        for plan, taken in plans:
-            if parent[infoset] not in taken:
-                longer.append((plan, taken))
-                continue
-            for action, sequence in enumerate(sequences):
-                longer.append(({**plan, infoset: action}, {*taken, sequence}))
+        sequences = _sequences(game, infoset)
+        longer: list[Plan] = []
+        for plan in plans:
+            leads = parent[infoset] in {root, *plan.values()}
+            longer += [{**plan, infoset: one} for one in sequences] if leads else [plan]
         plans = longer
     return plans
 
 
-def _payoffs(game: FlatGame, plans: list[list[tuple[Plan, set[int]]]]) -> np.ndarray:
+def _payoffs(game: FlatGame, plans: list[list[Plan]]) -> np.ndarray:
     """float64 (players, plans of player 0, ...): expected payoffs, by way of the histories."""
     terminal, players = game.tree.terminal, range(game.n_players)
     chance = reach_without(game, players, np.ones(game.n_sequences))[terminal]
@@ -200,8 +203,9 @@ def _payoffs(game: FlatGame, plans: list[list[tuple[Plan, set[int]]]]) -> np.nda
     for player, own in enumerate(plans):
         others = [other for other in players if other != player]
         plays = np.zeros((len(own), game.n_sequences))
-        for row, (_, taken) in zip(plays, own, strict=True):
-            row[list(taken)] = 1.0
+        plays[:, game.form.player_sequences[player]] = 1.0
+        for row, plan in zip(plays, own, strict=True):
+            row[list(plan.values())] = 1.0
         reached = [reach_without(game, others, row)[terminal] > 0.0 for row in plays]
         # (players, plans so far, terminals) by (plans, terminals): terminals stay to the end.
         table = table[..., None, :] * np.array(reached)
@@ -210,7 +214,7 @@ def _payoffs(game: FlatGame, plans: list[list[tuple[Plan, set[int]]]]) -> np.nda
 
 def _lines(
     game: FlatGame,
-    plans: list[list[tuple[Plan, set[int]]]],
+    plans: list[list[Plan]],
     table: np.ndarray,
     *,
     outcomes: bool,
@@ -220,7 +224,7 @@ def _lines(
     yield f"NFG 1 R {quoted(game.name)} {{ {players} }}\n{{\n"
     for player, own in enumerate(plans):
         alone = int(np.diff(game.form.player_infosets)[player]) == 1
-        yield f"  {{ {' '.join(quoted(_plan_label(game, plan, alone)) for plan, _ in own)} }}\n"
+        yield f"  {{ {' '.join(quoted(_plan_label(game, plan, alone)) for plan in own)} }}\n"
     yield "}\n"
     by_profile = table.reshape(game.n_players, -1, order="F").T
     if not outcomes:
@@ -237,7 +241,10 @@ def _lines(
 
 def _plan_label(game: FlatGame, plan: Plan, alone: bool) -> str:
     """``bet``, or ``K:bet Kp:call`` of a player who has several infosets."""
-    chosen = [(infoset, game.infoset_actions[infoset][action]) for infoset, action in plan.items()]
+    chosen = [
+        (infoset, game.infoset_actions[infoset][_sequences(game, infoset).index(sequence)])
+        for infoset, sequence in plan.items()
+    ]
     if alone:
         return chosen[0][1]
     return " ".join(f"{game.infoset_labels[infoset]}:{action}" for infoset, action in chosen) or "-"

@@ -73,11 +73,7 @@ def policy_to_pyspiel(policy: Policy, openspiel_game: Any = None) -> Any:
 def _rows(
     policy: Policy, openspiel_game: Any
 ) -> tuple[OpenSpielGame, dict[str, tuple[Any, list[float]]]]:
-    """The game, and by information state string a state and the probabilities of its actions.
-
-    Raises:
-        ValueError: Two players share a string, which OpenSpiel's policies do not tell apart.
-    """
+    """The game, and by information state string a state and the probabilities of its actions."""
     game = laid_out(policy.game, "OpenSpiel")
     rules = _rules(game, openspiel_game)
     found: dict[str, tuple[Any, list[float]]] = {}

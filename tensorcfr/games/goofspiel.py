@@ -152,10 +152,7 @@ class Goofspiel(Game):
     def _last_bids(
         self, points: Cards, prize: int, last_prize: int, hands: tuple[Cards, ...]
     ) -> dict[Cards, State]:
-        """The ends by the last bids: the last cards are played automatically.
-
-        Many histories share them: they depend on points and hands only.
-        """
+        """The ends by the last bids, after which the last cards are played automatically."""
         found = {}
         for bids in product(*hands):
             kept = tuple([sum(hand) - bid for hand, bid in zip(hands, bids, strict=True)])

@@ -87,7 +87,13 @@ def convergence(
         marker = "o" if len(points) == 1 else None
         ax.plot(*zip(*points, strict=True), **style, marker=marker)
         ends.append((name, style["color"], *points[-1]))
-    _dress(ax, solutions, x_label, without)
+    title = "; ".join(dict.fromkeys(game_title(solution.game.name) for solution in solutions))
+    if without:
+        title += f"\n(not drawn, nothing above 0 for the log scales: {'; '.join(without)})"
+    ax.set_title(title, loc="left", fontsize=TITLE_SIZE)
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(metric({solution.game.n_players for solution in solutions}))
+    light_grid(ax)
     if ends:
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -116,15 +122,3 @@ def _name(algorithm: Record) -> str:
         describe(key, value) for key, value in algorithm.options.items() if value != usual.get(key)
     ]
     return f"{algorithm.name} ({', '.join(changes)})" if changes else algorithm.name
-
-
-def _dress(ax: Axes, solutions: Sequence[Solution], x_label: str, without: Sequence[str]) -> None:
-    """Add title, grid and axis labels with definition and unit."""
-    titles = dict.fromkeys(game_title(solution.game.name) for solution in solutions)
-    title = "; ".join(titles)
-    if without:
-        title += f"\n(not drawn, nothing above 0 for the log scales: {'; '.join(without)})"
-    ax.set_title(title, loc="left", fontsize=TITLE_SIZE)
-    ax.set_xlabel(x_label)
-    ax.set_ylabel(metric({solution.game.n_players for solution in solutions}))
-    light_grid(ax)

@@ -156,11 +156,7 @@ def spec_of(record: Record) -> str:
 
 def _literal(record: Record, option: str, value: Any) -> str:
     """A value as a Python literal; whole floats lose their decimal point, records of this library
-    become their names.
-
-    Raises:
-        ValueError: The value is a record with options of its own.
-    """
+    become their names."""
     if isinstance(value, Record):
         if value != ALGORITHMS.get(value.name):
             raise ValueError(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from asyncio import CancelledError
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -343,7 +342,8 @@ def _run_in_processes(
         number: pool.submit(_work, number, cell, budget, memory_limit)
         for number, cell in enumerate(todo)
     }
-    with _orderly_end(pool, reader, stop, list(waiting.values())):
+    futures = list(waiting.values())
+    try:
         while waiting:
             returned = [number for number, future in waiting.items() if future.done()]
             if reader.poll(POLL_SECONDS):
@@ -354,6 +354,14 @@ def _run_in_processes(
                 continue
             for number in returned:
                 recorder.fail(todo[number], _why(waiting.pop(number)))
+    finally:
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        # A worker may wait for room in the pipe, so the pipe is emptied until all cells have ended.
+        while not all(future.done() for future in futures):
+            if reader.poll(POLL_SECONDS):
+                reader.recv()
+        pool.shutdown(wait=True)
 
 
 def _why(future: Future[None]) -> BaseException:
@@ -365,23 +373,6 @@ def _why(future: Future[None]) -> BaseException:
             "out, or started by a script without 'if __name__ == \"__main__\":'"
         )
     return error
-
-
-@contextmanager
-def _orderly_end(
-    pool: ProcessPoolExecutor, reader: Any, stop: Any, futures: list[Future[None]]
-) -> Iterator[None]:
-    """End all worker processes on the way out, after errors too."""
-    try:
-        yield
-    finally:
-        stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        # A worker may wait for room in the pipe, so the pipe is emptied until all cells have ended.
-        while not all(future.done() for future in futures):
-            if reader.poll(POLL_SECONDS):
-                reader.recv()
-        pool.shutdown(wait=True)
 
 
 # On a cluster

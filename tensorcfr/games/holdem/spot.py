@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -242,12 +243,9 @@ def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:
 
 def _both(what: str, given: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
     """The sizes of both players on a street."""
-    first, second = (_chosen(what, given, street, player) for player in range(2))
-    raises = what == "raises"
-    return (
-        read_sizes(first[1], f"holdem: {first[0]}", raises=raises),
-        read_sizes(second[1], f"holdem: {second[0]}", raises=raises),
-    )
+    (first, oop), (second, ip) = (_chosen(what, given, street, player) for player in range(2))
+    read = partial(read_sizes, raises=what == "raises")
+    return read(oop, f"holdem: {first}"), read(ip, f"holdem: {second}")
 
 
 def _donk(given: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
