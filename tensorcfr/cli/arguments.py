@@ -1,4 +1,8 @@
-"""Parse and check arguments of the command line before the work starts."""
+"""Parse and check arguments of the command line before the work starts.
+
+Whatever is wrong raises a ValueError that names the option or quotes its text; a package that is
+missing raises a MissingExtraError.
+"""
 
 from __future__ import annotations
 
@@ -59,11 +63,7 @@ SolvedIn = Annotated[
 
 
 def is_saved(source: str, algorithm: str | None, iters: int | None) -> bool:
-    """Whether a source is a saved solution, and not a game to be solved.
-
-    Raises:
-        ValueError: It is one, and an algorithm or a number of iterations is given.
-    """
+    """Whether a source is a saved solution, which is solved already, and not a game."""
     saved = source.endswith(".npz")
     if saved and (algorithm is not None or iters is not None):
         raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
@@ -71,11 +71,7 @@ def is_saved(source: str, algorithm: str | None, iters: int | None) -> bool:
 
 
 def read_settings(settings: Sequence[str] | None, game: str | None) -> dict[str, Any]:
-    """Parse ``["ranks=4"]`` to ``{"ranks": 4}``; a value that is no Python literal is a text.
-
-    Raises:
-        ValueError: A setting lacks ``=``, or a name before it; or the game is not built in.
-    """
+    """Parse ``["ranks=4"]`` to ``{"ranks": 4}``; a value that is no Python literal is a text."""
     if settings and game is not None and is_foreign(game):
         raise ValueError(f"--set is for built-in games, not for {game!r}")
     read: dict[str, Any] = {}
@@ -91,11 +87,7 @@ def read_settings(settings: Sequence[str] | None, game: str | None) -> dict[str,
 
 
 def read_algorithm(spec: str | Record, *, simultaneous: bool = False) -> Record:
-    """The record that ``"dcfr"`` or ``"dcfr(alpha=2)"`` names.
-
-    Raises:
-        ValueError: The algorithm or the option does not exist, or the text cannot be parsed.
-    """
+    """The record that ``"dcfr"`` or ``"dcfr(alpha=2)"`` names."""
     return named_algorithm(spec, **({"alternating": False} if simultaneous else {}))
 
 
@@ -103,11 +95,7 @@ CUTS: dict[str, bool | str] = {"auto": "auto", "always": True, "never": False}
 
 
 def read_cut(text: str | None) -> bool | int | str | None:
-    """Where ``--cut`` says to cut a game; None without it.
-
-    Raises:
-        ValueError: It is neither one of :data:`CUTS` nor a number.
-    """
+    """Where ``--cut`` says to cut a game; None without it."""
     if text is None:
         return None
     if text in CUTS:
@@ -127,9 +115,6 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
 
     Returns:
         Probability by infoset and action; None without texts.
-
-    Raises:
-        ValueError: An infoset, an action or a probability cannot be parsed; quotes the text.
     """
     locks: dict[str, dict[str, float]] = {}
     for text in texts:
@@ -207,11 +192,7 @@ def _probability(text: str) -> float:
 
 
 def read_whole(option: str, text: str | None) -> int | None:
-    """Parse ``"1000000"``, ``"1_000_000"`` or ``"1e6"``.
-
-    Raises:
-        ValueError: The number is not whole, or negative.
-    """
+    """Parse ``"1000000"``, ``"1_000_000"`` or ``"1e6"``."""
     if text is None:
         return None
     try:
@@ -224,11 +205,7 @@ def read_whole(option: str, text: str | None) -> int | None:
 
 
 def read_seeds(text: str) -> list[int]:
-    """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds).
-
-    Raises:
-        ValueError: The text cannot be parsed.
-    """
+    """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds)."""
     several = "," in text
     takes = f"a number from 1 to {MOST_SEEDS:,} or numbers with commas"
     seeds = _numbers("--seeds", text, int, takes, lambda n: several or 1 <= n <= MOST_SEEDS)
@@ -236,21 +213,13 @@ def read_seeds(text: str) -> list[int]:
 
 
 def read_levels(text: str) -> list[float]:
-    """Parse exploitabilities, ``"1e-2,1e-3"``.
-
-    Raises:
-        ValueError: The text cannot be parsed, or a number is not positive.
-    """
+    """Parse exploitabilities, ``"1e-2,1e-3"``."""
     takes = "exploitabilities > 0 with commas"
     return _numbers("--levels", text, float, takes, lambda n: 0 < n < math.inf)
 
 
 def read_checkpoints(text: str) -> str | int | list[int]:
-    """Parse ``"geometric"``, ``"100"`` (every 100 iterations) or ``"1,10,100"`` (these iterations).
-
-    Raises:
-        ValueError: The text cannot be parsed.
-    """
+    """Parse ``"geometric"``, ``"100"`` (every 100 iterations) or ``"1,10,100"`` (these)."""
     if text == "geometric":
         return text
     marks = read_marks(text, "geometric, a number or numbers with commas")
@@ -258,11 +227,7 @@ def read_checkpoints(text: str) -> str | int | list[int]:
 
 
 def read_marks(text: str, takes: str = "numbers with commas") -> list[int]:
-    """Parse ``"1,10,100"``, some iterations.
-
-    Raises:
-        ValueError: The text cannot be parsed.
-    """
+    """Parse ``"1,10,100"``, some iterations."""
     return _numbers("--checkpoints", text, int, takes)
 
 
@@ -290,9 +255,6 @@ def read_request(asked: Any, game: CompiledGame, **read: Any) -> SolveRequest:
         asked: The options of a command.
         game: The game.
         read: Arguments of the solve that the command has read itself.
-
-    Raises:
-        ValueError: An option is wrong, or options do not go together.
     """
     given = {one.name for one in fields(SolveRequest)} & vars(asked).keys()
     read |= {
@@ -308,11 +270,7 @@ def read_deal(text: str | None) -> list[str] | None:
 
 
 def read_memory_limit(gibibytes: float | None) -> int | None:
-    """Convert a limit from GiB to bytes.
-
-    Raises:
-        ValueError: The limit is negative or not finite.
-    """
+    """Convert a limit from GiB to bytes."""
     if gibibytes is None:
         return None
     if not 0 <= gibibytes < float("inf"):
@@ -321,11 +279,7 @@ def read_memory_limit(gibibytes: float | None) -> int | None:
 
 
 def check_target(option: str, path: Path | None, *, force: bool) -> None:
-    """Check that a file, if there is one, can be written, before the work whose result goes there.
-
-    Raises:
-        ValueError: The file cannot be written, or it exists and ``force`` is False.
-    """
+    """Check that a file, if any, can be written, before the work whose result goes there."""
     if path is None:
         return
     folder = path.parent
@@ -340,23 +294,14 @@ def check_target(option: str, path: Path | None, *, force: bool) -> None:
 
 
 def check_save(option: str, path: Path | None, *, force: bool) -> None:
-    """Check the target of a solution's file like :func:`check_target`, and its suffix.
-
-    Raises:
-        ValueError: The file cannot be written, or does not end in ``.npz``.
-    """
+    """Check the target of a solution's file like :func:`check_target`, and its suffix."""
     if path and path.suffix != ".npz":
         raise ValueError(f"{option} {path}: a solution is an .npz file; write {path.name}.npz")
     check_target(option, path, force=force)
 
 
 def check_plot(option: str, path: Path | None, *, force: bool) -> None:
-    """Check the target of a picture like :func:`check_target`, its format, and matplotlib.
-
-    Raises:
-        ValueError: The file cannot be written, or its suffix is no picture format.
-        MissingExtraError: Matplotlib is not installed.
-    """
+    """Check the target of a picture like :func:`check_target`, its format, and matplotlib."""
     if path:
         from ..plots import check_format
 

@@ -98,10 +98,8 @@ def print_infosets(
         for cells in islice(_infoset_cells(policy, own, values), rows or None):
             grid.add_row(*map(Text, cells))
         _print(console, grid)
-        if rows and (left_out := count - rows) > 0:
-            _print(
-                console, Text(f"... and {left_out:,} more infosets (--rows 0 prints all)", "dim")
-            )
+        if rows:
+            _print_left_out(console, count - rows)
     if values is not None:
         _print(console, "")
         note = (
@@ -114,8 +112,7 @@ def print_infosets(
 def _infoset_cells(
     policy: Policy, infosets: Iterator[InfosetRows], values: Values | None
 ) -> Iterator[list[str]]:
-    """Label, reach, expected value, and ``bet 0.222 (+0.5)`` for each action that is worth its
-    place."""
+    """Label, reach, expected value, and ``bet 0.222 (+0.5)`` for each action."""
     game = policy.game
     for some in infosets:
         played = policy.at(some.numbers).tolist()
@@ -440,10 +437,15 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
         ]
         table.add_row(Text(label), Text("\n".join(lines)))
     _print(console, table)
-    if (left_out := policy.count_of(player) - len(shown)) > 0:
-        _print(console, Text(f"... and {left_out:,} more infosets (--rows 0 prints all)", "dim"))
+    _print_left_out(console, policy.count_of(player) - len(shown))
     if any(len(row) < len(own) for row, own in zip(cells, shown.values(), strict=True)):
         _print(console, Text(f"(actions left out: probability below {NEVER_PLAYED})", "dim"))
+
+
+def _print_left_out(console: Console, count: int) -> None:
+    """Say how many infosets are not printed, if any."""
+    if count > 0:
+        _print(console, Text(f"... and {count:,} more infosets (--rows 0 prints all)", "dim"))
 
 
 def _cells(n_actions: int, actions: Iterable[tuple[str, float, str]]) -> list[str]:
