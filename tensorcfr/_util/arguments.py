@@ -64,7 +64,6 @@ class Whole(Check):
     counts: str = "a whole number"
 
     def __call__(self, name: str, value: Any) -> int:
-        """An int."""
         is_whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not is_whole or _is_outside(int(value), self.least, self.most):
             raise self.refuse(name, value)
@@ -88,7 +87,6 @@ class Number(Check):
     """Whether the function gets the whole part, as an int."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """A real number."""
         if not isinstance(value, Real) or isinstance(value, bool):
             raise self.refuse(name, value)
         try:
@@ -113,7 +111,6 @@ class Flag(Check):
     """True or False."""
 
     def __call__(self, name: str, value: Any) -> bool:
-        """A bool."""
         if not isinstance(value, bool) and type(value).__name__ != "bool":
             raise self.refuse(name, value)
         return bool(value)
@@ -129,7 +126,6 @@ class OneOf(Check):
     choices: tuple[Any, ...]
 
     def __call__(self, name: str, value: Any) -> Any:
-        """One of the choices."""
         for choice in self.choices:
             if type(value) is type(choice) and value == choice:
                 return choice
@@ -147,7 +143,6 @@ class Text(Check):
     """Characters, at most."""
 
     def __call__(self, name: str, value: Any) -> str:
-        """A str."""
         if not isinstance(value, str):
             raise self.refuse(name, value, TypeError)
         if self.longest is not None and len(value) > self.longest:
@@ -166,7 +161,6 @@ class Where(Check):
     """Whether a file that is open for reading does, too."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """A str or a path."""
         if self.files and hasattr(value, "read"):
             return value
         if not isinstance(value, (str, os.PathLike)):
@@ -195,7 +189,6 @@ class Kind(Check):
     """What that is: ``"a compiled game (compile_game makes one)"``."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """The object."""
         is_flag = isinstance(value, bool) and bool not in self.kinds
         if not isinstance(value, self.kinds) or is_flag or _is_number_in_array(value):
             raise self.refuse(name, value, TypeError)
@@ -218,7 +211,6 @@ class Several(Check):
     """Whether their order matters, so that a set will not do."""
 
     def __call__(self, name: str, value: Any) -> list[Any]:
-        """A list."""
         if self.ordered and isinstance(value, Set):
             raise self.refuse(name, value, TypeError)
         if self.alone and (isinstance(value, (str, Real)) or not isinstance(value, Iterable)):
@@ -246,7 +238,6 @@ class AnyOf(Check):
     """What that is."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """The value of the first check that takes it."""
         for check in self.checks:
             with suppress(TypeError, ValueError):
                 return check(name, value)

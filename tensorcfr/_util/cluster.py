@@ -28,7 +28,6 @@ class Cluster(Check):
     """A cluster of Dask distributed, by client or address."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """The client or the address."""
         if isinstance(value, str):
             if len(value) > LONGEST_PATH or not re.fullmatch(ADDRESS, value):
                 raise self.refuse(name, value)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from .._util.signals import put_off
 from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
@@ -155,11 +156,16 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
         shown = SolvedSpot(solution)
         if asked.buckets is not None:
             solution = replace(solution, evaluation=shown.evaluation)
-    found = shown.rules
-    if not isinstance(found, Holdem):
+    _show(console, shown, solution, asked)
+
+
+def _show(console: Console, shown: SolvedSpot, solution: Solution, asked: HoldemOptions) -> None:
+    """Print the whole spot, and the hands or the runouts at each line; write the last one."""
+    rules = shown.rules
+    if not isinstance(rules, Holdem):
         raise ValueError(f"{shown.game.name} is no spot of hold'em: tensorcfr show prints it")
-    units = partial(shown.units, unit=asked.unit, big_blind=asked.big_blind)
-    holdem_report.print_spot(console, found, solution, units, UNIT_NAMES[asked.unit])
+    units, unit = partial(shown.units, unit=asked.unit, big_blind=asked.big_blind), asked.unit
+    holdem_report.print_spot(console, rules, solution, units, UNIT_NAMES[unit])
     last: Any = None
     for text in asked.line or [""]:
         if "*" in text.split():
@@ -167,7 +173,7 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
             holdem_report.print_runouts(console, last, units)
         else:
             last = shown.table(text)
-            holdem_report.print_hands(console, last, units, UNIT_NAMES[asked.unit], asked.hands)
+            holdem_report.print_hands(console, last, units, UNIT_NAMES[unit], asked.hands)
     if asked.export:
         last.save(asked.export)
     if asked.picture:

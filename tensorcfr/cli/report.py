@@ -128,9 +128,9 @@ def _infoset_cells(
             yield [label, *figures, GAP.join(_cells(len(actions), cells))]
 
 
-def _value(game: CompiledGame, value: float) -> str:
-    """A value with its sign, a dash where there is none."""
-    return "-" if value != value else f"{game.settled(value) + 0.0:+.4g}"
+def _value(game: CompiledGame, value: float, form: str = "+.4g") -> str:
+    """A value without its rounding error, a dash where there is none."""
+    return "-" if value != value else f"{game.settled(value) + 0.0:{form}}"
 
 
 def print_evaluation(
@@ -143,21 +143,18 @@ def print_evaluation(
     _print(console, _game_line(game))
     _print(console, "")
     table = Table.grid(padding=(0, 2))
-    settled = game.settled
-    for player, (value, best) in enumerate(
-        zip(evaluation.values, evaluation.best_responses, strict=True)
-    ):
-        table.add_row(f"value of player {player}", f"{settled(value) + 0.0:+.6g}")
-        table.add_row("  best response", f"{settled(best) + 0.0:+.6g}")
-    table.add_row("exploitability", f"{settled(evaluation.exploitability):.6g}")
-    table.add_row("nash_conv", f"{settled(evaluation.nash_conv):.6g}")
+    for player, value in enumerate(evaluation.values):
+        table.add_row(f"value of player {player}", _value(game, value, "+.6g"))
+        table.add_row("  best response", _value(game, evaluation.best_responses[player], "+.6g"))
+    table.add_row("exploitability", _value(game, evaluation.exploitability, ".6g"))
+    table.add_row("nash_conv", _value(game, evaluation.nash_conv, ".6g"))
     _print(console, table)
     _print_meaning(console, game)
     if worst:
         _print(console, "")
         lost = new_table("infoset", "lost there", width=LABEL_WIDTH)
         for label, loss in worst:
-            lost.add_row(Text(label), f"{settled(loss) + 0.0:.4g}")
+            lost.add_row(Text(label), _value(game, loss, ".4g"))
         _print(console, lost)
 
 
@@ -247,8 +244,8 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
     values = (f"value of {player}" for player in range(game.n_players))
     worth = new_table("", *values, "exploitability")
     for which, found in zip(("first", "second"), compared.evaluations, strict=True):
-        own = [f"{game.settled(value) + 0.0:+.6g}" for value in found.values]
-        worth.add_row(which, *own, f"{game.settled(found.exploitability):.6g}")
+        own = [_value(game, value, "+.6g") for value in found.values]
+        worth.add_row(which, *own, _value(game, found.exploitability, ".6g"))
     _print(console, worth)
     table = new_table("infoset", "player", "reach", "variation", "gain")
     for row in compared.differences(rows or game.n_infosets):
@@ -258,7 +255,7 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
                 str(row.player),
                 f"{row.reach:.4f}",
                 f"{row.total_variation:.4f}",
-                f"{game.settled(row.value) + 0.0:+.2g}",
+                _value(game, row.value, "+.2g"),
             )
     if table.row_count:
         _print(console, "")
@@ -332,24 +329,17 @@ def _game_line(game: CompiledGame) -> Text:
 def _figures(solution: Solution) -> Table:
     """A table of values, exploitability and effort, each with its unit and definition."""
     table = Table.grid(padding=(0, 2))
-    players, settled = solution.game.n_players, solution.game.settled
+    game, players = solution.game, solution.game.n_players
     for player, value in enumerate(solution.value):
         note = "utility per game, average strategies" if player == 0 else ""
-        table.add_row(f"value of player {player}", f"{settled(value) + 0.0:+.6g}", note)
-    table.add_row(
-        "exploitability",
-        f"{settled(solution.exploitability):.6g}",
-        f"nash_conv / {players} players, in utility",
-    )
-    table.add_row(
-        "nash_conv",
-        f"{settled(solution.nash_conv):.6g}",
-        "sum of best-response value - value, in utility",
-    )
-    if solution.best is not None:
-        table.add_row(
-            "best seen", f"{settled(solution.best.exploitability):.6g}", f"{solution.best}"
-        )
+        table.add_row(f"value of player {player}", _value(game, value, "+.6g"), note)
+    for name, figure, note in (
+        ("exploitability", solution.exploitability, f"nash_conv / {players} players, in utility"),
+        ("nash_conv", solution.nash_conv, "sum of best-response value - value, in utility"),
+    ):
+        table.add_row(name, _value(game, figure, ".6g"), note)
+    if (best := solution.best) is not None:
+        table.add_row("best seen", _value(game, best.exploitability, ".6g"), f"{best}")
     if not solution.algorithm.is_exact:
         table.add_row("iterations", f"{solution.iterations:,}", "each updates every player")
         table.add_row("nodes touched", f"{solution.nodes_touched:,}", "histories visited")

@@ -181,7 +181,7 @@ def solve(asked: SolveOptions) -> None:
                 failed.append(error)
         # Files first: a closed pipe must not lose them.  Whatever fails, the result is printed.
         saved = _written(asked.save, solution.save, failed)
-        drawn = _written(asked.plot, _plotter(solution), failed)
+        drawn = _written(asked.plot, partial(_draw, solution), failed)
         if asked.as_json:
             infosets = machine.of_policy(solution.policy) if asked.strategy else ()
             machine.print_json(machine.of_solution(solution) | {"infosets": list(infosets)})
@@ -272,15 +272,11 @@ def _warm_start(game: CompiledGame, path: Path | None) -> Solution | Policy | No
     return find_policy(game, path)
 
 
-def _plotter(solution: Solution) -> Callable[[Path], object]:
-    """A function that draws the solution to a file; it imports matplotlib when called."""
+def _draw(solution: Solution, path: Path) -> None:
+    """Draw the solution to a file; imports matplotlib on the first call."""
+    from ..plots import convergence
 
-    def write(path: Path) -> None:
-        from ..plots import convergence
-
-        convergence([solution], path=path)
-
-    return write
+    convergence([solution], path=path)
 
 
 def _written(

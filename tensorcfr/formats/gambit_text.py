@@ -80,11 +80,15 @@ class Tokens:
         column = start - self.text.rfind("\n", 0, start)
         raise FormatError(self.source, line, column, problem)
 
-    def expect(self, kind: int, what: str) -> str:
-        """The value of the current token, which must be of a kind; goes to the next token."""
+    def need(self, kind: int, what: str) -> str:
+        """The value of the current token, which must be of a kind."""
         if self.kind != kind:
             self.fail(f"expected {what}, found {self.found()}")
-        value = self.value
+        return self.value
+
+    def expect(self, kind: int, what: str) -> str:
+        """The value of the current token, which must be of a kind; goes to the next token."""
+        value = self.need(kind, what)
         self.advance()
         return value
 
@@ -111,9 +115,7 @@ class Tokens:
 
     def whole_here(self, what: str) -> int:
         """The whole number >= 0 that must be here; goes to the next token."""
-        if self.kind != NUMBER:
-            self.fail(f"expected {what}, found {self.found()}")
-        digits = self.value.removeprefix("+")
+        digits = self.need(NUMBER, what).removeprefix("+")
         if not digits.isdecimal() or len(digits) > 18:
             self.fail(f"{what} must be a whole number >= 0, not {self.found()}")
         self.advance()
@@ -121,9 +123,7 @@ class Tokens:
 
     def number_here(self, what: str) -> Fraction:
         """The number that must be here, exactly; goes to the next token."""
-        if self.kind != NUMBER:
-            self.fail(f"expected {what}, found {self.found()}")
-        number = self._numbers.get(self.value)
+        number = self._numbers.get(self.need(NUMBER, what))
         if number is None:
             number = self._numbers[self.value] = self._exact(what)
         self.advance()

@@ -123,13 +123,14 @@ def sweep(
                 )
     with Table(path, wanted, budget) as table:
         todo = [cell for cell in wanted if not table.is_finished(cell)]
-        recorder = _Recorder(table, budget, len(wanted), len(wanted) - len(todo), progress)
+        recorder = _Recorder(table, len(wanted), len(wanted) - len(todo), progress)
+        run = partial(_run_cell, budget=budget, memory_limit=memory_limit)
         if cluster is not None:
-            _run_on_cluster(todo, budget, memory_limit, recorder, cluster)
+            _run_on_cluster(todo, run, recorder, cluster)
         elif processes == 1 or len(todo) < 2:
-            _run_here(todo, budget, memory_limit, recorder)
+            _run_here(todo, run, recorder)
         else:
-            _run_in_processes(todo, budget, memory_limit, recorder, processes)
+            _run_in_processes(todo, run, recorder, processes)
         rows = table.rows
     if recorder.failures:
         cell, error = recorder.failures[0]
@@ -142,19 +143,17 @@ def sweep(
 class _Event(NamedTuple):
     """A message of a running cell."""
 
-    point: TracePoint | None
-    """A new checkpoint; None if the last one has been reported before."""
     share: float
     """Spent share of the cell's budget, between 0 and 1."""
-    status: str = GOES_ON
-    """Name of the cell's final status; :data:`GOES_ON` before the end."""
-    players: int = 0
-    """Number of players of the game."""
-    machine: str = ""
-    """Where the cell runs."""
+    point: TracePoint | None = None
+    """A new checkpoint; None if the last one has been reported before."""
+    row: Row | None = None
+    """Its row in the table."""
 
 
 Report = Callable[[_Event], object]
+Run = Callable[[Cell, Report], Status]
+"""Solves one cell, and reports its checkpoints while it runs."""
 
 
 @dataclass
@@ -162,7 +161,6 @@ class _Recorder:
     """Records events of cells: appends rows to the table and calls the progress hook."""
 
     table: Table
-    budget: Budget
     total: int
     finished: int
     hook: Callable[[SweepProgress], object] | None
@@ -170,16 +168,14 @@ class _Recorder:
     # By key of the cell.
     shares: dict[Key, float] = field(default_factory=dict)
     latest: dict[Key, TracePoint] = field(default_factory=dict)
-    dates: dict[Key, str] = field(default_factory=dict)
 
     def record(self, cell: Cell, event: _Event) -> None:
         """Record an event of a cell."""
         self.shares[cell.key] = event.share
-        if event.point is not None:
+        if event.row is not None and event.point is not None:
             self.latest[cell.key] = event.point
-            row = self._row(cell, event.point, event)
-            self.table.append(row)
-            if row.ends_cell:
+            self.table.append(event.row)
+            if event.row.ends_cell:
                 self.finished += 1
                 self.shares.pop(cell.key)
         if self.hook:
@@ -192,8 +188,16 @@ class _Recorder:
         self.failures.append((cell, error))
         self.shares.pop(cell.key, None)
 
-    def _row(self, cell: Cell, point: TracePoint, event: _Event) -> Row:
-        today = datetime.now(UTC).date().isoformat()
+
+def _run_cell(cell: Cell, report: Report, *, budget: Budget, memory_limit: int | None) -> Status:
+    """Solve one cell, and report its checkpoints while it runs."""
+    # A game that nobody said how to compile is laid out for what takes no chunks.
+    takes_chunks = "chunks" in cell.record.solvers
+    game = _compiled(cell.source, memory_limit, "auto" if takes_chunks else False)
+    begun = datetime.now(UTC).date().isoformat()
+    reported: TracePoint | None = None
+
+    def row(point: TracePoint, status: str = GOES_ON) -> Row:
         return Row(
             game=cell.game,
             algorithm=cell.algorithm,
@@ -205,28 +209,20 @@ class _Recorder:
             seconds=point.seconds,
             nash_conv=point.nash_conv,
             exploitability=point.exploitability,
-            players=event.players,
-            status=event.status,
-            budget=str(self.budget),
+            players=game.n_players,
+            status=status,
+            budget=str(budget),
             versions=versions(),
-            machine=event.machine,
-            date=self.dates.setdefault(cell.key, today),
+            machine=machine(),
+            date=begun,
         )
-
-
-def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Report) -> Status:
-    """Solve one cell, and report its checkpoints while it runs."""
-    # A game that nobody said how to compile is laid out for what takes no chunks.
-    takes_chunks = "chunks" in cell.record.solvers
-    game = _compiled(cell.source, memory_limit, "auto" if takes_chunks else False)
-    reported: TracePoint | None = None
 
     def hook(progress: Progress) -> None:
         nonlocal reported
         share = budget.share(progress.iteration, progress.nodes_touched, progress.seconds)
         new = progress.latest if progress.latest is not reported else None
         reported = progress.latest
-        report(_Event(new, share, players=game.n_players, machine=machine()))
+        report(_Event(share, new, None if new is None else row(new)))
 
     if cell.record.is_exact:
         solve(compile_game("matching_pennies"), cell.record)  # Imports scipy, off the clock.
@@ -235,8 +231,8 @@ def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Repo
         seed = {} if cell.seed is None else {"seed": cell.seed}
         options: dict[str, Any] = budget.rules | seed
         solution = solve(game, cell.record, memory_limit=memory_limit, progress=hook, **options)
-    status = solution.status.name.lower()
-    report(_Event(_last_point(solution), 1.0, status, game.n_players, machine()))
+    last = _last_point(solution)
+    report(_Event(1.0, last, row(last, solution.status.name.lower())))
     return solution.status
 
 
@@ -258,13 +254,11 @@ def _compiled(
     return compile_game(source, memory_limit=memory_limit, cut=cut)
 
 
-def _run_here(
-    todo: list[Cell], budget: Budget, memory_limit: int | None, recorder: _Recorder
-) -> None:
+def _run_here(todo: list[Cell], run: Run, recorder: _Recorder) -> None:
     """One cell after the other, in this process."""
     for cell in todo:
         try:
-            status = _run_cell(cell, budget, memory_limit, partial(recorder.record, cell))
+            status = run(cell, partial(recorder.record, cell))
         except OSError:
             raise  # The table cannot be written, so the other cells would be lost, too.
         except Exception as error:
@@ -308,7 +302,7 @@ def _begin_worker(pipe: Any, lock: Any, stop: Any) -> None:
     _Worker.pipe, _Worker.lock, _Worker.stop = pipe, lock, stop
 
 
-def _work(number: int, cell: Cell, budget: Budget, memory_limit: int | None) -> None:
+def _work(number: int, cell: Cell, run: Run) -> None:
     """Run a cell in a worker process."""
 
     def report(event: _Event) -> None:
@@ -321,12 +315,10 @@ def _work(number: int, cell: Cell, budget: Budget, memory_limit: int | None) -> 
 
     if _Worker.stop.is_set():
         raise _StopError
-    _run_cell(cell, budget, memory_limit, report)
+    run(cell, report)
 
 
-def _run_in_processes(
-    todo: list[Cell], budget: Budget, memory_limit: int | None, recorder: _Recorder, processes: int
-) -> None:
+def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes: int) -> None:
     """Run several cells at a time in worker processes; this process writes the table."""
     # Forking a process that has threads is not safe, so workers are spawned.
     context = multiprocessing.get_context("spawn")
@@ -338,10 +330,7 @@ def _run_in_processes(
         initializer=_begin_worker,
         initargs=(writer, context.Lock(), stop),
     )
-    waiting = {
-        number: pool.submit(_work, number, cell, budget, memory_limit)
-        for number, cell in enumerate(todo)
-    }
+    waiting = {n: pool.submit(_work, n, cell, run) for n, cell in enumerate(todo)}
     futures = list(waiting.values())
     try:
         while waiting:
@@ -349,7 +338,7 @@ def _run_in_processes(
             if reader.poll(POLL_SECONDS):
                 number, event = reader.recv()
                 recorder.record(todo[number], event)
-                if event.status != GOES_ON:
+                if event.row is not None and event.row.status != GOES_ON:
                     waiting.pop(number)
                 continue
             for number in returned:
@@ -378,7 +367,7 @@ def _why(future: Future[None]) -> BaseException:
 # On a cluster
 
 
-def _events_of(cell: Cell, budget: Budget, memory_limit: int | None) -> list[_Event]:
+def _events_of(cell: Cell, run: Run) -> list[_Event]:
     """Run a cell in a worker of a cluster; returns its checkpoints."""
     events: list[_Event] = []
 
@@ -386,13 +375,11 @@ def _events_of(cell: Cell, budget: Budget, memory_limit: int | None) -> list[_Ev
         if event.point is not None:
             events.append(event)
 
-    _run_cell(cell, budget, memory_limit, keep)
+    run(cell, keep)
     return events
 
 
-def _run_on_cluster(
-    todo: list[Cell], budget: Budget, memory_limit: int | None, recorder: _Recorder, cluster: Any
-) -> None:
+def _run_on_cluster(todo: list[Cell], run: Run, recorder: _Recorder, cluster: Any) -> None:
     """Run all cells as tasks of a cluster; this process writes the table.
 
     The scheduler runs a task again whose worker was lost, and gives up one that was lost with its
@@ -403,7 +390,7 @@ def _run_on_cluster(
         ended: SimpleQueue[Any] = SimpleQueue()
         waiting = {}
         for cell in todo:
-            future = client.submit(_events_of, cell, budget, memory_limit, pure=False)
+            future = client.submit(_events_of, cell, run, pure=False)
             waiting[future.key] = cell, future
             future.add_done_callback(ended.put)
         while waiting:

@@ -31,7 +31,6 @@ class _Sizes(Check):
     """One text for all, or texts by street, by player, or by both."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """A text or a mapping."""
         if isinstance(value, str):
             return Text(LONGEST)(name, value)
         if not isinstance(value, Mapping) or not value:
