@@ -71,14 +71,7 @@ def _check_node(game: CompiledGame, node: str | None) -> None:
 
 
 def _draw(solution: Solution, node: str | None, path: Path) -> None:
-    from ..plots import (
-        has_hands,
-        infoset_chart,
-        is_kuhn,
-        kuhn_stages,
-        public_nodes,
-        strategy_chart,
-    )
+    from ..plots import has_hands, infoset_chart, is_kuhn, kuhn_stages, public_nodes, strategy_chart
 
     if node is None and is_kuhn(solution.game):
         kuhn_stages(solution, path=path)

@@ -271,23 +271,25 @@ def infoset_chart(
     if most < 1:
         raise ValueError(f"most must be at least 1, not {brief(most)}")
     found = values(game, policy)
-    reached: list[tuple[float, int, str, tuple[str, ...], list[float]]] = []
-    for one in range(game.n_players) if player is None else [player]:
-        for rows in found.rows(one):
-            infosets = rows.infosets
-            cells = infosets.labels, infosets.actions, rows.probability.tolist()
-            reached += [
-                (reach, one, *row) for reach, *row in zip(rows.reach.tolist(), *cells, strict=True)
-            ]
+    reached = [
+        (reach, one, label, dict(zip(actions, row, strict=True)))
+        for one in (range(game.n_players) if player is None else [player])
+        for rows in found.rows(one)
+        for reach, label, actions, row in zip(
+            rows.reach.tolist(),
+            rows.infosets.labels,
+            rows.infosets.actions,
+            rows.probability.tolist(),
+            strict=True,
+        )
+    ]
     # Where all are avoided, there is nothing else to show.
     often = [at for at, row in enumerate(reached) if row[0] >= NEVER] or list(range(len(reached)))
     often = sorted(sorted(often, key=lambda at: -reached[at][0])[:most])
     shown = [reached[at] for at in often]
-    actions = tuple(dict.fromkeys(action for row in shown for action in row[3]))
-    table = np.full((len(shown), len(actions)), np.nan)
-    for drawn_row, row in zip(table, shown, strict=True):
-        drawn_row[[actions.index(action) for action in row[3]]] = row[4]
-    labels = tuple(f"{label}  (player {one})" for _, one, label, _, _ in shown)
+    actions = tuple(dict.fromkeys(action for *_, row in shown for action in row))
+    table = np.array([[row.get(action, np.nan) for action in actions] for *_, row in shown])
+    labels = tuple(f"{label}  (player {one})" for _, one, label, _ in shown)
     title = game_title(game.name)
     if len(shown) < len(reached):
         title += f": {len(shown)} of {len(reached):,} infosets, those reached most often"

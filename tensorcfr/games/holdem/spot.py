@@ -262,9 +262,7 @@ def _donk(given: Any, street: int, first_street: int) -> tuple[Size, ...] | None
 
 def _lines(what: str, given: Any) -> tuple[tuple[str, ...], ...]:
     """Lines of actions."""
-    found = []
     for line in given:
         if not line.split():
             raise ValueError(f"holdem: {what} takes lines such as 'check bet75', not {brief(line)}")
-        found.append(tuple(line.split()))
-    return tuple(found)
+    return tuple(tuple(line.split()) for line in given)
