@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -68,11 +68,9 @@ class Selection:
                 f"--player: {game.name} has players 0 to {game.n_players - 1}, not {self.player}"
             )
         found = self._found(game)
-        first = list(islice(found, 1))
-        if not first:
+        if (first := next(found, None)) is None:
             raise ValueError(f"{game.name} has no infoset like that: {self}")
-        yield from first
-        yield from found
+        return chain([first], found)
 
     def _found(self, game: CompiledGame) -> Iterator[InfosetRows]:
         node = None if self.node is None else find_node(game, self.node)

@@ -264,7 +264,7 @@ def _check_rows(infosets: InfosetRows, table: np.ndarray, source: str) -> None:
 def _read_csv(game: CompiledGame, path: Path) -> Policy:
     def rows(reader: Iterator[list[str]]) -> Iterator[Row]:
         columns = next(reader, [])
-        at = [_column(columns, name, str(path)) for name in COLUMNS]
+        at = _places(columns, str(path))
         for cells in reader:
             line: int = reader.line_num  # type: ignore[attr-defined]
             if len(cells) != len(columns):
@@ -315,8 +315,7 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
     try:
         # Each label is made once per batch, and not once per row.
         with parquet.ParquetFile(path, read_dictionary=["infoset", "action"]) as file:
-            for name in COLUMNS:
-                _column(file.schema_arrow.names, name, str(path))
+            _places(file.schema_arrow.names, str(path))
             batches = file.iter_batches(columns=list(COLUMNS))
             return policy_of_rows(
                 game, _arrow_rows(batches), str(path), lambda row: f"{path}: row {row}"
@@ -333,10 +332,9 @@ def _arrow_rows(batches: Iterable[Any]) -> Iterator[Row]:
     for batch in batches:
         # The library trusts the indices of dictionaries in a file.
         batch.validate(full=True)
-        columns = [_values(batch.column(name)) for name in COLUMNS]
-        for label, action, number in zip(*columns, strict=True):
-            yield row, label, action, number
-            row += 1
+        columns = (_values(batch.column(name)) for name in COLUMNS)
+        yield from zip(range(row, row + len(batch)), *columns, strict=True)
+        row += len(batch)
 
 
 def _values(column: Any) -> list[Any]:
@@ -379,19 +377,19 @@ FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {
 """What reads a policy, by format."""
 
 
-def _column(columns: list[str], name: str, source: str) -> int:
-    if name not in columns:
-        # A table with an open quotation mark has one long name.
-        named = [column if str(column).isidentifier() else brief(column) for column in columns]
-        raise ValueError(f"{source}: there is no column {name!r}; {suggest(name, named)}")
-    return columns.index(name)
+def _places(columns: list[str], source: str) -> list[int]:
+    """Where :data:`COLUMNS` are among the columns of a table."""
+    for name in COLUMNS:
+        if name not in columns:
+            # A table with an open quotation mark has one long name.
+            named = [column if str(column).isidentifier() else brief(column) for column in columns]
+            raise ValueError(f"{source}: there is no column {name!r}; {suggest(name, named)}")
+    return [columns.index(name) for name in COLUMNS]
 
 
 def _of_table(game: CompiledGame, table: Any) -> Policy:
     """A table of pandas or pyarrow."""
-    columns = list(getattr(table, "column_names", None) or table.columns)
-    for name in COLUMNS:
-        _column(columns, name, "the table")
+    _places(list(getattr(table, "column_names", None) or table.columns), "the table")
     if hasattr(table, "to_batches"):
         rows = _arrow_rows(table.to_batches())
     else:
