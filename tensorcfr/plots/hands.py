@@ -59,7 +59,7 @@ def hand_grid(
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
     check_format(path)
-    if what not in TITLES:
+    if what not in tuple(TITLES):
         raise ValueError(f"what must be strategy, value, equity or combos, not {brief(what)}")
     figure, panel = axes_in(ax, 8.6, 9.6)
     combos = table.grid(table.weight, total=True)
