@@ -31,7 +31,7 @@ def _count(number: Any, one: str, many: str) -> str:
 
 def _dice(dice: Any) -> str:
     first, *others = dice if isinstance(dice, tuple) else (dice,)
-    if set(others) <= {first}:
+    if all(other == first for other in others):
         return f"{_count(first, 'die', 'dice')} each"
     return f"{', '.join(map(str, dice[:-1]))} and {dice[-1]} dice"
 
