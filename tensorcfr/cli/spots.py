@@ -88,7 +88,9 @@ def spot_options(spot: Path | None, given: GivenSpot) -> dict[str, Any]:
     nobody = (None,) * len(PLAYERS)
     pairs = zip(given.get("ranges", nobody), options.get("ranges", nobody), strict=True)
     ranges = tuple(old if new is None else new for new, old in pairs)
-    options |= {**given, "ranges": ranges}
+    options |= given
+    if "ranges" in given:
+        options["ranges"] = ranges
     said = options | dict(zip(PLAYERS, ranges, strict=True))
     needed = ("board", *PLAYERS, "pot", "stacks")
     missing = [f"--{name}" for name in needed if said.get(name) is None]
