@@ -64,22 +64,13 @@ class Whole(Check):
     counts: str = "a whole number"
 
     def __call__(self, name: str, value: Any) -> int:
-        """An int."""
-        if not isinstance(value, Integral) or isinstance(value, bool):
+        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not is_whole or _is_outside(int(value), self.least, self.most):
             raise self.refuse(name, value)
-        number = int(value)
-        if (self.least is not None and number < self.least) or (
-            self.most is not None and number > self.most
-        ):
-            raise self.refuse(name, value)
-        return number
+        return int(value)
 
     def __str__(self) -> str:
-        if self.least is None or self.most is None:
-            return self.counts + _bounds(self.least, self.most)
-        # Leave out an upper bound that no caller comes near: it would only confuse.
-        most = None if self.most >= EXACT and self.least is not None else self.most
-        return self.counts + _bounds(self.least, most)
+        return self.counts + _bounds(self.least, self.most)
 
 
 @dataclass(frozen=True)
@@ -96,17 +87,15 @@ class Number(Check):
     """Whether the function gets the whole part, as an int."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """A real number."""
         if not isinstance(value, Real) or isinstance(value, bool):
             raise self.refuse(name, value)
         try:
             number = float(value)
         except (OverflowError, ValueError):
             raise self.refuse(name, value) from None
-        low = number < self.least if self.least is not None else False
-        low = low or (self.above is not None and number <= self.above)
-        high = self.most is not None and number > self.most
-        if math.isnan(number) or low or high or (self.finite and math.isinf(number)):
+        wrong = math.isnan(number) or (self.finite and math.isinf(number))
+        wrong = wrong or (self.above is not None and number <= self.above)
+        if wrong or _is_outside(number, self.least, self.most):
             raise self.refuse(name, value)
         return int(number) if self.whole else value
 
@@ -122,7 +111,6 @@ class Flag(Check):
     """True or False."""
 
     def __call__(self, name: str, value: Any) -> bool:
-        """A bool."""
         if not isinstance(value, bool) and type(value).__name__ != "bool":
             raise self.refuse(name, value)
         return bool(value)
@@ -138,7 +126,6 @@ class OneOf(Check):
     choices: tuple[Any, ...]
 
     def __call__(self, name: str, value: Any) -> Any:
-        """One of the choices."""
         for choice in self.choices:
             if type(value) is type(choice) and value == choice:
                 return choice
@@ -156,7 +143,6 @@ class Text(Check):
     """Characters, at most."""
 
     def __call__(self, name: str, value: Any) -> str:
-        """A str."""
         if not isinstance(value, str):
             raise self.refuse(name, value, TypeError)
         if self.longest is not None and len(value) > self.longest:
@@ -175,7 +161,6 @@ class Where(Check):
     """Whether a file that is open for reading does, too."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """A str or a path."""
         if self.files and hasattr(value, "read"):
             return value
         if not isinstance(value, (str, os.PathLike)):
@@ -204,9 +189,8 @@ class Kind(Check):
     """What that is: ``"a compiled game (compile_game makes one)"``."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """The object."""
-        flag = isinstance(value, bool) and bool not in self.kinds
-        if not isinstance(value, self.kinds) or flag or _is_number_in_array(value):
+        is_flag = isinstance(value, bool) and bool not in self.kinds
+        if not isinstance(value, self.kinds) or is_flag or _is_number_in_array(value):
             raise self.refuse(name, value, TypeError)
         return value
 
@@ -227,7 +211,6 @@ class Several(Check):
     """Whether their order matters, so that a set will not do."""
 
     def __call__(self, name: str, value: Any) -> list[Any]:
-        """A list."""
         if self.ordered and isinstance(value, Set):
             raise self.refuse(name, value, TypeError)
         if self.alone and (isinstance(value, (str, Real)) or not isinstance(value, Iterable)):
@@ -255,7 +238,6 @@ class AnyOf(Check):
     """What that is."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """The value of the first check that takes it."""
         for check in self.checks:
             with suppress(TypeError, ValueError):
                 return check(name, value)
@@ -333,8 +315,13 @@ def brief(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
+def _is_outside(number: float, least: float | None, most: float | None) -> bool:
+    return (least is not None and number < least) or (most is not None and number > most)
+
+
 def _bounds(least: float | None, most: float | None) -> str:
-    if least is not None and most is not None:
+    # An upper bound that no caller comes near would only confuse.
+    if least is not None and most is not None and most < EXACT:
         return f" from {_plain(least)} to {_plain(most)}"
     if least is not None:
         return f" >= {_plain(least)}"

@@ -28,7 +28,6 @@ class Cluster(Check):
     """A cluster of Dask distributed, by client or address."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """The client or the address."""
         if isinstance(value, str):
             if len(value) > LONGEST_PATH or not re.fullmatch(ADDRESS, value):
                 raise self.refuse(name, value)
@@ -117,12 +116,7 @@ def address_of(client: Client) -> str:
 
 
 def _check_workers(client: Client) -> None:
-    """Check that there are workers, and that they run the same code.
-
-    Raises:
-        ValueError: A worker has other versions.
-        ClusterError: There are no workers.
-    """
+    """Check that there are workers, and that they run the same code."""
     there = client.run(versions, on_error="return")
     if not there:
         raise ClusterError(f"the scheduler at {address_of(client)} has no workers")

@@ -49,11 +49,12 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, text_column
     return f'<table style="{style}">{head}<tbody>{body}</tbody></table>'
 
 
-def curve(points: Sequence[tuple[float, float]], *, width: int = 360, height: int = 150) -> str:
+def curve(points: Sequence[tuple[float, float]]) -> str:
     """A curve on two log scales, as SVG; empty where fewer than two points can be shown."""
     shown = [(math.log10(x), math.log10(y)) for x, y in points if x > 0 and y > 0]
     if len(shown) < 2:
         return ""
+    width, height = 360, 150
     left, bottom, top, right = 52, 22, 8, 8
     xs, ys = [x for x, _ in shown], [y for _, y in shown]
     low_x, high_x = min(xs), max(max(xs), min(xs) + 1e-9)

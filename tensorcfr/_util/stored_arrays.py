@@ -82,12 +82,7 @@ def list_members(file: BinaryIO, name: str, dtypes: frozenset[str] = PLAIN) -> d
 
 
 class _Source:
-    """A file of which only so much is read as is allowed: the list of an archive's members is
-    short.
-
-    Args:
-        file: The file; stays open.
-    """
+    """A file of which only so much is read as is allowed: lists of members are short."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.left = LONGEST_DIRECTORY
@@ -95,11 +90,7 @@ class _Source:
         self._read = file.read
 
     def read(self, count: int = -1) -> bytes:
-        """Read some bytes.
-
-        Raises:
-            ValueError: It would be more than a list of members has.
-        """
+        """Read some bytes, no more than a list of members has."""
         found = self._read(count if 0 <= count <= self.left else self.left + 1)
         if len(found) > self.left:
             raise ValueError("the list of members is too long")
@@ -122,11 +113,7 @@ def _damage_as(problem: str, *, says_why: bool = False) -> Iterator[None]:
 
 
 def _find_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtypes: frozenset[str]) -> Member:
-    """A member from its headers.
-
-    Raises:
-        ValueError: It is no stored array; the text goes on after the member's name.
-    """
+    """A member from its headers; texts of errors go on after the member's name."""
     if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
         raise ValueError("is compressed; arrays are stored as they are, as numpy.savez does it")
     with archive.open(info) as file:

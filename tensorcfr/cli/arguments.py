@@ -1,4 +1,8 @@
-"""Parse and check arguments of the command line before the work starts."""
+"""Parse and check arguments of the command line before the work starts.
+
+Whatever is wrong raises a ValueError that names the option or quotes its text; a package that is
+missing raises a MissingExtraError.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import ast
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +24,7 @@ from ..games import GAMES
 from ..model.game import CompiledGame
 from ..model.policy import suggest_label
 from ..solvers.choose import CARDS_ALGORITHM, DEFAULT_ALGORITHM, PACKED_ALGORITHM
+from ..solvers.request import SolveRequest
 from ..sweep import read_algorithm as named_algorithm
 from ..sweep.cells import spec_of
 
@@ -57,11 +63,7 @@ SolvedIn = Annotated[
 
 
 def is_saved(source: str, algorithm: str | None, iters: int | None) -> bool:
-    """Whether a source is a saved solution, and not a game to be solved.
-
-    Raises:
-        ValueError: It is one, and an algorithm or a number of iterations is given.
-    """
+    """Whether a source is a saved solution, which is solved already, and not a game."""
     saved = source.endswith(".npz")
     if saved and (algorithm is not None or iters is not None):
         raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
@@ -69,11 +71,7 @@ def is_saved(source: str, algorithm: str | None, iters: int | None) -> bool:
 
 
 def read_settings(settings: Sequence[str] | None, game: str | None) -> dict[str, Any]:
-    """Parse ``["ranks=4"]`` to ``{"ranks": 4}``; a value that is no Python literal is a text.
-
-    Raises:
-        ValueError: A setting lacks ``=``, or a name before it; or the game is not built in.
-    """
+    """Parse ``["ranks=4"]`` to ``{"ranks": 4}``; a value that is no Python literal is a text."""
     if settings and game is not None and is_foreign(game):
         raise ValueError(f"--set is for built-in games, not for {game!r}")
     read: dict[str, Any] = {}
@@ -89,11 +87,7 @@ def read_settings(settings: Sequence[str] | None, game: str | None) -> dict[str,
 
 
 def read_algorithm(spec: str | Record, *, simultaneous: bool = False) -> Record:
-    """The record that ``"dcfr"`` or ``"dcfr(alpha=2)"`` names.
-
-    Raises:
-        ValueError: The algorithm or the option does not exist, or the text cannot be parsed.
-    """
+    """The record that ``"dcfr"`` or ``"dcfr(alpha=2)"`` names."""
     return named_algorithm(spec, **({"alternating": False} if simultaneous else {}))
 
 
@@ -101,11 +95,7 @@ CUTS: dict[str, bool | str] = {"auto": "auto", "always": True, "never": False}
 
 
 def read_cut(text: str | None) -> bool | int | str | None:
-    """Where ``--cut`` says to cut a game; None without it.
-
-    Raises:
-        ValueError: It is neither one of :data:`CUTS` nor a number.
-    """
+    """Where ``--cut`` says to cut a game; None without it."""
     if text is None:
         return None
     if text in CUTS:
@@ -125,9 +115,6 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
 
     Returns:
         Probability by infoset and action; None without texts.
-
-    Raises:
-        ValueError: An infoset, an action or a probability cannot be parsed; quotes the text.
     """
     locks: dict[str, dict[str, float]] = {}
     for text in texts:
@@ -149,11 +136,7 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
 
 
 def _locked_infoset(game: CompiledGame, text: str) -> tuple[str, tuple[str, ...]]:
-    """The infoset that a lock begins with, and its actions.
-
-    Raises:
-        ValueError: It begins with none.
-    """
+    """The infoset that a lock begins with, and its actions."""
     # Look up candidates instead of searching all labels: a large game makes labels on demand.
     ends = [at for at, character in enumerate(text) if character == ":"]
     for at in reversed(ends):
@@ -176,11 +159,7 @@ def _locked_infoset(game: CompiledGame, text: str) -> tuple[str, tuple[str, ...]
 
 
 def _locked_action(text: str, label: str, actions: Sequence[str], rest: str) -> str:
-    """The action that the rest of a lock begins with: of several that fit, the longest.
-
-    Raises:
-        ValueError: It begins with none.
-    """
+    """The action that the rest of a lock begins with: of several that fit, the longest."""
     fitting = [action for action in actions if rest.startswith(f"{action}=")]
     if fitting:
         return max(fitting, key=len)
@@ -213,11 +192,7 @@ def _probability(text: str) -> float:
 
 
 def read_whole(option: str, text: str | None) -> int | None:
-    """Parse ``"1000000"``, ``"1_000_000"`` or ``"1e6"``.
-
-    Raises:
-        ValueError: The number is not whole, or negative.
-    """
+    """Parse ``"1000000"``, ``"1_000_000"`` or ``"1e6"``."""
     if text is None:
         return None
     try:
@@ -230,38 +205,21 @@ def read_whole(option: str, text: str | None) -> int | None:
 
 
 def read_seeds(text: str) -> list[int]:
-    """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds).
-
-    Raises:
-        ValueError: The text cannot be parsed.
-    """
-    seeds = _numbers(text, int)
-    if not seeds or ("," not in text and not 1 <= seeds[0] <= MOST_SEEDS):
-        raise ValueError(
-            f"--seeds takes a number from 1 to {MOST_SEEDS:,} or numbers with commas, "
-            f"not {brief(text)}"
-        )
-    return seeds if "," in text else list(range(seeds[0]))
+    """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds)."""
+    several = "," in text
+    takes = f"a number from 1 to {MOST_SEEDS:,} or numbers with commas"
+    seeds = _numbers("--seeds", text, int, takes, lambda n: several or 1 <= n <= MOST_SEEDS)
+    return seeds if several else list(range(seeds[0]))
 
 
 def read_levels(text: str) -> list[float]:
-    """Parse exploitabilities, ``"1e-2,1e-3"``.
-
-    Raises:
-        ValueError: The text cannot be parsed, or a number is not positive.
-    """
-    levels = _numbers(text, float)
-    if not levels or not all(0 < level < float("inf") for level in levels):
-        raise ValueError(f"--levels takes exploitabilities > 0 with commas, not {text!r}")
-    return levels
+    """Parse exploitabilities, ``"1e-2,1e-3"``."""
+    takes = "exploitabilities > 0 with commas"
+    return _numbers("--levels", text, float, takes, lambda n: 0 < n < math.inf)
 
 
 def read_checkpoints(text: str) -> str | int | list[int]:
-    """Parse ``"geometric"``, ``"100"`` (every 100 iterations) or ``"1,10,100"`` (these iterations).
-
-    Raises:
-        ValueError: The text cannot be parsed.
-    """
+    """Parse ``"geometric"``, ``"100"`` (every 100 iterations) or ``"1,10,100"`` (these)."""
     if text == "geometric":
         return text
     marks = read_marks(text, "geometric, a number or numbers with commas")
@@ -269,23 +227,41 @@ def read_checkpoints(text: str) -> str | int | list[int]:
 
 
 def read_marks(text: str, takes: str = "numbers with commas") -> list[int]:
-    """Parse ``"1,10,100"``, some iterations.
-
-    Raises:
-        ValueError: The text cannot be parsed.
-    """
-    marks = _numbers(text, int)
-    if not marks:
-        raise ValueError(f"--checkpoints takes {takes}, not {text!r}")
-    return marks
+    """Parse ``"1,10,100"``, some iterations."""
+    return _numbers("--checkpoints", text, int, takes)
 
 
-def _numbers(text: str, kind: Callable[[str], Any]) -> list[Any]:
-    """Numbers with commas between them; none where one of them is no number."""
+def _numbers(
+    option: str,
+    text: str,
+    kind: Callable[[str], Any],
+    takes: str,
+    fits: Callable[[Any], bool] = lambda number: True,
+) -> list[Any]:
+    """Numbers with commas between them, at least one; errors say what the option takes."""
     try:
-        return [kind(one) for one in text.split(",") if one.strip()]
+        found = [kind(one) for one in text.split(",") if one.strip()]
     except ValueError:
-        return []
+        found = []
+    if not found or not all(map(fits, found)):
+        raise ValueError(f"{option} takes {takes}, not {brief(text)}")
+    return found
+
+
+def read_request(asked: Any, game: CompiledGame, **read: Any) -> SolveRequest:
+    """What to solve: of options with the name of an argument of a solve, as they are or read.
+
+    Args:
+        asked: The options of a command.
+        game: The game.
+        read: Arguments of the solve that the command has read itself.
+    """
+    given = {one.name for one in fields(SolveRequest)} & vars(asked).keys()
+    read |= {
+        "locks": read_locks(game, asked.locks or []),
+        "memory_limit": read_memory_limit(asked.memory_limit),
+    }
+    return SolveRequest(**{name: getattr(asked, name) for name in given} | {"game": game} | read)
 
 
 def read_deal(text: str | None) -> list[str] | None:
@@ -294,11 +270,7 @@ def read_deal(text: str | None) -> list[str] | None:
 
 
 def read_memory_limit(gibibytes: float | None) -> int | None:
-    """Convert a limit from GiB to bytes.
-
-    Raises:
-        ValueError: The limit is negative or not finite.
-    """
+    """Convert a limit from GiB to bytes."""
     if gibibytes is None:
         return None
     if not 0 <= gibibytes < float("inf"):
@@ -306,12 +278,10 @@ def read_memory_limit(gibibytes: float | None) -> int | None:
     return int(gibibytes * 2**30)
 
 
-def check_target(option: str, path: Path, *, force: bool) -> None:
-    """Check that a file can be written, before the work whose result goes there.
-
-    Raises:
-        ValueError: The file cannot be written, or it exists and ``force`` is False.
-    """
+def check_target(option: str, path: Path | None, *, force: bool) -> None:
+    """Check that a file, if any, can be written, before the work whose result goes there."""
+    if path is None:
+        return
     folder = path.parent
     if path.is_dir():
         raise ValueError(f"{option} {path}: this is a folder, not a file")
@@ -323,28 +293,20 @@ def check_target(option: str, path: Path, *, force: bool) -> None:
         raise ValueError(f"{option} {path}: no permission to write there")
 
 
-def check_save(path: Path, *, force: bool, option: str = "--save") -> None:
-    """Check the target of a solution's file like :func:`check_target`, and its suffix.
-
-    Raises:
-        ValueError: The file cannot be written, or does not end in ``.npz``.
-    """
-    if path.suffix != ".npz":
+def check_save(option: str, path: Path | None, *, force: bool) -> None:
+    """Check the target of a solution's file like :func:`check_target`, and its suffix."""
+    if path and path.suffix != ".npz":
         raise ValueError(f"{option} {path}: a solution is an .npz file; write {path.name}.npz")
     check_target(option, path, force=force)
 
 
-def check_plot(path: Path, *, force: bool, option: str = "--plot") -> None:
-    """Check the target of a picture like :func:`check_target`, its format, and matplotlib.
+def check_plot(option: str, path: Path | None, *, force: bool) -> None:
+    """Check the target of a picture like :func:`check_target`, its format, and matplotlib."""
+    if path:
+        from ..plots import check_format
 
-    Raises:
-        ValueError: The file cannot be written, or its suffix is no picture format.
-        MissingExtraError: Matplotlib is not installed.
-    """
-    from ..plots import check_format
-
-    check_format(path)
-    check_target(option, path, force=force)
+        check_format(path)
+        check_target(option, path, force=force)
 
 
 def game_names(incomplete: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,7 +60,12 @@ def boards(asked: BoardOptions) -> None:
     if table is not None and table.suffix.lower() != ".csv":
         raise ValueError(f"--table {table}: the name of the file ends in .csv")
     try:
-        with _progress_bar() as solved:
+        with progress_bar(total=1.0) as move:
+
+            def solved(done: int, count: int, row: dict[str, Any]) -> None:
+                figures = f"{done} of {count} boards, {row['board']}"
+                move(description="solving", completed=done / count, figures=figures)
+
             report = solve_boards(
                 read_spot(asked.spot),
                 _wanted(asked.chosen),
@@ -87,15 +90,3 @@ def _wanted(chosen: list[str]) -> list[str] | int:
     only = chosen[0]
     is_number = len(chosen) == 1 and only.isascii() and only.isdigit()
     return int(only[:9]) if is_number else chosen
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[int, int, dict[str, Any]], None]]:
-    """Show a progress bar on a terminal; yields the progress hook."""
-    with progress_bar(total=1.0) as move:
-
-        def solved(done: int, count: int, row: dict[str, Any]) -> None:
-            figures = f"{done} of {count} boards, {row['board']}"
-            move(description="solving", completed=done / count, figures=figures)
-
-        yield solved

@@ -40,8 +40,7 @@ def chart(
     hands, or Kuhn's four decisions."""
     if output is None and not listed:
         raise ValueError("where to? --output picture.png (or --list, for the public nodes)")
-    if output:
-        arguments.check_plot(output, force=force, option="--output")
+    arguments.check_plot("--output", output, force=force)
     saved = arguments.is_saved(source, algorithm, iters)
     found = Solution.load(source, registered=False) if saved else compile_game(source)
     console = plain_console()
@@ -72,14 +71,7 @@ def _check_node(game: CompiledGame, node: str | None) -> None:
 
 
 def _draw(solution: Solution, node: str | None, path: Path) -> None:
-    from ..plots import (
-        has_hands,
-        infoset_chart,
-        is_kuhn,
-        kuhn_stages,
-        public_nodes,
-        strategy_chart,
-    )
+    from ..plots import has_hands, infoset_chart, is_kuhn, kuhn_stages, public_nodes, strategy_chart
 
     if node is None and is_kuhn(solution.game):
         kuhn_stages(solution, path=path)
@@ -107,8 +99,7 @@ def draw(
     from ..plots.trees import tree_source
 
     with errors_in_one_line():
-        if output:
-            arguments.check_target("--output", output, force=force)
+        arguments.check_target("--output", output, force=force)
         solution = Solution.load(source, registered=False) if source.endswith(".npz") else None
         game = solution.game if solution else compile_game(source, cut=False)
         if output is None:

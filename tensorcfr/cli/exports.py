@@ -68,8 +68,7 @@ def export(
         raise ValueError(f"--values is for {', '.join(WRITERS)}, not for {name}")
     if output is None and name not in ("csv", "json"):
         raise ValueError(f"where to? --output file.{name}")
-    if output:
-        arguments.check_target("--output", output, force=force)
+    arguments.check_target("--output", output, force=force)
     solution = Solution.load(file, registered=False)
     policy = _strategy(solution, strategy)
     table = values_of(solution.game, policy).table() if values else policy_table(policy)

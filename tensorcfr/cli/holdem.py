@@ -33,6 +33,8 @@ PRECISION = "float32"
 """What the arrays are kept in if nothing else is said."""
 DEFAULT_TARGET = 0.5
 """Per cent of the pot at which a solve stops if nothing says when."""
+UNIT_NAMES = {"chips": "chips", "pot": "% of the pot", "mbb": "mbb"}
+"""What values are counted in."""
 
 BUCKETS: dict[str, Callable[..., Any]] = {
     "strength": buckets_by_strength,
@@ -154,19 +156,38 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
         shown = SolvedSpot(solution)
         if asked.buckets is not None:
             solution = replace(solution, evaluation=shown.evaluation)
-    holdem_report.print_spot(console, shown, solution, asked.unit, asked.big_blind)
-    _show_lines(console, shown, asked)
+    _show(console, shown, solution, asked)
+
+
+def _show(console: Console, shown: SolvedSpot, solution: Solution, asked: HoldemOptions) -> None:
+    """Print the whole spot, and the hands or the runouts at each line; write the last one."""
+    rules = shown.rules
+    if not isinstance(rules, Holdem):
+        raise ValueError(f"{shown.game.name} is no spot of hold'em: tensorcfr show prints it")
+    units, unit = partial(shown.units, unit=asked.unit, big_blind=asked.big_blind), asked.unit
+    holdem_report.print_spot(console, rules, solution, units, UNIT_NAMES[unit])
+    last: Any = None
+    for text in asked.line or [""]:
+        if "*" in text.split():
+            last = shown.runouts(text, equity=True)
+            holdem_report.print_runouts(console, last, units)
+        else:
+            last = shown.table(text)
+            holdem_report.print_hands(console, last, units, UNIT_NAMES[unit], asked.hands)
+    if asked.export:
+        last.save(asked.export)
+    if asked.picture:
+        from ..plots import draw_line
+
+        draw_line(last, path=asked.picture)
 
 
 def _check(asked: HoldemOptions) -> None:
     """Refuse options that make no sense, before anything is solved."""
-    if asked.save:
-        arguments.check_save(asked.save, force=asked.force)
-    if asked.picture:
-        arguments.check_plot(asked.picture, force=asked.force, option="--picture")
-    for option, path in (("--export", asked.export), ("--save-spot", asked.save_spot_as)):
-        if path:
-            arguments.check_target(option, path, force=asked.force)
+    arguments.check_save("--save", asked.save, force=asked.force)
+    arguments.check_plot("--picture", asked.picture, force=asked.force)
+    arguments.check_target("--export", asked.export, force=asked.force)
+    arguments.check_target("--save-spot", asked.save_spot_as, force=asked.force)
     if asked.size and (asked.save or asked.export or asked.picture or asked.line):
         raise ValueError("--size solves nothing: there is nothing to save, export or show")
     if asked.unit not in UNITS:
@@ -202,37 +223,13 @@ def _request(asked: HoldemOptions, game: CompiledGame, rules: Holdem) -> SolveRe
     solved = game
     if asked.buckets is not None:
         solved = abstract_hands(game, BUCKETS[asked.buckets_by](game, asked.buckets))
-    return SolveRequest(
-        game=solved,
+    # Locks name hands, which buckets do not have; the two exclude each other.
+    return arguments.read_request(
+        asked,
+        solved,
         algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
-        iters=asked.iters,
         target=None if target is None else target / 100.0 * rules.pot,
-        time_limit=asked.time_limit,
-        threads=asked.threads,
-        precision=asked.precision,
-        locks=arguments.read_locks(game, asked.locks or []),
-        memory_limit=arguments.read_memory_limit(asked.memory_limit),
     )
-
-
-def _show_lines(console: Console, shown: SolvedSpot, asked: HoldemOptions) -> None:
-    """Print the hands or the runouts at each line; write the last one."""
-    last: Any = None
-    for text in asked.line or [""]:
-        if "*" in text.split():
-            last = shown.runouts(text, equity=True)
-            holdem_report.print_runouts(console, shown, last, asked.unit, asked.big_blind)
-        else:
-            last = shown.table(text)
-            holdem_report.print_hands(
-                console, shown, last, asked.unit, asked.big_blind, asked.hands
-            )
-    if asked.export:
-        last.save(asked.export)
-    if asked.picture:
-        from ..plots import draw_line
-
-        draw_line(last, path=asked.picture)
 
 
 def _buckets_line(solution: Solution, rules: Holdem) -> str:

@@ -70,23 +70,15 @@ def of_solution(solution: Solution) -> dict[str, Any]:
     }
 
 
-def of_policy(policy: Policy) -> list[dict[str, Any]]:
-    """Strategies by infoset."""
-    return [
-        {
-            "infoset": label,
-            "player": player,
-            "actions": [{"action": a, "probability": p} for a, p in strategy.items()],
-        }
-        for player in range(policy.game.n_players)
-        for label, strategy in policy.first_of(player).items()
-    ]
-
-
-def of_infosets(
-    policy: Policy, infosets: Iterable[InfosetRows], values: Values | None
+def of_policy(
+    policy: Policy,
+    infosets: Iterable[InfosetRows] | None = None,
+    values: Values | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Strategies by infoset, with values if there are any."""
+    """Strategies by infoset, of all infosets or of some, with values if there are any."""
+    if infosets is None:
+        every = range(policy.game.n_players)
+        infosets = (rows for player in every for rows in policy.rows(player))
     for rows in infosets:
         played = policy.at(rows.numbers).tolist()
         found = None if values is None else values.of(rows)

@@ -93,15 +93,13 @@ def print_infosets(
             continue
         _print(console, "")
         numbers = () if values is None else ("reach", "EV")
-        grid = _table(f"player {player}, infoset", *numbers, width=LABEL_WIDTH)
+        grid = new_table(f"player {player}, infoset", *numbers, width=LABEL_WIDTH)
         grid.add_column("probability" + (" (EV)" if values else ""), overflow="fold")
         for cells in islice(_infoset_cells(policy, own, values), rows or None):
             grid.add_row(*map(Text, cells))
         _print(console, grid)
-        if rows and (left_out := count - rows) > 0:
-            _print(
-                console, Text(f"... and {left_out:,} more infosets (--rows 0 prints all)", "dim")
-            )
+        if rows:
+            _print_left_out(console, count - rows)
     if values is not None:
         _print(console, "")
         note = (
@@ -114,8 +112,7 @@ def print_infosets(
 def _infoset_cells(
     policy: Policy, infosets: Iterator[InfosetRows], values: Values | None
 ) -> Iterator[list[str]]:
-    """Label, reach, expected value, and ``bet 0.222 (+0.5)`` for each action that is worth its
-    place."""
+    """Label, reach, expected value, and ``bet 0.222 (+0.5)`` for each action."""
     game = policy.game
     for some in infosets:
         played = policy.at(some.numbers).tolist()
@@ -127,17 +124,13 @@ def _infoset_cells(
                 worth = [f" ({_value(game, value)})" for value in found.expected[at].tolist()]
                 mean = float(found.infoset_expected[at])
                 figures = [f"{found.reach[at]:.4f}", _value(game, mean)]
-            shown = [
-                f"{action} {probability:.3f}{value}"
-                for action, probability, value in zip(actions, played[at], worth, strict=True)
-                if len(actions) <= FEW_ACTIONS or probability >= NEVER_PLAYED
-            ]
-            yield [label, *figures, GAP.join(shown)]
+            cells = zip(actions, played[at], worth, strict=True)
+            yield [label, *figures, GAP.join(_cells(len(actions), cells))]
 
 
-def _value(game: CompiledGame, value: float) -> str:
-    """A value with its sign, a dash where there is none."""
-    return "-" if value != value else f"{game.settled(value) + 0.0:+.4g}"
+def _value(game: CompiledGame, value: float, form: str = "+.4g") -> str:
+    """A value without its rounding error, a dash where there is none."""
+    return "-" if value != value else f"{game.settled(value) + 0.0:{form}}"
 
 
 def print_evaluation(
@@ -150,21 +143,18 @@ def print_evaluation(
     _print(console, _game_line(game))
     _print(console, "")
     table = Table.grid(padding=(0, 2))
-    settled = game.settled
-    for player, (value, best) in enumerate(
-        zip(evaluation.values, evaluation.best_responses, strict=True)
-    ):
-        table.add_row(f"value of player {player}", f"{settled(value) + 0.0:+.6g}")
-        table.add_row("  best response", f"{settled(best) + 0.0:+.6g}")
-    table.add_row("exploitability", f"{settled(evaluation.exploitability):.6g}")
-    table.add_row("nash_conv", f"{settled(evaluation.nash_conv):.6g}")
+    for player, value in enumerate(evaluation.values):
+        table.add_row(f"value of player {player}", _value(game, value, "+.6g"))
+        table.add_row("  best response", _value(game, evaluation.best_responses[player], "+.6g"))
+    table.add_row("exploitability", _value(game, evaluation.exploitability, ".6g"))
+    table.add_row("nash_conv", _value(game, evaluation.nash_conv, ".6g"))
     _print(console, table)
     _print_meaning(console, game)
     if worst:
         _print(console, "")
-        lost = _table("infoset", "lost there", width=LABEL_WIDTH)
+        lost = new_table("infoset", "lost there", width=LABEL_WIDTH)
         for label, loss in worst:
-            lost.add_row(Text(label), f"{settled(loss) + 0.0:.4g}")
+            lost.add_row(Text(label), _value(game, loss, ".4g"))
         _print(console, lost)
 
 
@@ -194,7 +184,7 @@ def print_walkthrough(console: Console, walked: Walkthrough) -> None:
         _print(console, "")
         _print(console, Text(iteration.title, "bold"))
         for number, shown in enumerate(iteration.tables):
-            table = _table(None)
+            table = new_table(None)
             for column, heading in enumerate(shown.headings):
                 justify: Literal["left", "right"] = "left" if column < shown.texts else "right"
                 table.add_column(heading, justify=justify, no_wrap=True)
@@ -229,7 +219,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
     for mark in reached(rows, levels):
         games.setdefault(mark.game, {}).setdefault(mark.algorithm, []).append(mark)
     for game, algorithms in games.items():
-        table = _table(game, *(f"{level:g}" for level in levels))
+        table = new_table(game, *(f"{level:g}" for level in levels))
         for algorithm, marks in algorithms.items():
             seeds = f" x{marks[0].seeds}" if marks[0].seeds > 1 else ""
             table.add_row(Text(algorithm + seeds), *map(_effort, marks))
@@ -252,12 +242,12 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
     _print(console, _game_line(game))
     _print(console, "")
     values = (f"value of {player}" for player in range(game.n_players))
-    worth = _table("", *values, "exploitability")
+    worth = new_table("", *values, "exploitability")
     for which, found in zip(("first", "second"), compared.evaluations, strict=True):
-        own = [f"{game.settled(value) + 0.0:+.6g}" for value in found.values]
-        worth.add_row(which, *own, f"{game.settled(found.exploitability):.6g}")
+        own = [_value(game, value, "+.6g") for value in found.values]
+        worth.add_row(which, *own, _value(game, found.exploitability, ".6g"))
     _print(console, worth)
-    table = _table("infoset", "player", "reach", "variation", "gain")
+    table = new_table("infoset", "player", "reach", "variation", "gain")
     for row in compared.differences(rows or game.n_infosets):
         if row.total_variation > 0:
             table.add_row(
@@ -265,7 +255,7 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
                 str(row.player),
                 f"{row.reach:.4f}",
                 f"{row.total_variation:.4f}",
-                f"{game.settled(row.value) + 0.0:+.2g}",
+                _value(game, row.value, "+.2g"),
             )
     if table.row_count:
         _print(console, "")
@@ -304,7 +294,7 @@ def _print(console: Console, what: RenderableType) -> None:
         print_line(console, line.rstrip())
 
 
-def _table(text: str | None, *numbers: str, width: int | None = None) -> Table:
+def new_table(text: str | None, *numbers: str, width: int | None = None) -> Table:
     """A table without lines: a column of texts (None for none) and columns of numbers."""
     table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
     if text is not None:
@@ -339,24 +329,17 @@ def _game_line(game: CompiledGame) -> Text:
 def _figures(solution: Solution) -> Table:
     """A table of values, exploitability and effort, each with its unit and definition."""
     table = Table.grid(padding=(0, 2))
-    players, settled = solution.game.n_players, solution.game.settled
+    game, players = solution.game, solution.game.n_players
     for player, value in enumerate(solution.value):
         note = "utility per game, average strategies" if player == 0 else ""
-        table.add_row(f"value of player {player}", f"{settled(value) + 0.0:+.6g}", note)
-    table.add_row(
-        "exploitability",
-        f"{settled(solution.exploitability):.6g}",
-        f"nash_conv / {players} players, in utility",
-    )
-    table.add_row(
-        "nash_conv",
-        f"{settled(solution.nash_conv):.6g}",
-        "sum of best-response value - value, in utility",
-    )
-    if solution.best is not None:
-        table.add_row(
-            "best seen", f"{settled(solution.best.exploitability):.6g}", f"{solution.best}"
-        )
+        table.add_row(f"value of player {player}", _value(game, value, "+.6g"), note)
+    for name, figure, note in (
+        ("exploitability", solution.exploitability, f"nash_conv / {players} players, in utility"),
+        ("nash_conv", solution.nash_conv, "sum of best-response value - value, in utility"),
+    ):
+        table.add_row(name, _value(game, figure, ".6g"), note)
+    if (best := solution.best) is not None:
+        table.add_row("best seen", _value(game, best.exploitability, ".6g"), f"{best}")
     if not solution.algorithm.is_exact:
         table.add_row("iterations", f"{solution.iterations:,}", "each updates every player")
         table.add_row("nodes touched", f"{solution.nodes_touched:,}", "histories visited")
@@ -405,7 +388,7 @@ def _trace(trace: Sequence[TracePoint]) -> Table:
         columns["MiB"] = lambda point: f"{(point.bytes_held or 0) / 2**20:,.1f}"
     if any(point.last_exploitability is not None for point in trace):
         columns["last iterate"] = lambda point: f"{point.last_exploitability:.4g}"
-    table = _table(None, *columns)
+    table = new_table(None, *columns)
     decimals = max(0, 5 - len(f"{trace[-1].seconds:.0f}"))
     for point in _some(trace):
         table.add_row(*(cell(point) for cell in columns.values()))
@@ -430,11 +413,11 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
     shown = policy.first_of(player, rows or None)
     heading = f"player {player}, infoset"
     label_width = min(LABEL_WIDTH, max(map(len, [heading, *shown])))
-    cells = list(map(_cells, shown.values()))
+    cells = [_cells(len(own), ((*one, "") for one in own.items())) for own in shown.values()]
     cell_width = max((len(cell) for row in cells for cell in row), default=0) + len(GAP)
     per_line = max(1, (console.width - label_width - len(GAP)) // cell_width)
 
-    table = _table(None)
+    table = new_table(None)
     table.add_column(heading, overflow="fold", width=label_width)
     table.add_column("average strategy", overflow="fold")
     for label, row in zip(shown, cells, strict=True):
@@ -444,16 +427,21 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
         ]
         table.add_row(Text(label), Text("\n".join(lines)))
     _print(console, table)
-    if (left_out := policy.count_of(player) - len(shown)) > 0:
-        _print(console, Text(f"... and {left_out:,} more infosets (--rows 0 prints all)", "dim"))
+    _print_left_out(console, policy.count_of(player) - len(shown))
     if any(len(row) < len(own) for row, own in zip(cells, shown.values(), strict=True)):
         _print(console, Text(f"(actions left out: probability below {NEVER_PLAYED})", "dim"))
 
 
-def _cells(strategy: Mapping[str, float]) -> list[str]:
-    """``bet 0.222`` for each action; if there are many, only for played actions."""
+def _print_left_out(console: Console, count: int) -> None:
+    """Say how many infosets are not printed, if any."""
+    if count > 0:
+        _print(console, Text(f"... and {count:,} more infosets (--rows 0 prints all)", "dim"))
+
+
+def _cells(n_actions: int, actions: Iterable[tuple[str, float, str]]) -> list[str]:
+    """``bet 0.222`` and a value for each action; if there are many, only for played actions."""
     return [
-        f"{action} {probability:.3f}"
-        for action, probability in strategy.items()
-        if len(strategy) <= FEW_ACTIONS or probability >= NEVER_PLAYED
+        f"{action} {probability:.3f}{value}"
+        for action, probability, value in actions
+        if n_actions <= FEW_ACTIONS or probability >= NEVER_PLAYED
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -181,10 +181,10 @@ def solve(asked: SolveOptions) -> None:
                 failed.append(error)
         # Files first: a closed pipe must not lose them.  Whatever fails, the result is printed.
         saved = _written(asked.save, solution.save, failed)
-        drawn = _written(asked.plot, _plotter(solution), failed)
+        drawn = _written(asked.plot, partial(_draw, solution), failed)
         if asked.as_json:
-            infosets = machine.of_policy(solution.policy) if asked.strategy else []
-            machine.print_json(machine.of_solution(solution) | {"infosets": infosets})
+            infosets = machine.of_policy(solution.policy) if asked.strategy else ()
+            machine.print_json(machine.of_solution(solution) | {"infosets": list(infosets)})
         else:
             console = plain_console()
             report.print_solution(console, solution, rows=asked.rows, strategy=asked.strategy)
@@ -195,12 +195,10 @@ def solve(asked: SolveOptions) -> None:
 
 def _check_files(asked: SolveOptions) -> None:
     """Refuse files that cannot be written, before anything is solved."""
-    if asked.save:
-        arguments.check_save(asked.save, force=asked.force)
-    if asked.checkpoint and asked.checkpoint != asked.resume:
-        arguments.check_save(asked.checkpoint, force=asked.force, option="--checkpoint")
-    if asked.plot:
-        arguments.check_plot(asked.plot, force=asked.force)
+    arguments.check_save("--save", asked.save, force=asked.force)
+    if asked.checkpoint != asked.resume:
+        arguments.check_save("--checkpoint", asked.checkpoint, force=asked.force)
+    arguments.check_plot("--plot", asked.plot, force=asked.force)
 
 
 def _request(
@@ -219,20 +217,16 @@ def _request(
     if named is not None and named != AUTOMATIC:
         named = arguments.read_algorithm(named, simultaneous=asked.simultaneous)
     game = _game(asked, start, compiling)
-    # Options with the name of an argument of a solve give it, as they are or once they are read.
-    given = {one.name for one in fields(SolveRequest)} & vars(asked).keys()
-    read = {
-        "game": game,
-        "algorithm": named,
-        "nodes": nodes,
-        "checkpoints": checkpoints,
-        "start": start,
-        "locks": arguments.read_locks(game, asked.locks or []),
-        "warm_start": _warm_start(game, asked.warm_start),
-        "memory_limit": arguments.read_memory_limit(asked.memory_limit),
-        "needs_curve": asked.plot is not None,
-    }
-    request = SolveRequest(**{name: getattr(asked, name) for name in given} | read)
+    request = arguments.read_request(
+        asked,
+        game,
+        algorithm=named,
+        nodes=nodes,
+        checkpoints=checkpoints,
+        start=start,
+        warm_start=_warm_start(game, asked.warm_start),
+        needs_curve=asked.plot is not None,
+    )
     if asked.simultaneous and named is None:
         named = arguments.read_algorithm(request.record, simultaneous=True)
         request = replace(request, algorithm=named)
@@ -278,24 +272,18 @@ def _warm_start(game: CompiledGame, path: Path | None) -> Solution | Policy | No
     return find_policy(game, path)
 
 
-def _plotter(solution: Solution) -> Callable[[Path], object]:
-    """A function that draws the solution to a file; it imports matplotlib when called."""
+def _draw(solution: Solution, path: Path) -> None:
+    """Draw the solution to a file; imports matplotlib on the first call."""
+    from ..plots import convergence
 
-    def write(path: Path) -> None:
-        from ..plots import convergence
-
-        convergence([solution], path=path)
-
-    return write
+    convergence([solution], path=path)
 
 
 def _written(
     path: Path | None, write: Callable[[Path], object], failed: list[Exception]
 ) -> Path | None:
-    """Write a file, unless ``path`` is None; returns its path, or None after a failure.
-
-    An error is appended to ``failed``.
-    """
+    """Write a file, unless ``path`` is None; returns its path, or None after a failure, which is
+    appended to ``failed``."""
     if path is None:
         return None
     try:

@@ -85,34 +85,22 @@ def spot_options(spot: Path | None, given: GivenSpot) -> dict[str, Any]:
         if spot.suffix.lower() not in ENDINGS:
             raise ValueError(f"{spot}: the name of a spot's file ends in {' or '.join(ENDINGS)}")
         options = dict(read_spot(spot).options)
-    ranges = given.get("ranges")
-    if ranges is not None and None in ranges:
-        before = options.get("ranges", (None, None))
-        ranges = tuple(new or old for new, old in zip(ranges, before, strict=True))
+    nobody = (None,) * len(PLAYERS)
+    pairs = zip(given.get("ranges", nobody), options.get("ranges", nobody), strict=True)
+    ranges = tuple(old if new is None else new for new, old in pairs)
     options |= given
-    if ranges is not None:
+    if "ranges" in given:
         options["ranges"] = ranges
-    missing = [
-        f"--{name}"
-        for name, value in {
-            "board": options.get("board"),
-            **dict(zip(PLAYERS, options.get("ranges", (None, None)), strict=True)),
-            "pot": options.get("pot"),
-            "stacks": options.get("stacks"),
-        }.items()
-        if value is None
-    ]
+    said = options | dict(zip(PLAYERS, ranges, strict=True))
+    needed = ("board", *PLAYERS, "pot", "stacks")
+    missing = [f"--{name}" for name in needed if said.get(name) is None]
     if missing:
         raise ValueError(f"the spot needs {', '.join(missing)}, or a file that says them")
     return options
 
 
 def _sizes(option: str, texts: list[str] | None) -> Any:
-    """Sizes as the game takes them: a text, or texts by street and player.
-
-    Raises:
-        ValueError: One is for all, and another one is not; or one is there twice.
-    """
+    """Sizes as the game takes them: a text, or texts by street and player."""
     if not texts:
         return None
     found: dict[str, Any] = {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -78,26 +76,39 @@ def sweep(asked: SweepOptions) -> None:
 
     Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command continues the sweep.
     """
-    if asked.plot:
-        arguments.check_plot(asked.plot, force=asked.force)
+    arguments.check_plot("--plot", asked.plot, force=asked.force)
     if asked.cluster:
         quiet("distributed")
     marks = arguments.read_levels(asked.levels)
-    with _interrupt_told(asked.table), _progress_bar() as show:
-        rows = run(
-            asked.table,
-            asked.games,
-            asked.algorithms,
-            seeds=arguments.read_seeds(asked.seeds),
-            iters=arguments.read_whole("--iters", asked.iters),
-            nodes=arguments.read_whole("--nodes", asked.nodes),
-            time_limit=asked.time_limit,
-            target=asked.target,
-            processes=asked.processes,
-            memory_limit=arguments.read_memory_limit(asked.memory_limit),
-            progress=show,
-            cluster=asked.cluster,
-        )
+    try:
+        with progress_bar(total=1.0) as move:
+
+            def show(progress: SweepProgress) -> None:
+                figures = str(progress.cell)
+                if progress.latest:
+                    figures += f": exploitability {progress.latest.exploitability:.3g}"
+                finished = f"{progress.finished} of {progress.total}"
+                move(description=finished, completed=progress.share, figures=figures)
+
+            rows = run(
+                asked.table,
+                asked.games,
+                asked.algorithms,
+                seeds=arguments.read_seeds(asked.seeds),
+                iters=arguments.read_whole("--iters", asked.iters),
+                nodes=arguments.read_whole("--nodes", asked.nodes),
+                time_limit=asked.time_limit,
+                target=asked.target,
+                processes=asked.processes,
+                memory_limit=arguments.read_memory_limit(asked.memory_limit),
+                progress=show,
+                cluster=asked.cluster,
+            )
+    except KeyboardInterrupt:
+        known = read_sweep(asked.table) if asked.table.exists() else []
+        done = sum(row.ends_cell for row in known)
+        message = f"{done:,} finished solves are in {asked.table}, the same command continues"
+        end(f"interrupted; {message}", exit_status())
     console = plain_console()
     report.print_summary(console, rows, marks)
     report.print_line(console, f"wrote {asked.table}: {len(rows):,} rows")
@@ -127,8 +138,7 @@ def plot(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
 ) -> None:
     """Draw a sweep, and print the effort to given exploitabilities."""
-    if output:
-        arguments.check_plot(output, force=force, option="--output")
+    arguments.check_plot("--output", output, force=force)
     marks = arguments.read_levels(levels)
     rows = _only(read_sweep(table), "game", games)
     rows = _only(rows, "algorithm", algorithms)
@@ -154,35 +164,3 @@ def _only(rows: list[Row], column: str, wanted: list[str] | None) -> list[Row]:
         if value not in found:
             raise ValueError(f"the table has no {column} {value!r}; {suggest(value, found)}")
     return [row for row in rows if not wanted or getattr(row, column) in wanted]
-
-
-@contextmanager
-def _interrupt_told(table: Path) -> Iterator[None]:
-    """After a signal that ends the process, report the table and how to continue."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        rows = read_sweep(table) if table.exists() else []
-        done = sum(row.ends_cell for row in rows)
-        end(
-            f"interrupted; {done:,} finished solves are in {table}, the same command continues",
-            exit_status(),
-        )
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[SweepProgress], None]]:
-    """Show a progress bar on a terminal; yields the progress hook."""
-    with progress_bar(total=1.0) as move:
-
-        def show(progress: SweepProgress) -> None:
-            figures = str(progress.cell)
-            if progress.latest:
-                figures += f": exploitability {progress.latest.exploitability:.3g}"
-            move(
-                description=f"{progress.finished} of {progress.total}",
-                completed=progress.share,
-                figures=figures,
-            )
-
-        yield show

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from ..analysis import values as values_of
 from ..analysis.public_nodes import find_node
@@ -69,11 +68,9 @@ class Selection:
                 f"--player: {game.name} has players 0 to {game.n_players - 1}, not {self.player}"
             )
         found = self._found(game)
-        first = list(islice(found, 1))
-        if not first:
+        if (first := next(found, None)) is None:
             raise ValueError(f"{game.name} has no infoset like that: {self}")
-        yield from first
-        yield from found
+        return chain([first], found)
 
     def _found(self, game: CompiledGame) -> Iterator[InfosetRows]:
         node = None if self.node is None else find_node(game, self.node)
@@ -125,7 +122,7 @@ def show(
     table = values_of(solution.game, solution.policy) if values and strategy else None
     if as_json:
         found = chosen.infosets(solution.game) if strategy else iter(())
-        listed = machine.of_infosets(solution.policy, found, table)
+        listed = machine.of_policy(solution.policy, found, table)
         infosets = list(islice(listed, rows or None))
         print_json(machine.of_solution(solution) | {"infosets": infosets})
         return
@@ -174,8 +171,7 @@ def evaluate(
     """Evaluate a strategy: expected values, best responses, exploitability."""
     if (best_response is None) != (output is None):
         raise ValueError("--best-response and --output go together")
-    if output:
-        arguments.check_target("--output", output, force=force)
+    arguments.check_target("--output", output, force=force)
     limit = arguments.read_memory_limit(memory_limit)
     game, policy = _game_and_policy(source, strategy, limit)
     given = arguments.read_locks(game, locks or [])
@@ -252,20 +248,13 @@ def regrets(
     marks = arguments.read_marks(checkpoints)
     compiled = compile_game(game, cut=False)
     points = sum_regrets(compiled, record, checkpoints=marks, seed=seed)
-    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in ("iterations", "player", "played", "regret", "infosets", "bound"):
-        grid.add_column(name, justify="right", no_wrap=True)
+    columns = ("iterations", "player", "played", "regret", "infosets", "bound")
+    grid = report.new_table(None, *columns)
     for point in points:
-        for player in range(compiled.n_players):
-            figures = (
-                point.played[player],
-                point.average[player],
-                point.immediate[player],
-                point.average_bound[player],
-            )
-            grid.add_row(
-                f"{point.iteration:,}", str(player), *(f"{value:.7g}" for value in figures)
-            )
+        rows = zip(point.played, point.average, point.immediate, point.average_bound, strict=True)
+        for player, figures in enumerate(rows):
+            cells = (f"{value:.7g}" for value in figures)
+            grid.add_row(f"{point.iteration:,}", str(player), *cells)
     console = plain_console()
     console.print(grid)
     console.print(

@@ -44,8 +44,7 @@ def view(
     force: Annotated[bool, typer.Option("--force", help="Let --html overwrite a file.")] = False,
 ) -> None:
     """Look at a solution in the browser, on this machine alone; Ctrl-C ends."""
-    if html:
-        arguments.check_target("--html", html, force=force)
+    arguments.check_target("--html", html, force=force)
     saved = arguments.is_saved(source, algorithm, iters)
     count = arguments.DEFAULT_ITERATIONS if iters is None and not saved else iters
     if saved:

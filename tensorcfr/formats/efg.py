@@ -15,7 +15,7 @@ from .._util.limits import CHANCE_TOLERANCE
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
 from ..rules import Chance, Decision, Game, Terminal
-from .gambit_text import END, NUMBER, TEXT, WORD, Tokens, decimal, distinct, quoted, read_text
+from .gambit_text import END, TEXT, WORD, Tokens, decimal, decoded, distinct, quoted
 
 
 class EfgGame(Game):
@@ -78,7 +78,7 @@ def read_efg(path: str | Path) -> EfgGame:
         FormatError: The file is not in the format; names file, line and column.
         OSError: The file cannot be read.
     """
-    return parse_efg(read_text(Path(path)), str(path))
+    return parse_efg(decoded(Path(path).read_bytes(), path), str(path))
 
 
 def parse_efg(text: str, source: str = "efg") -> EfgGame:
@@ -151,9 +151,7 @@ class _Parser:
                 tokens.fail(f"expected a node, c, p or t, found {tokens.found()}{more}")
             letter = tokens.value
             tokens.advance()
-            if tokens.kind != TEXT:
-                tokens.fail(f"expected the name of the node in quotes, found {tokens.found()}")
-            tokens.advance()
+            tokens.expect(TEXT, "the name of the node in quotes")
             here, before = len(kinds), 0
             if path:
                 parent, before, _ = path[-1]
@@ -239,8 +237,6 @@ class _Parser:
     def outcome(self, before: int) -> int:
         """Read the end of a node, its outcome; returns the number of the payoffs so far."""
         tokens = self.tokens
-        if tokens.kind != NUMBER:
-            tokens.fail(f"expected the number of the outcome, found {tokens.found()}")
         start = tokens.start
         number = tokens.whole_here("the number of the outcome")
         if tokens.kind == TEXT:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import brief
-from ..model.game import CompiledGame, InfosetRows
+from ..model.game import CompiledGame
 from ..model.infoset import Infoset, Strategies, asked, distribution, normalised, plain_array
 from ..model.policy import Filling, Policy
 from .tables import all_rows
@@ -57,11 +57,7 @@ def policy_of_function(game: CompiledGame, strategies: Strategies) -> Policy:
     Raises:
         ValueError: An infoset has no distribution, or the function fails there; names it.
     """
-    filling = Filling(game)
-    for rows, infosets in _infosets(game):
-        table = [distribution(infoset, asked(infoset, strategies)) for infoset in infosets]
-        filling.put(rows, np.array(table))
-    return Policy(game, filling.probabilities)
+    return _filled(game, (distribution(one, asked(one, strategies)) for one in _infosets(game)))
 
 
 def policy_of_batches(game: CompiledGame, source: Batched) -> Policy:
@@ -75,7 +71,7 @@ def policy_of_batches(game: CompiledGame, source: Batched) -> Policy:
         raise ValueError(f"size must be a whole number >= 1, not {source.size!r}")
     places = source.columns or (lambda infoset: range(len(infoset.actions)))
     width = 0
-    for infoset in (infoset for _, infosets in _infosets(game) for infoset in infosets):
+    for infoset in _infosets(game):
         own = list(places(infoset))
         if len(own) != len(infoset.actions) or len(set(own)) != len(own) or min(own) < 0:
             raise ValueError(
@@ -83,16 +79,13 @@ def policy_of_batches(game: CompiledGame, source: Batched) -> Policy:
                 f"{brief(own)}"
             )
         width = max(width, max(own) + 1)
-    asked_about = (infoset for _, infosets in _infosets(game) for infoset in infosets)
+    asked_about = _infosets(game)
     strategies = (
         strategy
         for batch in iter(lambda: list(islice(asked_about, source.size)), [])
         for strategy in _answers(source, batch, places, width)
     )
-    filling = Filling(game)
-    for rows, infosets in _infosets(game):
-        filling.put(rows, np.array(list(islice(strategies, len(infosets)))))
-    return Policy(game, filling.probabilities)
+    return _filled(game, strategies)
 
 
 def _answers(
@@ -137,8 +130,16 @@ def _features(source: Batched, infosets: list[Infoset]) -> np.ndarray:
     return found.astype(np.float32)
 
 
-def _infosets(game: CompiledGame) -> Iterator[tuple[InfosetRows, list[Infoset]]]:
-    """All infosets of a game in order, some at a time."""
+def _infosets(game: CompiledGame) -> Iterator[Infoset]:
+    """All infosets of a game in order."""
     for rows in all_rows(game):
-        pairs = zip(rows.labels, rows.actions, strict=True)
-        yield rows, [Infoset(label, rows.player, actions) for label, actions in pairs]
+        for label, actions in zip(rows.labels, rows.actions, strict=True):
+            yield Infoset(label, rows.player, actions)
+
+
+def _filled(game: CompiledGame, strategies: Iterator[np.ndarray]) -> Policy:
+    """The policy that has these strategies at all infosets in order."""
+    filling = Filling(game)
+    for rows in all_rows(game):
+        filling.put(rows, np.array(list(islice(strategies, len(rows.labels)))))
+    return Policy(game, filling.probabilities)

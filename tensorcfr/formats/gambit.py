@@ -9,6 +9,7 @@ from .._util.extras import needs
 from ..model.arguments import laid_out
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
+from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..rules import Game
 from .efg import efg_lines, parse_efg
@@ -61,13 +62,14 @@ def policy_to_gambit(policy: Policy, gambit_game: Any = None) -> Any:
     return profile
 
 
-def from_gambit(game: FlatGame, profile: Any) -> Policy:
+def from_gambit(game: CompiledGame, profile: Any) -> Policy:
     """A policy from a mixed behaviour profile of pygambit, in floating point or rational.
 
     Raises:
         ValueError: The trees of the two games differ, or the profile is no distribution at an
             infoset; names it.
     """
+    game = laid_out(game, "a profile of Gambit")
     if not hasattr(profile, "mixed_behaviors"):
         raise ValueError("a policy is a mixed behaviour profile of pygambit, of a game with a tree")
     given = (

@@ -80,17 +80,21 @@ class Tokens:
         column = start - self.text.rfind("\n", 0, start)
         raise FormatError(self.source, line, column, problem)
 
-    def expect(self, kind: int, what: str) -> str:
-        """The value of the current token, which must be of a kind; goes to the next token."""
+    def need(self, kind: int, what: str) -> str:
+        """The value of the current token, which must be of a kind."""
         if self.kind != kind:
             self.fail(f"expected {what}, found {self.found()}")
-        value = self.value
+        return self.value
+
+    def expect(self, kind: int, what: str) -> str:
+        """The value of the current token, which must be of a kind; goes to the next token."""
+        value = self.need(kind, what)
         self.advance()
         return value
 
     def expect_mark(self, mark: str, what: str) -> None:
         """Go past a brace."""
-        if self.kind != MARK or self.value != mark:
+        if not self.at(mark):
             self.fail(f"expected '{mark}' {what}, found {self.found()}")
         self.advance()
 
@@ -111,9 +115,7 @@ class Tokens:
 
     def whole_here(self, what: str) -> int:
         """The whole number >= 0 that must be here; goes to the next token."""
-        if self.kind != NUMBER:
-            self.fail(f"expected {what}, found {self.found()}")
-        digits = self.value.removeprefix("+")
+        digits = self.need(NUMBER, what).removeprefix("+")
         if not digits.isdecimal() or len(digits) > 18:
             self.fail(f"{what} must be a whole number >= 0, not {self.found()}")
         self.advance()
@@ -121,9 +123,7 @@ class Tokens:
 
     def number_here(self, what: str) -> Fraction:
         """The number that must be here, exactly; goes to the next token."""
-        if self.kind != NUMBER:
-            self.fail(f"expected {what}, found {self.found()}")
-        number = self._numbers.get(self.value)
+        number = self._numbers.get(self.need(NUMBER, what))
         if number is None:
             number = self._numbers[self.value] = self._exact(what)
         self.advance()
@@ -148,15 +148,14 @@ class Tokens:
 
     def header(self, word: str, version: str) -> str:
         """Read ``EFG 2 R "title"``; returns the title."""
-        self.advance()
-        if self.kind != WORD or self.value != word:
-            self.fail(f"expected {word}, which such a file begins with, found {self.found()}")
-        self.advance()
-        if self.kind != NUMBER or self.value != version:
-            self.fail(f"expected the version {version} of {word}, found {self.found()}")
-        self.advance()
-        if self.kind != WORD or self.value not in ("R", "D"):
-            self.fail(f"expected R or D, found {self.found()}")
+        for kind, values, what in (
+            (WORD, (word,), f"{word}, which such a file begins with"),
+            (NUMBER, (version,), f"the version {version} of {word}"),
+            (WORD, ("R", "D"), "R or D"),
+        ):
+            self.advance()
+            if self.kind != kind or self.value not in values:
+                self.fail(f"expected {what}, found {self.found()}")
         self.advance()
         return self.text_here("the title in quotation marks")
 
@@ -185,17 +184,7 @@ class Tokens:
         return tuple(found)
 
 
-def read_text(path: Path) -> str:
-    """The text of a file in UTF-8.
-
-    Raises:
-        FormatError: The file is in another encoding; names line and column.
-        OSError: The file cannot be read.
-    """
-    return decoded(path.read_bytes(), path)
-
-
-def decoded(data: bytes, path: Path) -> str:
+def decoded(data: bytes, path: str | Path) -> str:
     """The text of a file's bytes, without the mark that some programs begin it with.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from ..errors import GameError
 from ..games.matrix import MatrixGame
 from ..model.flat_game import FlatGame
 from ..model.team_game import reach_without
-from .gambit_text import END, NUMBER, TEXT, Tokens, decimal, distinct, quoted, read_text
+from .gambit_text import END, NUMBER, TEXT, Tokens, decimal, decoded, distinct, quoted
 
 MOST_PROFILES = 1_000_000
 """Combinations of pure strategies that :func:`save_nfg` writes."""
@@ -26,7 +26,7 @@ def read_nfg(path: str | Path) -> MatrixGame:
         FormatError: The file is not in the format; names file, line and column.
         OSError: The file cannot be read.
     """
-    return parse_nfg(read_text(Path(path)), str(path))
+    return parse_nfg(decoded(Path(path).read_bytes(), path), str(path))
 
 
 def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
@@ -42,7 +42,8 @@ def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
     tokens = Tokens(text, source)
     title = tokens.header("NFG", "1")
     players = tokens.texts("the names of the players")
-    counts, names = _strategies(tokens, len(players))
+    strategies = _strategies(tokens, len(players))
+    counts = [len(own) for own in strategies]
     if tokens.kind == TEXT:
         tokens.advance()  # A comment.
     if tokens.at("{"):
@@ -52,33 +53,27 @@ def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
         payoffs = _listed(tokens, prod(counts) * len(players))
     # The first player's strategy varies fastest, and the players' payoffs faster still.
     table = np.array(payoffs).reshape(len(players), *counts, order="F")
-    actions = [
-        [str(strategy + 1) for strategy in range(count)] if own is None else distinct(own)
-        for count, own in zip(counts, names, strict=True)
-    ]
+    actions = [distinct([str(strategy) for strategy in own]) for own in strategies]
     # Two axes would be a zero-sum matrix.
     return MatrixGame(table if len(players) > 1 else table[0], actions=actions, title=title)
 
 
-def _strategies(tokens: Tokens, players: int) -> tuple[list[int], list[list[str] | None]]:
-    """Read ``{ 3 2 }`` or ``{ { "a" "b" "c" } { "d" "e" } }``: how many each player has, names."""
+def _strategies(tokens: Tokens, players: int) -> list[Sequence[str | int]]:
+    """Read ``{ 3 2 }`` or ``{ { "a" "b" "c" } { "d" "e" } }``: numbers or names of each player."""
     tokens.expect_mark("{", "before the strategies")
-    counts: list[int] = []
-    names: list[list[str] | None] = []
+    found: list[Sequence[str | int]] = []
     while not tokens.at("}"):
         start = tokens.start
         if tokens.at("{"):
-            names.append(tokens.texts("the names of the strategies"))
-            counts.append(len(names[-1] or ()))
+            found.append(tokens.texts("the names of the strategies"))
         else:
-            names.append(None)
-            counts.append(tokens.whole_here("the number of strategies"))
-        if not counts[-1]:
+            found.append(range(1, tokens.whole_here("the number of strategies") + 1))
+        if not found[-1]:
             tokens.fail("a player has at least one strategy", start)
-    if len(counts) != players:
-        tokens.fail(f"the file names {players} players, and strategies of {len(counts)}")
+    if len(found) != players:
+        tokens.fail(f"the file names {players} players, and strategies of {len(found)}")
     tokens.expect_mark("}", "after the strategies")
-    return counts, names
+    return found
 
 
 def _outcomes(tokens: Tokens, players: int) -> list[list[float]]:
@@ -165,7 +160,7 @@ def save_nfg(game: FlatGame, path: str | Path, *, outcomes: bool = False) -> Pat
 
 
 Plan = dict[int, int]
-"""Action by infoset, at those infosets that the actions before them lead to."""
+"""The sequence that is played at each infoset that the actions before lead to."""
 
 
 def _count_plans(game: FlatGame, player: int) -> int:
@@ -178,26 +173,29 @@ def _count_plans(game: FlatGame, player: int) -> int:
     return count[int(game.form.player_sequences[player])]
 
 
-def _plans(game: FlatGame, player: int) -> list[tuple[Plan, set[int]]]:
-    """All plans of a player, each with the sequences that it plays."""
+def _sequences(game: FlatGame, infoset: int) -> range:
+    """The sequences of an infoset's actions, in their order."""
+    return range(game.n_sequences)[game.sequences(infoset)]
+
+
+def _plans(game: FlatGame, player: int) -> list[Plan]:
+    """All plans of a player."""
     first, end = game.form.player_infosets[player : player + 2].tolist()
     parent = game.form.infoset_parent.tolist()
-    plans: list[tuple[Plan, set[int]]] = [({}, {int(game.form.player_sequences[player])})]
+    root = int(game.form.player_sequences[player])
+    plans: list[Plan] = [{}]
     # Infosets are numbered by level, so a plan has chosen before an infoset what leads to it.
     for infoset in range(first, end):
-        sequences = range(game.n_sequences)[game.sequences(infoset)]
-        longer: list[tuple[Plan, set[int]]] = []
-        for plan, taken in plans:
-            if parent[infoset] not in taken:
-                longer.append((plan, taken))
-                continue
-            for action, sequence in enumerate(sequences):
-                longer.append(({**plan, infoset: action}, {*taken, sequence}))
+        sequences = _sequences(game, infoset)
+        longer: list[Plan] = []
+        for plan in plans:
+            leads = parent[infoset] in {root, *plan.values()}
+            longer += [{**plan, infoset: one} for one in sequences] if leads else [plan]
         plans = longer
     return plans
 
 
-def _payoffs(game: FlatGame, plans: list[list[tuple[Plan, set[int]]]]) -> np.ndarray:
+def _payoffs(game: FlatGame, plans: list[list[Plan]]) -> np.ndarray:
     """float64 (players, plans of player 0, ...): expected payoffs, by way of the histories."""
     terminal, players = game.tree.terminal, range(game.n_players)
     chance = reach_without(game, players, np.ones(game.n_sequences))[terminal]
@@ -205,8 +203,9 @@ def _payoffs(game: FlatGame, plans: list[list[tuple[Plan, set[int]]]]) -> np.nda
     for player, own in enumerate(plans):
         others = [other for other in players if other != player]
         plays = np.zeros((len(own), game.n_sequences))
-        for row, (_, taken) in zip(plays, own, strict=True):
-            row[list(taken)] = 1.0
+        plays[:, game.form.player_sequences[player]] = 1.0
+        for row, plan in zip(plays, own, strict=True):
+            row[list(plan.values())] = 1.0
         reached = [reach_without(game, others, row)[terminal] > 0.0 for row in plays]
         # (players, plans so far, terminals) by (plans, terminals): terminals stay to the end.
         table = table[..., None, :] * np.array(reached)
@@ -215,7 +214,7 @@ def _payoffs(game: FlatGame, plans: list[list[tuple[Plan, set[int]]]]) -> np.nda
 
 def _lines(
     game: FlatGame,
-    plans: list[list[tuple[Plan, set[int]]]],
+    plans: list[list[Plan]],
     table: np.ndarray,
     *,
     outcomes: bool,
@@ -225,7 +224,7 @@ def _lines(
     yield f"NFG 1 R {quoted(game.name)} {{ {players} }}\n{{\n"
     for player, own in enumerate(plans):
         alone = int(np.diff(game.form.player_infosets)[player]) == 1
-        yield f"  {{ {' '.join(quoted(_plan_label(game, plan, alone)) for plan, _ in own)} }}\n"
+        yield f"  {{ {' '.join(quoted(_plan_label(game, plan, alone)) for plan in own)} }}\n"
     yield "}\n"
     by_profile = table.reshape(game.n_players, -1, order="F").T
     if not outcomes:
@@ -242,7 +241,10 @@ def _lines(
 
 def _plan_label(game: FlatGame, plan: Plan, alone: bool) -> str:
     """``bet``, or ``K:bet Kp:call`` of a player who has several infosets."""
-    chosen = [(infoset, game.infoset_actions[infoset][action]) for infoset, action in plan.items()]
+    chosen = [
+        (infoset, game.infoset_actions[infoset][_sequences(game, infoset).index(sequence)])
+        for infoset, sequence in plan.items()
+    ]
     if alone:
         return chosen[0][1]
     return " ".join(f"{game.infoset_labels[infoset]}:{action}" for infoset, action in chosen) or "-"

@@ -10,6 +10,7 @@ from ..errors import GameError
 from ..model.arguments import laid_out
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
+from ..model.game import CompiledGame
 from ..model.policy import Policy
 from .efg import efg_lines
 from .matching import TheirNode, match_infosets, policy_of_pairs
@@ -72,11 +73,7 @@ def policy_to_pyspiel(policy: Policy, openspiel_game: Any = None) -> Any:
 def _rows(
     policy: Policy, openspiel_game: Any
 ) -> tuple[OpenSpielGame, dict[str, tuple[Any, list[float]]]]:
-    """The game, and by information state string a state and the probabilities of its actions.
-
-    Raises:
-        ValueError: Two players share a string, which OpenSpiel's policies do not tell apart.
-    """
+    """The game, and by information state string a state and the probabilities of its actions."""
     game = laid_out(policy.game, "OpenSpiel")
     rules = _rules(game, openspiel_game)
     found: dict[str, tuple[Any, list[float]]] = {}
@@ -91,7 +88,7 @@ def _rows(
     return rules, found
 
 
-def from_openspiel(game: FlatGame, policy: Any, openspiel_game: Any = None) -> Policy:
+def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) -> Policy:
     """A policy from one of OpenSpiel: anything with ``action_probabilities(state)``.
 
     Args:
@@ -105,6 +102,7 @@ def from_openspiel(game: FlatGame, policy: Any, openspiel_game: Any = None) -> P
             infoset; names it.
         MissingExtraError: OpenSpiel is not installed; says what installs it.
     """
+    game = laid_out(game, "a policy of OpenSpiel")
     if openspiel_game is None:
         openspiel_game = getattr(policy, "game", None)
     if openspiel_game is None and not game.name.startswith("openspiel:"):

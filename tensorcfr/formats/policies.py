@@ -12,24 +12,25 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from .._util.arguments import brief
+from .._util.arguments import LONGEST_PATH, brief
 from .._util.extras import library_of, needs
 from .._util.files import replacing
 from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
-from ..model.arguments import laid_out
 from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import SUM_TOLERANCE, Filling, Policy, suggest_label
 from .functions import Batched, policy_of_batches, policy_of_function
 from .gambit import from_gambit
 from .openspiel_policies import from_openspiel
-from .tables import PYARROW, Piece, SequenceTable, all_rows, find_format, repeat_labels
+from .tables import PYARROW, Piece, SequenceTable, all_rows, find_format
 
 Row = tuple[int, Any, Any, Any]
 """Number of the row in its source, infoset label, action label, probability."""
 
 PROBABILITY = "probability"
 """The column of a table that holds the policy."""
+COLUMNS = ("infoset", "action", PROBABILITY)
+"""The columns of a table that are read."""
 
 
 def policy_table(policy: Policy) -> SequenceTable:
@@ -76,10 +77,6 @@ def save_policy(policy: Policy, path: str | Path, format: str | None = None) -> 
             np.savez(file, probability=policy.probabilities, digest=digest)
         return path
     return policy_table(policy).save(path, format)
-
-
-LONGEST_PATH = 4096
-"""Characters; a longer text is no path on any system."""
 
 
 def read_policy(game: CompiledGame, path: str | Path, format: str | None = None) -> Policy:
@@ -188,11 +185,7 @@ def policy_of_rows(
 def _by_infoset(
     game: CompiledGame, rows: Iterable[Row], name_row: Callable[[int], str]
 ) -> dict[str, tuple[int, dict[str, float]]]:
-    """Rows by infoset: the place of the first row, and the probabilities by action.
-
-    Raises:
-        ValueError: As for :func:`policy_of_rows`.
-    """
+    """Rows by infoset: the place of the first row, and the probabilities by action."""
     found: dict[str, tuple[int, dict[str, float]]] = {}
     last: str | None = None
     spelled, actions, said = "", tuple[str, ...](), dict[str, float]()
@@ -226,11 +219,8 @@ def _by_infoset(
 def _take_in_order(
     wanted: Iterator[InfosetRows], rows: Iterator[Row], filling: Filling, source: str
 ) -> tuple[Iterator[InfosetRows], Iterator[Row]]:
-    """Take the first rows as long as they are in the game's own order, many at a time.
-
-    Returns:
-        The infosets and the rows that are left.
-    """
+    """Take the first rows as long as they are in the game's own order, many at a time; returns
+    the infosets and the rows that are left."""
     for infosets in wanted:
         taken = list(islice(rows, infosets.numbers.size))
         table = _table_of(infosets, taken)
@@ -242,8 +232,7 @@ def _take_in_order(
 
 
 def _table_of(infosets: InfosetRows, taken: list[Row]) -> np.ndarray | None:
-    """The probabilities of rows that are those of some infosets, in their order; None if they are
-    not."""
+    """The probabilities of rows if those are the rows of some infosets, in their order."""
     n_actions = infosets.numbers.shape[1]
     if len(taken) < infosets.numbers.size:
         return None
@@ -258,11 +247,7 @@ def _table_of(infosets: InfosetRows, taken: list[Row]) -> np.ndarray | None:
 
 
 def _check_rows(infosets: InfosetRows, table: np.ndarray, source: str) -> None:
-    """Make sure that the probabilities of every infoset sum to 1.
-
-    Raises:
-        ValueError: Those of one do not; names source and infoset.
-    """
+    """Make sure that the probabilities of every infoset sum to 1; errors name the infoset."""
     wrong = ~((table >= 0).all(axis=1) & (np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE))
     if wrong.any():
         at = int(wrong.argmax())
@@ -279,7 +264,7 @@ def _check_rows(infosets: InfosetRows, table: np.ndarray, source: str) -> None:
 def _read_csv(game: CompiledGame, path: Path) -> Policy:
     def rows(reader: Iterator[list[str]]) -> Iterator[Row]:
         columns = next(reader, [])
-        at = [_column(columns, name, str(path)) for name in ("infoset", "action", PROBABILITY)]
+        at = _places(columns, str(path))
         for cells in reader:
             line: int = reader.line_num  # type: ignore[attr-defined]
             if len(cells) != len(columns):
@@ -330,13 +315,8 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
     try:
         # Each label is made once per batch, and not once per row.
         with parquet.ParquetFile(path, read_dictionary=["infoset", "action"]) as file:
-            names = ["infoset", "action", PROBABILITY]
-            for name in names:
-                _column(file.schema_arrow.names, name, str(path))
-            in_order = _read_in_order(game, file, names, str(path))
-            if in_order is not None:
-                return in_order
-            batches = file.iter_batches(columns=names)
+            _places(file.schema_arrow.names, str(path))
+            batches = file.iter_batches(columns=list(COLUMNS))
             return policy_of_rows(
                 game, _arrow_rows(batches), str(path), lambda row: f"{path}: row {row}"
             )
@@ -347,53 +327,14 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
         raise ValueError(f"cannot read {path}: {error}") from error
 
 
-def _read_in_order(game: CompiledGame, file: Any, names: list[str], source: str) -> Policy | None:
-    """The policy of a Parquet file whose rows are in the game's own order; None if they are not.
-
-    Columns are compared as a whole, so that no row becomes a Python object.
-    """
-    import pyarrow as pa
-
-    filling = Filling(game)
-    groups = (file.read_row_group(i, names) for i in range(file.num_row_groups))
-    left = next(groups, None)
-    for infosets in all_rows(game):
-        rows = infosets.numbers.size
-        while left is not None and len(left) < rows:
-            more = next(groups, None)
-            if more is None:
-                return None
-            left = pa.concat_tables([left, more])
-        if left is None:
-            return None
-        table, left = left.slice(0, rows), left.slice(rows)
-        expected = repeat_labels(pa, infosets)
-        for name, column in zip(names[:2], expected, strict=True):
-            found = table.column(name)
-            if not (pa.types.is_dictionary(found.type) or pa.types.is_string(found.type)):
-                return None
-            if not found.cast(pa.string()).combine_chunks().equals(column):
-                return None
-        numbers = table.column(names[2])
-        if numbers.null_count or not pa.types.is_floating(numbers.type):
-            return None
-        probabilities = numbers.to_numpy().reshape(infosets.numbers.shape)
-        _check_rows(infosets, probabilities, source)
-        filling.put(infosets, probabilities)
-    if (left is not None and len(left)) or next(groups, None) is not None:
-        return None
-    return Policy(game, filling.probabilities)
-
-
 def _arrow_rows(batches: Iterable[Any]) -> Iterator[Row]:
     row = 0
     for batch in batches:
         # The library trusts the indices of dictionaries in a file.
         batch.validate(full=True)
-        columns = [_values(batch.column(name)) for name in ("infoset", "action", PROBABILITY)]
-        for label, action, number in zip(*columns, strict=True):
-            yield row, label, action, number
-            row += 1
+        columns = (_values(batch.column(name)) for name in COLUMNS)
+        yield from zip(range(row, row + len(batch)), *columns, strict=True)
+        row += len(batch)
 
 
 def _values(column: Any) -> list[Any]:
@@ -436,40 +377,32 @@ FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {
 """What reads a policy, by format."""
 
 
-def _column(columns: list[str], name: str, source: str) -> int:
-    if name not in columns:
-        # A table with an open quotation mark has one long name.
-        named = [column if str(column).isidentifier() else brief(column) for column in columns]
-        raise ValueError(f"{source}: there is no column {name!r}; {suggest(name, named)}")
-    return columns.index(name)
+def _places(columns: list[str], source: str) -> list[int]:
+    """Where :data:`COLUMNS` are among the columns of a table."""
+    for name in COLUMNS:
+        if name not in columns:
+            # A table with an open quotation mark has one long name.
+            named = [column if str(column).isidentifier() else brief(column) for column in columns]
+            raise ValueError(f"{source}: there is no column {name!r}; {suggest(name, named)}")
+    return [columns.index(name) for name in COLUMNS]
 
 
 def _of_table(game: CompiledGame, table: Any) -> Policy:
     """A table of pandas or pyarrow."""
-    columns = list(getattr(table, "column_names", None) or table.columns)
-    for name in ("infoset", "action", PROBABILITY):
-        _column(columns, name, "the table")
+    _places(list(getattr(table, "column_names", None) or table.columns), "the table")
     if hasattr(table, "to_batches"):
         rows = _arrow_rows(table.to_batches())
     else:
-        parts = [table[name].tolist() for name in ("infoset", "action", PROBABILITY)]
+        parts = [table[name].tolist() for name in COLUMNS]
         rows = ((row, *cells) for row, cells in enumerate(zip(*parts, strict=True)))
     return policy_of_rows(game, rows, "the table", lambda row: f"the table: row {row}")
-
-
-def _of_openspiel(game: CompiledGame, policy: Any) -> Policy:
-    return from_openspiel(laid_out(game, "a policy of OpenSpiel"), policy)
-
-
-def _of_gambit(game: CompiledGame, profile: Any) -> Policy:
-    return from_gambit(laid_out(game, "a profile of Gambit"), profile)
 
 
 LIBRARIES: Mapping[str, Callable[[CompiledGame, Any], Policy]] = {
     "pandas": _of_table,
     "pyarrow": _of_table,
-    "open_spiel": _of_openspiel,
-    "pyspiel": _of_openspiel,
-    "pygambit": _of_gambit,
+    "open_spiel": from_openspiel,
+    "pyspiel": from_openspiel,
+    "pygambit": from_gambit,
 }
 """Packages whose tables and policies are taken as they are."""

@@ -31,26 +31,6 @@ KEYS = ("player", "infoset", "action")
 """The columns that say which sequence a row is about."""
 
 
-def action_codes(actions: list[tuple[str, ...]]) -> tuple[list[str], np.ndarray]:
-    """The action labels of infosets, each once; int32 (rows,): which of them each row has."""
-    number: dict[str, int] = {}
-    # Few infosets differ in their actions.
-    kinds = {own: index for index, own in enumerate(dict.fromkeys(actions))}
-    table = [[number.setdefault(a, len(number)) for a in own] for own in kinds]
-    kind = np.fromiter(map(kinds.__getitem__, actions), dtype=np.int64)
-    codes = np.array(table, dtype=np.int32).reshape(len(kinds), -1)[kind].ravel()
-    return list(number), codes
-
-
-def repeat_labels(pa: Any, rows: InfosetRows) -> tuple[Any, Any]:
-    """Infoset and action label of every row of some infosets, as arrays of strings."""
-    infosets, n_actions = rows.numbers.shape
-    repeated = np.repeat(np.arange(infosets), n_actions)
-    number, codes = action_codes(rows.actions)
-    labels = pa.array(rows.labels, pa.string()).take(pa.array(repeated))
-    return labels, pa.array(number, pa.string()).take(pa.array(codes))
-
-
 class Piece(NamedTuple):
     """Infosets of one player and one number of actions, with the numbers of a table."""
 
@@ -151,12 +131,17 @@ class SequenceTable:
         schema = self._schema(pa)
         for piece in self.pieces():
             infosets, n_actions = piece.numbers[0].shape
-            number, codes = action_codes(piece.actions)
+            # Few infosets differ in their actions.
+            kinds = {own: index for index, own in enumerate(dict.fromkeys(piece.actions))}
+            number: dict[str, int] = {}
+            table = [[number.setdefault(a, len(number)) for a in own] for own in kinds]
+            kind = [kinds[own] for own in piece.actions]
+            codes = np.array(table, dtype=np.int32).reshape(-1, n_actions)[kind].ravel()
             repeated = np.repeat(np.arange(infosets, dtype=np.int32), n_actions)
             columns = [
                 pa.array(np.full(len(codes), piece.player, dtype=np.int8)),
                 pa.DictionaryArray.from_arrays(repeated, pa.array(piece.labels, pa.string())),
-                pa.DictionaryArray.from_arrays(codes, pa.array(number, pa.string())),
+                pa.DictionaryArray.from_arrays(codes, pa.array(list(number), pa.string())),
                 *(pa.array(column.ravel()) for column in piece.numbers),
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from itertools import combinations
 
 import numpy as np
@@ -31,10 +32,9 @@ def deal_without_replacement(cards: int, players: int) -> np.ndarray:
     """Joint probability of one card to each player, shape ``(cards,) * players``."""
     reserve(2 * 8 * cards**players)
     held = np.ogrid[(slice(cards),) * players]
-    distinct = np.ones((cards,) * players, dtype=bool)
-    for one, other in combinations(held, 2):
-        distinct &= one != other
-    return distinct / distinct.sum()
+    distinct = reduce(np.logical_and, (one != other for one, other in combinations(held, 2)))
+    prior: np.ndarray = distinct / distinct.sum()
+    return prior
 
 
 def dealt_to_board(cards: int, players: int) -> Iterator[np.ndarray]:
@@ -47,10 +47,7 @@ def dealt_to_board(cards: int, players: int) -> Iterator[np.ndarray]:
     reserve(8 * cards ** (players + 1) + 2 * cards**players)
     held = np.ogrid[(slice(cards),) * players]
     for card in range(cards):
-        free = np.ones((cards,) * players, dtype=bool)
-        for own in held:
-            free &= own != card
-        yield free / (cards - players)
+        yield reduce(np.logical_and, (own != card for own in held)) / (cards - players)
 
 
 def share_pot(

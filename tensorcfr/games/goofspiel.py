@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from operator import getitem
 from typing import Annotated, Any, Literal, get_args
@@ -16,11 +16,9 @@ Payment = Literal["win_loss", "point_difference", "total_points"]
 
 Cards = tuple[int, ...]
 """Cards in a hand, prizes, or the bids or points of all players."""
-State = tuple[Decision | Chance | Terminal, Callable[[int], Any]]
-"""The node of this history, and what makes the state after an action."""
+State = tuple[Decision | Chance | Terminal, "tuple[Seat, ...]", Cards]
+"""The node of this history, the players who bid, and the bids of the round so far."""
 
-NOWHERE: dict[int, Any] = {}
-"""What follows the end of a game."""
 NOBODY = -1
 """The winner of a round in which the highest bid is tied."""
 
@@ -88,19 +86,7 @@ class Goofspiel(Game):
 
     def root(self) -> State:
         """All cards are in hand and all prizes to come."""
-        hand = tuple(range(1, self.cards + 1))
-        prizes = hand[::-1] if self.prizes == "descending" else hand
-        points = (0,) * self.n_players
-
-        def first_round(prize: int) -> State:
-            return self._bidding(
-                tuple(
-                    Seat(player, f"P{player}", hand, points, prize, prizes)
-                    for player in range(self.n_players)
-                )
-            )
-
-        return self._turn_up(prizes, first_round)
+        return self._turn_up((), ())
 
     def node(self, state: State) -> Decision | Chance | Terminal:
         """A state carries its node."""
@@ -108,39 +94,43 @@ class Goofspiel(Game):
 
     def next(self, state: State, action: int) -> State:
         """The next bidder of the round, or whatever follows the last."""
-        return state[1](action)
-
-    def _turn_up(self, prizes: Cards, play: Callable[[int], State]) -> State:
-        """``play`` the round for the first of the prizes or, by chance, for any."""
-        if self.prizes != "random":
-            return play(prizes[0])
-        return Chance(dict.fromkeys(prizes, 1 / len(prizes))), play
-
-    def _bidding(self, seats: tuple[Seat, ...]) -> State:
-        """The state before the bids of a round, player 0 first."""
+        node, seats, bids = state
+        if isinstance(node, Chance):
+            return self._bidding(seats, bids, action)
+        bids = (*bids, action)
+        if len(bids) < self.n_players:
+            return seats[len(bids)].decision, seats, bids
         first = seats[0]
         if len(first.to_come) > 1:
-            return self._after_bids(seats, (), partial(self._after_round, seats))
+            return self._turn_up(seats, bids)
         hands = tuple([seat.hand for seat in seats])
-        ends = self._endings[first.points, first.prize, first.to_come[0], hands]
-        return self._after_bids(seats, (), ends.__getitem__)
+        ends: dict[Cards, State] = self._endings[first.points, first.prize, first.to_come[0], hands]
+        return ends[bids]
 
-    def _after_bids(
-        self, seats: tuple[Seat, ...], bids: Cards, follow: Callable[[Cards], State]
-    ) -> State:
-        """The state after some bids of a round; ``follow`` makes the one after all of them."""
-        left = len(seats) - len(bids)
-        if left > 1:
-            return seats[-left].decision, lambda bid: self._after_bids(seats, (*bids, bid), follow)
-        return seats[-1].decision, lambda bid: follow((*bids, bid))
+    def _turn_up(self, seats: tuple[Seat, ...], bids: Cards) -> State:
+        """The next round, for the first of the prizes to come or, by chance, for any; before the
+        first one there are neither seats nor bids."""
+        prizes = seats[0].to_come if seats else self._all_prizes()
+        if self.prizes == "random":
+            return Chance(dict.fromkeys(prizes, 1 / len(prizes))), seats, bids
+        return self._bidding(seats, bids, prizes[0])
 
-    def _after_round(self, seats: tuple[Seat, ...], bids: Cards) -> State:
-        """The next round."""
-        return self._turn_up(seats[0].to_come, partial(self._move_on, seats, bids))
+    def _bidding(self, seats: tuple[Seat, ...], bids: Cards, prize: int) -> State:
+        """The bids of a round begin, after those of the last one and the prize are announced."""
+        if seats:
+            seats = tuple(map(getitem, seats, self._told[bids, prize]))
+        else:
+            hand, prizes = tuple(range(1, self.cards + 1)), self._all_prizes()
+            points = (0,) * self.n_players
+            seats = tuple(
+                Seat(player, f"P{player}", hand, points, prize, prizes)
+                for player in range(self.n_players)
+            )
+        return seats[0].decision, seats, ()
 
-    def _move_on(self, seats: tuple[Seat, ...], bids: Cards, prize: int) -> State:
-        """The next round, after the bids and the next prize are announced."""
-        return self._bidding(tuple(map(getitem, seats, self._told[bids, prize])))
+    def _all_prizes(self) -> Cards:
+        prizes = tuple(range(1, self.cards + 1))
+        return prizes[::-1] if self.prizes == "descending" else prizes
 
     def _tell(self, bids: Cards, prize: int) -> tuple[Told, ...]:
         """The announcement to each player; equal announcements are one object."""
@@ -162,10 +152,7 @@ class Goofspiel(Game):
     def _last_bids(
         self, points: Cards, prize: int, last_prize: int, hands: tuple[Cards, ...]
     ) -> dict[Cards, State]:
-        """The ends by the last bids: the last cards are played automatically.
-
-        Many histories share them: they depend on points and hands only.
-        """
+        """The ends by the last bids, after which the last cards are played automatically."""
         found = {}
         for bids in product(*hands):
             kept = tuple([sum(hand) - bid for hand, bid in zip(hands, bids, strict=True)])
@@ -175,7 +162,7 @@ class Goofspiel(Game):
 
     def _end(self, points: Cards) -> State:
         """The game is over; many histories share the end."""
-        return Terminal(self._utilities(points)), NOWHERE.__getitem__
+        return Terminal(self._utilities(points)), (), ()
 
     def _utilities(self, points: Cards) -> tuple[float, ...]:
         """Utilities of the final points."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -41,7 +40,41 @@ class Betting(NamedTuple):
     """How many players must still act before the round ends."""
 
 
-class LeducPoker(PublicTreeGame):
+class LeducCards(PublicTreeGame):
+    """The cards of the Leduc games: one private card each, and one board card.
+
+    A card that pairs the board beats any other, otherwise the higher rank wins, and equals share
+    the pot.
+    """
+
+    def __init__(self, name: str, ranks: int, suits: int, players: int) -> None:
+        if (cards := ranks * suits) <= players:
+            raise ValueError(
+                f"{name}: {ranks} ranks x {suits} suits are {cards} cards, "
+                f"too few for {players} players and a board card"
+            )
+        self.n_players, self.suits = players, suits
+        self.cards = [rank + suit for rank in rank_names(ranks) for suit in SUITS[:suits]]
+        self.hands = [self.cards] * players
+        self.prior = deal_without_replacement(cards, players)
+
+    @cached_property
+    def board(self) -> Chance:
+        """The board is one of the cards that nobody holds."""
+        boards = dealt_to_board(len(self.cards), self.n_players)
+        return Chance(dict(zip(self.cards, boards, strict=True)))
+
+    def matrix(self, key: tuple[int | None, tuple[int, ...], frozenset[int]]) -> np.ndarray:
+        """The chips that each player wins, for every deal; the key is the board, the chips that
+        each player has put in, and who has folded."""
+        board, paid, folded = key
+        held = np.indices(self.prior.shape) // self.suits
+        ranks = len(self.cards) // self.suits
+        strength = held if board is None else held + ranks * (held == board // self.suits)
+        return share_pot(strength, paid, folded)
+
+
+class LeducPoker(LeducCards):
     """Leduc hold'em, a poker with two rounds of limit betting.
 
     Every player antes 1 and gets one card; a round of betting; one board card; a second round.
@@ -75,20 +108,9 @@ class LeducPoker(PublicTreeGame):
         raise_cap: Annotated[int, Whole(0, 100)] = 2,
         players: Annotated[int, Whole(2, MOST_PLAYERS)] = 2,
     ) -> None:
-        ranks = players + 1 if ranks is None else ranks
-        cards = ranks * suits
-        if cards <= players:
-            raise ValueError(
-                f"leduc: {ranks} ranks x {suits} suits are {cards} cards, "
-                f"too few for {players} players and a board card"
-            )
-        self.n_players = players
-        self.suits = suits
+        super().__init__("leduc", players + 1 if ranks is None else ranks, suits, players)
         self.bets = tuple(bets)
         self.raise_cap = raise_cap
-        self.cards = [rank + suit for rank in rank_names(ranks) for suit in SUITS[:suits]]
-        self.hands = [self.cards] * players
-        self.prior = deal_without_replacement(cards, players)
 
     def root(self) -> Betting:
         """The ante is in, player 0 acts."""
@@ -98,7 +120,7 @@ class LeducPoker(PublicTreeGame):
     def node(self, state: Betting) -> Decision | Chance | Payoff:
         """Fold is possible when there is something to call; raise below the cap."""
         if state.to_deal:
-            return Chance(self._board)
+            return self.board
         if state.player < 0:
             return self._payoff(state)
         actions = [CALL]
@@ -146,19 +168,6 @@ class LeducPoker(PublicTreeGame):
             raises=raises,
             to_act=to_act,
         )
-
-    def matrix(self, key: tuple[int | None, tuple[int, ...], frozenset[int]]) -> np.ndarray:
-        """The chips that each player wins, per unit of the coefficient, for every pair of cards."""
-        board, paid, folded = key
-        held = np.indices(self.prior.shape) // self.suits
-        ranks = len(self.cards) // self.suits
-        strength = held if board is None else held + ranks * (held == board // self.suits)
-        return share_pot(strength, paid, folded)
-
-    @cached_property
-    def _board(self) -> dict[Hashable, Any]:
-        """The board is one of the cards that nobody holds."""
-        return dict(zip(self.cards, dealt_to_board(len(self.cards), self.n_players), strict=True))
 
     def _payoff(self, state: Betting) -> Payoff:
         """With two players all pots of a kind are one matrix, scaled."""

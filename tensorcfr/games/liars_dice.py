@@ -154,11 +154,7 @@ class Bluff(LiarsDice):
 
 
 def _dice_of_each(dice: int | Sequence[int], players: int | None) -> tuple[int, ...]:
-    """The dice of each player.
-
-    Raises:
-        ValueError: There is not one number for each player.
-    """
+    """The dice of each player."""
     given = (dice,) if isinstance(dice, int) else tuple(dice)
     if len(given) == 1:
         return given * (players or 2)

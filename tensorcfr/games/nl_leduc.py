@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Annotated, Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, NamedTuple
 
 from .._util.arguments import Whole, checked
-from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .cards import (
-    MOST_CARDS,
-    SUITS,
-    deal_without_replacement,
-    dealt_to_board,
-    rank_names,
-    share_pot,
-)
+from ..rules import Chance, Decision, Payoff
+from .cards import MOST_CARDS, SUITS
+from .leduc import LeducCards
 
 FOLD, CALL = "f", "c"
 
@@ -31,12 +22,12 @@ class Table(NamedTuple):
     """Who acts; -1 when the game is over."""
     paid: tuple[int, int]
     """Chips of each player in the pot, antes included."""
-    folded: int | None
+    folded: frozenset[int]
     acted: int
     """Actions taken in this round."""
 
 
-class NoLimitLeduc(PublicTreeGame):
+class NoLimitLeduc(LeducCards):
     """No-limit Leduc: two rounds, one private card each, one board card, any whole bet.
 
     Every player antes and gets one card; a round of betting; one board card; a second round.  In
@@ -77,23 +68,12 @@ class NoLimitLeduc(PublicTreeGame):
         ante: Annotated[int, Whole(1, 10_000)] = 1,
         cap: Annotated[int, Whole(2, 100)] = 4,
     ) -> None:
-        if ranks * suits < 3:
-            raise ValueError(
-                f"nl_leduc: {ranks} ranks x {suits} suits are {ranks * suits} cards, "
-                "too few for 2 players and a board card"
-            )
+        super().__init__("nl_leduc", ranks, suits, 2)
         if stack < ante:
             raise ValueError(f"nl_leduc: stack must be at least the ante, {ante}, not {stack!r}")
-        self.suits = suits
         self.stack = stack
         self.ante = ante
         self.cap = cap
-        self.cards = [rank + suit for rank in rank_names(ranks) for suit in SUITS[:suits]]
-        self.hands = [self.cards] * 2
-        self.prior = deal_without_replacement(len(self.cards), 2)
-        self._board: dict[Hashable, Any] = dict(
-            zip(self.cards, dealt_to_board(len(self.cards), 2), strict=True)
-        )
 
     def root(self) -> Table:
         """The ante is in, player 0 acts."""
@@ -102,16 +82,15 @@ class NoLimitLeduc(PublicTreeGame):
     def _new_round(self, board: int | None, paid: tuple[int, int]) -> Table:
         """Player 0 opens; nobody does if all chips are in."""
         over = paid[0] == self.stack
-        return Table(board, over and board is None, -1 if over else 0, paid, None, 0)
+        return Table(board, over and board is None, -1 if over else 0, paid, frozenset(), 0)
 
     def node(self, table: Table) -> Decision | Chance | Payoff:
         """Fold and call are always there against a bet; sizes as the stack and the cap allow."""
         if table.to_deal:
-            return Chance(self._board)
+            return self.board
         if table.player < 0:
-            pot = float(min(table.paid))
-            board = None if table.folded is not None else table.board
-            return Payoff(pot, (board, table.folded))
+            board = None if table.folded else table.board
+            return Payoff(float(min(table.paid)), (board, (1, 1), table.folded))
         own, other = table.paid[table.player], table.paid[1 - table.player]
         left, call = self.stack - own, other - own
         sizes = range(max(1, 2 * call), left + 1)
@@ -128,7 +107,7 @@ class NoLimitLeduc(PublicTreeGame):
             return self._new_round(self.cards.index(action), table.paid)
         player, acted = table.player, table.acted + 1
         if action == FOLD:
-            return table._replace(player=-1, folded=player, acted=acted)
+            return table._replace(player=-1, folded=frozenset({player}), acted=acted)
         paid = list(table.paid)
         if action != CALL:
             paid[player] += int(action)
@@ -138,13 +117,5 @@ class NoLimitLeduc(PublicTreeGame):
         if acted == 1:
             return table._replace(player=1 - player, acted=acted)
         if table.board is None:
-            return Table(None, True, -1, settled, None, 0)
+            return Table(None, True, -1, settled, frozenset(), 0)
         return table._replace(player=-1, paid=settled, acted=acted)
-
-    def matrix(self, key: tuple[int | None, int | None]) -> np.ndarray:
-        """The chips that each player wins, for every pair of cards."""
-        board, folded = key
-        held = np.indices(self.prior.shape) // self.suits
-        ranks = len(self.cards) // self.suits
-        strength = held if board is None else held + ranks * (held == board // self.suits)
-        return share_pot(strength, (1, 1), frozenset() if folded is None else frozenset({folded}))

@@ -15,7 +15,16 @@ from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import START
 from ..solvers.solution import Solution
-from .style import TITLE_SIZE, caption, check_format, figure_of, light_grid, new_figure
+from .style import (
+    TITLE_SIZE,
+    axes_in,
+    caption,
+    check_format,
+    figure_of,
+    light_grid,
+    new_figure,
+    written,
+)
 from .titles import game_title
 
 if TYPE_CHECKING:
@@ -79,8 +88,7 @@ def kuhn_stages(
             picture format.
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
-    if path is not None:
-        check_format(path)
+    check_format(path)
     policy = solution.policy if isinstance(solution, Solution) else solution
     if not is_kuhn(policy.game):
         raise ValueError(f"{policy.game.name} is not two-player Kuhn poker; use strategy_chart")
@@ -119,9 +127,7 @@ def kuhn_stages(
         if len(cards) == 3:
             _explain(figure, bars)
         caption(figure, _caption(solution))
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return written(figure, path)
 
 
 _SMALL: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 8.0, "color": "#333333"}
@@ -213,8 +219,7 @@ def strategy_chart(
         ValueError: The node does not exist, or the suffix of ``path`` is no picture format.
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
-    if path is not None:
-        check_format(path)
+    check_format(path)
     policy = solution.policy if isinstance(solution, Solution) else solution
     found = find_node(policy.game, node)
     drawn = _Table(
@@ -258,8 +263,7 @@ def infoset_chart(
             picture format.
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
-    if path is not None:
-        check_format(path)
+    check_format(path)
     policy = solution.policy if isinstance(solution, Solution) else solution
     game = policy.game
     if player is not None and not 0 <= player < game.n_players:
@@ -267,23 +271,25 @@ def infoset_chart(
     if most < 1:
         raise ValueError(f"most must be at least 1, not {brief(most)}")
     found = values(game, policy)
-    reached: list[tuple[float, int, str, tuple[str, ...], list[float]]] = []
-    for one in range(game.n_players) if player is None else [player]:
-        for rows in found.rows(one):
-            infosets = rows.infosets
-            cells = infosets.labels, infosets.actions, rows.probability.tolist()
-            reached += [
-                (reach, one, *row) for reach, *row in zip(rows.reach.tolist(), *cells, strict=True)
-            ]
+    reached = [
+        (reach, one, label, dict(zip(actions, row, strict=True)))
+        for one in (range(game.n_players) if player is None else [player])
+        for rows in found.rows(one)
+        for reach, label, actions, row in zip(
+            rows.reach.tolist(),
+            rows.infosets.labels,
+            rows.infosets.actions,
+            rows.probability.tolist(),
+            strict=True,
+        )
+    ]
     # Where all are avoided, there is nothing else to show.
     often = [at for at, row in enumerate(reached) if row[0] >= NEVER] or list(range(len(reached)))
     often = sorted(sorted(often, key=lambda at: -reached[at][0])[:most])
     shown = [reached[at] for at in often]
-    actions = tuple(dict.fromkeys(action for row in shown for action in row[3]))
-    table = np.full((len(shown), len(actions)), np.nan)
-    for drawn_row, row in zip(table, shown, strict=True):
-        drawn_row[[actions.index(action) for action in row[3]]] = row[4]
-    labels = tuple(f"{label}  (player {one})" for _, one, label, _, _ in shown)
+    actions = tuple(dict.fromkeys(action for *_, row in shown for action in row))
+    table = np.array([[row.get(action, np.nan) for action in actions] for *_, row in shown])
+    labels = tuple(f"{label}  (player {one})" for _, one, label, _ in shown)
     title = game_title(game.name)
     if len(shown) < len(reached):
         title += f": {len(shown)} of {len(reached):,} infosets, those reached most often"
@@ -323,12 +329,8 @@ def _heat_map(
     rows, actions = table.shape
     cell = max(0.62, 0.085 * max(map(len, drawn.actions)))
     names = 0.075 * max(map(len, drawn.rows))
-    if given is None:
-        width = max(5.0, 1.9 + names + cell * actions, 0.085 * len(drawn.title))
-        figure = new_figure(width, 1.75 + 0.29 * rows)
-        ax = figure.add_subplot()
-    else:
-        ax, figure = given, figure_of(given)
+    width = max(5.0, 1.9 + names + cell * actions, 0.085 * len(drawn.title))
+    figure, ax = axes_in(given, width, 1.75 + 0.29 * rows)
     avoided = drawn.reach < NEVER
     shown = np.ma.masked_array(table, np.repeat(avoided[:, None], actions, axis=1))
     from matplotlib import colormaps
@@ -364,9 +366,7 @@ def _heat_map(
         caption(figure, f"{note} {_caption(solution)}")
     else:
         ax.set_title(drawn.title, fontsize=TITLE_SIZE)
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return written(figure, path)
 
 
 def _caption(solution: Solution | Policy) -> str:

@@ -14,13 +14,14 @@ from .style import (
     TITLE_SIZE,
     X_AXES,
     Effort,
+    axes_in,
     check_format,
     fix_scales,
     light_grid,
     line_styles,
     metric,
     name_lines,
-    new_figure,
+    written,
 )
 from .titles import game_title
 
@@ -64,14 +65,8 @@ def convergence(
     for solution in solutions:
         if not solution.trace:
             raise ValueError(f"the solution by {solution.algorithm} has no trace to draw")
-    if path is not None:
-        check_format(path)
-    if ax is None:
-        figure = new_figure(7.2, 4.5)
-        ax = figure.add_subplot()
-    else:
-        figure = ax.get_figure(root=True)  # type: ignore[assignment]
-
+    check_format(path)
+    figure, ax = axes_in(ax, 7.2, 4.5)
     attribute, x_label = X_AXES[x]
     ends, without = [], []
     names = _names(solutions)
@@ -92,7 +87,13 @@ def convergence(
         marker = "o" if len(points) == 1 else None
         ax.plot(*zip(*points, strict=True), **style, marker=marker)
         ends.append((name, style["color"], *points[-1]))
-    _dress(ax, solutions, x_label, without)
+    title = "; ".join(dict.fromkeys(game_title(solution.game.name) for solution in solutions))
+    if without:
+        title += f"\n(not drawn, nothing above 0 for the log scales: {'; '.join(without)})"
+    ax.set_title(title, loc="left", fontsize=TITLE_SIZE)
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(metric({solution.game.n_players for solution in solutions}))
+    light_grid(ax)
     if ends:
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -100,9 +101,7 @@ def convergence(
         name_lines({ax: ends})
     else:
         ax.set(xticks=[], yticks=[])
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return written(figure, path)
 
 
 def _names(solutions: Sequence[Solution]) -> list[str]:
@@ -123,15 +122,3 @@ def _name(algorithm: Record) -> str:
         describe(key, value) for key, value in algorithm.options.items() if value != usual.get(key)
     ]
     return f"{algorithm.name} ({', '.join(changes)})" if changes else algorithm.name
-
-
-def _dress(ax: Axes, solutions: Sequence[Solution], x_label: str, without: Sequence[str]) -> None:
-    """Add title, grid and axis labels with definition and unit."""
-    titles = dict.fromkeys(game_title(solution.game.name) for solution in solutions)
-    title = "; ".join(titles)
-    if without:
-        title += f"\n(not drawn, nothing above 0 for the log scales: {'; '.join(without)})"
-    ax.set_title(title, loc="left", fontsize=TITLE_SIZE)
-    ax.set_xlabel(x_label)
-    ax.set_ylabel(metric({solution.game.n_players for solution in solutions}))
-    light_grid(ax)

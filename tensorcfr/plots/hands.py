@@ -11,13 +11,19 @@ from .._util.arguments import brief
 from ..analysis import HandTable, Runouts
 from ..games.holdem import grid_label, grid_place
 from ..games.holdem.cards import RANKS
-from .style import COLOURS, check_format, figure_of, new_figure
+from .style import COLOURS, axes_in, check_format, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 What = Literal["strategy", "value", "equity", "combos"]
+TITLES = {
+    "strategy": "strategy",
+    "value": "expected chips",
+    "equity": "equity, %",
+    "combos": "combos",
+}
 PASSIVE = {"fold": "#8FA7C4", "check": "#8CC08C", "call": "#8CC08C"}
 """Colours of the actions that put no new chips in."""
 AGGRESSIVE = ("#F2B8A0", "#E5886A", "#D1573D", "#A93226", "#7B1E17", "#4F120D")
@@ -52,41 +58,30 @@ def hand_grid(
         ValueError: There is no such picture, or the ending of ``path`` is no picture format.
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
-    if path is not None:
-        check_format(path)
-    if what not in ("strategy", "value", "equity", "combos"):
+    check_format(path)
+    if what not in tuple(TITLES):
         raise ValueError(f"what must be strategy, value, equity or combos, not {brief(what)}")
-    figure = new_figure(8.6, 9.6) if ax is None else figure_of(ax)
-    panel: Any = figure.subplots() if ax is None else ax
+    figure, panel = axes_in(ax, 8.6, 9.6)
     combos = table.grid(table.weight, total=True)
     if what == "strategy":
         _draw_strategy(panel, table, combos)
+    elif what == "combos":
+        _draw_numbers(panel, combos, "Blues", 0.0, 1.5 * float(np.nanmax(combos)))
+    elif what == "equity":
+        _draw_numbers(panel, 100.0 * table.grid(table.equity), "RdYlGn", 0.0, 100.0)
     else:
-        if what == "value":
-            numbers = table.grid(table.value)
-        else:
-            numbers = combos if what == "combos" else 100.0 * table.grid(table.equity)
-        colours = {"value": "RdYlGn", "equity": "RdYlGn", "combos": "Blues"}[what]
-        low, high = (0.0, 100.0) if what == "equity" else (None, None)
-        if what == "combos":
-            low, high = 0.0, 1.5 * float(np.nanmax(combos))
-        _draw_numbers(panel, numbers, colours, low, high)
+        values = table.grid(table.value)
+        most = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else 1.0
+        _draw_numbers(panel, values, "RdYlGn", -most, most)
     panel.set_xlim(0, 13)
     panel.set_ylim(13, 0)
     panel.set_aspect("equal")
     panel.set_xticks([])
     panel.set_yticks([])
     panel.spines[:].set_visible(False)
-    title = {
-        "strategy": "strategy",
-        "value": "expected chips",
-        "equity": "equity, %",
-        "combos": "combos",
-    }[what]
-    panel.set_title(f"{_where(table.line, table.player, table.board)}: {title}", fontsize=11)
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    where = _where(table.line, table.player, table.board)
+    panel.set_title(f"{where}: {TITLES[what]}", fontsize=11)
+    return written(figure, path)
 
 
 def runout_grid(
@@ -112,8 +107,7 @@ def runout_grid(
             ``path`` is no picture format.
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
-    if path is not None:
-        check_format(path)
+    check_format(path)
     if len(runouts.cards[0]) != 1:
         raise ValueError("runout_grid draws one card; write a table of several to a file")
     if action is not None and action not in runouts.actions:
@@ -129,8 +123,7 @@ def runout_grid(
     ):
         if likely > 0:
             numbers["shdc".index(card[1]), 12 - RANKS.index(card[0])] = 100.0 * share
-    figure = new_figure(9.0, 3.6) if ax is None else figure_of(ax)
-    panel: Any = figure.subplots() if ax is None else ax
+    figure, panel = axes_in(ax, 9.0, 3.6)
     panel.imshow(np.nan_to_num(numbers, nan=-1.0), cmap=_with_gap("OrRd"), vmin=0, vmax=100)
     for row, column in np.ndindex(4, 13):
         number = numbers[row, column]
@@ -143,9 +136,7 @@ def runout_grid(
     panel.spines[:].set_visible(False)
     what = action or "bets and raises"
     panel.set_title(f"{runouts.line}: {what} of {_NAMES[runouts.player]}, %", fontsize=11)
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return written(figure, path)
 
 
 def draw_line(found: HandTable | Runouts, path: str | Path) -> Figure:
@@ -205,13 +196,8 @@ def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
     )
 
 
-def _draw_numbers(
-    panel: Any, numbers: np.ndarray, colours: str, low: float | None, high: float | None
-) -> None:
+def _draw_numbers(panel: Any, numbers: np.ndarray, colours: str, low: float, high: float) -> None:
     """A colour and a number for each cell."""
-    size = float(np.nanmax(np.abs(numbers))) if not np.isnan(numbers).all() else 1.0
-    low = -size if low is None else low
-    high = size if high is None else high
     panel.imshow(
         np.nan_to_num(numbers, nan=low - 1.0),
         cmap=_with_gap(colours),

@@ -102,13 +102,15 @@ def line_style(index: int) -> dict[str, Any]:
     }
 
 
-def check_format(path: str | Path) -> None:
-    """Check the format of a picture before the work that it shows.
+def check_format(path: str | Path | None) -> None:
+    """Check the format of a picture, if it goes to a file, before the work that it shows.
 
     Raises:
         ValueError: The suffix of the path is no picture format.
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
+    if path is None:
+        return
     bases = needs("matplotlib.backend_bases", "plot")
     known = bases.FigureCanvasBase.get_supported_filetypes()
     ending = Path(path).suffix.removeprefix(".").lower()
@@ -134,6 +136,21 @@ def figure_of(ax: Axes) -> Figure:
     """The figure that axes belong to, the outermost one."""
     figure = ax.get_figure(root=True)
     assert figure is not None
+    return figure
+
+
+def axes_in(ax: Axes | None, width: float, height: float) -> tuple[Figure, Any]:
+    """Axes that are given, or those of a new figure; its size is in inches."""
+    if ax is not None:
+        return figure_of(ax), ax
+    figure = new_figure(width, height)
+    return figure, figure.add_subplot()
+
+
+def written(figure: Figure, path: str | Path | None) -> Figure:
+    """The figure, written to a file if there is one."""
+    if path is not None:
+        figure.savefig(path)
     return figure
 
 
@@ -163,10 +180,8 @@ def name_lines(ends: Mapping[Axes, Sequence[End]]) -> None:
     labels = {ax: [_label(ax, end) for end in own] for ax, own in ends.items() if own}
     if not labels:
         return
-    figure = next(iter(labels)).get_figure(root=True)
-    assert figure is not None
     # Sizes are known only after the layout, and the layout must make room for the names.
-    figure.draw_without_rendering()
+    figure_of(next(iter(labels))).draw_without_rendering()
     for ax, own in labels.items():
         height = ax.get_window_extent().height
         rooms = [Text.get_window_extent(label).height * LINE_SPACING / height for label in own]

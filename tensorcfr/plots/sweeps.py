@@ -27,6 +27,7 @@ from .style import (
     metric,
     name_lines,
     new_figure,
+    written,
 )
 from .titles import game_title
 
@@ -90,8 +91,7 @@ def sweep_curves(
     for name in x:
         if name not in X_AXES:
             raise ValueError(f"there is no x axis {name!r}; {suggest(name, X_AXES)}")
-    if path is not None:
-        check_format(path)
+    check_format(path)
     rows = read_sweep(sweep) if isinstance(sweep, (str, Path)) else list(sweep)
     if not rows or not x:
         raise ValueError("there is nothing to draw" if x else "there is no x axis")
@@ -123,9 +123,7 @@ def sweep_curves(
         figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE + 1)
     caption(figure, _caption(rows, by_line, note))
     name_lines(ends)
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return written(figure, path)
 
 
 def _draw(

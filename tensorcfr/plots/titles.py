@@ -30,10 +30,9 @@ def _count(number: Any, one: str, many: str) -> str:
 
 
 def _dice(dice: Any) -> str:
-    if not isinstance(dice, tuple):
-        return f"{_count(dice, 'die', 'dice')} each"
-    if len(set(dice)) == 1:
-        return f"{_count(dice[0], 'die', 'dice')} each"
+    first, *others = dice if isinstance(dice, tuple) else (dice,)
+    if all(other == first for other in others):
+        return f"{_count(first, 'die', 'dice')} each"
     return f"{', '.join(map(str, dice[:-1]))} and {dice[-1]} dice"
 
 

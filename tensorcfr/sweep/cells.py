@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from .._util.arguments import brief
+from .._util.arguments import Whole, brief
 from .._util.specs import parse_spec
-from ..algorithms import (
-    ALGORITHMS,
-    Record,
-    find_algorithm,
-)
-from ..algorithms.records import is_whole
+from ..algorithms import ALGORITHMS, Record, find_algorithm
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..solvers.request import check_stop_rules
@@ -100,7 +95,8 @@ def cells(
     records = {
         spec_of(record): record for record in map(read_algorithm, _several(algorithms, "algorithm"))
     }
-    drawn = _check_seeds(seeds)
+    whole = Whole(0)
+    drawn = dict.fromkeys(whole("seeds: a seed", seed) for seed in _several(seeds, "seed"))
     return [
         Cell(game, algorithm, seed, named[game], record)
         for game, (algorithm, record) in product(named, records.items())
@@ -160,11 +156,7 @@ def spec_of(record: Record) -> str:
 
 def _literal(record: Record, option: str, value: Any) -> str:
     """A value as a Python literal; whole floats lose their decimal point, records of this library
-    become their names.
-
-    Raises:
-        ValueError: The value is a record with options of its own.
-    """
+    become their names."""
     if isinstance(value, Record):
         if value != ALGORITHMS.get(value.name):
             raise ValueError(
@@ -191,14 +183,3 @@ def _check_game(source: str | CompiledGame) -> str:
         raise TypeError(f"games must be names or compiled games, not {brief(source)}")
     find_rules(source)
     return source.strip()
-
-
-def _check_seeds(seeds: Iterable[int]) -> list[int]:
-    """The seeds without repetitions: whole numbers >= 0, at least one."""
-    given = list(seeds)
-    if not given:
-        raise ValueError("there is no seed to run")
-    for seed in given:
-        if not is_whole(seed) or seed < 0:
-            raise ValueError(f"seeds: a seed must be a whole number >= 0, not {brief(seed)}")
-    return list(dict.fromkeys(map(int, given)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from asyncio import CancelledError
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, NamedTuple
@@ -29,7 +28,7 @@ from ..solvers.arguments import CALLABLE, Iterations, Nodes, Seconds, Target
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution, Status, TracePoint
 from .cells import Budget, Cell, cells
-from .table import GOES_ON, Row, Table
+from .table import GOES_ON, Key, Row, Table
 
 MOST_PROCESSES = 256
 WATCH_SECONDS = 2.0
@@ -116,24 +115,27 @@ def sweep(
     if cluster is not None and processes > 1:
         raise ValueError("processes are of this machine, a cluster has its own: give one of them")
     if cluster is not None or processes > 1:
-        _check_picklable(wanted)
+        for cell in wanted:
+            if cell.record.name not in PUBLISHED:
+                raise ValueError(
+                    f"{cell.record.name} is an algorithm of your own, which other processes do not "
+                    "know; run the sweep in this one, with processes=1 and no cluster"
+                )
     with Table(path, wanted, budget) as table:
         todo = [cell for cell in wanted if not table.is_finished(cell)]
-        recorder = _Recorder(table, budget, len(wanted), len(wanted) - len(todo), progress)
+        recorder = _Recorder(table, len(wanted), len(wanted) - len(todo), progress)
+        run = partial(_run_cell, budget=budget, memory_limit=memory_limit)
         if cluster is not None:
-            _run_on_cluster(todo, budget, memory_limit, recorder, cluster)
+            _run_on_cluster(todo, run, recorder, cluster)
         elif processes == 1 or len(todo) < 2:
-            _run_here(todo, budget, memory_limit, recorder)
+            _run_here(todo, run, recorder)
         else:
-            _run_in_processes(todo, budget, memory_limit, recorder, processes)
+            _run_in_processes(todo, run, recorder, processes)
         rows = table.rows
     if recorder.failures:
         cell, error = recorder.failures[0]
-        more = (
-            f" (and {len(recorder.failures) - 1} more cells failed)"
-            if recorder.failures[1:]
-            else ""
-        )
+        others = len(recorder.failures) - 1
+        more = f" (and {others} more cells failed)" if others else ""
         raise SweepError(f"{cell}: {error}{more}") from error
     return rows
 
@@ -141,62 +143,61 @@ def sweep(
 class _Event(NamedTuple):
     """A message of a running cell."""
 
-    point: TracePoint | None
-    """A new checkpoint; None if the last one has been reported before."""
     share: float
     """Spent share of the cell's budget, between 0 and 1."""
-    status: str = GOES_ON
-    """Name of the cell's final status; :data:`GOES_ON` before the end."""
-    players: int = 0
-    """Number of players of the game."""
-    machine: str = ""
-    """Where the cell runs."""
+    point: TracePoint | None = None
+    """A new checkpoint; None if the last one has been reported before."""
+    row: Row | None = None
+    """Its row in the table."""
 
 
-Report = Callable[[Cell, _Event], object]
+Report = Callable[[_Event], object]
+Run = Callable[[Cell, Report], Status]
+"""Solves one cell, and reports its checkpoints while it runs."""
 
 
+@dataclass
 class _Recorder:
     """Records events of cells: appends rows to the table and calls the progress hook."""
 
-    def __init__(
-        self,
-        table: Table,
-        budget: Budget,
-        total: int,
-        finished: int,
-        hook: Callable[[SweepProgress], object] | None,
-    ) -> None:
-        self.table = table
-        self.failures: list[tuple[Cell, BaseException]] = []
-        self._budget, self._hook = budget, hook
-        self._total, self._finished = total, finished
-        self._shares: dict[tuple[Any, ...], float] = {}
-        self._latest: dict[tuple[Any, ...], TracePoint] = {}
-        self._dates: dict[tuple[Any, ...], str] = {}
+    table: Table
+    total: int
+    finished: int
+    hook: Callable[[SweepProgress], object] | None
+    failures: list[tuple[Cell, BaseException]] = field(default_factory=list)
+    # By key of the cell.
+    shares: dict[Key, float] = field(default_factory=dict)
+    latest: dict[Key, TracePoint] = field(default_factory=dict)
 
     def record(self, cell: Cell, event: _Event) -> None:
         """Record an event of a cell."""
-        self._shares[cell.key] = event.share
-        if event.point is not None:
-            self._latest[cell.key] = event.point
-            row = self._row(cell, event.point, event)
-            self.table.append(row)
-            if row.ends_cell:
-                self._finished += 1
-                self._shares.pop(cell.key)
-        if self._hook:
-            share = (self._finished + sum(self._shares.values())) / self._total
-            latest = self._latest.get(cell.key)
-            self._hook(SweepProgress(cell, latest, self._finished, self._total, min(1.0, share)))
+        self.shares[cell.key] = event.share
+        if event.row is not None and event.point is not None:
+            self.latest[cell.key] = event.point
+            self.table.append(event.row)
+            if event.row.ends_cell:
+                self.finished += 1
+                self.shares.pop(cell.key)
+        if self.hook:
+            share = (self.finished + sum(self.shares.values())) / self.total
+            latest = self.latest.get(cell.key)
+            self.hook(SweepProgress(cell, latest, self.finished, self.total, min(1.0, share)))
 
     def fail(self, cell: Cell, error: BaseException) -> None:
         """Record that a cell failed; the others continue."""
         self.failures.append((cell, error))
-        self._shares.pop(cell.key, None)
+        self.shares.pop(cell.key, None)
 
-    def _row(self, cell: Cell, point: TracePoint, event: _Event) -> Row:
-        today = datetime.now(UTC).date().isoformat()
+
+def _run_cell(cell: Cell, report: Report, *, budget: Budget, memory_limit: int | None) -> Status:
+    """Solve one cell, and report its checkpoints while it runs."""
+    # A game that nobody said how to compile is laid out for what takes no chunks.
+    takes_chunks = "chunks" in cell.record.solvers
+    game = _compiled(cell.source, memory_limit, "auto" if takes_chunks else False)
+    begun = datetime.now(UTC).date().isoformat()
+    reported: TracePoint | None = None
+
+    def row(point: TracePoint, status: str = GOES_ON) -> Row:
         return Row(
             game=cell.game,
             algorithm=cell.algorithm,
@@ -208,28 +209,20 @@ class _Recorder:
             seconds=point.seconds,
             nash_conv=point.nash_conv,
             exploitability=point.exploitability,
-            players=event.players,
-            status=event.status,
-            budget=str(self._budget),
+            players=game.n_players,
+            status=status,
+            budget=str(budget),
             versions=versions(),
-            machine=event.machine,
-            date=self._dates.setdefault(cell.key, today),
+            machine=machine(),
+            date=begun,
         )
-
-
-def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Report) -> Status:
-    """Solve one cell, and report its checkpoints while it runs."""
-    # A game that nobody said how to compile is laid out for what takes no chunks.
-    takes_chunks = "chunks" in cell.record.solvers
-    game = _compiled(cell.source, memory_limit, "auto" if takes_chunks else False)
-    reported: TracePoint | None = None
 
     def hook(progress: Progress) -> None:
         nonlocal reported
         share = budget.share(progress.iteration, progress.nodes_touched, progress.seconds)
         new = progress.latest if progress.latest is not reported else None
         reported = progress.latest
-        report(cell, _Event(new, share, players=game.n_players, machine=machine()))
+        report(_Event(share, new, None if new is None else row(new)))
 
     if cell.record.is_exact:
         solve(compile_game("matching_pennies"), cell.record)  # Imports scipy, off the clock.
@@ -238,8 +231,8 @@ def _run_cell(cell: Cell, budget: Budget, memory_limit: int | None, report: Repo
         seed = {} if cell.seed is None else {"seed": cell.seed}
         options: dict[str, Any] = budget.rules | seed
         solution = solve(game, cell.record, memory_limit=memory_limit, progress=hook, **options)
-    status = solution.status.name.lower()
-    report(cell, _Event(_last_point(solution), 1.0, status, game.n_players, machine()))
+    last = _last_point(solution)
+    report(_Event(1.0, last, row(last, solution.status.name.lower())))
     return solution.status
 
 
@@ -261,13 +254,11 @@ def _compiled(
     return compile_game(source, memory_limit=memory_limit, cut=cut)
 
 
-def _run_here(
-    todo: list[Cell], budget: Budget, memory_limit: int | None, recorder: _Recorder
-) -> None:
+def _run_here(todo: list[Cell], run: Run, recorder: _Recorder) -> None:
     """One cell after the other, in this process."""
     for cell in todo:
         try:
-            status = _run_cell(cell, budget, memory_limit, recorder.record)
+            status = run(cell, partial(recorder.record, cell))
         except OSError:
             raise  # The table cannot be written, so the other cells would be lost, too.
         except Exception as error:
@@ -311,10 +302,10 @@ def _begin_worker(pipe: Any, lock: Any, stop: Any) -> None:
     _Worker.pipe, _Worker.lock, _Worker.stop = pipe, lock, stop
 
 
-def _work(number: int, cell: Cell, budget: Budget, memory_limit: int | None) -> None:
+def _work(number: int, cell: Cell, run: Run) -> None:
     """Run a cell in a worker process."""
 
-    def report(cell: Cell, event: _Event) -> None:
+    def report(event: _Event) -> None:
         # A pipe sends before this function returns; a queue would send later.  So all events of a
         # cell are in the pipe when the cell returns.
         with _Worker.lock:
@@ -324,12 +315,10 @@ def _work(number: int, cell: Cell, budget: Budget, memory_limit: int | None) -> 
 
     if _Worker.stop.is_set():
         raise _StopError
-    _run_cell(cell, budget, memory_limit, report)
+    run(cell, report)
 
 
-def _run_in_processes(
-    todo: list[Cell], budget: Budget, memory_limit: int | None, recorder: _Recorder, processes: int
-) -> None:
+def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes: int) -> None:
     """Run several cells at a time in worker processes; this process writes the table."""
     # Forking a process that has threads is not safe, so workers are spawned.
     context = multiprocessing.get_context("spawn")
@@ -341,21 +330,27 @@ def _run_in_processes(
         initializer=_begin_worker,
         initargs=(writer, context.Lock(), stop),
     )
-    waiting = {
-        number: pool.submit(_work, number, cell, budget, memory_limit)
-        for number, cell in enumerate(todo)
-    }
-    with _orderly_end(pool, reader, stop, list(waiting.values())):
+    waiting = {n: pool.submit(_work, n, cell, run) for n, cell in enumerate(todo)}
+    futures = list(waiting.values())
+    try:
         while waiting:
             returned = [number for number, future in waiting.items() if future.done()]
             if reader.poll(POLL_SECONDS):
                 number, event = reader.recv()
                 recorder.record(todo[number], event)
-                if event.status != GOES_ON:
+                if event.row is not None and event.row.status != GOES_ON:
                     waiting.pop(number)
                 continue
             for number in returned:
                 recorder.fail(todo[number], _why(waiting.pop(number)))
+    finally:
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        # A worker may wait for room in the pipe, so the pipe is emptied until all cells have ended.
+        while not all(future.done() for future in futures):
+            if reader.poll(POLL_SECONDS):
+                reader.recv()
+        pool.shutdown(wait=True)
 
 
 def _why(future: Future[None]) -> BaseException:
@@ -369,51 +364,22 @@ def _why(future: Future[None]) -> BaseException:
     return error
 
 
-@contextmanager
-def _orderly_end(
-    pool: ProcessPoolExecutor, reader: Any, stop: Any, futures: list[Future[None]]
-) -> Iterator[None]:
-    """End all worker processes on the way out, after errors too."""
-    try:
-        yield
-    finally:
-        stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        # A worker may wait for room in the pipe, so the pipe is emptied until all cells have ended.
-        while not all(future.done() for future in futures):
-            if reader.poll(POLL_SECONDS):
-                reader.recv()
-        pool.shutdown(wait=True)
-
-
-def _check_picklable(wanted: list[Cell]) -> None:
-    """Refuse algorithms registered in this process, which worker processes do not know."""
-    for cell in wanted:
-        if cell.record.name not in PUBLISHED:
-            raise ValueError(
-                f"{cell.record.name} is an algorithm of your own, which other processes do not "
-                "know; run the sweep in this one, with processes=1 and no cluster"
-            )
-
-
 # On a cluster
 
 
-def _events_of(cell: Cell, budget: Budget, memory_limit: int | None) -> list[_Event]:
+def _events_of(cell: Cell, run: Run) -> list[_Event]:
     """Run a cell in a worker of a cluster; returns its checkpoints."""
     events: list[_Event] = []
 
-    def keep(cell: Cell, event: _Event) -> None:
+    def keep(event: _Event) -> None:
         if event.point is not None:
             events.append(event)
 
-    _run_cell(cell, budget, memory_limit, keep)
+    run(cell, keep)
     return events
 
 
-def _run_on_cluster(
-    todo: list[Cell], budget: Budget, memory_limit: int | None, recorder: _Recorder, cluster: Any
-) -> None:
+def _run_on_cluster(todo: list[Cell], run: Run, recorder: _Recorder, cluster: Any) -> None:
     """Run all cells as tasks of a cluster; this process writes the table.
 
     The scheduler runs a task again whose worker was lost, and gives up one that was lost with its
@@ -424,7 +390,7 @@ def _run_on_cluster(
         ended: SimpleQueue[Any] = SimpleQueue()
         waiting = {}
         for cell in todo:
-            future = client.submit(_events_of, cell, budget, memory_limit, pure=False)
+            future = client.submit(_events_of, cell, run, pure=False)
             waiting[future.key] = cell, future
             future.add_done_callback(ended.put)
         while waiting:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from .._util.arguments import Number, Several, checked
 from .table import ROWS, Row, curves
@@ -66,24 +66,18 @@ def reached(
 def _reached(game: str, algorithm: str, level: float, own: Sequence[Sequence[Row]]) -> Reached:
     firsts = [next((row for row in rows if row.exploitability <= level), None) for rows in own]
 
-    def median(field: str) -> float | None:
+    def median(field: str, kind: Callable[[float], Any]) -> Any:
         efforts = [math.inf if row is None else getattr(row, field) for row in firsts]
-        if None in efforts:
-            return None
-        middle: float = statistics.median_high(efforts)
-        return None if middle == math.inf else middle
-
-    def whole(field: str) -> int | None:
-        middle = median(field)
-        return None if middle is None else int(middle)
+        middle = None if None in efforts else statistics.median_high(efforts)
+        return None if middle in (None, math.inf) else kind(middle)
 
     return Reached(
         game=game,
         algorithm=algorithm,
         level=level,
         seeds=len(own),
-        iteration=whole("iteration"),
-        nodes_touched=whole("nodes_touched"),
-        decision_nodes_touched=whole("decision_nodes_touched"),
-        seconds=median("seconds"),
+        iteration=median("iteration", int),
+        nodes_touched=median("nodes_touched", int),
+        decision_nodes_touched=median("decision_nodes_touched", int),
+        seconds=median("seconds", float),
     )

@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any
 
 from .._util.arguments import Kind, Several, Where, checked
@@ -82,22 +81,30 @@ class Row:
 
 COLUMNS = tuple(field.name for field in fields(Row))
 """The columns, in order."""
+HEADING = f"{','.join(COLUMNS)}\n".encode()
 ADDED = ("decision_nodes_touched",)
 """Columns that tables of earlier versions lack; they are read as empty."""
 
 
-def _whole(text: str) -> int:
-    """A whole number >= 0 in decimal digits."""
-    if not re.fullmatch(r"[0-9]{1,25}", text):
-        raise ValueError(f"{text[:40]!r} is no whole number")
-    return int(text)
+def _matching(pattern: str, what: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A reader of cells that a regular expression fits."""
+
+    def read(text: str) -> Any:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"{text[:40]!r} is no {what}")
+        return make(text)
+
+    return read
+
+
+_whole = _matching(r"[0-9]{1,25}", "whole number", int)
+_float = _matching(r"-?[0-9]{1,310}(\.[0-9]{1,330})?(e[+-]?[0-9]{1,3})?", "number", float)
 
 
 def _number(text: str) -> float:
     """A finite number, as Python prints it."""
-    if not re.fullmatch(r"-?[0-9]{1,310}(\.[0-9]{1,330})?(e[+-]?[0-9]{1,3})?", text):
-        raise ValueError(f"{text[:40]!r} is no number")
-    if not math.isfinite(found := float(text)):
+    found: float = _float(text)
+    if not math.isfinite(found):
         raise ValueError(f"{text[:40]!r} is not finite")
     return found
 
@@ -110,22 +117,10 @@ def _seconds(text: str) -> float:
 
 
 def _players(text: str) -> int:
-    if not (found := _whole(text)):
+    found: int = _whole(text)
+    if not found:
         raise ValueError("there are no players")
     return found
-
-
-def _status(text: str) -> str:
-    if text != GOES_ON and text not in {status.name.lower() for status in Status}:
-        raise ValueError(f"{text[:40]!r} is no status")
-    return text
-
-
-def _date(text: str) -> str:
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        raise ValueError(f"{text[:40]!r} is no date")
-    date.fromisoformat(text)
-    return text
 
 
 def _maybe(read: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -142,8 +137,10 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "nash_conv": _number,
     "exploitability": _number,
     "players": _players,
-    "status": _status,
-    "date": _date,
+    "status": _matching("|".join([GOES_ON, *(one.name.lower() for one in Status)]), "status", str),
+    "date": _matching(
+        "[0-9]{4}-[0-9]{2}-[0-9]{2}", "date", lambda text: date.fromisoformat(text).isoformat()
+    ),
 }
 """The readers of columns; all other columns are texts."""
 ROUNDING = 1e-9
@@ -163,7 +160,7 @@ def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
         ValueError: The file is not the table of a sweep, or damaged; names line and column.
     """
     rows: dict[Key, list[Row]] = {}
-    for row in _read_lines(Path(path)):
+    for row in parse_table(Path(path).read_bytes(), str(path)):
         _add(rows, row)
     return [row for own in rows.values() for row in own]
 
@@ -203,12 +200,12 @@ class Table:
         self._file = self._open()
         try:
             if os.fstat(self._file.fileno()).st_size:
-                for row in _read_lines(self.path):
+                for row in parse_table(self.path.read_bytes(), str(path)):
                     self._check(row, str(budget))
                     _add(self._rows, row)
                 self._put_in_order()
             else:
-                self._write([",".join(COLUMNS)])
+                self._write(HEADING)
         except BaseException:
             self._file.close()
             raise
@@ -216,12 +213,7 @@ class Table:
     def __enter__(self) -> Table:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         # All rows are on the disk; a full disk only prevents sorting them.
         with suppress(OSError):
             self._put_in_order()
@@ -244,7 +236,7 @@ class Table:
         Raises:
             OSError: The row could not be written; the file is unchanged.
         """
-        self._write([_line(row)])
+        self._write(_line(row))
         if row.ends_cell:
             os.fsync(self._file.fileno())
         _add(self._rows, row)
@@ -278,10 +270,10 @@ class Table:
                 f"{self.path} belongs to another sweep: {wrong}; give another file, or remove it"
             )
 
-    def _write(self, lines: list[str]) -> None:
-        """Append all lines, or none."""
+    def _write(self, line: bytes) -> None:
+        """Append a line, or nothing of it."""
         size = os.fstat(self._file.fileno()).st_size
-        rest = memoryview("".join(f"{line}\n" for line in lines).encode())
+        rest = memoryview(line)
         try:
             while rest:
                 rest = rest[self._file.write(rest) :]
@@ -293,8 +285,7 @@ class Table:
     def _put_in_order(self) -> None:
         """Write the file again, sorted by cells, without replaced rows."""
         with replacing(self.path) as file:
-            for line in (",".join(COLUMNS), *map(_line, self.rows)):
-                file.write(f"{line}\n".encode())
+            file.writelines([HEADING, *map(_line, self.rows)])
         self._file.close()
         self._file = self._open()
 
@@ -307,16 +298,11 @@ def _add(rows: dict[Key, list[Row]], row: Row) -> None:
     own.append(row)
 
 
-def _line(row: Row) -> str:
-    """A row as CSV without a line end; floats keep all digits."""
+def _line(row: Row) -> bytes:
+    """A row as a line of CSV; floats keep all digits."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(asdict(row).values())
-    return text.getvalue()
-
-
-def _read_lines(path: Path) -> Iterator[Row]:
-    """The rows of a file, in the order of the file."""
-    yield from parse_table(path.read_bytes(), str(path))
+    csv.writer(text, lineterminator="\n").writerow(asdict(row).values())
+    return text.getvalue().encode()
 
 
 def parse_table(content: bytes, name: str) -> Iterator[Row]:
@@ -374,11 +360,7 @@ def _ends(before: Row, row: Row) -> bool:
 
 
 def _next_line(lines: Any, name: str) -> list[str] | None:
-    """The cells of the next line of a CSV file; None at the end.
-
-    Raises:
-        ValueError: A quotation mark is misplaced, or a cell is too long.
-    """
+    """The cells of the next line of a CSV file; None at the end."""
     line = lines.line_num + 1
     try:
         return next(lines, None)

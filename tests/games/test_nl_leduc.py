@@ -57,14 +57,15 @@ def test_all_in_before_the_board() -> None:
     """The board is dealt, and the cards are shown."""
     rules = NoLimitLeduc()
     assert isinstance(after(rules, "19", "c"), Chance)
-    assert after(rules, "19", "c", "Qs") == Payoff(20.0, (rules.cards.index("Qs"), None))
-    assert after(rules, "3", "7", "f") == Payoff(4.0, (None, 0))
+    queen = rules.cards.index("Qs")
+    assert after(rules, "19", "c", "Qs") == Payoff(20.0, (queen, (1, 1), frozenset()))
+    assert after(rules, "3", "7", "f") == Payoff(4.0, (None, (1, 1), frozenset({0})))
 
 
 def test_showdown() -> None:
     rules = NoLimitLeduc()
     cards = {card: index for index, card in enumerate(rules.cards)}
-    on_jack = rules.matrix((cards["Js"], None))[0]
+    on_jack = rules.matrix((cards["Js"], (1, 1), frozenset()))[0]
     assert on_jack[cards["Jh"], cards["Ks"]] == 1  # a pair beats a king
     assert on_jack[cards["Qh"], cards["Ks"]] == -1
     assert on_jack[cards["Kh"], cards["Ks"]] == 0

@@ -112,28 +112,22 @@ def _hands(group: str, place: str) -> Iterator[int]:
     if top := _TOP.fullmatch(group):
         yield from _best(float(top[1]) / 100.0, place)
         return
-    if group.endswith("+"):
-        high, low, kind = _ranks(group[:-1], place)
-        for step in range(12 - high + 1 if high == low else high - low):
-            yield from _combos(high + step if high == low else high, low + step, kind)
-        return
-    if group.endswith("-"):
-        high, low, kind = _ranks(group[:-1], place)
-        for rank in range(low + 1):
-            yield from _combos(rank if high == low else high, rank, kind)
-        return
-    first, dash, last = group.partition("-")
-    high, low, kind = _ranks(first.strip(), place)
-    if not dash:
-        yield from _combos(high, low, kind)
-        return
-    high1, low1, kind1 = _ranks(last.strip(), place)
-    if kind != kind1:
-        raise ValueError(f"{place}: both ends must be suited, or both of two suits")
-    if (high == low) != (high1 == low1) or (high != high1 and high - low != high1 - low1):
-        raise ValueError(f"{place}: both ends need the same first card or the same gap")
-    slides = high != high1
-    begin, end = sorted((low, low1))
+    better = group.endswith("+")
+    first, dash, last = (group[:-1], "", "") if better else group.partition("-")
+    high, low, kind = _ranks(first.strip() if last else first, place)
+    begin, end, slides = low, low, high == low
+    if better:
+        end = 12 if slides else high - 1
+    elif dash and not last:
+        begin = 0
+    elif dash:
+        high1, low1, kind1 = _ranks(last.strip(), place)
+        if kind != kind1:
+            raise ValueError(f"{place}: both ends must be suited, or both of two suits")
+        if slides != (high1 == low1) or (high != high1 and high - low != high1 - low1):
+            raise ValueError(f"{place}: both ends need the same first card or the same gap")
+        begin, end = sorted((low, low1))
+        slides = high != high1
     for rank in range(begin, end + 1):
         yield from _combos(rank + high - low if slides else high, rank, kind)
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -30,7 +31,6 @@ class _Sizes(Check):
     """One text for all, or texts by street, by player, or by both."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """A text or a mapping."""
         if isinstance(value, str):
             return Text(LONGEST)(name, value)
         if not isinstance(value, Mapping) or not value:
@@ -242,12 +242,9 @@ def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:
 
 def _both(what: str, given: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
     """The sizes of both players on a street."""
-    first, second = (_chosen(what, given, street, player) for player in range(2))
-    raises = what == "raises"
-    return (
-        read_sizes(first[1], f"holdem: {first[0]}", raises=raises),
-        read_sizes(second[1], f"holdem: {second[0]}", raises=raises),
-    )
+    (first, oop), (second, ip) = (_chosen(what, given, street, player) for player in range(2))
+    read = partial(read_sizes, raises=what == "raises")
+    return read(oop, f"holdem: {first}"), read(ip, f"holdem: {second}")
 
 
 def _donk(given: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
@@ -265,9 +262,7 @@ def _donk(given: Any, street: int, first_street: int) -> tuple[Size, ...] | None
 
 def _lines(what: str, given: Any) -> tuple[tuple[str, ...], ...]:
     """Lines of actions."""
-    found = []
     for line in given:
         if not line.split():
             raise ValueError(f"holdem: {what} takes lines such as 'check bet75', not {brief(line)}")
-        found.append(tuple(line.split()))
-    return tuple(found)
+    return tuple(tuple(line.split()) for line in given)
