@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.jit import borrowed, if_given, inlined, kernel, lends
+from .._util.jit import borrowed, if_given, inlined, kernel_with, lends
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, scratch_size
 from . import packing
 from .ascent import ascend
 from .descent import descend, like
-from .local_rule import LocalRule, has_forecast, parameters_of
+from .local_rule import LocalRule, parameters_of
 from .meeting import count_up, wait_for
 from .parts import Part, Step
 from .shapes import shape_form
@@ -229,7 +229,7 @@ def load(
     begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
     own = own_sequences(game, c, form, player)
-    packing.load(numbers.chunks[begin:end], scale, player, own, found)
+    packing.unpack(numbers.chunks[begin:end], scale, player, own, found)
 
 
 @inlined
@@ -245,7 +245,7 @@ def store(
     begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
     own = own_sequences(game, c, form, player)
-    packing.store(found, player, own, numbers.chunks[begin:end], scale)
+    packing.pack(found, player, own, numbers.chunks[begin:end], scale)
 
 
 @inlined
@@ -347,24 +347,9 @@ def run_pass(
     scale: np.ndarray,
     locks: ChunkLocks | None,
 ) -> None:
-    """A pass through the game, or a stage of it: down the trunk, through chunks, up the trunk.
+    """Pass ``t`` through the game, or a stage of it: down the trunk, through chunks, up the trunk.
 
-    Args:
-        game: The game.
-        stage: :data:`DOWN`, :data:`CHUNKS`, :data:`UP`, or :data:`ALL` of them.
-        part: Which part of the chunks.
-        parts: Parts that the chunks are shared out to.
-        rule: The local rule, to which this kernel is specialised.
-        turns: Passes.
-        t: Which of them.
-        kept: Modified in place.
-        trunk: Modified.
-        scratch: Modified.
-        work: Modified.
-        scale: float64 (1 + shapes, buckets): what the counterfactual values of each bucket are at
-            most, of the trunk and of the chunks of each shape; see
-            :mod:`tensorcfr.solvers.scales`.
-        locks: Locked infosets, or None: the kernel is compiled with the locks or without.
+    Part ``part`` of the chunks is every ``parts``-th; the rest as for :func:`run_passes`.
     """
     parameters = parameters_of(rule, turns.row[t, 1:], work.tile)
     chunks, players = game.shape.shape[0], turns.descends.shape[1]
@@ -409,11 +394,11 @@ def run_pass(
             if c < 0 or not turns.updates[t, player]:
                 continue
             payoff_product(form, player, here.faced, value, work.payoff)
-            if has_forecast(rule):
+            if rule.forecast:
                 for s in range(bounds[player], bounds[player + 1]):
                     forecast[s] = value[s]
             if not is_chunk:
-                if has_forecast(rule):
+                if rule.forecast:
                     collect(game, player, trunk.entry_forecast, forecast)
                 collect(game, player, trunk.entry_value, value)
             now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
@@ -421,11 +406,19 @@ def run_pass(
             if is_chunk:
                 store(game, c, form, player, kept.regret, here.regret)
                 leave(game, c, player, value, trunk.entry_value)
-                if has_forecast(rule):
+                if rule.forecast:
                     leave(game, c, player, forecast, trunk.entry_forecast)
 
 
-@kernel
+def _work_of_passes(
+    game: ChunkedForm, rule: LocalRule, trunk: TrunkScratch, locks: ChunkLocks | None
+) -> Work:
+    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
+    numbers, actions = most_scratch(game)
+    return Work(tile, whole_scratch(rule, actions), np.empty(numbers), lock_table(locks))
+
+
+@kernel_with(_work_of_passes)
 def run_passes(
     game: ChunkedForm,
     rule: LocalRule,
@@ -439,6 +432,7 @@ def run_passes(
     threads: int,
     parts: int,
     meeting: np.ndarray,
+    work: Work,
 ) -> None:
     """Several passes in one call; where threads share them, what one of the threads does.
 
@@ -446,54 +440,23 @@ def run_passes(
     each other in place, without Python: a call from Python takes as long as a small spot does.
 
     Args:
-        game: As for :func:`run_pass`, which has what is not said here.
-        rule: Likewise.
+        game: The game.
+        rule: The local rule, to which this kernel is specialised.
         turns: The passes.
         kept: Modified in place.
         trunk: Modified.
         scratch: Modified; that of this thread.
-        scale: As for :func:`run_pass`.
-        locks: As for :func:`run_pass`.
+        scale: float64 (1 + shapes, buckets): what the counterfactual values of each bucket are at
+            most, of the trunk and of the chunks of each shape; see
+            :mod:`tensorcfr.solvers.scales`.
+        locks: Locked infosets, or None: the kernel is compiled with the locks or without.
         thread: Which thread this is, from 0.
         threads: How many call this at the same time.
         parts: Parts that the chunks are shared out to.
         meeting: int64 (passes, MEETING), zeros at first: how far the threads are; shared and
             modified by all of them.
+        work: Modified.
     """
-    game, kept, trunk = borrowed(game), borrowed(kept), borrowed(trunk)
-    turns, scratch, locks = borrowed(turns), borrowed(scratch), borrowed(locks)
-    meeting, scale = borrowed(meeting), borrowed(scale)
-    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
-    numbers, actions = most_scratch(game)
-    work = Work(tile, whole_scratch(rule, actions), np.empty(numbers), lock_table(locks))
-    shared = Shared(thread, threads, parts, meeting)
-    _run_passes(game, rule, turns, kept, trunk, scratch, work, scale, locks, shared)
-
-
-class Shared(NamedTuple):
-    """The arguments of :func:`run_passes` that say how threads share the passes."""
-
-    thread: int
-    threads: int
-    parts: int
-    meeting: np.ndarray
-
-
-@inlined
-def _run_passes(
-    game: ChunkedForm,
-    rule: LocalRule,
-    turns: Turns,
-    kept: Kept,
-    trunk: TrunkScratch,
-    scratch: ChunkScratch,
-    work: Work,
-    scale: np.ndarray,
-    locks: ChunkLocks | None,
-    shared: Shared,
-) -> None:
-    """The loop of :func:`run_passes`, in a piece, which counts no references to arrays."""
-    thread, threads, parts, meeting = shared
     for t in range(turns.row.shape[0]):
         stage, part = _next_stage(BEFORE, thread, threads, parts, meeting, t)
         while stage != DONE:

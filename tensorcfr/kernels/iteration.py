@@ -6,19 +6,15 @@ regrets and the new strategy; the way down adds to the average and gives the new
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
-from .._util.jit import borrowed, if_given, inlined, kernel, typed
-from ..model.arrays import LockedLanes, SequenceForm
+from .._util.jit import if_given, inlined, kernel_with
 from ..model.chunks import ChunkLocks
-from ..payoff import PayoffPart
-from ..payoff.multiply import ADD, add_share, payoff_scratch, scratch_size, unrolled
+from ..payoff.multiply import add_share, payoff_scratch
 from .ascent import ascend
 from .chunks import Work, lock_table, locks_of
 from .descent import forward
-from .local_rule import LocalRule, apply_payoff, changes_payoffs, has_forecast, parameters_of
+from .local_rule import LocalRule, apply_payoff, parameters_of
 from .meeting import meet
 from .parts import Part, Step
 from .tiles import LONGEST, TILE_ROWS
@@ -46,7 +42,13 @@ def turns(players: int, alternating: bool) -> np.ndarray:
     return np.array(order, dtype=np.int64)
 
 
-@kernel
+def _work(part: Part, rule: LocalRule, locks: ChunkLocks | None) -> Work:
+    tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
+    own = whole_scratch(rule, most_actions(part.form))
+    return Work(tile, own, payoff_scratch(part.form), lock_table(locks))
+
+
+@kernel_with(_work)
 def iterate(
     part: Part,
     rule: LocalRule,
@@ -58,6 +60,7 @@ def iterate(
     thread: int,
     threads: int,
     counters: np.ndarray,
+    work: Work,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows; where threads share them, what one does.
 
@@ -80,66 +83,28 @@ def iterate(
         thread: Which thread this is, from 0.
         threads: How many call this at the same time.
         counters: int64 (1, MEETING), zeros at first; shared and modified by all threads.
+        work: Modified.
     """
-    form = part.form
-    tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
-    own, scratch = whole_scratch(rule, most_actions(form)), payoff_scratch(form)
-    work = Work(tile, own, scratch, lock_table(locks))
-    order = Order(borrowed(schedule), borrowed(turns), borrowed(floors), borrowed(averages))
-    _iterate(
-        borrowed(part), rule, order, work, borrowed(locks), thread, threads, borrowed(counters)
-    )
-
-
-class Order(NamedTuple):
-    """The arguments of :func:`iterate` that say what its iterations are."""
-
-    schedule: np.ndarray
-    turns: np.ndarray
-    floors: np.ndarray
-    averages: np.ndarray | None
-
-
-@inlined
-def _iterate(
-    part: Part,
-    rule: LocalRule,
-    order: Order,
-    work: Work,
-    locks: ChunkLocks | None,
-    thread: int,
-    threads: int,
-    counters: np.ndarray,
-) -> None:
-    """The loop of :func:`iterate`, in a piece, which counts no references to arrays."""
-    schedule, turns, form, met = order.schedule, order.turns, part.form, 0
-    tile, own, scratch = work.tile, work.own, work.payoff
+    form, met, tile, own, scratch = part.form, 0, work.tile, work.own, work.payoff
     hands = form.hand_rank.shape[1] - 1
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
     for t in range(schedule.shape[0]):
-        step = Step(rule, parameters_of(rule, schedule[t, 1:], tile), 0.0, order.floors[t])
+        step = Step(rule, parameters_of(rule, schedule[t, 1:], tile), 0.0, floors[t])
         # Call each pass from one place: numba inlines it at every call site.
         for turn in range(turns.shape[0]):
             player = turns[turn, 0]
             if turns[turn, 1] == PRODUCT:
                 if thread == 0:
-                    _average_reaches(order.averages, part, player, t, turns)
+                    _average_reaches(averages, part, player, t, turns)
                     _begin(part, player)
                 met = meet(counters, threads, met)
-                met = _multiply(
-                    form.operator,
-                    form.hand_rank,
-                    player,
-                    thread,
-                    threads,
-                    part.faced,
-                    part.value,
-                    scratch,
-                    counters,
-                    met,
-                )
+                for k in range(len(form.operator)):
+                    shared = form.operator, k, form.hand_rank, player, thread, threads
+                    add_share(*shared, part.faced, part.value, scratch)
+                    # The next part may add to the same sequences.
+                    met = meet(counters, threads, met)
                 continue
-            if changes_payoffs(rule) or has_forecast(rule):
+            if rule.changes_payoffs or rule.forecast:
                 if thread == 0:
                     _change_payoffs(part, player, step)
                 met = meet(counters, threads, met)
@@ -154,41 +119,6 @@ def _begin(part: Part, player: int) -> None:
     """A payoff product begins at 0."""
     bounds = part.form.player_sequences
     part.value[bounds[player] : bounds[player + 1]] = 0.0
-
-
-def _multiply(
-    operator: tuple[Any, ...],
-    hand_rank: np.ndarray,
-    player: int,
-    share: int,
-    shares: int,
-    reach: np.ndarray,
-    g: np.ndarray,
-    scratch: np.ndarray,
-    counters: np.ndarray,
-    met: int,
-) -> int:
-    """One share of the payoff product, part by part: two parts may add to the same sequences.
-
-    Arguments as for :func:`tensorcfr.payoff.multiply.add_share` and
-    :func:`tensorcfr.kernels.meeting.meet`.
-    """
-    for part in operator:
-        ADD[type(part)](part, hand_rank, player, share, shares, reach, g, scratch)
-        met = meet(counters, shares, met)
-    return met
-
-
-@typed(_multiply)
-def _multiply_parts(  # type: ignore[no-untyped-def]
-    operator, hand_rank, player, share, shares, reach, g, scratch, counters, met
-):
-    names = "hand_rank, player, share, shares, reach, g, scratch"
-    call = f"    {{function}}({{part}}, {names})\n    met = meet(counters, shares, met)\n"
-    scope, lines = unrolled(operator, call, ADD)
-    scope["meet"] = meet
-    exec(f"def add(operator, {names}, counters, met):\n{''.join(lines)}    return met", scope)
-    return scope["add"]
 
 
 @if_given
@@ -237,60 +167,32 @@ def _change_payoffs(part: Part, player: int, step: Step) -> None:
     """What a rule makes of a player's payoffs, with which a forecast begins."""
     rule, value = step.rule, part.value
     for s in range(part.form.player_sequences[player], part.form.player_sequences[player + 1]):
-        if changes_payoffs(rule):
+        if rule.changes_payoffs:
             value[s] = apply_payoff(rule, value[s], part.reach[s], part.memory, s, step.parameters)
-        if has_forecast(rule):
+        if rule.forecast:
             part.forecast[s] = value[s]
 
 
-@kernel
-def multiply_share(
-    operator: tuple[PayoffPart, ...],
-    form: SequenceForm,
-    player: int,
-    share: int,
-    shares: int,
-    reach: np.ndarray,
-    g: np.ndarray,
-) -> None:
-    """Add one share of the product of some parts of the payoff operator.
-
-    Args:
-        operator: The parts.
-        form: The game.
-        player: Whose payoffs.
-        share: Which share.
-        shares: Number of shares.
-        reach: float (sequences,): own reach of every player's sequences.
-        g: float (sequences,): modified in place.
-    """
-    scratch = np.empty(scratch_size(operator))
-    add_share(operator, form.hand_rank, player, share, shares, reach, g, scratch)
-
-
-@kernel
+@kernel_with(lambda part, rule: _work(part, rule, None))
 def update(
     part: Part,
-    player: int,
     rule: LocalRule,
+    player: int,
     row: np.ndarray,
     floor: float,
-    locks: LockedLanes | None,
+    work: Work,
 ) -> None:
     """Both passes of one iteration over a player's infosets, from given payoffs.
 
     Args:
         part: The game and the arrays over it; modified in place.
-        player: Whose infosets.
         rule: The local rule.
+        player: Whose infosets.
         row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
         floor: Share of the next strategy that is uniform.
-        locks: Locked infosets, or None.
+        work: Modified.
     """
-    part = borrowed(part)
     hands = part.form.hand_rank.shape[1] - 1
-    tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
-    own = whole_scratch(rule, most_actions(part.form))
-    step = Step(rule, parameters_of(rule, row[1:], tile), 0.0, floor)
-    ascend(part, player, step, tile, own, 0, hands, locks)
-    forward(part, player, 0, hands, row[0], tile)
+    step = Step(rule, parameters_of(rule, row[1:], work.tile), 0.0, floor)
+    ascend(part, player, step, work.tile, work.own, 0, hands, None)
+    forward(part, player, 0, hands, row[0], work.tile)

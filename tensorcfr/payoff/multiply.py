@@ -44,11 +44,13 @@ def payoff_product(
         scratch: From :func:`payoff_scratch`; modified.
     """
     g[form.player_sequences[player] : form.player_sequences[player + 1]] = 0.0
-    add_share(form.operator, form.hand_rank, player, 0, 1, reach, g, scratch)
+    for k in range(len(form.operator)):
+        add_share(form.operator, k, form.hand_rank, player, 0, 1, reach, g, scratch)
 
 
 def add_share(
     operator: tuple[Any, ...],
+    k: int,
     hand_rank: np.ndarray,
     player: int,
     share: int,
@@ -57,11 +59,12 @@ def add_share(
     g: np.ndarray,
     scratch: np.ndarray,
 ) -> None:
-    """Add one of several shares of the product; different shares add to different sequences, part
-    by part.
+    """Add one of several shares of the product of a part; different shares add to different
+    sequences, but two parts may add to the same.
 
     Args:
         operator: The parts.
+        k: Which of them.
         hand_rank: As in :class:`SequenceForm`.
         player: Whose payoffs.
         share: Which share.
@@ -70,8 +73,7 @@ def add_share(
         g: float (sequences,): modified in place.
         scratch: From :func:`payoff_scratch`; modified.
     """
-    for part in operator:
-        ADD[type(part)](part, hand_rank, player, share, shares, reach, g, scratch)
+    ADD[type(operator[k])](operator[k], hand_rank, player, share, shares, reach, g, scratch)
 
 
 def scratch_size(operator: tuple[Any, ...]) -> int:
@@ -261,25 +263,25 @@ SCRATCH: dict[type, Callable[..., int]] = {
 """How much scratch each kind needs."""
 
 
-def unrolled(operator: Any, call: str, functions: dict[type, Any]) -> Any:
-    """Compile a loop over parts of several kinds as one statement for each part."""
+def _of_parts(operator: Any, functions: dict[type, Any], line: str) -> tuple[dict[str, Any], str]:
+    """A statement for each part of an operator, by a function for its kind: numba compiles no loop
+    over parts of several kinds."""
     scope = {f"function_{k}": functions[part.instance_class] for k, part in enumerate(operator)}
-    lines = [
-        call.format(function=f"function_{k}", part=f"operator[{k}]") for k in range(len(scope))
-    ]
-    return scope, lines
+    return scope, "".join(line.format(k=k) for k in range(len(scope)))
 
 
 @typed(add_share)
-def _add_share(operator, hand_rank, player, share, shares, reach, g, scratch):  # type: ignore[no-untyped-def]
+def _add_share(operator, k, hand_rank, player, share, shares, reach, g, scratch):  # type: ignore[no-untyped-def]
     names = "hand_rank, player, share, shares, reach, g, scratch"
-    scope, lines = unrolled(operator, f"    {{function}}({{part}}, {names})\n", ADD)
-    exec(f"def add(operator, {names}):\n    pass\n{''.join(lines)}", scope)
+    line = f"    if k == {{k}}:\n        function_{{k}}(operator[{{k}}], {names})\n"
+    scope, lines = _of_parts(operator, ADD, line)
+    exec(f"def add(operator, k, {names}):\n    pass\n{lines}", scope)
     return scope["add"]
 
 
 @typed(scratch_size)
 def _scratch_size(operator):  # type: ignore[no-untyped-def]
-    scope, lines = unrolled(operator, "    size = max(size, {function}({part}))\n", SCRATCH)
-    exec(f"def find(operator):\n    size = 0\n{''.join(lines)}    return size", scope)
+    line = "    size = max(size, function_{k}(operator[{k}]))\n"
+    scope, lines = _of_parts(operator, SCRATCH, line)
+    exec(f"def find(operator):\n    size = 0\n{lines}    return size", scope)
     return scope["find"]
