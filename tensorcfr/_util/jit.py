@@ -267,3 +267,11 @@ def kernel_with(make: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]
         return kernel(scope[name])
 
     return decorate
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """A piece of kernels that stands once in each of them, and not at every place that calls it.
+
+    A call takes some nanoseconds, and less code less time to compile.
+    """
+    return register_jitable(**_PIECE)(function)

@@ -22,7 +22,7 @@ from .local_rule import LocalRule, parameters_of
 from .meeting import count_up, wait_for
 from .parts import Part, Step
 from .shapes import shape_form
-from .tiles import LONGEST, TILE_ROWS, gather, run_length, scatter
+from .tiles import LONGEST, TILE_ROWS, gather, next_run, scatter
 from .whole_rules import most_actions, whole_scratch
 
 DOWN = 0
@@ -528,7 +528,7 @@ def enter(
     at, alike = first_entry(game, c, player), 0
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
         count, after, begin = entered(game, r)
-        alike = run_length(game.beyond, begin, count, alike)
+        alike = next_run(game.beyond, begin, count, alike)
         gather(trunk[after:], game.beyond, begin, count, alike, chunk[at:])
         at += count
 
@@ -556,6 +556,6 @@ def collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarray
         at = game.entry_offset[c, player]
         for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
             count, after, begin = entered(game, r)
-            alike = run_length(game.beyond, begin, count, alike)
+            alike = next_run(game.beyond, begin, count, alike)
             scatter(value[at:], game.beyond, begin, count, alike, trunk[after:])
             at += count
