@@ -179,14 +179,8 @@ def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray
 
 @lends
 @inlined
-def _played(part: Part) -> np.ndarray:
+def _strategy_or(strategy: np.ndarray | None, regret: np.ndarray) -> np.ndarray:
     """What the strategies played are made from."""
-    return borrowed(_regret_or_strategy(part.strategy, part.regret))
-
-
-@lends
-@inlined
-def _regret_or_strategy(strategy: np.ndarray | None, regret: np.ndarray) -> np.ndarray:
     if strategy is None:
         return borrowed(regret)
     return borrowed(strategy)
@@ -249,7 +243,7 @@ def store(
 
 
 @inlined
-def _face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
+def face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
     """What the average of a player reaches; ``part.faced`` is modified in place.
 
     Args:
@@ -364,7 +358,7 @@ def run_pass(
             here = trunk_of(game, kept, trunk, scale)
         form, value, forecast = here.form, here.value, here.forecast
         locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
-        weight, bounds = _played(here), form.player_sequences
+        weight, bounds = _strategy_or(here.strategy, here.regret), form.player_sequences
         hands = form.hand_rank.shape[1] - 1
         for player in range(players):
             if c == chunks or not turns.descends[t, player]:
@@ -385,7 +379,7 @@ def run_pass(
                 own = bounds[player], bounds[player + 1]
                 if is_chunk:
                     own = own_sequences(game, c, form, player)
-                _face(here, own, total, turns.pending[t, player])
+                face(here, own, total, turns.pending[t, player])
                 if is_chunk:
                     enter(game, c, player, trunk.faced, here.faced)
             if is_chunk and share != 0.0:

@@ -12,34 +12,13 @@ from .._util.jit import if_given, inlined, kernel_with
 from ..model.chunks import ChunkLocks
 from ..payoff.multiply import add_share, payoff_scratch
 from .ascent import ascend
-from .chunks import Work, lock_table, locks_of
+from .chunks import Work, face, lock_table, locks_of
 from .descent import forward
 from .local_rule import LocalRule, apply_payoff, parameters_of
 from .meeting import meet
 from .parts import Part, Step
 from .tiles import LONGEST, TILE_ROWS
 from .whole_rules import most_actions, whole_scratch
-
-PRODUCT, UPDATE = 0, 1
-"""Passes: the payoff product; the backward and the forward pass."""
-
-
-def turns(players: int, alternating: bool) -> np.ndarray:
-    """The order of the passes within an iteration.
-
-    Args:
-        players: Number of players.
-        alternating: Whether each player's update sees the updates before it in the same iteration.
-
-    Returns:
-        int64 (2 * players, 2): player and pass, ``PRODUCT`` or ``UPDATE``.
-    """
-    everybody = range(players)
-    if alternating:
-        order = [(player, step) for player in everybody for step in (PRODUCT, UPDATE)]
-    else:
-        order = [(player, step) for step in (PRODUCT, UPDATE) for player in everybody]
-    return np.array(order, dtype=np.int64)
 
 
 def _work(part: Part, rule: LocalRule, locks: ChunkLocks | None) -> Work:
@@ -53,9 +32,9 @@ def iterate(
     part: Part,
     rule: LocalRule,
     schedule: np.ndarray,
-    turns: np.ndarray,
     floors: np.ndarray,
     averages: np.ndarray | None,
+    alternating: bool,
     locks: ChunkLocks | None,
     thread: int,
     threads: int,
@@ -74,11 +53,11 @@ def iterate(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        turns: From :func:`turns`: the order of the passes within an iteration.
         floors: float64 (iterations,): share of the next strategy that is uniform.
         averages: To play against the others' average strategies, float64 (iterations + 1,): the
             averaging weights of the iterations, and of the one after them.  ``part.faced`` is then
             scratch.  None for current strategies.
+        alternating: Whether each player's update sees the updates before it in the same iteration.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
         thread: Which thread this is, from 0.
         threads: How many call this at the same time.
@@ -86,17 +65,20 @@ def iterate(
         work: Modified.
     """
     form, met, tile, own, scratch = part.form, 0, work.tile, work.own, work.payoff
+    bounds, players = form.player_sequences, form.player_sequences.shape[0] - 1
     hands = form.hand_rank.shape[1] - 1
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
     for t in range(schedule.shape[0]):
         step = Step(rule, parameters_of(rule, schedule[t, 1:], tile), 0.0, floors[t])
         # Call each pass from one place: numba inlines it at every call site.
-        for turn in range(turns.shape[0]):
-            player = turns[turn, 0]
-            if turns[turn, 1] == PRODUCT:
+        for turn in range(2 * players):
+            player, is_update = turn % players, turn >= players
+            if alternating:
+                player, is_update = turn // 2, turn % 2 == 1
+            if not is_update:
                 if thread == 0:
-                    _average_reaches(averages, part, player, t, turns)
-                    _begin(part, player)
+                    _average_reaches(averages, part, player, t, alternating)
+                    part.value[bounds[player] : bounds[player + 1]] = 0.0
                 met = meet(counters, threads, met)
                 for k in range(len(form.operator)):
                     shared = form.operator, k, form.hand_rank, player, thread, threads
@@ -114,16 +96,9 @@ def iterate(
             met = meet(counters, threads, met)
 
 
-@inlined
-def _begin(part: Part, player: int) -> None:
-    """A payoff product begins at 0."""
-    bounds = part.form.player_sequences
-    part.value[bounds[player] : bounds[player + 1]] = 0.0
-
-
 @if_given
 def _average_reaches(
-    weights: np.ndarray, part: Part, player: int, t: int, turns: np.ndarray
+    weights: np.ndarray, part: Part, player: int, t: int, alternating: bool
 ) -> None:
     """What the average strategies of a player's opponents reach, those that they play now
     included; ``part.faced`` is modified in place, at the opponents' sequences.
@@ -133,33 +108,13 @@ def _average_reaches(
         part: The game and the arrays over it.
         player: Who faces them.
         t: Which of the iterations that are run, from 0.
-        turns: The order of the passes; an opponent who is updated before the player's product
-            already has the strategy of the next iteration.
+        alternating: Whether an opponent before the player has the strategy of the next iteration.
     """
     bounds = part.form.player_sequences
     for other in range(bounds.shape[0] - 1):
-        if other == player:
-            continue
-        first, last = bounds[other], bounds[other + 1]
-        weight = weights[t + 1 if _is_updated(turns, other, player) else t]
-        total = part.average[first] + weight
-        if total == 0.0:  # No average yet.
-            weight = total = 1.0
-        share = 1.0 / total
-        faced, average, x = part.faced[first:], part.average[first:], part.reach[first:]
-        for s in range(last - first):
-            faced[s] = (average[s] + weight * x[s]) * share
-
-
-@inlined
-def _is_updated(turns: np.ndarray, other: int, player: int) -> bool:
-    """Whether a player is updated before another one's payoff product."""
-    for turn in range(turns.shape[0]):
-        if turns[turn, 1] == UPDATE and turns[turn, 0] == other:
-            return True
-        if turns[turn, 1] == PRODUCT and turns[turn, 0] == player:
-            return False
-    return False
+        if other != player:
+            weight = weights[t + 1 if alternating and other < player else t]
+            face(part, (bounds[other], bounds[other + 1]), part.average[bounds[other]], weight)
 
 
 @inlined
