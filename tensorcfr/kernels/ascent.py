@@ -231,19 +231,11 @@ def _of_regrets(
 ) -> None:
     """Where regret matching makes the strategies from the regrets."""
     actions, stride, at, count = lanes
-    regret, value, v = part.regret, part.value, rows.mean
-    least, total, constant = rows.least, rows.total, rows.constant
+    regret, value, v, least = part.regret, part.value, rows.mean, rows.least
     zero = like(v[0], 0.0)
-    match(regret, lanes, step.played_floor, total, constant)
     # Loops with few arrays each take less time than one with many.
     find_least(value, lanes, rows)
-    v[:count] = zero
-    for a in range(actions):
-        s = np.uint64(at + a * stride)
-        for lane in range(np.uint64(count)):
-            v[lane] += (max(regret[s + lane], zero) * total[lane] + constant[lane]) * value[
-                s + lane
-            ]
+    _value_of_regrets(part, lanes, step.played_floor, rows)
     for a in range(actions):
         first = at + a * stride
         q, cumulative = value[first:], regret[first:]
@@ -254,13 +246,22 @@ def _of_regrets(
             )
             cumulative[lane] = new
     if rule.passes_new:
-        match(regret, lanes, step.floor, total, constant)
-        v[:count] = zero
-        for a in range(actions):
-            s = np.uint64(at + a * stride)
-            for lane in range(np.uint64(count)):
-                played = max(regret[s + lane], zero) * total[lane] + constant[lane]
-                v[lane] += played * value[s + lane]
+        _value_of_regrets(part, lanes, step.floor, rows)
+
+
+@inlined
+def _value_of_regrets(part: Part, lanes: Lanes, floor: float, rows: Rows) -> None:
+    """The value of each infoset, in ``rows.mean``, under the strategies that its regrets make."""
+    regret, value, v = part.regret, part.value, rows.mean
+    total, constant = rows.total, rows.constant
+    match(regret, lanes, floor, total, constant)
+    zero = like(v[0], 0.0)
+    v[: lanes.length] = zero
+    for a in range(lanes.actions):
+        s = np.uint64(lanes.at + a * lanes.stride)
+        for lane in range(np.uint64(lanes.length)):
+            played = max(regret[s + lane], zero) * total[lane] + constant[lane]
+            v[lane] += played * value[s + lane]
 
 
 @inlined
@@ -369,16 +370,9 @@ def _ascend_locked(
     """What :func:`ascend` does at an infoset that is locked.
 
     Its free actions are a decision of their own: their regrets are against what they are worth
-    together, and the rule's strategy for them is scaled to what the lock leaves.
-
-    Args:
-        strategy: That of ``part``; numba leaves out what is behind an argument that is None.
-        part: Modified in place.
-        lanes: The infoset.
-        above: The last sequence before it.
-        step: The local rule.
-        rows: Scratch.
-        probability: float64 (actions,): those of the lock.
+    together, and the rule's strategy for them is scaled to what the lock leaves.  The lock has the
+    probabilities, float64 (actions,); the value goes to the sequence ``above``.  ``strategy`` is
+    that of ``part``: numba leaves out what is behind an argument that is None.
     """
     actions, stride, at, _ = lanes
     rule, regret, value, forecast = step.rule, part.regret, part.value, part.forecast
@@ -456,15 +450,8 @@ def _locked_play(
     probability: np.ndarray,
     floor: float,
 ) -> np.ndarray:
-    """The strategy that is played at a locked infoset, float64 (actions,).
-
-    Args:
-        strategy: Strategies that are kept, or None.
-        regret: float (sequences,).
-        lanes: The infoset.
-        probability: float64 (actions,): those of the lock.
-        floor: Share of what the free actions get that is uniform, where strategies are not kept.
-    """
+    """The strategy that is played at a locked infoset, float64 (actions,); the floor is that of
+    strategies that are not kept."""
     if strategy is None:
         return locked_strategy(regret[lanes.at :], lanes.stride, probability, floor)
     found = np.empty(len(probability))

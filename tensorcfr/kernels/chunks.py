@@ -465,19 +465,8 @@ def run_passes(
 def _next_stage(
     stage: int, thread: int, threads: int, parts: int, meeting: np.ndarray, t: int
 ) -> tuple[int, int]:
-    """What a thread does next in a pass, as soon as it may, and with which part of the chunks.
-
-    Args:
-        stage: What it did last; at first :data:`BEFORE`.
-        thread: As for :func:`run_passes`, like the next three.
-        threads: Likewise.
-        parts: Likewise.
-        meeting: Likewise.
-        t: The pass.
-
-    Returns:
-        The stage, :data:`DONE` where nothing is left, and the part.
-    """
+    """What a thread does after a stage of pass ``t``, as soon as it may: the stage, :data:`DONE`
+    where nothing is left, and the part of the chunks.  Arguments as for :func:`run_passes`."""
     if threads == 1:
         return (ALL if stage == BEFORE else DONE), 0
     if stage == BEFORE and thread == 0:

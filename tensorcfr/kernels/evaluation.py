@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.jit import borrowed, inlined, kernel, kernel_with, lends
+from .._util.jit import borrowed, inlined, kernel, kernel_with
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, payoff_scratch
@@ -268,13 +268,17 @@ def judge(
         locks: Locked infosets, which best responses play as they are locked; or None.
         work: Modified.
     """
-    chunks, players = game.shape.shape[0], best.shape[0]
+    chunks, players, room = game.shape.shape[0], best.shape[0], scratch.regret
     first, last, step = visits(stage, part, parts, chunks)
     for c in range(first, last, step):
         is_chunk = 0 <= c < chunks
-        form, own, reach, value = _strategies_part(game, c, is_chunk, weight, trunk, scratch)
-        for player in range(players if is_chunk else 0):
-            load(game, c, form, player, weight, own)
+        if is_chunk:
+            form, own = shape_form(game.shapes, game.shape[c]), workplace(game, c, weight, room)
+            reach, value = scratch.reach, scratch.value
+            for player in range(players):
+                load(game, c, form, player, weight, own)
+        else:
+            form, own, reach, value = game.trunk, weight.trunk, trunk.reach, trunk.value
         locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
         bounds = form.player_sequences
         if looks is not None:
@@ -315,28 +319,6 @@ def judge(
                 leave(game, c, player, value, trunk.entry_value)
             else:
                 best[player] = value[bounds[player]]
-
-
-@lends
-@inlined
-def _strategies_part(
-    game: ChunkedForm,
-    c: int,
-    is_chunk: bool,
-    weight: Numbers,
-    trunk: TrunkScratch,
-    scratch: ChunkScratch,
-) -> tuple[SequenceForm, np.ndarray, np.ndarray, np.ndarray]:
-    """The trunk or a chunk: its form, what its strategies are made from, and the scratch for
-    reaches and values."""
-    if is_chunk:
-        form = shape_form(game.shapes, game.shape[c])
-        own = workplace(game, c, weight, scratch.regret)
-        reach, value = borrowed(scratch.reach), borrowed(scratch.value)
-    else:
-        form, own = borrowed(game.trunk), borrowed(weight.trunk)
-        reach, value = borrowed(trunk.reach), borrowed(trunk.value)
-    return borrowed((form, own, reach, value))
 
 
 @inlined
@@ -473,15 +455,8 @@ def add_regrets(
 def _add_free(
     strategy: np.ndarray, q: np.ndarray, lanes: int, probability: np.ndarray, regret: np.ndarray
 ) -> None:
-    """Add regrets of the free actions of a locked infoset, against the mean of the free actions.
-
-    Args:
-        strategy: float64: probability of action ``a`` at ``a * lanes``.
-        q: float64: counterfactual value of action ``a`` at ``a * lanes``.
-        lanes: Distance between consecutive actions.
-        probability: float64 (actions,): probabilities of the lock; negative for free actions.
-        regret: float64: regret of action ``a`` at ``a * lanes``; modified in place.
-    """
+    """Add regrets of the free actions of a locked infoset, against the mean of the free actions;
+    action ``a`` is at ``a * lanes``, and the lock has the probabilities, float64 (actions,)."""
     share, mean = free_share(probability), 0.0
     for a in range(len(probability)):
         if probability[a] < 0.0:

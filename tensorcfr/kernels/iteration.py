@@ -11,6 +11,7 @@ import numpy as np
 from .._util.jit import if_given, inlined, kernel_with
 from ..model.chunks import ChunkLocks
 from ..payoff.multiply import add_share, payoff_scratch
+from ..payoff.shares import Share
 from .ascent import ascend
 from .chunks import Work, face, lock_table, locks_of
 from .descent import forward
@@ -80,9 +81,9 @@ def iterate(
                     _average_reaches(averages, part, player, t, alternating)
                     part.value[bounds[player] : bounds[player + 1]] = 0.0
                 met = meet(counters, threads, met)
+                given = form.hand_rank, player, thread, threads, part.faced, part.value, scratch
                 for k in range(len(form.operator)):
-                    shared = form.operator, k, form.hand_rank, player, thread, threads
-                    add_share(*shared, part.faced, part.value, scratch)
+                    add_share(form.operator, k, Share(*given))
                     # The next part may add to the same sequences.
                     met = meet(counters, threads, met)
                 continue
