@@ -119,15 +119,7 @@ def _few_actions(
 ) -> Any:
     """What :func:`_many_actions` does, where there is a shorter way; whether there is: at infosets
     of two or three actions whose strategies are made from their regrets."""
-    return _few_of_regrets if is_none(strategy) else _none_of_strategies
-
-
-@inlined
-def _none_of_strategies(
-    strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows: Rows
-) -> bool:
-    """Where strategies are kept there is no shorter way."""
-    return False
+    return _few_of_regrets if is_none(strategy) else lambda strategy, part, lanes, step, rows: False
 
 
 @inlined

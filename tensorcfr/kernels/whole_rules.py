@@ -151,14 +151,8 @@ def _make_step(
     rule: LocalRule, arrays: np.ndarray, passed: np.ndarray, parameters: tuple[float, ...]
 ) -> Any:
     """The step of a whole rule; ``arrays`` has its rows, and is modified in place."""
-    return _step_together if rule.whole else _no_step
-
-
-@inlined
-def _no_step(
-    rule: LocalRule, arrays: np.ndarray, passed: np.ndarray, parameters: tuple[float, ...]
-) -> None:
-    """Never called, but compiled."""
+    # For other rules it is never called, but compiled.
+    return _step_together if rule.whole else lambda rule, arrays, passed, parameters: None
 
 
 @inlined
