@@ -9,7 +9,7 @@ import numpy as np
 from .._util.jit import chosen, inlined, is_none
 from ..model.arrays import LockedLanes, SequenceForm
 from .descent import constant_of, factor_of, like, locked_strategy, match, nothing_of
-from .local_rule import LocalRule, apply, has_forecast, is_exponential, is_whole, passes_new
+from .local_rule import LocalRule, apply
 from .locks import first_lock, free_share, of_lock, share_out
 from .parts import Lanes, Part, Rows, Step
 from .ties import ROUNDING, exact, find_least, least_of
@@ -53,7 +53,7 @@ def ascend(
         last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
         if actions == 1:
             _pass_up(form, b, first_lane, last_lane, value)
-            if has_forecast(step.rule):
+            if step.rule.forecast:
                 _pass_up(form, b, first_lane, last_lane, forecast)
             continue
         bound = like(tile[0, 0], ROUNDING * part.scale[b])
@@ -75,7 +75,7 @@ def ascend(
                 begin += count
                 if not _few_actions(part.strategy, part, lanes, step, rows):
                     _many_actions(part.strategy, step.rule, part, lanes, step, rows)
-                    if has_forecast(step.rule):
+                    if step.rule.forecast:
                         scatter(rows.expected, parent, infoset, count, alike, forecast)
                 scatter(rows.mean, parent, infoset, count, alike, value)
             if locks is not None and end < last_lane:
@@ -119,15 +119,7 @@ def _few_actions(
 ) -> Any:
     """What :func:`_many_actions` does, where there is a shorter way; whether there is: at infosets
     of two or three actions whose strategies are made from their regrets."""
-    return _few_of_regrets if is_none(strategy) else _none_of_strategies
-
-
-@inlined
-def _none_of_strategies(
-    strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows: Rows
-) -> bool:
-    """Where strategies are kept there is no shorter way."""
-    return False
+    return _few_of_regrets if is_none(strategy) else lambda strategy, part, lanes, step, rows: False
 
 
 @inlined
@@ -162,7 +154,7 @@ def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
         new0, _ = apply(rule, before0, instant0, memory, at0 + lane, parameters)
         new1, _ = apply(rule, before1, instant1, memory, at1 + lane, parameters)
         regret[at0 + lane], regret[at1 + lane] = new0, new1
-        if passes_new(rule):
+        if rule.passes_new:
             own0, own1 = max(new0, zero), max(new1, zero)
             total = own0 + own1
             factor = factor_of(total, nothing, zero, next_rest)
@@ -199,7 +191,7 @@ def _value_three(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
         new1, _ = apply(rule, before1, instant1, memory, at1 + lane, parameters)
         new2, _ = apply(rule, before2, instant2, memory, at2 + lane, parameters)
         regret[at0 + lane], regret[at1 + lane], regret[at2 + lane] = new0, new1, new2
-        if passes_new(rule):
+        if rule.passes_new:
             own0, own1, own2 = max(new0, zero), max(new1, zero), max(new2, zero)
             total = own0 + own1 + own2
             factor = factor_of(total, nothing, zero, next_rest)
@@ -231,19 +223,11 @@ def _of_regrets(
 ) -> None:
     """Where regret matching makes the strategies from the regrets."""
     actions, stride, at, count = lanes
-    regret, value, v = part.regret, part.value, rows.mean
-    least, total, constant = rows.least, rows.total, rows.constant
+    regret, value, v, least = part.regret, part.value, rows.mean, rows.least
     zero = like(v[0], 0.0)
-    match(regret, lanes, step.played_floor, total, constant)
     # Loops with few arrays each take less time than one with many.
     find_least(value, lanes, rows)
-    v[:count] = zero
-    for a in range(actions):
-        s = np.uint64(at + a * stride)
-        for lane in range(np.uint64(count)):
-            v[lane] += (max(regret[s + lane], zero) * total[lane] + constant[lane]) * value[
-                s + lane
-            ]
+    _value_of_regrets(part, lanes, step.played_floor, rows)
     for a in range(actions):
         first = at + a * stride
         q, cumulative = value[first:], regret[first:]
@@ -253,26 +237,23 @@ def _of_regrets(
                 rule, cumulative[lane], instant, part.memory, first + lane, step.parameters
             )
             cumulative[lane] = new
-    if passes_new(rule):
-        match(regret, lanes, step.floor, total, constant)
-        v[:count] = zero
-        for a in range(actions):
-            s = np.uint64(at + a * stride)
-            for lane in range(np.uint64(count)):
-                played = max(regret[s + lane], zero) * total[lane] + constant[lane]
-                v[lane] += played * value[s + lane]
+    if rule.passes_new:
+        _value_of_regrets(part, lanes, step.floor, rows)
 
 
 @inlined
-def _value_of_kept(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, rows: Rows) -> None:
-    """The value of each infoset under the strategies that are kept."""
-    v = rows.mean
-    v[: lanes.length] = like(v[0], 0.0)
+def _value_of_regrets(part: Part, lanes: Lanes, floor: float, rows: Rows) -> None:
+    """The value of each infoset, in ``rows.mean``, under the strategies that its regrets make."""
+    regret, value, v = part.regret, part.value, rows.mean
+    total, constant = rows.total, rows.constant
+    match(regret, lanes, floor, total, constant)
+    zero = like(v[0], 0.0)
+    v[: lanes.length] = zero
     for a in range(lanes.actions):
-        first = lanes.at + a * lanes.stride
-        kept, q = strategy[first:], value[first:]
-        for lane in range(lanes.length):
-            v[lane] += kept[lane] * q[lane]
+        s = np.uint64(lanes.at + a * lanes.stride)
+        for lane in range(np.uint64(lanes.length)):
+            played = max(regret[s + lane], zero) * total[lane] + constant[lane]
+            v[lane] += played * value[s + lane]
 
 
 @inlined
@@ -285,8 +266,8 @@ def _of_strategies(
     least, total, expected, constant = rows.least, rows.total, rows.expected, rows.constant
     zero, floor = like(v[0], 0.0), step.floor
     find_least(value, lanes, rows)
-    _value_of_kept(strategy, lanes, value, rows)
-    if has_forecast(rule):
+    _mean(strategy, lanes, value, v)
+    if rule.forecast:
         _mean(strategy, lanes, forecast, expected)
     total[:count] = zero
     # New regrets, and preferences in place of strategies.
@@ -299,16 +280,16 @@ def _of_strategies(
                 rule, cumulative[lane], instant, part.memory, first + lane, step.parameters
             )
             cumulative[lane] = new
-            if has_forecast(rule):
+            if rule.forecast:
                 ahead = forecast[first + lane]
                 lean = ahead - expected[lane]
                 if abs(lean) > least_of(value, least[lane], abs(ahead)):
                     preference += lean
-            if not is_exponential(rule):
+            if not rule.exponential:
                 preference = max(preference, zero)
                 total[lane] += preference
             sigma[lane] = preference
-    if is_exponential(rule):
+    if rule.exponential:
         _exponentiate(strategy, lanes, total)
     nothing, uniform = nothing_of(zero), like(zero, 1.0 / actions)
     one, share = like(zero, 1.0), like(zero, floor)
@@ -317,24 +298,24 @@ def _of_strategies(
     for lane in range(count):
         constant[lane] = constant_of(total[lane], nothing, share * uniform, uniform)
         total[lane] = factor_of(total[lane], nothing, zero, one - share)
-    if passes_new(rule):
+    if rule.passes_new:
         v[:count] = zero
     for a in range(actions):
         kept = strategy[at + a * stride :]
         for lane in range(count):
             kept[lane] = kept[lane] * total[lane] + constant[lane]
-        if passes_new(rule):
+        if rule.passes_new:
             q = value[at + a * stride :]
             for lane in range(count):
                 v[lane] += kept[lane] * q[lane]
-    if has_forecast(rule):
+    if rule.forecast:
         _mean(strategy, lanes, forecast, expected)
 
 
 @inlined
 def _mean(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np.ndarray) -> None:
     """Mean value of each infoset under a strategy; ``mean`` is modified in place."""
-    mean[: lanes.length] = 0.0
+    mean[: lanes.length] = like(mean[0], 0.0)
     for a in range(lanes.actions):
         first = lanes.at + a * lanes.stride
         sigma, q = strategy[first:], value[first:]
@@ -364,7 +345,7 @@ def _of_whole_rule(
 ) -> None:
     """Where the rule makes the strategies of an infoset together."""
     find_least(part.value, lanes, rows)
-    _value_of_kept(strategy, lanes, part.value, rows)
+    _mean(strategy, lanes, part.value, rows.mean)
     step_whole(strategy, part, lanes, step, rows)
 
 
@@ -381,16 +362,9 @@ def _ascend_locked(
     """What :func:`ascend` does at an infoset that is locked.
 
     Its free actions are a decision of their own: their regrets are against what they are worth
-    together, and the rule's strategy for them is scaled to what the lock leaves.
-
-    Args:
-        strategy: That of ``part``; numba leaves out what is behind an argument that is None.
-        part: Modified in place.
-        lanes: The infoset.
-        above: The last sequence before it.
-        step: The local rule.
-        rows: Scratch.
-        probability: float64 (actions,): those of the lock.
+    together, and the rule's strategy for them is scaled to what the lock leaves.  The lock has the
+    probabilities, float64 (actions,); the value goes to the sequence ``above``.  ``strategy`` is
+    that of ``part``: numba leaves out what is behind an argument that is None.
     """
     actions, stride, at, _ = lanes
     rule, regret, value, forecast = step.rule, part.regret, part.value, part.forecast
@@ -404,19 +378,19 @@ def _ascend_locked(
         if probability[a] < 0.0:
             mean += sigma[a] * value[s] / share
             size = max(size, abs(value[s]))
-            if has_forecast(rule):
+            if rule.forecast:
                 expected += sigma[a] * forecast[s] / share
     least = least_of(value, rows.bound, size)
     # One condition inside the other: numba leaves out what is behind a strategy that is None.
     if strategy is not None:  # noqa: SIM102
-        if is_whole(rule):
+        if rule.whole:
             if share > 0.0:
                 v += share * step_free(part, lanes, step, least, mean, sigma, probability, rows)
             value[above] += v
             share_out(sigma, 1, probability, step.floor)
             for a in range(actions):
                 s = at + a * stride
-                if passes_new(rule):
+                if rule.passes_new:
                     value[above] += (sigma[a] - strategy[s]) * value[s]
                 strategy[s] = sigma[a]
             return
@@ -428,35 +402,35 @@ def _ascend_locked(
                 rule, np.float64(regret[s]), instant, part.memory, s, step.parameters
             )
             regret[s] = new
-            if has_forecast(rule):
+            if rule.forecast:
                 lean = forecast[s] - expected
                 if abs(lean) > least_of(value, least, abs(forecast[s])):
                     preference += lean
-            if not is_exponential(rule):
+            if not rule.exponential:
                 preference = max(preference, 0.0)
             largest = max(largest, preference)
             sigma[a] = preference
     if strategy is None:
-        if passes_new(rule):
+        if rule.passes_new:
             v = 0.0
             sigma = locked_strategy(regret[at:], stride, probability, step.floor)
             for a in range(actions):
                 v += sigma[a] * value[at + a * stride]
         value[above] += v
     if strategy is not None:
-        if is_exponential(rule):
+        if rule.exponential:
             for a in range(actions):
                 if probability[a] < 0.0:
                     sigma[a] = np.exp(sigma[a] - largest)
         share_out(sigma, 1, probability, step.floor)
-        if passes_new(rule):
+        if rule.passes_new:
             v = 0.0
             for a in range(actions):
                 v += sigma[a] * value[at + a * stride]
         value[above] += v
         for a in range(actions):
             strategy[at + a * stride] = sigma[a]
-            if has_forecast(rule):
+            if rule.forecast:
                 forecast[above] += sigma[a] * forecast[at + a * stride]
 
 
@@ -468,15 +442,8 @@ def _locked_play(
     probability: np.ndarray,
     floor: float,
 ) -> np.ndarray:
-    """The strategy that is played at a locked infoset, float64 (actions,).
-
-    Args:
-        strategy: Strategies that are kept, or None.
-        regret: float (sequences,).
-        lanes: The infoset.
-        probability: float64 (actions,): those of the lock.
-        floor: Share of what the free actions get that is uniform, where strategies are not kept.
-    """
+    """The strategy that is played at a locked infoset, float64 (actions,); the floor is that of
+    strategies that are not kept."""
     if strategy is None:
         return locked_strategy(regret[lanes.at :], lanes.stride, probability, floor)
     found = np.empty(len(probability))

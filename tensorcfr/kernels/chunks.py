@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.jit import borrowed, if_given, inlined, kernel, lends
+from .._util.jit import borrowed, if_given, inlined, kernel_with, lends
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, scratch_size
 from . import packing
 from .ascent import ascend
 from .descent import descend, like
-from .local_rule import LocalRule, has_forecast, parameters_of
+from .local_rule import LocalRule, parameters_of
 from .meeting import count_up, wait_for
 from .parts import Part, Step
 from .shapes import shape_form
-from .tiles import LONGEST, TILE_ROWS, gather, run_length, scatter
+from .tiles import LONGEST, TILE_ROWS, gather, next_run, scatter
 from .whole_rules import most_actions, whole_scratch
 
 DOWN = 0
@@ -179,14 +179,8 @@ def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray
 
 @lends
 @inlined
-def _played(part: Part) -> np.ndarray:
+def _strategy_or(strategy: np.ndarray | None, regret: np.ndarray) -> np.ndarray:
     """What the strategies played are made from."""
-    return borrowed(_regret_or_strategy(part.strategy, part.regret))
-
-
-@lends
-@inlined
-def _regret_or_strategy(strategy: np.ndarray | None, regret: np.ndarray) -> np.ndarray:
     if strategy is None:
         return borrowed(regret)
     return borrowed(strategy)
@@ -229,7 +223,7 @@ def load(
     begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
     own = own_sequences(game, c, form, player)
-    packing.load(numbers.chunks[begin:end], scale, player, own, found)
+    packing.unpack(numbers.chunks[begin:end], scale, player, own, found)
 
 
 @inlined
@@ -245,11 +239,11 @@ def store(
     begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
     own = own_sequences(game, c, form, player)
-    packing.store(found, player, own, numbers.chunks[begin:end], scale)
+    packing.pack(found, player, own, numbers.chunks[begin:end], scale)
 
 
 @inlined
-def _face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
+def face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
     """What the average of a player reaches; ``part.faced`` is modified in place.
 
     Args:
@@ -347,24 +341,9 @@ def run_pass(
     scale: np.ndarray,
     locks: ChunkLocks | None,
 ) -> None:
-    """A pass through the game, or a stage of it: down the trunk, through chunks, up the trunk.
+    """Pass ``t`` through the game, or a stage of it: down the trunk, through chunks, up the trunk.
 
-    Args:
-        game: The game.
-        stage: :data:`DOWN`, :data:`CHUNKS`, :data:`UP`, or :data:`ALL` of them.
-        part: Which part of the chunks.
-        parts: Parts that the chunks are shared out to.
-        rule: The local rule, to which this kernel is specialised.
-        turns: Passes.
-        t: Which of them.
-        kept: Modified in place.
-        trunk: Modified.
-        scratch: Modified.
-        work: Modified.
-        scale: float64 (1 + shapes, buckets): what the counterfactual values of each bucket are at
-            most, of the trunk and of the chunks of each shape; see
-            :mod:`tensorcfr.solvers.scales`.
-        locks: Locked infosets, or None: the kernel is compiled with the locks or without.
+    Part ``part`` of the chunks is every ``parts``-th; the rest as for :func:`run_passes`.
     """
     parameters = parameters_of(rule, turns.row[t, 1:], work.tile)
     chunks, players = game.shape.shape[0], turns.descends.shape[1]
@@ -379,7 +358,7 @@ def run_pass(
             here = trunk_of(game, kept, trunk, scale)
         form, value, forecast = here.form, here.value, here.forecast
         locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
-        weight, bounds = _played(here), form.player_sequences
+        weight, bounds = _strategy_or(here.strategy, here.regret), form.player_sequences
         hands = form.hand_rank.shape[1] - 1
         for player in range(players):
             if c == chunks or not turns.descends[t, player]:
@@ -400,7 +379,7 @@ def run_pass(
                 own = bounds[player], bounds[player + 1]
                 if is_chunk:
                     own = own_sequences(game, c, form, player)
-                _face(here, own, total, turns.pending[t, player])
+                face(here, own, total, turns.pending[t, player])
                 if is_chunk:
                     enter(game, c, player, trunk.faced, here.faced)
             if is_chunk and share != 0.0:
@@ -409,11 +388,11 @@ def run_pass(
             if c < 0 or not turns.updates[t, player]:
                 continue
             payoff_product(form, player, here.faced, value, work.payoff)
-            if has_forecast(rule):
+            if rule.forecast:
                 for s in range(bounds[player], bounds[player + 1]):
                     forecast[s] = value[s]
             if not is_chunk:
-                if has_forecast(rule):
+                if rule.forecast:
                     collect(game, player, trunk.entry_forecast, forecast)
                 collect(game, player, trunk.entry_value, value)
             now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
@@ -421,11 +400,19 @@ def run_pass(
             if is_chunk:
                 store(game, c, form, player, kept.regret, here.regret)
                 leave(game, c, player, value, trunk.entry_value)
-                if has_forecast(rule):
+                if rule.forecast:
                     leave(game, c, player, forecast, trunk.entry_forecast)
 
 
-@kernel
+def _work_of_passes(
+    game: ChunkedForm, rule: LocalRule, trunk: TrunkScratch, locks: ChunkLocks | None
+) -> Work:
+    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
+    numbers, actions = most_scratch(game)
+    return Work(tile, whole_scratch(rule, actions), np.empty(numbers), lock_table(locks))
+
+
+@kernel_with(_work_of_passes)
 def run_passes(
     game: ChunkedForm,
     rule: LocalRule,
@@ -439,6 +426,7 @@ def run_passes(
     threads: int,
     parts: int,
     meeting: np.ndarray,
+    work: Work,
 ) -> None:
     """Several passes in one call; where threads share them, what one of the threads does.
 
@@ -446,54 +434,23 @@ def run_passes(
     each other in place, without Python: a call from Python takes as long as a small spot does.
 
     Args:
-        game: As for :func:`run_pass`, which has what is not said here.
-        rule: Likewise.
+        game: The game.
+        rule: The local rule, to which this kernel is specialised.
         turns: The passes.
         kept: Modified in place.
         trunk: Modified.
         scratch: Modified; that of this thread.
-        scale: As for :func:`run_pass`.
-        locks: As for :func:`run_pass`.
+        scale: float64 (1 + shapes, buckets): what the counterfactual values of each bucket are at
+            most, of the trunk and of the chunks of each shape; see
+            :mod:`tensorcfr.solvers.scales`.
+        locks: Locked infosets, or None: the kernel is compiled with the locks or without.
         thread: Which thread this is, from 0.
         threads: How many call this at the same time.
         parts: Parts that the chunks are shared out to.
         meeting: int64 (passes, MEETING), zeros at first: how far the threads are; shared and
             modified by all of them.
+        work: Modified.
     """
-    game, kept, trunk = borrowed(game), borrowed(kept), borrowed(trunk)
-    turns, scratch, locks = borrowed(turns), borrowed(scratch), borrowed(locks)
-    meeting, scale = borrowed(meeting), borrowed(scale)
-    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
-    numbers, actions = most_scratch(game)
-    work = Work(tile, whole_scratch(rule, actions), np.empty(numbers), lock_table(locks))
-    shared = Shared(thread, threads, parts, meeting)
-    _run_passes(game, rule, turns, kept, trunk, scratch, work, scale, locks, shared)
-
-
-class Shared(NamedTuple):
-    """The arguments of :func:`run_passes` that say how threads share the passes."""
-
-    thread: int
-    threads: int
-    parts: int
-    meeting: np.ndarray
-
-
-@inlined
-def _run_passes(
-    game: ChunkedForm,
-    rule: LocalRule,
-    turns: Turns,
-    kept: Kept,
-    trunk: TrunkScratch,
-    scratch: ChunkScratch,
-    work: Work,
-    scale: np.ndarray,
-    locks: ChunkLocks | None,
-    shared: Shared,
-) -> None:
-    """The loop of :func:`run_passes`, in a piece, which counts no references to arrays."""
-    thread, threads, parts, meeting = shared
     for t in range(turns.row.shape[0]):
         stage, part = _next_stage(BEFORE, thread, threads, parts, meeting, t)
         while stage != DONE:
@@ -508,19 +465,8 @@ def _run_passes(
 def _next_stage(
     stage: int, thread: int, threads: int, parts: int, meeting: np.ndarray, t: int
 ) -> tuple[int, int]:
-    """What a thread does next in a pass, as soon as it may, and with which part of the chunks.
-
-    Args:
-        stage: What it did last; at first :data:`BEFORE`.
-        thread: As for :func:`run_passes`, like the next three.
-        threads: Likewise.
-        parts: Likewise.
-        meeting: Likewise.
-        t: The pass.
-
-    Returns:
-        The stage, :data:`DONE` where nothing is left, and the part.
-    """
+    """What a thread does after a stage of pass ``t``, as soon as it may: the stage, :data:`DONE`
+    where nothing is left, and the part of the chunks.  Arguments as for :func:`run_passes`."""
     if threads == 1:
         return (ALL if stage == BEFORE else DONE), 0
     if stage == BEFORE and thread == 0:
@@ -565,7 +511,7 @@ def enter(
     at, alike = first_entry(game, c, player), 0
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
         count, after, begin = entered(game, r)
-        alike = run_length(game.beyond, begin, count, alike)
+        alike = next_run(game.beyond, begin, count, alike)
         gather(trunk[after:], game.beyond, begin, count, alike, chunk[at:])
         at += count
 
@@ -593,6 +539,6 @@ def collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarray
         at = game.entry_offset[c, player]
         for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
             count, after, begin = entered(game, r)
-            alike = run_length(game.beyond, begin, count, alike)
+            alike = next_run(game.beyond, begin, count, alike)
             scatter(value[at:], game.beyond, begin, count, alike, trunk[after:])
             at += count

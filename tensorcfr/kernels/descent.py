@@ -5,12 +5,12 @@ A solver either keeps strategies, or makes them from what it keeps where they ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
 
-from .._util.jit import inlined, typed
+from .._util.jit import chosen, inlined
 from ..model.arrays import LockedLanes, SequenceForm
 from .locks import of_lock, share_out
 from .parts import Lanes, Part
@@ -21,31 +21,26 @@ LEAST_TOTAL = 1e-37
 1.2e-38 lose their digits and those below 2.9e-39 have no reciprocal."""
 
 
-def like(one: float, number: float) -> float:
+def _is_double(one: Any) -> bool:
+    """Whether a number, or its type, is of double precision."""
+    return isinstance(one, float) or one == types.float64
+
+
+@chosen
+def like(one: float, number: float) -> Any:
     """A number in the floats of another: single precision takes half the time where no operand is
     of double precision."""
-    return type(one)(number)
-
-
-@typed(like)
-def _like(one, number):  # type: ignore[no-untyped-def]
     # Numba does not call the type of a number.
-    if one == types.float64:
+    if _is_double(one):
         return lambda one, number: np.float64(number)
     return lambda one, number: np.float32(number)
 
 
-def nothing_of(one: float) -> float:
+@chosen
+def nothing_of(one: float) -> Any:
     """Totals up to here count as 0, in the floats of a number: in single precision ``1 / total``
     would be infinite."""
-    return type(one)(0.0 if one.itemsize == 8 else LEAST_TOTAL)  # type: ignore[attr-defined]
-
-
-@typed(nothing_of)
-def _nothing_of(one):  # type: ignore[no-untyped-def]
-    if one == types.float64:
-        return lambda one: 0.0
-    return lambda one: np.float32(LEAST_TOTAL)
+    return (lambda one: 0.0) if _is_double(one) else (lambda one: np.float32(LEAST_TOTAL))
 
 
 @inlined

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.jit import borrowed, inlined, kernel, lends
+from .._util.jit import borrowed, inlined, kernel, kernel_with
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, payoff_scratch
@@ -35,6 +35,11 @@ TILE = 512
 """Infosets per tile; the sums of a tile fit the first-level cache."""
 
 
+def _work(locks: ChunkLocks | None) -> Work:
+    """Scratch where payoffs are not worked out."""
+    return Work(np.empty((0, 0)), np.empty(TILE), np.empty(0), lock_table(locks))
+
+
 def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
     """Behaviour strategy from non-negative weights; uniform at infosets with total weight 0.
 
@@ -50,34 +55,19 @@ def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
     return strategy
 
 
-@kernel
+@kernel_with(_work)
 def match_weights(
     form: SequenceForm,
     weight: np.ndarray,
     floor: float,
     strategy: np.ndarray,
     locks: ChunkLocks | None,
+    work: Work,
 ) -> None:
     """Everybody's behaviour strategies in a game in one piece, by regret matching; arguments as for
     :func:`strategies_of_parts`."""
-    form, locks = borrowed(form), borrowed(locks)
-    _match_weights(form, weight, floor, strategy, locks, lock_table(locks), np.empty(TILE))
-
-
-@inlined
-def _match_weights(
-    form: SequenceForm,
-    weight: np.ndarray,
-    floor: float,
-    strategy: np.ndarray,
-    locks: ChunkLocks | None,
-    table: np.ndarray | None,
-    total: np.ndarray,
-) -> None:
-    """The work of :func:`match_weights`, in a piece: who calls it holds the table, which the locks
-    refer to."""
     strategy[:] = 1.0
-    strategies(form, weight, floor, strategy, 0, locks_of(locks, 0, form, table), total)
+    strategies(form, weight, floor, strategy, 0, locks_of(locks, 0, form, work.table), work.own)
 
 
 @kernel
@@ -98,29 +88,28 @@ def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
         share_out(strategy[first:], form.bucket_lanes[b], probability, 0.0)
 
 
-@kernel
-def realization_plan(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray) -> None:
+@kernel_with(lambda: np.empty(TILE))
+def realization_plan(
+    form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
+) -> None:
     """Own reach of every sequence under a behaviour strategy.
 
     Args:
         form: The game.
         strategy: float (sequences,).
         reach: float (sequences,): modified in place; 1 for the empty sequences.
+        above: Scratch.
     """
-    above = np.empty(TILE)
-    _follow_all(borrowed(form), borrowed(strategy), borrowed(reach), above)
-
-
-@inlined
-def _follow_all(
-    form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
-) -> None:
-    """The loop of :func:`realization_plan`, in a piece, which counts no references to arrays."""
     for player in range(form.player_sequences.shape[0] - 1):
         follow(form, player, strategy, reach, above)
 
 
-@kernel
+def _work_of_parts(game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None) -> Work:
+    numbers = np.empty(most_numbers(game, weight.scale), weight.trunk.dtype)
+    return Work(numbers, np.empty(TILE), np.empty(0), lock_table(locks))
+
+
+@kernel_with(_work_of_parts)
 def strategies_of_parts(
     game: ChunkedForm,
     first: int,
@@ -129,6 +118,7 @@ def strategies_of_parts(
     floor: float,
     found: np.ndarray,
     locks: ChunkLocks | None,
+    work: Work,
 ) -> None:
     """Everybody's behaviour strategies, by regret matching.
 
@@ -140,25 +130,8 @@ def strategies_of_parts(
         floor: Share of every strategy that is uniform.
         found: float: the numbers of these parts; modified in place.
         locks: Locked infosets, or None.
+        work: Modified.
     """
-    game, weight, locks = borrowed(game), borrowed(weight), borrowed(locks)
-    scratch = np.empty(most_numbers(game, weight.scale), weight.trunk.dtype)
-    work = Work(scratch, np.empty(TILE), np.empty(0), lock_table(locks))
-    _strategies_of_parts(game, first, last, weight, floor, borrowed(found), locks, work)
-
-
-@inlined
-def _strategies_of_parts(
-    game: ChunkedForm,
-    first: int,
-    last: int,
-    weight: Numbers,
-    floor: float,
-    found: np.ndarray,
-    locks: ChunkLocks | None,
-    work: Work,
-) -> None:
-    """The loop of :func:`strategies_of_parts`, in a piece, which counts no references to arrays."""
     at = game.first[first - 1] if first > 0 else 0
     found[:] = 1.0
     for part in range(first, last):
@@ -206,14 +179,19 @@ def most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
     return most
 
 
-class Found(NamedTuple):
-    """What :func:`judge` and :func:`judge_whole` find."""
+@kernel_with(payoff_scratch)
+def payoffs(
+    form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray, scratch: np.ndarray
+) -> float:
+    """The payoffs of a player's sequences; see :func:`tensorcfr.payoff.multiply.payoff_product`.
 
-    expected: np.ndarray
-    best: np.ndarray
+    Returns:
+        What the player's own reaches earn.
+    """
+    payoff_product(form, player, reach, g, scratch)
+    return _dot(reach, g, form.player_sequences[player], form.player_sequences[player + 1])
 
 
-@kernel
 def judge_whole(
     form: SequenceForm,
     reach: np.ndarray,
@@ -233,29 +211,9 @@ def judge_whole(
         best: float64 (players,): modified in place.
         locks: Locked infosets, which best responses play as they are locked; or None.
     """
-    form, locks, found = borrowed(form), borrowed(locks), Found(borrowed(expected), borrowed(best))
-    work = Work(np.empty((0, 0)), np.empty(TILE), payoff_scratch(form), lock_table(locks))
-    _judge_whole(form, borrowed(reach), borrowed(value), found, locks, work)
-
-
-@inlined
-def _judge_whole(
-    form: SequenceForm,
-    reach: np.ndarray,
-    value: np.ndarray,
-    found: Found,
-    locks: ChunkLocks | None,
-    work: Work,
-) -> None:
-    """The loop of :func:`judge_whole`, in a piece, which counts no references to arrays."""
-    expected, best = found
-    bounds = form.player_sequences
-    for player in range(best.shape[0]):
-        locked = locks_of(locks, 0, form, work.table)
-        payoff_product(form, player, reach, value, work.payoff)
-        expected[player] = _dot(reach, value, bounds[player], bounds[player + 1])
-        maximise(form, player, value, locked, work.own)
-        best[player] = value[bounds[player]]
+    for player in range(form.n_players):
+        expected[player] = payoffs(form, player, reach, value)
+    best_total(form, value, best, locks)
 
 
 class Looks(NamedTuple):
@@ -270,7 +228,12 @@ class Looks(NamedTuple):
     chunk_value: np.ndarray
 
 
-@kernel
+def _work_of_judge(game: ChunkedForm, trunk: TrunkScratch, locks: ChunkLocks | None) -> Work:
+    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
+    return Work(tile, np.empty(TILE), np.empty(most_scratch(game)[0]), lock_table(locks))
+
+
+@kernel_with(_work_of_judge)
 def judge(
     game: ChunkedForm,
     stage: int,
@@ -284,6 +247,7 @@ def judge(
     best: np.ndarray,
     looks: Looks | None,
     locks: ChunkLocks | None,
+    work: Work,
 ) -> None:
     """Expected values, and what each player's best response to the others earns.
 
@@ -302,41 +266,19 @@ def judge(
         looks: Modified in place, and best responses are free of locks; None if only the sums are
             of interest.
         locks: Locked infosets, which best responses play as they are locked; or None.
+        work: Modified.
     """
-    game, weight = borrowed(game), borrowed(weight)
-    trunk, scratch, looks = borrowed(trunk), borrowed(scratch), borrowed(looks)
-    tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
-    work = Work(tile, np.empty(TILE), np.empty(most_scratch(game)[0]), lock_table(locks))
-    found = Found(borrowed(expected), borrowed(best))
-    _judge(
-        game, stage, part, parts, weight, floor, trunk, scratch, found, looks, borrowed(locks), work
-    )
-
-
-@inlined
-def _judge(
-    game: ChunkedForm,
-    stage: int,
-    part: int,
-    parts: int,
-    weight: Numbers,
-    floor: float,
-    trunk: TrunkScratch,
-    scratch: ChunkScratch,
-    found: Found,
-    looks: Looks | None,
-    locks: ChunkLocks | None,
-    work: Work,
-) -> None:
-    """The loop of :func:`judge`, in a piece, which counts no references to arrays."""
-    expected, best = found
-    chunks, players = game.shape.shape[0], best.shape[0]
+    chunks, players, room = game.shape.shape[0], best.shape[0], scratch.regret
     first, last, step = visits(stage, part, parts, chunks)
     for c in range(first, last, step):
         is_chunk = 0 <= c < chunks
-        form, own, reach, value = _strategies_part(game, c, is_chunk, weight, trunk, scratch)
-        for player in range(players if is_chunk else 0):
-            load(game, c, form, player, weight, own)
+        if is_chunk:
+            form, own = shape_form(game.shapes, game.shape[c]), workplace(game, c, weight, room)
+            reach, value = scratch.reach, scratch.value
+            for player in range(players):
+                load(game, c, form, player, weight, own)
+        else:
+            form, own, reach, value = game.trunk, weight.trunk, trunk.reach, trunk.value
         locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
         bounds = form.player_sequences
         if looks is not None:
@@ -377,28 +319,6 @@ def _judge(
                 leave(game, c, player, value, trunk.entry_value)
             else:
                 best[player] = value[bounds[player]]
-
-
-@lends
-@inlined
-def _strategies_part(
-    game: ChunkedForm,
-    c: int,
-    is_chunk: bool,
-    weight: Numbers,
-    trunk: TrunkScratch,
-    scratch: ChunkScratch,
-) -> tuple[SequenceForm, np.ndarray, np.ndarray, np.ndarray]:
-    """The trunk or a chunk: its form, what its strategies are made from, and the scratch for
-    reaches and values."""
-    if is_chunk:
-        form = shape_form(game.shapes, game.shape[c])
-        own = workplace(game, c, weight, scratch.regret)
-        reach, value = borrowed(scratch.reach), borrowed(scratch.value)
-    else:
-        form, own = borrowed(game.trunk), borrowed(weight.trunk)
-        reach, value = borrowed(trunk.reach), borrowed(trunk.value)
-    return borrowed((form, own, reach, value))
 
 
 @inlined
@@ -535,15 +455,8 @@ def add_regrets(
 def _add_free(
     strategy: np.ndarray, q: np.ndarray, lanes: int, probability: np.ndarray, regret: np.ndarray
 ) -> None:
-    """Add regrets of the free actions of a locked infoset, against the mean of the free actions.
-
-    Args:
-        strategy: float64: probability of action ``a`` at ``a * lanes``.
-        q: float64: counterfactual value of action ``a`` at ``a * lanes``.
-        lanes: Distance between consecutive actions.
-        probability: float64 (actions,): probabilities of the lock; negative for free actions.
-        regret: float64: regret of action ``a`` at ``a * lanes``; modified in place.
-    """
+    """Add regrets of the free actions of a locked infoset, against the mean of the free actions;
+    action ``a`` is at ``a * lanes``, and the lock has the probabilities, float64 (actions,)."""
     share, mean = free_share(probability), 0.0
     for a in range(len(probability)):
         if probability[a] < 0.0:
@@ -553,19 +466,25 @@ def _add_free(
             regret[a * lanes] += q[a * lanes] - mean
 
 
-@kernel
+@kernel_with(_work)
 def best_total(
-    form: SequenceForm, gradient: np.ndarray, best: np.ndarray, locks: ChunkLocks | None
+    form: SequenceForm,
+    gradient: np.ndarray,
+    best: np.ndarray,
+    locks: ChunkLocks | None,
+    work: Work,
 ) -> None:
     """Total value of the best fixed strategy of each player.
 
     Args:
         form: The game.
-        gradient: float64 (sequences,): summed counterfactual payoffs; modified in place.
+        gradient: float (sequences,): counterfactual payoffs, or sums of them; modified in place, to
+            the values if the player goes on with the best strategy.
         best: float64 (players,): modified in place.
         locks: Locked infosets, or None; every strategy keeps locked probabilities.
+        work: Modified.
     """
-    table, own = lock_table(locks), np.empty(TILE)
-    for player in range(form.player_sequences.shape[0] - 1):
-        maximise(form, player, gradient, locks_of(locks, 0, form, table), own)
+    locked = locks_of(locks, 0, form, work.table)
+    for player in range(best.shape[0]):
+        maximise(form, player, gradient, locked, work.own)
         best[player] = gradient[form.player_sequences[player]]

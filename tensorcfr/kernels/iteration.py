@@ -6,58 +6,41 @@ regrets and the new strategy; the way down adds to the average and gives the new
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
-from .._util.jit import borrowed, if_given, inlined, kernel, typed
-from ..model.arrays import LockedLanes, SequenceForm
+from .._util.jit import if_given, inlined, kernel_with
 from ..model.chunks import ChunkLocks
-from ..payoff import PayoffPart
-from ..payoff.multiply import ADD, add_share, payoff_scratch, scratch_size, unrolled
+from ..payoff.multiply import add_share, payoff_scratch
+from ..payoff.shares import Share
 from .ascent import ascend
-from .chunks import Work, lock_table, locks_of
+from .chunks import Work, face, lock_table, locks_of
 from .descent import forward
-from .local_rule import LocalRule, apply_payoff, changes_payoffs, has_forecast, parameters_of
+from .local_rule import LocalRule, apply_payoff, parameters_of
 from .meeting import meet
 from .parts import Part, Step
 from .tiles import LONGEST, TILE_ROWS
 from .whole_rules import most_actions, whole_scratch
 
-PRODUCT, UPDATE = 0, 1
-"""Passes: the payoff product; the backward and the forward pass."""
+
+def _work(part: Part, rule: LocalRule, locks: ChunkLocks | None) -> Work:
+    tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
+    own = whole_scratch(rule, most_actions(part.form))
+    return Work(tile, own, payoff_scratch(part.form), lock_table(locks))
 
 
-def turns(players: int, alternating: bool) -> np.ndarray:
-    """The order of the passes within an iteration.
-
-    Args:
-        players: Number of players.
-        alternating: Whether each player's update sees the updates before it in the same iteration.
-
-    Returns:
-        int64 (2 * players, 2): player and pass, ``PRODUCT`` or ``UPDATE``.
-    """
-    everybody = range(players)
-    if alternating:
-        order = [(player, step) for player in everybody for step in (PRODUCT, UPDATE)]
-    else:
-        order = [(player, step) for step in (PRODUCT, UPDATE) for player in everybody]
-    return np.array(order, dtype=np.int64)
-
-
-@kernel
+@kernel_with(_work)
 def iterate(
     part: Part,
     rule: LocalRule,
     schedule: np.ndarray,
-    turns: np.ndarray,
     floors: np.ndarray,
     averages: np.ndarray | None,
+    alternating: bool,
     locks: ChunkLocks | None,
     thread: int,
     threads: int,
     counters: np.ndarray,
+    work: Work,
 ) -> None:
     """Run as many iterations as ``schedule`` has rows; where threads share them, what one does.
 
@@ -71,75 +54,40 @@ def iterate(
         rule: The local rule, to which this kernel is specialised.
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
             the rule, iteration by iteration.
-        turns: From :func:`turns`: the order of the passes within an iteration.
         floors: float64 (iterations,): share of the next strategy that is uniform.
         averages: To play against the others' average strategies, float64 (iterations + 1,): the
             averaging weights of the iterations, and of the one after them.  ``part.faced`` is then
             scratch.  None for current strategies.
+        alternating: Whether each player's update sees the updates before it in the same iteration.
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
         thread: Which thread this is, from 0.
         threads: How many call this at the same time.
         counters: int64 (1, MEETING), zeros at first; shared and modified by all threads.
+        work: Modified.
     """
-    form = part.form
-    tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
-    own, scratch = whole_scratch(rule, most_actions(form)), payoff_scratch(form)
-    work = Work(tile, own, scratch, lock_table(locks))
-    order = Order(borrowed(schedule), borrowed(turns), borrowed(floors), borrowed(averages))
-    _iterate(
-        borrowed(part), rule, order, work, borrowed(locks), thread, threads, borrowed(counters)
-    )
-
-
-class Order(NamedTuple):
-    """The arguments of :func:`iterate` that say what its iterations are."""
-
-    schedule: np.ndarray
-    turns: np.ndarray
-    floors: np.ndarray
-    averages: np.ndarray | None
-
-
-@inlined
-def _iterate(
-    part: Part,
-    rule: LocalRule,
-    order: Order,
-    work: Work,
-    locks: ChunkLocks | None,
-    thread: int,
-    threads: int,
-    counters: np.ndarray,
-) -> None:
-    """The loop of :func:`iterate`, in a piece, which counts no references to arrays."""
-    schedule, turns, form, met = order.schedule, order.turns, part.form, 0
-    tile, own, scratch = work.tile, work.own, work.payoff
+    form, met, tile, own, scratch = part.form, 0, work.tile, work.own, work.payoff
+    bounds, players = form.player_sequences, form.player_sequences.shape[0] - 1
     hands = form.hand_rank.shape[1] - 1
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
     for t in range(schedule.shape[0]):
-        step = Step(rule, parameters_of(rule, schedule[t, 1:], tile), 0.0, order.floors[t])
+        step = Step(rule, parameters_of(rule, schedule[t, 1:], tile), 0.0, floors[t])
         # Call each pass from one place: numba inlines it at every call site.
-        for turn in range(turns.shape[0]):
-            player = turns[turn, 0]
-            if turns[turn, 1] == PRODUCT:
+        for turn in range(2 * players):
+            player, is_update = turn % players, turn >= players
+            if alternating:
+                player, is_update = turn // 2, turn % 2 == 1
+            if not is_update:
                 if thread == 0:
-                    _average_reaches(order.averages, part, player, t, turns)
-                    _begin(part, player)
+                    _average_reaches(averages, part, player, t, alternating)
+                    part.value[bounds[player] : bounds[player + 1]] = 0.0
                 met = meet(counters, threads, met)
-                met = _multiply(
-                    form.operator,
-                    form.hand_rank,
-                    player,
-                    thread,
-                    threads,
-                    part.faced,
-                    part.value,
-                    scratch,
-                    counters,
-                    met,
-                )
+                given = form.hand_rank, player, thread, threads, part.faced, part.value, scratch
+                for k in range(len(form.operator)):
+                    add_share(form.operator, k, Share(*given))
+                    # The next part may add to the same sequences.
+                    met = meet(counters, threads, met)
                 continue
-            if changes_payoffs(rule) or has_forecast(rule):
+            if rule.changes_payoffs or rule.forecast:
                 if thread == 0:
                     _change_payoffs(part, player, step)
                 met = meet(counters, threads, met)
@@ -149,51 +97,9 @@ def _iterate(
             met = meet(counters, threads, met)
 
 
-@inlined
-def _begin(part: Part, player: int) -> None:
-    """A payoff product begins at 0."""
-    bounds = part.form.player_sequences
-    part.value[bounds[player] : bounds[player + 1]] = 0.0
-
-
-def _multiply(
-    operator: tuple[Any, ...],
-    hand_rank: np.ndarray,
-    player: int,
-    share: int,
-    shares: int,
-    reach: np.ndarray,
-    g: np.ndarray,
-    scratch: np.ndarray,
-    counters: np.ndarray,
-    met: int,
-) -> int:
-    """One share of the payoff product, part by part: two parts may add to the same sequences.
-
-    Arguments as for :func:`tensorcfr.payoff.multiply.add_share` and
-    :func:`tensorcfr.kernels.meeting.meet`.
-    """
-    for part in operator:
-        ADD[type(part)](part, hand_rank, player, share, shares, reach, g, scratch)
-        met = meet(counters, shares, met)
-    return met
-
-
-@typed(_multiply)
-def _multiply_parts(  # type: ignore[no-untyped-def]
-    operator, hand_rank, player, share, shares, reach, g, scratch, counters, met
-):
-    names = "hand_rank, player, share, shares, reach, g, scratch"
-    call = f"    {{function}}({{part}}, {names})\n    met = meet(counters, shares, met)\n"
-    scope, lines = unrolled(operator, call, ADD)
-    scope["meet"] = meet
-    exec(f"def add(operator, {names}, counters, met):\n{''.join(lines)}    return met", scope)
-    return scope["add"]
-
-
 @if_given
 def _average_reaches(
-    weights: np.ndarray, part: Part, player: int, t: int, turns: np.ndarray
+    weights: np.ndarray, part: Part, player: int, t: int, alternating: bool
 ) -> None:
     """What the average strategies of a player's opponents reach, those that they play now
     included; ``part.faced`` is modified in place, at the opponents' sequences.
@@ -203,33 +109,13 @@ def _average_reaches(
         part: The game and the arrays over it.
         player: Who faces them.
         t: Which of the iterations that are run, from 0.
-        turns: The order of the passes; an opponent who is updated before the player's product
-            already has the strategy of the next iteration.
+        alternating: Whether an opponent before the player has the strategy of the next iteration.
     """
     bounds = part.form.player_sequences
     for other in range(bounds.shape[0] - 1):
-        if other == player:
-            continue
-        first, last = bounds[other], bounds[other + 1]
-        weight = weights[t + 1 if _is_updated(turns, other, player) else t]
-        total = part.average[first] + weight
-        if total == 0.0:  # No average yet.
-            weight = total = 1.0
-        share = 1.0 / total
-        faced, average, x = part.faced[first:], part.average[first:], part.reach[first:]
-        for s in range(last - first):
-            faced[s] = (average[s] + weight * x[s]) * share
-
-
-@inlined
-def _is_updated(turns: np.ndarray, other: int, player: int) -> bool:
-    """Whether a player is updated before another one's payoff product."""
-    for turn in range(turns.shape[0]):
-        if turns[turn, 1] == UPDATE and turns[turn, 0] == other:
-            return True
-        if turns[turn, 1] == PRODUCT and turns[turn, 0] == player:
-            return False
-    return False
+        if other != player:
+            weight = weights[t + 1 if alternating and other < player else t]
+            face(part, (bounds[other], bounds[other + 1]), part.average[bounds[other]], weight)
 
 
 @inlined
@@ -237,60 +123,32 @@ def _change_payoffs(part: Part, player: int, step: Step) -> None:
     """What a rule makes of a player's payoffs, with which a forecast begins."""
     rule, value = step.rule, part.value
     for s in range(part.form.player_sequences[player], part.form.player_sequences[player + 1]):
-        if changes_payoffs(rule):
+        if rule.changes_payoffs:
             value[s] = apply_payoff(rule, value[s], part.reach[s], part.memory, s, step.parameters)
-        if has_forecast(rule):
+        if rule.forecast:
             part.forecast[s] = value[s]
 
 
-@kernel
-def multiply_share(
-    operator: tuple[PayoffPart, ...],
-    form: SequenceForm,
-    player: int,
-    share: int,
-    shares: int,
-    reach: np.ndarray,
-    g: np.ndarray,
-) -> None:
-    """Add one share of the product of some parts of the payoff operator.
-
-    Args:
-        operator: The parts.
-        form: The game.
-        player: Whose payoffs.
-        share: Which share.
-        shares: Number of shares.
-        reach: float (sequences,): own reach of every player's sequences.
-        g: float (sequences,): modified in place.
-    """
-    scratch = np.empty(scratch_size(operator))
-    add_share(operator, form.hand_rank, player, share, shares, reach, g, scratch)
-
-
-@kernel
+@kernel_with(lambda part, rule: _work(part, rule, None))
 def update(
     part: Part,
-    player: int,
     rule: LocalRule,
+    player: int,
     row: np.ndarray,
     floor: float,
-    locks: LockedLanes | None,
+    work: Work,
 ) -> None:
     """Both passes of one iteration over a player's infosets, from given payoffs.
 
     Args:
         part: The game and the arrays over it; modified in place.
-        player: Whose infosets.
         rule: The local rule.
+        player: Whose infosets.
         row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
         floor: Share of the next strategy that is uniform.
-        locks: Locked infosets, or None.
+        work: Modified.
     """
-    part = borrowed(part)
     hands = part.form.hand_rank.shape[1] - 1
-    tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
-    own = whole_scratch(rule, most_actions(part.form))
-    step = Step(rule, parameters_of(rule, row[1:], tile), 0.0, floor)
-    ascend(part, player, step, tile, own, 0, hands, locks)
-    forward(part, player, 0, hands, row[0], tile)
+    step = Step(rule, parameters_of(rule, row[1:], work.tile), 0.0, floor)
+    ascend(part, player, step, work.tile, work.own, 0, hands, None)
+    forward(part, player, 0, hands, row[0], work.tile)

@@ -42,7 +42,16 @@ import numba
 import numpy as np
 from numba.core import types
 from numba.core.errors import NumbaError
-from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 
 from .._util.arguments import Check
 from .._util.jit import inlined, typed
@@ -157,65 +166,38 @@ class LocalRule:
         return rule
 
     @property
+    def n_memory(self) -> int:
+        """How many numbers the rule keeps per sequence beside the regret."""
+        return len(self.memory)
+
+    @property
+    def changes_payoffs(self) -> bool:
+        """Whether the rule changes the payoffs."""
+        return self.payoff is not None
+
+    @property
     def minds_scale(self) -> bool:
         """Whether the strategy depends on the size of regrets or payoffs: if so, infosets that the
         payoffs cannot tell apart are not solved as one, whose regrets are the sum of theirs."""
-        return self.exponential or self.whole or self.payoff is not None
+        return self.exponential or self.whole or self.changes_payoffs
 
     def problem(self) -> str | None:
         """What keeps numba from compiling the step, with file and line; None if nothing does."""
-        found = None
+        number, name, found = types.float64, repr(self.name), None
+        last = types.UniTuple(number, self.n_parameters)
+        taken: tuple[Any, ...] = (number, number, *[number] * self.n_memory, last)
         if self.payoff is not None:
-            found = self._problem_of(
-                self.payoff, "payoff of the rule", taken=2, returned=["payoff"]
+            found = _problem(
+                self.payoff, f"payoff of the rule {name}", taken, ["payoff", *self.memory]
             )
         if found is None and self.whole:
-            found = self._problem_of_whole()
+            one, two, three = (types.Array(number, axes, "C") for axes in (1, 2, 3))
+            taken = (two, two, two, one, two, three, last)
+            found = _problem(self.step, f"rule {name}", taken, None)
         elif found is None:
-            found = self._problem_of(self.step, "rule", taken=2, returned=["regret", "preference"])
+            returned = ["regret", "preference", *self.memory]
+            found = _problem(self.step, f"rule {name}", taken, returned)
         return found
-
-    def _problem_of(
-        self, function: Callable[..., Any], what: str, *, taken: int, returned: list[str]
-    ) -> str | None:
-        """The same for a function of ``taken`` scalars, of what the rule keeps and of parameters,
-        which returns numbers and what the rule keeps."""
-        floats = [types.float64] * (taken + len(self.memory))
-        alone = numba.njit(function)
-        try:
-            alone.compile((*floats, types.UniTuple(types.float64, self.n_parameters)))
-        except NumbaError as error:
-            return f"the {what} {self.name!r} cannot be compiled: {_reason(error, function)}"
-        found = alone.nopython_signatures[0].return_type
-        names, numbers = [*returned, *self.memory], getattr(found, "types", (found,))
-        if len(numbers) != len(names) or not all(isinstance(one, types.Number) for one in numbers):
-            code = function.__code__
-            return (
-                f"the {what} {self.name!r} must return ({', '.join(names)}), numbers, and "
-                f"returns {found}, at {code.co_filename}:{code.co_firstlineno}"
-            )
-        return None
-
-    def _problem_of_whole(self) -> str | None:
-        """The same for a step that works on all actions together."""
-        table, values = types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C")
-        kept, parameters = (
-            types.Array(types.float64, 3, "C"),
-            types.UniTuple(types.float64, self.n_parameters),
-        )
-        alone = numba.njit(self.step)
-        try:
-            alone.compile((table, table, table, values, table, kept, parameters))
-        except NumbaError as error:
-            return f"the rule {self.name!r} cannot be compiled: {_reason(error, self.step)}"
-        found = alone.nopython_signatures[0].return_type
-        if found is not types.none:
-            code = self.step.__code__
-            return (
-                f"the rule {self.name!r} must return nothing, and leave in mean the values that "
-                f"are passed up; it returns {found}, at {code.co_filename}:{code.co_firstlineno}"
-            )
-        return None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LocalRule) and self._meaning == other._meaning
@@ -241,6 +223,36 @@ def rule_errors(rule: LocalRule) -> Iterator[None]:
         if problem is None:
             raise
         raise ValueError(problem) from None
+
+
+def _problem(
+    function: Callable[..., Any], what: str, taken: tuple[Any, ...], returned: list[str] | None
+) -> str | None:
+    """What keeps numba from compiling one of a rule's functions for arguments of some types.
+
+    Args:
+        function: The function.
+        what: What it is.
+        taken: The types.
+        returned: Names of the numbers that it must return; None if it must return nothing.
+    """
+    alone = numba.njit(function)
+    try:
+        alone.compile(taken)
+    except NumbaError as error:
+        return f"the {what} cannot be compiled: {_reason(error, function)}"
+    found = alone.nopython_signatures[0].return_type
+    if returned is None:
+        is_right = found is types.none
+        wanted = "nothing, and leave in mean the values that are passed up; it"
+    else:
+        numbers = getattr(found, "types", (found,))
+        is_right = len(numbers) == len(returned)
+        is_right &= all(isinstance(one, types.Number) for one in numbers)
+        wanted = f"({', '.join(returned)}), numbers, and"
+    code = function.__code__
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    return None if is_right else f"the {what} must return {wanted} returns {found}, at {place}"
 
 
 def _reason(error: NumbaError, step: Callable[..., Any]) -> str:
@@ -299,19 +311,31 @@ def _digest(function: Callable[..., Any]) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
+FACTS = {
+    "n_memory": types.intp,
+    "whole": types.boolean,
+    "exponential": types.boolean,
+    "forecast": types.boolean,
+    "changes_payoffs": types.boolean,
+    "passes_new": types.boolean,
+}
+"""What kernels ask of a rule, as attributes of it.  It is known when they are compiled, so that
+LLVM leaves one branch only."""
+
+
 class RuleType(types.Type):
     """The type that numba gives a :class:`LocalRule`: one type per meaning."""
 
     def __init__(self, rule: LocalRule) -> None:
-        self.digest = rule.digest
-        self.n_parameters = rule.n_parameters
-        self.n_memory = len(rule.memory)
-        self.exponential = rule.exponential
-        self.forecast = rule.forecast
-        self.whole = rule.whole
-        self.passes_new = rule.passes_new
-        self.changes_payoffs = rule.payoff is not None
+        self.digest, self.n_parameters = rule.digest, rule.n_parameters
+        self.known = {name: getattr(rule, name) for name in FACTS}
         super().__init__(name=f"LocalRule({self.digest})")
+
+    def __getattr__(self, name: str) -> Any:
+        """What kernels ask, for functions that choose between pieces of them."""
+        if name not in FACTS:
+            raise AttributeError(name)
+        return self.known[name]
 
 
 @typeof_impl.register(LocalRule)
@@ -325,6 +349,26 @@ register_model(RuleType)(models.OpaqueModel)
 @unbox(RuleType)
 def _unbox_rule(typ: RuleType, rule: Any, context: Any) -> NativeValue:
     return NativeValue(context.context.get_dummy_value())
+
+
+@infer_getattr
+class _Attributes(AttributeTemplate):
+    """The attributes of a rule from inside a kernel: facts, and the step itself."""
+
+    key = RuleType
+
+    def generic_resolve(self, rule: Any, name: str) -> Any:  # type: ignore[override]
+        """The type of an attribute; None if there is no such."""
+        if name == "step":
+            return self.context.resolve_value_type(_steps[rule.digest])
+        return FACTS.get(name)
+
+
+@lower_getattr_generic(RuleType)
+def _attribute(context: Any, builder: Any, kind: RuleType, value: Any, name: str) -> Any:
+    if name == "step":
+        return context.get_dummy_value()
+    return context.get_constant(FACTS[name], kind.known[name])
 
 
 def apply(
@@ -406,97 +450,6 @@ def _apply_payoff(rule, payoff, reach, memory, sequence, parameters):  # type: i
     if not rule.changes_payoffs:  # Never called, but compiled.
         return lambda rule, payoff, reach, memory, sequence, parameters: payoff
     return _with_memory(rule, _payoffs, "payoff, reach", "new")
-
-
-def apply_whole(
-    rule: LocalRule,
-    regret: np.ndarray,
-    instant: np.ndarray,
-    value: np.ndarray,
-    mean: np.ndarray,
-    strategy: np.ndarray,
-    memory: np.ndarray,
-    parameters: tuple[float, ...],
-) -> None:
-    """The step of a whole rule for some infosets, from inside a kernel; see :class:`LocalRule`."""
-    rule.step(regret, instant, value, mean, strategy, memory, parameters)
-
-
-@typed(apply_whole)
-def _apply_whole(rule, regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-    if not rule.whole:  # Never called, but compiled.
-        return lambda rule, regret, instant, value, mean, strategy, memory, parameters: None
-    step = _steps[rule.digest]
-
-    def call(rule, regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
-        step(regret, instant, value, mean, strategy, memory, parameters)
-
-    return call
-
-
-def kept_numbers(rule: LocalRule) -> int:
-    """How many numbers the rule keeps per sequence beside the regret, from inside a kernel."""
-    return len(rule.memory)
-
-
-@typed(kept_numbers)
-def _kept_numbers(rule):  # type: ignore[no-untyped-def]
-    return _constant(rule.n_memory)
-
-
-def is_whole(rule: LocalRule) -> bool:
-    """Whether the rule works on an infoset at a time, from inside a kernel."""
-    return rule.whole
-
-
-@typed(is_whole)
-def _is_whole(rule):  # type: ignore[no-untyped-def]
-    return _constant(rule.whole)
-
-
-def passes_new(rule: LocalRule) -> bool:
-    """Whether the value of the new strategy goes up, from inside a kernel."""
-    return rule.passes_new
-
-
-@typed(passes_new)
-def _passes_new(rule):  # type: ignore[no-untyped-def]
-    return _constant(rule.passes_new)
-
-
-def is_exponential(rule: LocalRule) -> bool:
-    """Whether the rule's preferences are exponents, from inside a kernel."""
-    return rule.exponential
-
-
-@typed(is_exponential)
-def _is_exponential(rule):  # type: ignore[no-untyped-def]
-    return _constant(rule.exponential)
-
-
-def has_forecast(rule: LocalRule) -> bool:
-    """Whether the rule leans on forecast regrets, from inside a kernel."""
-    return rule.forecast
-
-
-@typed(has_forecast)
-def _has_forecast(rule):  # type: ignore[no-untyped-def]
-    return _constant(rule.forecast)
-
-
-def changes_payoffs(rule: LocalRule) -> bool:
-    """Whether the rule changes the payoffs, from inside a kernel."""
-    return rule.payoff is not None
-
-
-@typed(changes_payoffs)
-def _changes_payoffs(rule):  # type: ignore[no-untyped-def]
-    return _constant(rule.changes_payoffs)
-
-
-def _constant(value: int) -> Callable[[LocalRule], int]:
-    """What a kernel knows of a rule at compile time, so that it compiles one branch only."""
-    return lambda rule: value
 
 
 def parameters_of(rule: LocalRule, row: np.ndarray, floats: np.ndarray) -> tuple[float, ...]:

@@ -22,31 +22,41 @@ WITHOUT_SIGN = np.int32(0x7FFFFFFF)
 
 @inlined
 def unpack(
-    packed: np.ndarray, scale: np.ndarray, player: int, own: tuple[int, int], found: np.ndarray
+    packed: np.ndarray,
+    scale: np.ndarray | None,
+    player: int,
+    own: tuple[int, int],
+    found: np.ndarray,
 ) -> None:
-    """A player's numbers from 16 bits.
+    """A player's numbers from 16 bits to their :func:`workplace`.
 
     Args:
         packed: int16 (numbers,): those of a chunk.
-        scale: float32 (rows, players): those of the chunk.
+        scale: float32 (rows, players): those of the chunk; None where numbers are floats, which
+            are where they are worked on.
         player: The player.
         own: The first number of the player, and the one after the last.
         found: float32 (at least numbers,): modified in place.
     """
     begin, end = own
-    for row in range(begin // ROW, (end + ROW - 1) // ROW):
-        factor = scale[row, player]
-        first = max(row * ROW, begin)
-        small, out = packed[first:], found[first:]
-        for k in range(np.uint64(min((row + 1) * ROW, end) - first)):
-            out[k] = np.float32(small[k]) * factor
+    if scale is not None:
+        for row in range(begin // ROW, (end + ROW - 1) // ROW):
+            factor = scale[row, player]
+            first = max(row * ROW, begin)
+            small, out = packed[first:], found[first:]
+            for k in range(np.uint64(min((row + 1) * ROW, end) - first)):
+                out[k] = np.float32(small[k]) * factor
 
 
 @inlined
 def pack(
-    numbers: np.ndarray, player: int, own: tuple[int, int], packed: np.ndarray, scale: np.ndarray
+    numbers: np.ndarray,
+    player: int,
+    own: tuple[int, int],
+    packed: np.ndarray,
+    scale: np.ndarray | None,
 ) -> None:
-    """A player's numbers to 16 bits, each to the nearest.
+    """A player's numbers to 16 bits, each to the nearest; nothing without a scale.
 
     Args:
         numbers: float32 (numbers,).
@@ -56,23 +66,25 @@ def pack(
         scale: float32 (rows, players): modified in place.
     """
     largest, (begin, end) = np.float32(LARGEST), own
-    bits, most_bits = numbers.view(np.int32), scale.view(np.int32)
-    for row in range(begin // ROW, (end + ROW - 1) // ROW):
-        first = max(row * ROW, begin)
-        length = min((row + 1) * ROW, end) - first
-        large, out, size = numbers[first:], packed[first:], bits[first:]
-        # Floats without their sign are in the order of their bits; of whole numbers LLVM finds the
-        # largest in vectors.
-        largest_bits = np.int32(0)
-        for k in range(np.uint64(length)):
-            largest_bits = max(largest_bits, np.int32(size[k] & WITHOUT_SIGN))
-        most_bits[row, player] = largest_bits
-        most = scale[row, player]
-        scale[row, player] = most / largest
-        factor = largest / most if most > np.float32(0.0) else np.float32(0.0)
-        for k in range(np.uint64(length)):
-            # From -32767 to 32767; half is rounded up.
-            out[k] = np.int16(np.int32(large[k] * factor + np.float32(32768.5)) - np.int32(32768))
+    if scale is not None:
+        bits, most_bits = numbers.view(np.int32), scale.view(np.int32)
+        for row in range(begin // ROW, (end + ROW - 1) // ROW):
+            first = max(row * ROW, begin)
+            length = min((row + 1) * ROW, end) - first
+            large, out, size = numbers[first:], packed[first:], bits[first:]
+            # Floats without their sign are in the order of their bits; of whole numbers LLVM finds
+            # the largest in vectors.
+            largest_bits = np.int32(0)
+            for k in range(np.uint64(length)):
+                largest_bits = max(largest_bits, np.int32(size[k] & WITHOUT_SIGN))
+            most_bits[row, player] = largest_bits
+            most = scale[row, player]
+            scale[row, player] = most / largest
+            factor = largest / most if most > np.float32(0.0) else np.float32(0.0)
+            for k in range(np.uint64(length)):
+                # From -32767 to 32767; half is rounded up.
+                rounded = np.int32(large[k] * factor + np.float32(32768.5))
+                out[k] = np.int16(rounded - np.int32(32768))
 
 
 @lends
@@ -85,7 +97,7 @@ def scales_of(scale: np.ndarray, begin: int, end: int) -> np.ndarray:
 @lends
 def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) -> np.ndarray:
     """Where an array can be worked on: in itself, or in scratch if it is in 16 bits, where
-    :func:`load` puts it.
+    :func:`unpack` puts it.
 
     Args:
         array: float (numbers,), or int16.
@@ -101,30 +113,3 @@ def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
     if isinstance(scale, types.NoneType):
         return lends(lambda array, scale, scratch: borrowed(array))
     return lends(lambda array, scale, scratch: borrowed(scratch[: array.shape[0]]))
-
-
-@inlined
-def load(
-    array: np.ndarray,
-    scale: np.ndarray | None,
-    player: int,
-    own: tuple[int, int],
-    found: np.ndarray,
-) -> None:
-    """Unpack a player's numbers of an array in 16 bits to its :func:`workplace`, which is modified
-    in place; the rest as for :func:`unpack`."""
-    if scale is not None:
-        unpack(array, scale, player, own, found)
-
-
-@inlined
-def store(
-    numbers: np.ndarray,
-    player: int,
-    own: tuple[int, int],
-    array: np.ndarray,
-    scale: np.ndarray | None,
-) -> None:
-    """Put a player's numbers back from a :func:`workplace`; arguments as for :func:`pack`."""
-    if scale is not None:
-        pack(numbers, player, own, array, scale)

@@ -13,7 +13,7 @@ xoshiro256++, a :data:`Script` of given numbers, with which tests produce every 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
@@ -117,24 +117,24 @@ def streams_at(position: np.ndarray, players: int) -> Streams:
 
 
 @chosen
-def draw_at(generator: np.ndarray | Script | Streams, place: np.uint64) -> float:
+def draw_at(generator: np.ndarray | Script | Streams, place: np.uint64) -> Any:
     """The next number of a chance node, uniform in [0, 1); called from inside a kernel.
 
     Args:
         generator: uint64 (4,), a script or streams; modified in place.
         place: The stream of the node; without streams, it has no effect.
     """
-    return _advance if _has_streams(generator) else _draw_anywhere
+    return _advance if _has_streams(generator) else lambda generator, place: draw(generator)
 
 
 @chosen
-def take_turn(generator: np.ndarray | Script | Streams, player: np.uint64) -> None:
+def take_turn(generator: np.ndarray | Script | Streams, player: np.uint64) -> Any:
     """Tell a generator whose traversal begins; called from inside a kernel."""
-    return _take_turn if _has_streams(generator) else _take_none
+    return _take_turn if _has_streams(generator) else lambda generator, player: None
 
 
 @chosen
-def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> None:
+def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Any:
     """Save the position of a generator, for :func:`rewind`; called from inside a kernel.
 
     Args:
@@ -143,12 +143,12 @@ def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Non
         state: uint64 (4,): modified in place.
     """
     if _has_streams(generator):
-        return _leave
+        return lambda generator, state: None
     return _remember_place if _is_tuple(generator) else _remember
 
 
 @chosen
-def rewind(generator: np.ndarray | Script | Streams, state: np.ndarray) -> None:
+def rewind(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Any:
     """Restore the position of a generator from :func:`remember`; called from inside a kernel.
 
     Args:
@@ -156,23 +156,13 @@ def rewind(generator: np.ndarray | Script | Streams, state: np.ndarray) -> None:
         state: uint64 (4,).
     """
     if _has_streams(generator):
-        return _leave
+        return lambda generator, state: None
     return _rewind_to_place if _is_tuple(generator) else _rewind
 
 
 @inlined
 def _take_turn(generator: Streams, player: np.uint64) -> None:
     generator.turn[0] = generator.turn[1] * np.int64(player)
-
-
-@inlined
-def _take_none(generator: np.ndarray, player: np.uint64) -> None:
-    pass
-
-
-@inlined
-def _leave(generator: Streams, state: np.ndarray) -> None:
-    pass
 
 
 @inlined
@@ -196,11 +186,6 @@ def _rewind(generator: np.ndarray, state: np.ndarray) -> None:
 @inlined
 def _rewind_to_place(generator: Script, state: np.ndarray) -> None:
     generator[1][0] = np.int64(state[0])
-
-
-@inlined
-def _draw_anywhere(generator: np.ndarray, place: np.uint64) -> float:
-    return draw(generator)
 
 
 @inlined

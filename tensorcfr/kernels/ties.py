@@ -42,12 +42,7 @@ def least_of(value: np.ndarray, bound: float, size: float) -> Any:
         bound: What is known from the payoffs; 0 in single precision.
         size: The size of the values.
     """
-    return _bound_alone if _is_double(value) else _share_of_size
-
-
-@inlined
-def _bound_alone(value: np.ndarray, bound: float, size: float) -> float:
-    return bound
+    return (lambda value, bound, size: bound) if _is_double(value) else _share_of_size
 
 
 @inlined

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.jit import inlined
+from .._util.jit import called, inlined
 
 TILE = 256
 """Lanes of a tile: what a pass reads twice is then still in the first cache level."""
@@ -59,6 +59,12 @@ def run_length(parent: np.ndarray, begin: int, most: int, guess: int) -> int:
     return length
 
 
+@called
+def next_run(parent: np.ndarray, begin: int, most: int, guess: int) -> int:
+    """:func:`run_length`, for the many places where a call takes no time: lanes of several runs."""
+    return run_length(parent, begin, most, guess)
+
+
 @inlined
 def tile_length(alike: int, most: int) -> int:
     """Lanes of a tile that begins with so many consecutive parents, up to ``most``."""
@@ -88,7 +94,7 @@ def gather(
             v[to + lane] = array[first + lane if alike >= RUN else np.uint64(parent[at + lane])]
         done += part
         if done < length:
-            alike = run_length(parent, begin + done, length - done, alike)
+            alike = next_run(parent, begin + done, length - done, alike)
 
 
 @inlined
@@ -105,4 +111,4 @@ def scatter(
             array[first + lane if alike >= RUN else np.uint64(parent[at + lane])] += v[of + lane]
         done += part
         if done < length:
-            alike = run_length(parent, begin + done, length - done, alike)
+            alike = next_run(parent, begin + done, length - done, alike)

@@ -28,7 +28,7 @@ def _has(tree: Any, field: str) -> bool:
 
 
 @chosen
-def deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64:
+def deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> Any:
     """Draw the deal with which a public tree is traversed; 0 without a draw for other trees.
 
     Args:
@@ -36,12 +36,7 @@ def deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64:
         held: uint64 (players,): each player's hand; modified in place.
         generator: uint64 (4,), or a script; modified in place.
     """
-    return _deal_hands if _has(tree, "deal") else _deal_nothing
-
-
-@inlined
-def _deal_nothing(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64:
-    return ZERO
+    return _deal_hands if _has(tree, "deal") else lambda tree, held, generator: ZERO
 
 
 @inlined
@@ -114,14 +109,9 @@ def _sample_all_hands(
 
 
 @chosen
-def joined_nodes(tree: Any, at: np.uint64) -> np.uint64:
+def joined_nodes(tree: Any, at: np.uint64) -> Any:
     """Histories of chance that the draw at a chance node passes after it."""
-    return _joined_nodes if _has(tree, "joined") else _none
-
-
-@inlined
-def _none(tree: Any, at: np.uint64) -> np.uint64:
-    return ZERO
+    return _joined_nodes if _has(tree, "joined") else lambda tree, at: ZERO
 
 
 @inlined
@@ -130,9 +120,9 @@ def _joined_nodes(tree: Any, at: np.uint64) -> np.uint64:
 
 
 @chosen
-def first_outcome_of(tree: Any, at: np.uint64) -> np.uint64:
+def first_outcome_of(tree: Any, at: np.uint64) -> Any:
     """The first outcome of a chance node; 0 in public trees."""
-    return _first_outcome if _has(tree, "first_outcome") else _none
+    return _first_outcome if _has(tree, "first_outcome") else lambda tree, at: ZERO
 
 
 @inlined
@@ -141,14 +131,9 @@ def _first_outcome(tree: Any, at: np.uint64) -> np.uint64:
 
 
 @chosen
-def histories_at(tree: Any, at: np.uint64) -> np.uint64:
+def histories_at(tree: Any, at: np.uint64) -> Any:
     """The histories that a node is: 1; with all hands, the deals that are possible there."""
-    return _deals_at if _has(tree, "deals") else _one
-
-
-@inlined
-def _one(tree: Any, at: np.uint64) -> np.uint64:
-    return ONE
+    return _deals_at if _has(tree, "deals") else lambda tree, at: ONE
 
 
 @inlined
@@ -157,7 +142,7 @@ def _deals_at(tree: Any, at: np.uint64) -> np.uint64:
 
 
 @chosen
-def find_block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> np.uint64:
+def find_block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> Any:
     """The block of the infoset at a decision node, or ``NO_BLOCK``; with all hands, the block of
     the first one.
 
@@ -168,12 +153,7 @@ def find_block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> 
         actor: Who acts there.
     """
     one_hand = _has(tree, "hand_offset") and not _has(tree, "mass")
-    return _block_of_hand if one_hand else _block
-
-
-@inlined
-def _block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> np.uint64:
-    return U(tree.node[at]["block"])
+    return _block_of_hand if one_hand else lambda tree, held, at, actor: U(tree.node[at]["block"])
 
 
 @inlined

@@ -5,11 +5,13 @@ Their numbers are copied to arrays of float64, and back.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .._util.jit import inlined, view
+from .._util.jit import chosen, inlined, view
 from ..model.arrays import SequenceForm
-from .local_rule import LocalRule, apply_whole, is_whole, kept_numbers, passes_new
+from .local_rule import LocalRule
 from .locks import free_share
 from .parts import Lanes, Part, Rows, Step
 from .ties import exact
@@ -33,8 +35,8 @@ def most_actions(form: SequenceForm) -> int:
 @inlined
 def whole_scratch(rule: LocalRule, most: int) -> np.ndarray:
     """Scratch of a whole rule, for infosets of up to ``most`` actions; empty for other rules."""
-    rows = OWN_ROWS + kept_numbers(rule)
-    return np.empty((rows * most + 1) * OWN_LANES if is_whole(rule) else 0)
+    rows = OWN_ROWS + rule.n_memory
+    return np.empty((rows * most + 1) * OWN_LANES if rule.whole else 0)
 
 
 @inlined
@@ -66,15 +68,15 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
                 kept = memory[k, first:]
                 for lane in range(count):
                     arrays[OWN_ROWS + k, a, lane] = kept[lane]
-        _apply_whole(step, arrays, passed)
-        if passes_new(step.rule):
+        _make_step(step.rule, arrays, passed, step.parameters)
+        if step.rule.passes_new:
             passed[:] = 0.0
         for a in range(actions):
             first = at + a * stride + begin
             cumulative, sigma = regret[first:], strategy[first:]
             for lane in range(count):
                 sigma[lane] = (1.0 - floor) * arrays[3, a, lane] + floor / actions
-            if passes_new(step.rule):
+            if step.rule.passes_new:
                 q = value[first:]
                 for lane in range(count):
                     passed[lane] += sigma[lane] * q[lane]
@@ -132,7 +134,7 @@ def step_free(
                 arrays[OWN_ROWS + k, free, 0] = memory[k, s]
             free += 1
     passed[0] = mean
-    _apply_whole(step, arrays, passed)
+    _make_step(step.rule, arrays, passed, step.parameters)
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
@@ -141,19 +143,21 @@ def step_free(
             for k in range(memory.shape[0]):
                 memory[k, s] = arrays[OWN_ROWS + k, free, 0]
             free += 1
-    return 0.0 if passes_new(step.rule) else passed[0] - mean
+    return 0.0 if step.rule.passes_new else passed[0] - mean
+
+
+@chosen
+def _make_step(
+    rule: LocalRule, arrays: np.ndarray, passed: np.ndarray, parameters: tuple[float, ...]
+) -> Any:
+    """The step of a whole rule; ``arrays`` has its rows, and is modified in place."""
+    # For other rules it is never called, but compiled.
+    return _step_together if rule.whole else lambda rule, arrays, passed, parameters: None
 
 
 @inlined
-def _apply_whole(step: Step, arrays: np.ndarray, passed: np.ndarray) -> None:
-    """The step of a whole rule; ``arrays`` has its rows, and is modified in place."""
-    apply_whole(
-        step.rule,
-        arrays[0],
-        arrays[1],
-        arrays[2],
-        passed,
-        arrays[3],
-        arrays[OWN_ROWS:],
-        step.parameters,
-    )
+def _step_together(
+    rule: LocalRule, arrays: np.ndarray, passed: np.ndarray, parameters: tuple[float, ...]
+) -> None:
+    regret, instant, value, strategy = arrays[0], arrays[1], arrays[2], arrays[3]
+    rule.step(regret, instant, value, passed, strategy, arrays[OWN_ROWS:], parameters)

@@ -28,6 +28,7 @@ from numba.core import cgutils, types
 
 from .._util.jit import inlined, typed
 from .cards import CARD_BITS, FOLD, HAND_BITS, LANES, TIES_PAY, PayoffCards
+from .shares import Share
 from .vectors import DOUBLE, FLOAT, INDEX, INT, Code, piece
 
 _ALIGNMENT = 64
@@ -38,22 +39,12 @@ _LEAST = 2.0**-96
 """Reaches that sum to less count as 0: their scale would be infinite."""
 
 
-def add_cards(
-    part: PayoffCards,
-    hand_rank: np.ndarray,
-    player: int,
-    share: int,
-    shares: int,
-    reach: np.ndarray,
-    g: np.ndarray,
-    scratch: np.ndarray,
-) -> None:
-    """Add the groups, which are all in the first share; arguments as in
-    :func:`tensorcfr.payoff.multiply.add_share`."""
-    if share:
+def add_cards(part: PayoffCards, share: Share) -> None:
+    """Add the groups, which are all in the first share."""
+    if share.number:
         return
-    for own, other, matrix in part._matrices(player):
-        g[own] += matrix @ reach[other].astype(np.float64)
+    for own, other, matrix in part._matrices(share.player):
+        share.g[own] += matrix @ share.reach[other].astype(np.float64)
 
 
 @inlined
@@ -86,10 +77,12 @@ class _Room(NamedTuple):
 
 
 @typed(add_cards)
-def _add_cards(part, hand_rank, player, share, shares, reach, g, scratch):  # type: ignore[no-untyped-def]
-    bytes_per_row = LANES * (4 if reach.dtype == types.float32 else 8)
+def _add_cards(part, share):  # type: ignore[no-untyped-def]
+    reaches = share.types[share.fields.index("reach")]
+    bytes_per_row = LANES * (4 if reaches.dtype == types.float32 else 8)
 
-    def add(part, hand_rank, player, share, shares, reach, g, scratch):  # type: ignore[no-untyped-def]
+    def add(part, share):  # type: ignore[no-untyped-def]
+        _, player, number, _, reach, g, scratch = share
         sizes, weights, sames = part.sizes, part.weight, part.same
         boards, walks, groups = part.board, part.walk, part.group
         sequences, amounts = part.sequence, part.amount
@@ -104,7 +97,7 @@ def _add_cards(part, hand_rank, player, share, shares, reach, g, scratch):  # ty
         given = met + (sizes[other] + 1) * bytes_per_row
         room = _Room(scale, sums, every, kept, met, given, cards)
         last_board = -1
-        for k in range(groups.shape[0] if share == 0 else 0):
+        for k in range(groups.shape[0] if number == 0 else 0):
             count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
             kind_of_board = boards[board, 2]
             own_first = lanes[kind_of_board, player]

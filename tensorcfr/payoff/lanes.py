@@ -43,10 +43,10 @@ def weighted_sum(
     Args:
         code: int64: at ``at`` the number of terms, then the terms.
         weight: float64, beside ``code``.
-        at: See above.
+        at: See above, like ``first`` and ``stride``.
         x: float64 or float32.
-        first: See above.
-        stride: See above.
+        first: See there.
+        stride: See there.
         rank: int64; None for the terms' own numbers.
         out: float64; modified in place, up to the next multiple of ``WIDTH`` lanes; must
             not overlap with the lanes of ``x``.
@@ -78,19 +78,8 @@ def spread(
     """``out[first + rank[code[i]] * stride + l] += weight[i] * scale[scale_at + l] * z[z_at + l]``
     for ``count`` lanes and every term ``i``.
 
-    Args:
-        code: int64: at ``at`` the number of terms, then the terms.
-        weight: float64, beside ``code``.
-        at: See above.
-        out: float64 or float32; modified in place; must not overlap with ``z`` or ``scale``.
-        first: See above.
-        stride: See above.
-        rank: int64.
-        scale: float64.
-        scale_at: Its first lane.
-        z: float64.
-        z_at: Its first lane.
-        count: Lanes.
+    The terms are as in :func:`weighted_sum`; ``out``, float64 or float32, is modified in place, and
+    must not overlap with ``scale`` and ``z``, float64.
     """
     product = scale[scale_at : scale_at + count] * z[z_at : z_at + count]
     for i in range(at + 1, at + 1 + code[at]):

@@ -17,6 +17,7 @@ from .card_lanes import add_cards, cards_scratch
 from .cards import PayoffCards
 from .entries import PayoffEntries
 from .lanes import spread, weighted_sum
+from .shares import Share
 
 if TYPE_CHECKING:
     from ..model.arrays import SequenceForm
@@ -44,34 +45,15 @@ def payoff_product(
         scratch: From :func:`payoff_scratch`; modified.
     """
     g[form.player_sequences[player] : form.player_sequences[player + 1]] = 0.0
-    add_share(form.operator, form.hand_rank, player, 0, 1, reach, g, scratch)
+    share = Share(form.hand_rank, player, 0, 1, reach, g, scratch)
+    for k in range(len(form.operator)):
+        add_share(form.operator, k, share)
 
 
-def add_share(
-    operator: tuple[Any, ...],
-    hand_rank: np.ndarray,
-    player: int,
-    share: int,
-    shares: int,
-    reach: np.ndarray,
-    g: np.ndarray,
-    scratch: np.ndarray,
-) -> None:
-    """Add one of several shares of the product; different shares add to different sequences, part
-    by part.
-
-    Args:
-        operator: The parts.
-        hand_rank: As in :class:`SequenceForm`.
-        player: Whose payoffs.
-        share: Which share.
-        shares: Number of shares.
-        reach: float (sequences,): own reaches.
-        g: float (sequences,): modified in place.
-        scratch: From :func:`payoff_scratch`; modified.
-    """
-    for part in operator:
-        ADD[type(part)](part, hand_rank, player, share, shares, reach, g, scratch)
+def add_share(operator: tuple[Any, ...], k: int, share: Share) -> None:
+    """Add a share of the product of part ``k`` of an operator; different shares add to different
+    sequences, but two parts may add to the same."""
+    ADD[type(operator[k])](operator[k], share)
 
 
 def scratch_size(operator: tuple[Any, ...]) -> int:
@@ -86,21 +68,12 @@ def payoff_scratch(form: SequenceForm) -> np.ndarray:
 
 
 @inlined
-def add_entries(
-    part: PayoffEntries,
-    hand_rank: np.ndarray,
-    player: int,
-    share: int,
-    shares: int,
-    reach: np.ndarray,
-    g: np.ndarray,
-    scratch: np.ndarray,
-) -> None:
-    """Add the single entries, which are all in the first share; arguments as in
-    :func:`add_share`."""
+def add_entries(part: PayoffEntries, share: Share) -> None:
+    """Add the single entries, which are all in the first share."""
     opponents = part.column.shape[0]
-    begin, end = part.slices[player], part.slices[player + 1]
-    for s in range(begin, end if share == 0 else begin):
+    begin, end = part.slices[share.player], part.slices[share.player + 1]
+    reach, g = share.reach, share.g
+    for s in range(begin, end if share.number == 0 else begin):
         if opponents != 1:
             _any_opponents(part, s, reach, g)
         elif part.rows[s] < NARROW:
@@ -125,36 +98,21 @@ def blocks_scratch(part: PayoffBlocks) -> int:
 
 
 @inlined
-def add_blocks(
-    part: PayoffBlocks,
-    hand_rank: np.ndarray,
-    player: int,
-    share: int,
-    shares: int,
-    reach: np.ndarray,
-    g: np.ndarray,
-    scratch: np.ndarray,
-) -> None:
-    """Add the blocks of every ``shares``-th group; arguments as in :func:`add_share`."""
-    order, offset, groups = part.order[player], part.group_offset, part.player_groups
+def add_blocks(part: PayoffBlocks, share: Share) -> None:
+    """Add the blocks of every ``shares``-th group."""
+    player, offset, groups = share.player, part.group_offset, part.player_groups
+    order = part.order[player]
     skipped = player * order.shape[0]
     # Interleave groups: adjacent groups have similar cost, so this balances the threads.
-    for group in range(groups[player] + share, groups[player + 1], shares):
+    for group in range(groups[player] + share.number, groups[player + 1], share.of):
         for at in range(offset[group] - skipped, offset[group + 1] - skipped):
-            _add_block(part, part.block[order[at]], player, hand_rank, reach, g, scratch)
+            _add_block(part, part.block[order[at]], share)
 
 
 @inlined
-def _add_block(
-    part: PayoffBlocks,
-    block: np.ndarray,
-    player: int,
-    hand_rank: np.ndarray,
-    reach: np.ndarray,
-    g: np.ndarray,
-    scratch: np.ndarray,
-) -> None:
+def _add_block(part: PayoffBlocks, block: np.ndarray, share: Share) -> None:
     """Add one block, with terminals as lanes; the sum of a class lies at ``scratch[z:]``."""
+    hand_rank, player, _, _, reach, g, scratch = share
     programs, coefficient = part.program_offset, part.coefficient
     code, weight = part.code, part.weight
     other, z = 1 - player, scratch.shape[0] - BLOCK_TILE
@@ -261,25 +219,24 @@ SCRATCH: dict[type, Callable[..., int]] = {
 """How much scratch each kind needs."""
 
 
-def unrolled(operator: Any, call: str, functions: dict[type, Any]) -> Any:
-    """Compile a loop over parts of several kinds as one statement for each part."""
+def _of_parts(operator: Any, functions: dict[type, Any], line: str) -> tuple[dict[str, Any], str]:
+    """A statement for each part of an operator, by a function for its kind: numba compiles no loop
+    over parts of several kinds."""
     scope = {f"function_{k}": functions[part.instance_class] for k, part in enumerate(operator)}
-    lines = [
-        call.format(function=f"function_{k}", part=f"operator[{k}]") for k in range(len(scope))
-    ]
-    return scope, lines
+    return scope, "".join(line.format(k=k) for k in range(len(scope)))
 
 
 @typed(add_share)
-def _add_share(operator, hand_rank, player, share, shares, reach, g, scratch):  # type: ignore[no-untyped-def]
-    names = "hand_rank, player, share, shares, reach, g, scratch"
-    scope, lines = unrolled(operator, f"    {{function}}({{part}}, {names})\n", ADD)
-    exec(f"def add(operator, {names}):\n    pass\n{''.join(lines)}", scope)
+def _add_share(operator, k, share):  # type: ignore[no-untyped-def]
+    line = "    if k == {k}:\n        function_{k}(operator[{k}], share)\n"
+    scope, lines = _of_parts(operator, ADD, line)
+    exec(f"def add(operator, k, share):\n    pass\n{lines}", scope)
     return scope["add"]
 
 
 @typed(scratch_size)
 def _scratch_size(operator):  # type: ignore[no-untyped-def]
-    scope, lines = unrolled(operator, "    size = max(size, {function}({part}))\n", SCRATCH)
-    exec(f"def find(operator):\n    size = 0\n{''.join(lines)}    return size", scope)
+    line = "    size = max(size, function_{k}(operator[{k}]))\n"
+    scope, lines = _of_parts(operator, SCRATCH, line)
+    exec(f"def find(operator):\n    size = 0\n{lines}    return size", scope)
     return scope["find"]

@@ -197,7 +197,7 @@ class FlatSolver(IterativeSolver):
             np.zeros(0),
             self._scale,
         )
-        iteration.update(part, player, self.algorithm.rule, row, floor, None)
+        iteration.update(part, self.algorithm.rule, player, row, floor)
         self._play()
 
     def _restart_average(self) -> None:

@@ -84,19 +84,7 @@ class Passes:
     @property
     def whole(self) -> Part:
         """A game without chunks and the arrays over it."""
-        kept, trunk = self.kept, self.trunk
-        return Part(
-            self._form.trunk,
-            kept.regret.trunk,
-            kept.cumulative.trunk,
-            kept.strategy,
-            kept.memory,
-            trunk.reach,
-            trunk.faced,
-            trunk.value,
-            trunk.forecast,
-            self.scale[0],
-        )
+        return chunk_kernels.trunk_of(self._form, self.kept, self.trunk, self.scale)
 
     def _iterate_alone(self, first: int, count: int) -> None:
         """Iterations over a game without chunks, whose strategies and reaches are kept."""
@@ -107,9 +95,9 @@ class Passes:
             self.whole,
             record.rule,
             record.schedule(first, count),
-            iteration.turns(self._form.n_players, record.alternating),
             record.floors(first, count),
             weights,
+            record.alternating,
             self._locks,
         )
         threads, counters = self.threads, new_counters(1)

@@ -18,8 +18,7 @@ from ..evaluation.metrics import Evaluation
 from ..kernels.local_rule import rule_errors
 from ..kernels.random import Seed
 from ..kernels.reservoir import Samples
-from ..kernels.sampling_external import external_sampling
-from ..kernels.sampling_outcome import outcome_sampling
+from ..kernels.sampling_plays import External, Outcome, follow_plays
 from ..kernels.traversal import Orders, TraversalState
 from ..model.policy import Policy
 from ..uncompiled.infosets import InfosetsFullError
@@ -94,25 +93,23 @@ class SamplingSolver(IterativeSolver):
         kernel.  Arguments are those of the kernels; ``samples`` is asked for whenever a path has
         become longer, or wider."""
         source, record = self.source, self.algorithm
-        is_outcome = record.scheme == "outcome"
-        kernel = outcome_sampling if is_outcome else external_sampling
+        scheme: External | Outcome = External(record.own_draws)
+        if record.scheme == "outcome":
+            scheme = Outcome(record.epsilon, record.baseline)
 
         def arguments() -> tuple[Any, ...]:
-            begin = (source.arrays, record.variant.rule, orders)
-            end = (state, generator, source.frames, samples())
-            if is_outcome:
-                return (*begin, record.epsilon, record.baseline, *end)
-            return (*begin, *end, record.own_draws)
+            begin = (source.arrays, record.variant.rule, orders, scheme)
+            return (*begin, state, generator, source.frames, samples())
 
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(record.variant.rule):
             if not len(orders.schedule):
-                source.prepare(kernel, arguments, self._room())
+                source.prepare(follow_plays, arguments, self._room())
                 return
             if (self.bytes_held or 0) > self.memory_limit:
                 raise InfosetsFullError
             limits = self._room(), self.memory_limit, self.deadline
-            source.run(kernel, arguments, state, generator, *limits)
+            source.run(follow_plays, arguments, state, generator, *limits)
 
     @classmethod
     def count_nodes(cls, game: Any, state: Any, iterations: int) -> tuple[int, int]:

@@ -79,10 +79,10 @@ def bounds_of(form: SequenceForm) -> np.ndarray:
     """What the sizes of counterfactual values are at most where opponents reach everything,
     float64 (sequences,)."""
     bound, everywhere = np.zeros(form.n_sequences), np.ones(form.n_sequences)
-    expected, best = np.empty((2, form.n_players))
-    # The kernel that evaluates strategies: it is compiled in any case.
     sizes = frozen_arrays(magnitudes(form))
-    evaluation.judge_whole(sizes, everywhere, bound, expected, best, None)
+    for player in range(form.n_players):
+        evaluation.payoffs(sizes, player, everywhere, bound)
+    carry_up(form, bound)
     return bound
 
 

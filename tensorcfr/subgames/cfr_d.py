@@ -158,7 +158,7 @@ class DecomposedSolver(IterativeSolver):
         """One iteration: the subgames, from the ranges of the trunk, then the trunk; for each
         player in turn if they alternate."""
         state, record, form = self._state, self.algorithm, self._form.trunk
-        value = np.zeros(form.n_sequences)
+        value, payoff = np.zeros((2, form.n_sequences))
         part = Part(
             form,
             state.regret,
@@ -176,9 +176,10 @@ class DecomposedSolver(IterativeSolver):
             # Average values belong to the strategies that enter the average: those before updates.
             self._solve_subgames(row[0] if nth == 0 else 0.0, value)
             for player in movers:
-                kernels.multiply_share(form.operator, form, player, 0, 1, state.reach, value)
+                evaluation.payoffs(form, player, state.reach, payoff)
+            value += payoff
             for player in movers:
-                kernels.update(part, player, record.variant.rule, row, floor, None)
+                kernels.update(part, record.variant.rule, player, row, floor)
 
     def _solve_subgames(self, weight: float, value: np.ndarray) -> None:
         """Solve every subgame from the ranges of the trunk.

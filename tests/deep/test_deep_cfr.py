@@ -36,8 +36,7 @@ from tensorcfr.errors import MemoryLimitError, TrainingError
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.kernels.reservoir import Batches, Reservoir, draw_batches
-from tensorcfr.kernels.sampling_external import external_sampling
-from tensorcfr.kernels.sampling_outcome import outcome_sampling
+from tensorcfr.kernels.sampling_plays import follow_plays
 from tensorcfr.solvers import sampling
 from tensorcfr.solvers.traversal import BASELINE, STRATEGY
 
@@ -54,8 +53,7 @@ def in_python(kernel: Any) -> Any:
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Traversals in Python: few of them are done."""
-    monkeypatch.setattr(sampling, "external_sampling", in_python(external_sampling))
-    monkeypatch.setattr(sampling, "outcome_sampling", in_python(outcome_sampling))
+    monkeypatch.setattr(sampling, "follow_plays", in_python(follow_plays))
 
 
 # ------------------------------------------------- a table in the network's place: the same curve

@@ -51,7 +51,7 @@ from tensorcfr.algorithms import (
 )
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
-from tensorcfr.kernels.sampling_external import external_sampling
+from tensorcfr.kernels.sampling_plays import follow_plays
 from tensorcfr.solvers import Status, sampling
 from tensorcfr.solvers.traversal import TableLayout, history_traversal
 
@@ -120,8 +120,7 @@ OWN_DRAWS: dict[str, tuple[Sampling, Traversal]] = {
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel runs as Python: for some hundred samples that takes less time than compiling."""
-    kernel = getattr(external_sampling, "py_func", external_sampling)
-    monkeypatch.setattr(sampling, "external_sampling", kernel)
+    monkeypatch.setattr(sampling, "follow_plays", getattr(follow_plays, "py_func", follow_plays))
 
 
 @pytest.mark.parametrize("case", OWN_DRAWS)

@@ -11,9 +11,9 @@ def interpret(patched: pytest.MonkeyPatch) -> None:
     """Run kernels as Python: on small games that takes less time than compiling a rule."""
     for module, names in (
         (chunks, ("run_passes",)),
-        (evaluation, ("judge", "judge_whole", "match_weights", "strategies_of_parts")),
+        (evaluation, ("judge", "match_weights", "strategies_of_parts", "payoffs", "best_total")),
         (evaluation, ("pack_parts", "unpack_parts", "realization_plan")),
-        (iteration, ("iterate", "multiply_share", "update")),
+        (iteration, ("iterate", "update")),
     ):
         for name in names:
             kernel = getattr(module, name)

@@ -1,26 +1,42 @@
-"""External sampling: a traversal samples chance and the opponents, and tries every action of the
-player who is updated, or some of them that it draws, too.
+"""Traversals that sample chance and the opponents, and so follow one play at a time.
 
 M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret minimization in
 extensive games', NIPS 2009.
 
-Chance and opponents are sampled with their own probabilities, which cancel with their reaches: the
-value of an action is the value of the sampled history below it.  By perfect recall, two histories
-of one infoset part at chance or at an opponent, where a traversal follows one branch only.  So it
-visits an infoset of the player at most once, and may update it immediately.
+**External sampling** tries every action of the player who is updated, or some of them that it
+draws, too.  Chance and opponents are sampled with their own probabilities, which cancel with their
+reaches: the value of an action is the value of the sampled history below it.  By perfect recall,
+two histories of one infoset part at chance or at an opponent, where a traversal follows one branch
+only.  So it visits an infoset of the player at most once, and may update it immediately.
 
 Where only some of the player's actions are tried, the value below an action is divided by the
 probability of trying it, that of the others is 0, and what an infoset adds is divided by the
 probability with which those draws led there: all sums keep their expectation.
+
+**Outcome sampling** plays the game once and learns from that play only; with baselines: M. Schmid,
+N. Burch, M. Lanctot, M. Moravcik, R. Kadlec, M. Bowling, 'Variance reduction in Monte Carlo
+counterfactual regret minimization (VR-MCCFR) for extensive form games using baselines', AAAI 2019.
+
+The player who is updated explores: with probability epsilon the action is uniform.  The others
+follow their strategies.  The value of a history ``h`` where ``a`` was sampled with probability
+``xi`` is estimated by
+
+    u(h, b) = baseline(h, b) + [b = a] (u(h a) - baseline(h, b)) / xi,    u(h) = sum_b sigma u(h, b)
+
+and the instantaneous regret of ``b`` by ``(u(h, b) - u(h)) / (product of the player's own xi on
+the way to h)``; the probabilities of the others and of chance cancel.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from .._util.jit import borrowed, inlined, kernel
+from .._util.jit import borrowed, chosen, inlined, kernel
 from .local_rule import LocalRule, parameters_of
-from .reservoir import Samples, keep_advantages, keep_strategy
+from .random import draw
+from .reservoir import Samples, keep_advantages, keep_strategy, keep_value, look_up_values
 from .sampling import (
     SIMPLE,
     STOCHASTIC,
@@ -60,16 +76,34 @@ ENDS, IS_EMPTY, WAITS = range(3)
 traversal must wait."""
 
 
+class External(NamedTuple):
+    """External sampling."""
+
+    tries: np.ndarray | None
+    """float64 (4,): which of the player's actions are tried, for
+    :func:`tensorcfr.kernels.sampling.draw_tried`; None for all."""
+
+
+class Outcome(NamedTuple):
+    """Outcome sampling."""
+
+    epsilon: float
+    """Probability of exploring at a decision of the player who is updated."""
+    baseline: float
+    """Step size of the baselines, 0 to 1: how far one moves towards the sampled value; 0 for no
+    baselines.  Otherwise blocks have room for the baselines of each player."""
+
+
 @kernel
-def external_sampling(
+def follow_plays(
     tree: TraversalTree,
     rule: LocalRule,
     orders: Orders,
+    scheme: External | Outcome,
     state: TraversalState,
     generator: np.ndarray,
     frames: Frames,
     samples: Samples | None,
-    tries: np.ndarray | None,
 ) -> bool:
     """Run iterations, as far as the tree goes.
 
@@ -77,13 +111,12 @@ def external_sampling(
         tree: The game.
         rule: The local rule, to which this kernel is specialised.
         orders: The iterations, in which players alternate.
+        scheme: What a traversal tries; this kernel is specialised to its kind.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
         frames: Where to begin; modified in place.  The path has the decisions of the player who is
-            updated.
-        samples: Where to keep regrets and strategies for networks; None to learn at once.
-        tries: Which of the player's actions are tried, float64 (4,), for
-            :func:`tensorcfr.kernels.sampling.draw_tried`; None for all.
+            updated, or in outcome sampling those of all players.
+        samples: Where to keep regrets, strategies and values for networks; None to learn at once.
 
     Returns:
         Whether all iterations are done; otherwise ``frames`` says why not.
@@ -111,19 +144,48 @@ def external_sampling(
                     reach[k] = 1.0
             asked = players[turn], deal, orders.averaging, schedule[t, 0], clock
             now = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
-            while True:
-                walk, end = _down(now, frames, samples, tries, walk)
-                if end == WAITS:
-                    count = U(tree.node[walk.at]["n_children"])
-                    pause(frames, state, walk, turn, clock, count)
-                    return False
-                found = 0.0 if end == IS_EMPTY else pay(tree, walk.at, deal, now.player)
-                walk = _up(now, frames, samples, tries, walk, found, end == IS_EMPTY)
-                if walk.depth == ZERO:
-                    break
+            walk, must_wait = _traverse(scheme, now, frames, samples, walk)
+            if must_wait:
+                pause(frames, state, walk, turn, clock, U(tree.node[walk.at]["n_children"]))
+                return False
         cursor[ITERATION], cursor[TURN] = t + 1, 0
     finish(state, clock, walk)
     return cursor[ITERATION] == schedule.shape[0]
+
+
+@chosen
+def _traverse(
+    scheme: External | Outcome, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+) -> Any:
+    """A traversal; returns where it is, and whether it must wait there."""
+    is_outcome = getattr(scheme, "instance_class", type(scheme)) is Outcome
+    return _learn_from_play if is_outcome else _try_actions
+
+
+@inlined
+def _try_actions(
+    scheme: External, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+) -> tuple[Walk, bool]:
+    while True:
+        walk, end = _down(turn, frames, samples, scheme.tries, walk)
+        if end == WAITS:
+            return walk, True
+        found = 0.0 if end == IS_EMPTY else pay(turn.tree, walk.at, turn.deal, turn.player)
+        walk = _up(turn, frames, samples, scheme.tries, walk, found, end == IS_EMPTY)
+        if walk.depth == ZERO:
+            return walk, False
+
+
+@inlined
+def _learn_from_play(
+    scheme: Outcome, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+) -> tuple[Walk, bool]:
+    walk = _play(turn, frames, samples, scheme.epsilon, walk)
+    if turn.tree.node[walk.at]["actor"] != TERMINAL_NODE:
+        return walk, True
+    found = pay(turn.tree, walk.at, turn.deal, turn.player)
+    _back_up(turn, frames, samples, scheme.baseline, walk.depth, found)
+    return walk, False
 
 
 @inlined
@@ -175,10 +237,7 @@ def _down(
                     sampled = product_of_others(reach, depth, n_players, turn.player, actor)
                 if tries is not None:
                     sampled *= led
-                if samples is None:
-                    add_to_average(table, block, count, turn.weight / sampled)
-                else:
-                    keep_strategy(samples, table, block, count, turn.weight / sampled)
+                _note_strategy(turn, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             if tracked:
                 reach[depth * n_players + actor] *= table[strategy + action]
@@ -186,6 +245,19 @@ def _down(
             own *= table[strategy + action]
         at = first + action
     return Walk(at, depth, own, led, histories, decisions), end
+
+
+@inlined
+def _note_strategy(
+    turn: Turn, samples: Samples | None, block: np.uint64, count: np.uint64, sampled: float
+) -> None:
+    """Add an opponent's strategy to the average, or leave it as a sample; the traversal gets here
+    with the probability ``sampled`` times that of chance and the opponent's own reach."""
+    table = turn.table
+    if samples is None:
+        add_to_average(table, block, count, turn.weight / sampled)
+    else:
+        keep_strategy(samples, table, block, count, turn.weight / sampled)
 
 
 @inlined
@@ -289,3 +361,113 @@ def _copy(reach: np.ndarray, source: int, target: int, n_players: int) -> None:
     """Copy a row of float64 (rows * players,)."""
     for k in range(n_players):
         reach[target * n_players + k] = reach[source * n_players + k]
+
+
+@inlined
+def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, walk: Walk) -> Walk:
+    """Play the game, and add to the average, down to a terminal or to where the traversal must
+    wait."""
+    tree, table, generator = turn.tree, turn.table, turn.generator
+    at, depth, led = walk.at, walk.depth, walk.led
+    histories, decisions = walk.histories, walk.decisions
+    path, reach, n_players = frames.path, frames.reach, U(frames.n_players)
+    while True:
+        at, actor, block, histories, decisions = next_decision(
+            turn, frames.held, at, True, histories, decisions
+        )
+        if actor == TERMINAL_NODE:
+            break
+        count, first = U(tree.node[at]["n_children"]), U(tree.node[at]["first_child"])
+        if waits(frames, table, block, count):
+            break
+        strategy = block + count
+        path[depth]["led"] = led
+        if actor == turn.player:
+            if turn.averaging != SIMPLE:
+                sampled = led * product_of_others(reach, ZERO, n_players, actor, actor)
+                add = own_reach_weight(turn, block, sampled)
+                add_to_average(table, block, count, reach[actor] * add)
+            action = _explore(table, strategy, count, epsilon, generator)
+            drawn = epsilon / np.int64(count) + (1.0 - epsilon) * table[strategy + action]
+            led *= drawn
+        else:
+            if turn.averaging == SIMPLE:
+                sampled = led * product_of_others(reach, ZERO, n_players, turn.player, actor)
+                _note_strategy(turn, samples, block, count, sampled)
+            action = sample_action(table, strategy, count, generator)
+            drawn = table[strategy + action]
+        reach[actor] *= table[strategy + action]
+        path[depth]["drawn"] = drawn
+        path[depth]["actor"] = actor
+        path[depth]["block"] = block
+        path[depth]["n_children"] = count
+        path[depth]["action"] = action
+        path[depth]["first_child"] = first
+        depth += ONE
+        at = first + action
+    return Walk(at, depth, 1.0, led, histories, decisions)
+
+
+@inlined
+def _back_up(
+    turn: Turn,
+    frames: Frames,
+    samples: Samples | None,
+    baseline: float,
+    depth: np.uint64,
+    found: float,
+) -> None:
+    """Go up with what a play pays: values, and regrets at the player's own infosets."""
+    path, instant, player = frames.path, frames.q, turn.player
+    table, nodes = turn.table, U(turn.tree.node.shape[0])
+    has_baseline = baseline > 0.0
+    expected = found
+    while depth > ZERO:
+        depth -= ONE
+        block, count = U(path[depth]["block"]), U(path[depth]["n_children"])
+        action, led = U(path[depth]["action"]), path[depth]["led"]
+        strategy = block + count
+        b = strategy + (U(2) + player) * count
+        child = player * nodes + U(path[depth]["first_child"])
+        seen = found
+        if has_baseline:
+            if samples is not None:
+                look_up_values(samples, table, count, b, child)
+            correction = (seen - table[b + action]) / path[depth]["drawn"]
+            found = table[strategy + action] * correction
+            for a in range(count):
+                found += table[strategy + a] * table[b + a]
+        else:
+            correction = seen / path[depth]["drawn"]
+            found = table[strategy + action] * correction
+        if path[depth]["actor"] == player:
+            for a in range(count):
+                estimate = table[b + a] if has_baseline else 0.0
+                instant[a] = (estimate - found) / led
+            instant[action] += correction / led
+            if samples is None:
+                update(turn.rule, turn.parameters, table, block, count, instant, ZERO)
+            else:
+                keep_advantages(samples, block, count, instant, ZERO, turn.weight, led)
+        if has_baseline:
+            if samples is None:
+                table[b + action] += baseline * (seen - table[b + action])
+            else:
+                expected = keep_value(samples, table, block, count, b, action, child, expected)
+
+
+@inlined
+def _explore(
+    table: np.ndarray, strategy: int, count: int, epsilon: float, generator: np.ndarray
+) -> np.uint64:
+    """Draw an action of the player who is updated: uniform with probability epsilon, else by the
+    strategy."""
+    left = draw(generator)
+    uniform = epsilon / np.int64(count)
+    chosen = ZERO
+    while chosen < count - ONE:
+        left -= uniform + (1.0 - epsilon) * table[strategy + chosen]
+        if left < 0.0:
+            break
+        chosen += ONE
+    return chosen
