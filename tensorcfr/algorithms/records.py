@@ -241,33 +241,15 @@ class Algorithm(Record):
     def runs(self, first: int, count: int) -> Iterator[tuple[bool, int]]:
         """The iterations from ``first`` on, ``count`` in all, in runs that one table of
         :meth:`schedule` is for: whether the average begins anew with a run, and its length."""
-        for span in self.spans(first, count):
-            restarts = self.restarts_at(first)
-            for begin in range(0, span, SCHEDULE_ROWS):
-                yield restarts and begin == 0, min(SCHEDULE_ROWS, span - begin)
-            first += span
-
-    def spans(self, first: int, count: int) -> Iterator[int]:
-        """Lengths of the spans, from iteration ``first`` on, that begin with a restart of the
-        average or go on without one; ``count`` in all."""
-        end = first + count
-        for restart in self._restarts(end):
-            if restart > first:
-                yield restart - first
-                first = restart
-        if first < end:
-            yield end - first
-
-    def restarts_at(self, iteration: int) -> bool:
-        """Whether the average begins anew at an iteration."""
-        return iteration in self._restarts(iteration + 1)
-
-    def _restarts(self, end: int) -> Iterator[int]:
-        """The iterations before ``end`` at which the average begins anew, ascending."""
-        power = self.restart_base
-        while 0 < power < end:
-            yield power
-            power *= self.restart_base
+        end, restart = first + count, self.restart_base or first + count
+        while first < end:
+            while restart < first:
+                restart *= self.restart_base
+            restarts = restart == first
+            following = restart * self.restart_base if restarts else restart
+            length = min(following - first, end - first, SCHEDULE_ROWS)
+            yield restarts, length
+            first += length
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         registered = ALGORITHMS.get(self.name)

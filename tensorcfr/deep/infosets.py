@@ -45,8 +45,8 @@ class Shapes(NamedTuple):
     """The most actions of one."""
 
 
-class GameInfosets:
-    """All infosets of a compiled game.
+class GameInfosets(CompiledSource):
+    """All histories and infosets of a compiled game.
 
     Args:
         game: The game.
@@ -70,7 +70,7 @@ class GameInfosets:
             raise MemoryLimitError(f"solving {game.name}", needed, int(limit))
         layout = TableLayout(game, game.n_players, has_header=False)
         traversal = public_traversal if _has_public_walk(game, record) else history_traversal
-        self.source = CompiledSource(layout, traversal(game, layout))
+        super().__init__(layout, traversal(game, layout))
         made = make_features(game, record.features) if arrays is None else arrays["features"]
         self.features: np.ndarray = made
         self.features.flags.writeable = False
@@ -80,7 +80,7 @@ class GameInfosets:
         """Who acts, by infoset."""
         self.largest = float(np.abs(game.utilities).max(initial=0.0)) / game.unit
         """The largest utility so far; 0 where none was seen."""
-        self.block = np.full(len(self.source.table.numbers), -1, np.int32)
+        self.block = np.full(len(layout.numbers), -1, np.int32)
         """int32 (numbers of the table,): the infoset of each block, at the block's regrets."""
         block = layout.block
         self.block[block[block >= 0]] = np.flatnonzero(block >= 0)
@@ -88,8 +88,7 @@ class GameInfosets:
         """float64 (players, histories): the baselines of histories; (0, 0) without any."""
 
     @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What a state keeps of it."""
+    def described(self) -> dict[str, np.ndarray]:  # type: ignore[override]  # noqa: D102
         return {"features": self.features}
 
     @staticmethod
@@ -123,9 +122,9 @@ class GameInfosets:
         )
 
 
-class RuleInfosets:
-    """The infosets that traversals of rules came to, with features in arrays that grow with their
-    table.
+class RuleInfosets(GrowingSource):
+    """The histories and infosets that traversals of rules come to, with features in arrays that
+    grow with their table.
 
     Args:
         game: The game.
@@ -146,8 +145,8 @@ class RuleInfosets:
         game: UncompiledGame,
         record: Deep,
         arrays: Mapping[str, Any] | None = None,
-        *,
         infosets: int | None = None,
+        *,
         entered: Callable[[RuleInfosets, int, Decision, object], None] | None = None,
     ) -> None:
         self.features_of = RuleFeatures(game, record.features)
@@ -158,18 +157,14 @@ class RuleInfosets:
         beside = per_infoset + 4 * (HEADER + groups) + 16
         held = 0
         if arrays is None:
-            self.table = InfosetTable(groups, beside=beside)
+            table = InfosetTable(groups, beside=beside)
         else:
             held = len(arrays["player"]) if infosets is None else infosets
             first = {key: arrays[key][:held] for key in ("player", "own", "kind", "label_ends")}
             first["labels"] = arrays["labels"][: int(first["label_ends"][-1]) if held else 0]
-            self.table = InfosetTable.of({**arrays, **first}, game.n_players, groups, beside=beside)
-        self.source = GrowingSource(
-            game,
-            self.table,
-            returns=record.scheme != "outcome",
-            entered=None if entered is None else partial(entered, self),
-        )
+            table = InfosetTable.of({**arrays, **first}, game.n_players, groups, beside=beside)
+        told = None if entered is None else partial(entered, self)
+        super().__init__(game, table, returns=record.scheme != "outcome", entered=told)
         self.features = np.zeros((64, self.features_of.width), np.float32)
         """float32 (room, width)."""
         self.output = np.full((64, 1), -1, np.int32)
@@ -220,9 +215,9 @@ class RuleInfosets:
     @property
     def largest(self) -> float:
         """As :attr:`GameInfosets.largest`."""
-        if self.source.tree is None:
+        if self.tree is None:
             return 0.0
-        return float(np.abs(self.source.arrays.utility).max(initial=0.0))
+        return float(np.abs(self.arrays.utility).max(initial=0.0))
 
     @property
     def inputs(self) -> Inputs:
@@ -245,8 +240,7 @@ class RuleInfosets:
         )
 
     @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """As :attr:`GameInfosets.arrays`."""
+    def described(self) -> dict[str, np.ndarray]:  # noqa: D102
         held = len(self.table)
         own = {"features": self.features[:held].copy(), "output": self.output[:held].copy()}
         return {**own, **self.table.described}

@@ -286,18 +286,15 @@ def probabilities(predicted: np.ndarray, is_action: np.ndarray, unplayed: str) -
     return np.where(some[:, None], positive / np.where(some, total, 1.0)[:, None], shares)
 
 
-def first_generators(seed: Seed | None) -> dict[str, np.ndarray]:
-    """The random number generators of a state before the first iteration, by name.
+def first_generators(seed: Seed | None) -> tuple[np.ndarray, np.ndarray]:
+    """The random numbers of traversals and of training before the first iteration.
 
     Raises:
         ValueError: The seed is no seed.
     """
     parts = check_seed(0 if seed is None else seed)
     several = [parts] if isinstance(parts, int) else list(parts)
-    return {
-        "generator": seeded(parts),
-        "training_generator": seeded([*several, TRAINING_STREAM]),
-    }
+    return seeded(parts), seeded([*several, TRAINING_STREAM])
 
 
 def scale_for(record: Deep, largest: float) -> float:

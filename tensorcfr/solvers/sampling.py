@@ -57,19 +57,20 @@ class SamplingSolver(IterativeSolver):
         seed: Seed | None,
         memory_limit: int | None,
     ) -> Any:
-        """Check and keep the arguments that all have; returns the record of the algorithm."""
+        """Check and keep the arguments that all have; returns the state, checked, if there is
+        one."""
         self.game, self.algorithm = game, self._checked(game, algorithm)
         self.iteration = iteration
         self.memory_limit = free_memory() if memory_limit is None else memory_limit
         if state is None:
-            return self.algorithm
+            return None
         if seed is not None:
             raise ValueError("a state brings its own random numbers: give no seed with it")
         on_rules = "labels" in self.kept(state)
         if on_rules == game.is_compiled:
             there = "rules" if on_rules else "a compiled game"
             raise ValueError(f"the state is of a solver on {there}, which {game.name} is not")
-        return self.algorithm
+        return self.restore(self.setting, self.kept(state))
 
     @classmethod
     def _checked(cls, game: Any, algorithm: str | Record) -> Any:
