@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Annotated, Any, TypeGuard
@@ -51,7 +51,9 @@ DEFAULTS: Mapping[str, Any] = {
     "passes_up": "played",
 }
 """Default values of options.  Descriptions leave out an option that has its default."""
-
+KNOWN_OPTIONS = ("delay", "restart_base", "floor", "against", "passes_up")
+"""Options that solvers which do not pass over a sequence form follow, too, or have words of their
+own to refuse."""
 
 FORMER_OPTIONS: Mapping[str, Any] = {"average_fall": 0.0, "horizon": 0}
 """Options of earlier versions, whose files name them; only these values can be read."""
@@ -299,11 +301,12 @@ class Algorithm(Record):
                 changes[key] = values.get(key, 0.0)
         return self(**values["parameters"], **changes)
 
-    def beyond(self, honoured: Collection[str]) -> list[str]:
-        """The options that have other values than by default, those in ``honoured`` apart: what a
+    @property
+    def beyond(self) -> list[str]:
+        """The options besides :data:`KNOWN_OPTIONS` that have other values than by default: what a
         solver that knows these alone would leave out."""
         changed = (name for name, default in DEFAULTS.items() if getattr(self, name) != default)
-        return [name for name in changed if name not in honoured]
+        return [name for name in changed if name not in KNOWN_OPTIONS]
 
     @property
     def options(self) -> dict[str, Any]:

@@ -107,10 +107,7 @@ class SamplingSolver(IterativeSolver):
 
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(record.variant.rule):
-            if not len(orders.schedule):
-                source.prepare(kernel, arguments, self._room())
-                return
-            if (self.bytes_held or 0) > self.memory_limit:
+            if len(orders.schedule) and (self.bytes_held or 0) > self.memory_limit:
                 raise InfosetsFullError
             limits = self._room(), self.memory_limit, self.deadline
             source.run(kernel, arguments, state, generator, *limits)

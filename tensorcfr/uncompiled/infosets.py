@@ -19,7 +19,8 @@ from ..rules import Decision
 NO_SEQUENCE = -1
 """The own sequence of a player who has not acted yet."""
 REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
-"""The groups of a block: one number per action each; further baselines follow the first."""
+"""Groups of numbers in the block of an infoset, in any table: one number per action each; further
+baselines follow the first."""
 BYTES_PER_INFOSET = 320
 """Of an infoset beside its label and its numbers: its rows here, and its places in the dictionary
 of labels and in that of an adapter."""

@@ -120,14 +120,3 @@ class TablePolicy(Mapping[str, dict[str, float]]):
 
     def __repr__(self) -> str:
         return f"<TablePolicy for {self.game.name}: {len(self):,} infosets>"
-
-
-def normalised(table: InfosetTable, sums: np.ndarray) -> np.ndarray:
-    """float64 (sequences,): numbers divided by their sum at each infoset; uniform where it is 0."""
-    first = np.array(table.first, np.int64)
-    counts = np.diff(first)
-    if not len(counts):
-        return sums
-    totals = np.repeat(np.add.reduceat(sums, first[:-1]), counts)
-    with np.errstate(invalid="ignore"):
-        return np.where(totals > 0.0, sums / totals, 1.0 / np.repeat(counts, counts))
