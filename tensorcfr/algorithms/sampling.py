@@ -140,7 +140,7 @@ class Sampling(Record):
             raise ValueError(f"{self.name} cannot sample {self.variant.name}: {reason}")
 
     @property
-    def shares_draws(self) -> bool:
+    def shares_draws(self) -> bool:  # type: ignore[override]
         """As for every record."""
         return not self.variant.alternating
 

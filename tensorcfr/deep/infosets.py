@@ -14,7 +14,7 @@ from ..errors import MemoryLimitError
 from ..kernels.traversal import HEADER
 from ..model.flat_game import FlatGame
 from ..rules import Decision
-from ..solvers.sources import CompiledSource, GrowingSource
+from ..solvers.sources import CompiledInfosets, CompiledSource, GrowingSource, TableInfosets
 from ..solvers.traversal import (
     BASELINE,
     TableLayout,
@@ -39,10 +39,8 @@ class Shapes(NamedTuple):
     """Numbers of a fit: of advantages, of baselines, and of those kept of all iterations."""
     kept: int
     """Iterations whose fits are kept."""
-    infosets: int
-    """Infosets."""
     width: int
-    """The most actions of one."""
+    """The most actions of an infoset."""
 
 
 class GameInfosets(CompiledSource):
@@ -92,13 +90,13 @@ class GameInfosets(CompiledSource):
         return {"features": self.features}
 
     @staticmethod
-    def shapes(game: FlatGame, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
+    def shapes(infosets: CompiledInfosets, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
         """What the arrays of a state must be.
 
         Raises:
             ValueError: Features are not for this game and algorithm.
         """
-        features = kept["features"]
+        game, features = infosets.game, kept["features"]
         if features.ndim != 2 or len(features) != game.n_infosets:
             raise ValueError(
                 f"features is {features.shape}; {game.name} has {game.n_infosets:,} infosets"
@@ -118,7 +116,7 @@ class GameInfosets(CompiledSource):
             arrays,
             (size, size * record.has_baseline_network, size),
             len(kept["networks"]) if record.keep_networks else 0,
-            *inputs.sequence.shape,
+            inputs.sequence.shape[1],
         )
 
 
@@ -246,14 +244,9 @@ class RuleInfosets(GrowingSource):
         return {**own, **self.table.described}
 
     @staticmethod
-    def shapes(game: UncompiledGame, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
-        """As :meth:`GameInfosets.shapes`.
-
-        Raises:
-            ValueError: An array describes no infosets; names it.
-        """
-        table = InfosetTable.of(kept, game.n_players, groups=0)
-        infosets, sequences = len(table), table.n_sequences
+    def shapes(infosets: TableInfosets, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
+        """As :meth:`GameInfosets.shapes`."""
+        game, sequences = infosets.game, infosets.n_sequences
         features = RuleFeatures(game, record.features)
         output, values = kept["output"], kept["advantage_values"]
         if output.ndim != 2 or values.ndim != 2:
@@ -263,9 +256,9 @@ class RuleInfosets(GrowingSource):
         if record.learner == "network":
             size = make_learner(record, RuleInfosets(game, record).inputs, 1.0).size
             sizes = [size if len(fit) else 0 for fit in fits]
-        counts = np.diff(np.array(table.first, np.int64))
+        counts = np.diff(np.array(infosets.table.first, np.int64))
         is_action = np.arange(output.shape[1]) < counts[:, None]
-        shape = (infosets, output.shape[1])
+        shape = (infosets.n_infosets, output.shape[1])
         if output.shape == shape and output.dtype == np.int32:
             wrong = (output >= 0) != is_action
             if wrong.any() or output.max(initial=-1) >= features.n_outputs:
@@ -274,11 +267,11 @@ class RuleInfosets(GrowingSource):
         arrays: dict[str, tuple[tuple[int, ...], type]] = {
             "baseline": ((baselines, sequences), np.float64),
             "factor": ((1,), np.float64),
-            "features": ((infosets, features.width), np.float32),
+            "features": ((infosets.n_infosets, features.width), np.float32),
             "output": (shape, np.int32),
         }
         kept_fits = len(fits[2]) if keeps_networks(record) else 0
-        return Shapes(arrays, (sizes[0], sizes[1], sizes[2]), kept_fits, infosets, values.shape[1])
+        return Shapes(arrays, (sizes[0], sizes[1], sizes[2]), kept_fits, values.shape[1])
 
 
 def keeps_networks(record: Deep) -> bool:

@@ -239,11 +239,7 @@ def make_learner(
 
 
 def _check_losses(losses: np.ndarray, what: str) -> None:
-    """Make sure that all losses are finite.
-
-    Raises:
-        TrainingError: One is not; names the update.
-    """
+    """Raise a TrainingError that names the update where a loss is not finite."""
     if not (good := np.isfinite(losses)).all():
         at = int(np.argmin(good))
         raise TrainingError(

@@ -245,11 +245,7 @@ def unpack_solution(
 
 
 def _check_touched(state: Any) -> None:
-    """Make sure that what a solver has counted leaves room for more.
-
-    Raises:
-        ValueError: It does not.
-    """
+    """Refuse a state that has counted so much that it leaves no room for more."""
     touched = getattr(state, "touched", None)
     if touched is not None and ((touched < 0) | (touched > MOST_TOUCHED)).any():
         raise ValueError(f"the solver's touched holds {touched.tolist()}")

@@ -137,11 +137,7 @@ class Solver(IterativeSolver):
     def _refuse_others(
         self, precision: str, threads: int, locks: LocksLike | None, state_dir: str | Path | None
     ) -> None:
-        """Make sure that game, algorithm and arguments go together.
-
-        Raises:
-            ValueError: They do not; says why.
-        """
+        """Refuse arguments that do not go with game and algorithm; the errors say why."""
         game, record, rule = self.game, self.algorithm.name, self.algorithm.rule
         in_chunks, is_packed = bool(game.chunks.n_chunks), precision == PACKED
         problem = f"{record} changes payoffs by own reach, which games in chunks do not keep"
