@@ -50,8 +50,10 @@ class Setting(NamedTuple):
 
     @property
     def merged_numbers(self) -> np.ndarray | None:
-        """:attr:`CompiledGame.merged_numbers`, where infosets are merged; None elsewhere."""
-        return self.game.merged_numbers if self.merges else None
+        """:attr:`CompiledGame.merged_numbers`, where the arrays are not over the numbers of a
+        policy; None elsewhere."""
+        game: CompiledGame = self.game
+        return None if self.form.trunk is game.chunks.trunk else game.merged_numbers
 
     @property
     def part_locks(self) -> ChunkLocks | None:

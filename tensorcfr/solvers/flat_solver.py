@@ -91,6 +91,7 @@ class FlatSolver(Solver):
     """Passes over such games."""
     lacks: ClassVar[str]
     """What they lack: ``"perfect recall"``."""
+    takes_locks = False
     beside = 6
     """Strategy, reach, the reach that others face, values and two more of the kernel."""
 

@@ -91,6 +91,8 @@ class Solver(IterativeSolver):
     layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks")
     beside: ClassVar[int] = 0
     """Arrays over the sequences of the game that iterations take beside the state."""
+    takes_locks: ClassVar[bool] = True
+    """Whether infosets may be locked."""
     _files: MappedFiles | None = None
     """The files in ``state_dir``."""
 
@@ -113,7 +115,7 @@ class Solver(IterativeSolver):
         if state is not None:
             precision = str(state.regret.dtype)
         self._refuse_others(precision, threads, locks, state_dir)
-        self.locks = locks_for(game, locks) if locks else None
+        self.locks = locks_for(game, locks) if self.takes_locks else None
         self.form = self.setting.form
         given = None if state is None else self.restore(self.setting, self.kept(state))
         needed = bytes_needed(game, record, precision, self.locks, threads, state_dir)

@@ -187,16 +187,12 @@ class InfosetTable:
                 f"recall): the player reaches it {before[0]}, but {before[1]} at {here()}"
             )
 
-    def label(self, row: int) -> str:
-        """The label of a row; for errors, because it looks through all of them."""
-        return next(label for label, index in self.rows.items() if index == row)
-
     def _name_sequence(self, sequence: int) -> str:
         if sequence == NO_SEQUENCE:
             return "as the player's first decision"
         row = int(np.searchsorted(np.frombuffer(self.first, np.int64), sequence, "right")) - 1
         action = self.names[self.kind[row]][sequence - self.first[row]]
-        return f"after {action!r} at {self.label(row)!r}"
+        return f"after {action!r} at {list(self.rows)[row]!r}"
 
     # ------------------------------------------------------------------------------ as arrays
 

@@ -72,10 +72,7 @@ class TablePolicy(Mapping[str, dict[str, float]]):
         return dict(zip(self._names(row), self._at(row), strict=True))
 
     def __iter__(self) -> Iterator[str]:
-        for row, label in enumerate(self._table.rows):
-            if row == self._size:
-                return
-            yield label
+        return islice(self._table.rows, self._size)
 
     def __len__(self) -> int:
         return self._size
