@@ -164,10 +164,8 @@ def _columns(*fact: object) -> list[int]:
 
 def _hashed(game: FlatGame) -> np.ndarray:
     """Hashed features of every infoset."""
-    found = np.zeros((game.n_infosets, HASHED_WIDTH), np.float32)
-    for infoset, label in enumerate(game.infoset_labels):
-        found[infoset] = hashed_label(int(game.infoset_player[infoset]), label)
-    return found
+    labelled = zip(game.infoset_player.tolist(), game.infoset_labels, strict=True)
+    return np.stack([hashed_label(player, label) for player, label in labelled])
 
 
 def _of_public_tree(game: FlatGame) -> np.ndarray:

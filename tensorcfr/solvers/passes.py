@@ -55,10 +55,6 @@ class Passes:
         ]
         self.threads = threads
         self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_chunks, 1))
-        self.take(state)
-
-    def take(self, state: State) -> None:
-        """Work on the arrays of a state from now on."""
         self.kept = Kept(
             state.regrets,
             state.averages,

@@ -29,7 +29,6 @@ from ..storage.archive import (
     read_arrays,
     refuse_others,
     says_where,
-    write_arrays,
 )
 from ..storage.fields import (
     Check,
@@ -87,11 +86,6 @@ def trace_point(figure: Check) -> Check:
             "last_exploitability": maybe(number()),
         },
     )
-
-
-def write_solution(solution: Solution, path: str | Path) -> Path:
-    """What :meth:`Solution.save` does."""
-    return write_arrays(path, *pack_solution(solution))
 
 
 def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
