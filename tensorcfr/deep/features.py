@@ -170,13 +170,13 @@ def _hashed(game: FlatGame) -> np.ndarray:
 
 def _of_public_tree(game: FlatGame) -> np.ndarray:
     """Signs of the hand's label; public steps by round and place in it."""
-    nodes, places = game.nodes, game.places
+    nodes = game.nodes
     if nodes is None:
         raise ValueError(f"{game.name} has no public tree, which features 'public' are made of")
     seen: dict[int, tuple[tuple[object, ...], ...]] = {}
     rows = []
     for infoset in range(game.n_infosets):
-        node, hand = places.place(infoset)
+        node, hand = game.places.place(infoset)
         if node not in seen:
             seen[node] = tuple(_public_facts(nodes, node))
         player = nodes.player(node)
