@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import local_rules as rules
 from .decomposition import Decomposition
 from .records import Algorithm, LinearProgram
-from .registry import publish
+from .registry import Record, publish
 from .sampling import Sampling
 
 BROWN_SANDHOLM = (
@@ -114,10 +114,6 @@ PDCFR_PLUS = Algorithm(
     average_power=5.0,
 )
 """Predictive Discounted CFR+; ``a`` is ``alpha``."""
-
-DCFR_POSTFLOP = DCFR(average_power=3, restart_base=4)
-"""Discounted CFR as the poker solver b-inary/postflop-solver runs it: average weighted by
-``t^3`` and begun anew at iterations 4, 16, 64, ..."""
 
 ICFR = Algorithm(
     "icfr",
@@ -267,9 +263,6 @@ This record applies the name literally, at every terminal, as OpenSpiel's value 
 does with ``beliefs_for_average``.  It is for study: it has no guarantee, and does not converge to
 an equilibrium of Kuhn or Leduc poker."""
 
-LP = LinearProgram()
-"""The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
-
 CFR_D = Decomposition(
     "cfr-d",
     CFR_PLUS(alternating=False),
@@ -375,32 +368,11 @@ OUTCOME_SAMPLING = Sampling(
 )
 """Outcome-sampling MCCFR, exploring with epsilon 0.6; with baselines: ``baseline=0.5``."""
 
-publish(
-    CFR,
-    CFR_PLUS,
-    LCFR,
-    DCFR,
-    DCFR_PLUS,
-    PCFR_PLUS,
-    PCFR_PLUS_GRADIENT,
-    PDCFR_PLUS,
-    ICFR,
-    ICFR_PLUS,
-    IDCFR_PLUS,
-    SAPCFR_PLUS,
-    MMD,
-    MMD_MOVING,
-    DOMWU,
-    RTCFR_PLUS,
-    HEDGE,
-    CFR_AVG,
-    CFR_D,
-    WHOLE_TRAVERSAL,
-    CHANCE_SAMPLING,
-    PUBLIC_CHANCE_SAMPLING,
-    EXTERNAL_SAMPLING,
-    ROBUST_SAMPLING,
-    AVERAGE_STRATEGY_SAMPLING,
-    OUTCOME_SAMPLING,
-    LP,
-)
+LP = LinearProgram()
+"""The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
+
+publish(*(record for record in list(vars().values()) if isinstance(record, Record)))
+
+DCFR_POSTFLOP = DCFR(average_power=3, restart_base=4)
+"""Discounted CFR as the poker solver b-inary/postflop-solver runs it: average weighted by
+``t^3`` and begun anew at iterations 4, 16, 64, ..."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Annotated, Any, TypeGuard
@@ -51,7 +51,9 @@ DEFAULTS: Mapping[str, Any] = {
     "passes_up": "played",
 }
 """Default values of options.  Descriptions leave out an option that has its default."""
-
+KNOWN_OPTIONS = ("delay", "restart_base", "floor", "against", "passes_up")
+"""Options that solvers which do not pass over a sequence form follow, too, or have words of their
+own to refuse."""
 
 FORMER_OPTIONS: Mapping[str, Any] = {"average_fall": 0.0, "horizon": 0}
 """Options of earlier versions, whose files name them; only these values can be read."""
@@ -241,33 +243,15 @@ class Algorithm(Record):
     def runs(self, first: int, count: int) -> Iterator[tuple[bool, int]]:
         """The iterations from ``first`` on, ``count`` in all, in runs that one table of
         :meth:`schedule` is for: whether the average begins anew with a run, and its length."""
-        for span in self.spans(first, count):
-            restarts = self.restarts_at(first)
-            for begin in range(0, span, SCHEDULE_ROWS):
-                yield restarts and begin == 0, min(SCHEDULE_ROWS, span - begin)
-            first += span
-
-    def spans(self, first: int, count: int) -> Iterator[int]:
-        """Lengths of the spans, from iteration ``first`` on, that begin with a restart of the
-        average or go on without one; ``count`` in all."""
-        end = first + count
-        for restart in self._restarts(end):
-            if restart > first:
-                yield restart - first
-                first = restart
-        if first < end:
-            yield end - first
-
-    def restarts_at(self, iteration: int) -> bool:
-        """Whether the average begins anew at an iteration."""
-        return iteration in self._restarts(iteration + 1)
-
-    def _restarts(self, end: int) -> Iterator[int]:
-        """The iterations before ``end`` at which the average begins anew, ascending."""
-        power = self.restart_base
-        while 0 < power < end:
-            yield power
-            power *= self.restart_base
+        end, restart = first + count, self.restart_base or first + count
+        while first < end:
+            while restart < first:
+                restart *= self.restart_base
+            restarts = restart == first
+            following = restart * self.restart_base if restarts else restart
+            length = min(following - first, end - first, SCHEDULE_ROWS)
+            yield restarts, length
+            first += length
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         registered = ALGORITHMS.get(self.name)
@@ -317,11 +301,12 @@ class Algorithm(Record):
                 changes[key] = values.get(key, 0.0)
         return self(**values["parameters"], **changes)
 
-    def beyond(self, honoured: Collection[str]) -> list[str]:
-        """The options that have other values than by default, those in ``honoured`` apart: what a
+    @property
+    def beyond(self) -> list[str]:
+        """The options besides :data:`KNOWN_OPTIONS` that have other values than by default: what a
         solver that knows these alone would leave out."""
         changed = (name for name, default in DEFAULTS.items() if getattr(self, name) != default)
-        return [name for name in changed if name not in honoured]
+        return [name for name in changed if name not in KNOWN_OPTIONS]
 
     @property
     def options(self) -> dict[str, Any]:

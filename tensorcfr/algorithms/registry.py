@@ -29,6 +29,8 @@ class Record:
     """Whether it samples histories, and so takes a seed."""
     samples_rules = False
     """Whether it samples games that are not compiled, too."""
+    shares_draws: bool = False
+    """Whether all players learn from the same draws of chance in an iteration."""
     passes_whole_game = False
     """Whether every iteration passes over the whole sequence form, so that locks, warm starts,
     single precision and threads apply."""
@@ -50,11 +52,6 @@ class Record:
     """The solvers that run it, ``"module:Class"`` of this package by the layout of the game
     (:attr:`CompiledGame.layouts`), or ``"cluster"``.  A module is imported when its solver is first
     needed.  Empty where it does not iterate."""
-
-    @property
-    def shares_draws(self) -> bool:
-        """Whether all players learn from the same draws of chance in an iteration."""
-        return False
 
     @property
     def merges_infosets(self) -> bool:

@@ -140,7 +140,7 @@ class Sampling(Record):
             raise ValueError(f"{self.name} cannot sample {self.variant.name}: {reason}")
 
     @property
-    def shares_draws(self) -> bool:
+    def shares_draws(self) -> bool:  # type: ignore[override]
         """As for every record."""
         return not self.variant.alternating
 
@@ -230,10 +230,6 @@ PROBES = ((0.0, -2.0), (0.0, 0.5), (1.5, -0.5), (3.0, 1.0), (0.5, -3.0))
 """Pairs of instantaneous regrets that a rule is tried on."""
 
 
-KNOWN_OPTIONS = ("delay", "restart_base", "floor", "against", "passes_up")
-"""Options of variants that samples follow, or that :func:`_why_not` has words for."""
-
-
 def _why_not(variant: Algorithm) -> str:
     """Why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
@@ -247,7 +243,7 @@ def _why_not(variant: Algorithm) -> str:
         return "its strategy has a floor; what is sampled plays by regret matching"
     if variant.against != "current":
         return "it plays against averages; what is sampled are the strategies of one iteration"
-    if beyond := variant.beyond(KNOWN_OPTIONS):
+    if beyond := variant.beyond:
         return f"its {beyond[0]} is for passes over the whole game"
     if rule.memory:
         return f"its rule keeps more than a regret ({', '.join(rule.memory)})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from .._util.arguments import EXACT, Number, Whole, checked
 from ..kernels.random import seeded
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.infoset import Infoset
-from ..uncompiled.draws import Draws, sample_action
+from ..uncompiled.draws import draws, sample_action
 from ..uncompiled.game import UncompiledGame
 from ..uncompiled.histories import Histories, Node
 from ..uncompiled.infosets import InfosetTable
@@ -227,7 +228,7 @@ class _Walk:
         room = 0 if asks_states else ROOM
         self.histories = Histories(UncompiledGame(game), InfosetTable(groups=0), room)
         self.strategy = strategy_of(self.histories, policy)
-        self.draw = Draws(seeded(seed))
+        self.draw: Callable[[], float] = partial(next, draws(seeded(seed)))
 
     def child(self, node: Node, index: int) -> Node:
         """The history after a step."""

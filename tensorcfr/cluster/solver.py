@@ -24,7 +24,6 @@ from ..evaluation.metrics import Evaluation
 from ..kernels.chunks import DOWN, UP, Numbers, Turns
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned
 from ..model.cut_game import CutGame
-from ..model.locks import LocksLike
 from ..model.shares import Share
 from ..solvers.arguments import STEPS
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
@@ -88,37 +87,24 @@ class ClusterSolver(Solver):
         algorithm: str | Algorithm | None = None,
         *,
         cluster: Client | str,
-        precision: str = "float64",
-        locks: LocksLike | None = None,
-        threads: int = 1,
-        state: State | None = None,
-        iteration: int = 0,
         memory_limit: int | None = None,
         state_dir: str | Path | None = None,
+        **options: Any,
     ) -> None:
         self._workers: Workers | None = None
         client = connect(cluster)
         try:
-            super().__init__(
-                game,
-                algorithm,
-                precision=precision,
-                locks=locks,
-                threads=threads,
-                state=state,
-                iteration=iteration,
-                memory_limit=memory_limit,
-                state_dir=state_dir,
-            )
+            options |= {"memory_limit": memory_limit, "state_dir": state_dir}
+            super().__init__(game, algorithm, **options)
             self._check(state_dir, memory_limit)
             self._directory = None if state_dir is None else Path(state_dir)
-            self._safe, self._safe_iteration = self._state, iteration
+            self._safe, self._safe_iteration = self._state, self.iteration
             """The last snapshot."""
             self._spare: State | None = None
             self._losses = 0
             self._end = int(game.chunks.first[0])
             self._workers = Workers(
-                client, game, self.algorithm, self.precision, self._locks, threads
+                client, game, self.algorithm, self.precision, self._locks, self._threads
             )
             self.traffic = self._workers.traffic
             """Bytes that went over the wire."""
@@ -127,7 +113,7 @@ class ClusterSolver(Solver):
                 self.form, self.algorithm, self._state, self._scale, self._locks, self._workers
             )
             self._replace_workers()
-            self._at(iteration, self._compile)
+            self._at(self.iteration, self._compile)
         except BaseException:
             self.close()
             close(client)

@@ -40,21 +40,6 @@ def reservoirs_of(samples: Samples) -> tuple[Reservoir, Reservoir, Reservoir]:
     return samples.advantages, samples.strategies, samples.baselines
 
 
-def copy_into(target: Reservoir, source: Reservoir) -> None:
-    """Make a reservoir of the same capacity hold what another one does."""
-    count = filled(source)
-    target.seen[:] = source.seen
-    for name in ("infoset", "weight", "values"):
-        getattr(target, name)[:count] = getattr(source, name)[:count]
-
-
-def copy_buffers(source: list[Samples], target: list[Samples]) -> None:
-    """Make the reservoirs of all players hold what others do."""
-    for ours, theirs in zip(source, target, strict=True):
-        for held, copy in zip(reservoirs_of(ours), reservoirs_of(theirs), strict=True):
-            copy_into(copy, held)
-
-
 def wider(samples: Samples, width: int) -> Samples:
     """The same samples, with room for more actions."""
     return samples._replace(

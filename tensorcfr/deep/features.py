@@ -11,8 +11,9 @@ import numpy as np
 
 from ..algorithms.deep import Features
 from ..formats.openspiel import OpenSpielGame
-from ..model.arrays import CHANCE, PublicTree
+from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
+from ..model.public_nodes import PublicNodes
 from ..rules import Decision, Terminal
 from ..uncompiled.game import UncompiledGame
 from .inputs import MOST_OUTPUTS
@@ -163,50 +164,37 @@ def _columns(*fact: object) -> list[int]:
 
 def _hashed(game: FlatGame) -> np.ndarray:
     """Hashed features of every infoset."""
-    found = np.zeros((game.n_infosets, HASHED_WIDTH), np.float32)
-    for infoset, label in enumerate(game.infoset_labels):
-        found[infoset] = hashed_label(int(game.infoset_player[infoset]), label)
-    return found
+    labelled = zip(game.infoset_player.tolist(), game.infoset_labels, strict=True)
+    return np.stack([hashed_label(player, label) for player, label in labelled])
 
 
 def _of_public_tree(game: FlatGame) -> np.ndarray:
     """Signs of the hand's label; public steps by round and place in it."""
-    if game.public is None:
+    nodes = game.nodes
+    if nodes is None:
         raise ValueError(f"{game.name} has no public tree, which features 'public' are made of")
-    public, places = game.public, game.places
-    tree = public.tree
     seen: dict[int, tuple[tuple[object, ...], ...]] = {}
     rows = []
     for infoset in range(game.n_infosets):
-        node, hand = places.place(infoset)
+        node, hand = game.places.place(infoset)
         if node not in seen:
-            seen[node] = tuple(_public_facts(public.path(node), public.edges, _deals(tree, node)))
-        player = int(tree.player[node])
-        rows.append([("player", player), *_signs("hand", public.hands[player][hand]), *seen[node]])
+            seen[node] = tuple(_public_facts(nodes, node))
+        player = nodes.player(node)
+        rows.append([("player", player), *_signs("hand", nodes.hands[player][hand]), *seen[node]])
     return _one_hot(rows)
 
 
-def _deals(tree: PublicTree, node: int) -> list[bool]:
-    """Which steps on the way to a public node are chance's."""
-    found = []
-    while node:
-        node = int(tree.parent[node])
-        found.append(bool(tree.player[node] == CHANCE))
-    return found[::-1]
-
-
-def _public_facts(
-    path: Sequence[int], edges: Sequence[str], deals: Sequence[bool]
-) -> Iterable[tuple[object, ...]]:
-    """Each public step as a fact."""
-    stage, place = 0, 0
-    for edge, is_dealt in zip(path, deals, strict=True):
-        if is_dealt:
+def _public_facts(nodes: PublicNodes, node: int) -> Iterable[tuple[object, ...]]:
+    """Each public step on the way to a node as a fact."""
+    stage, place, before = 0, 0, 0
+    for below, label in nodes.path(node):
+        if nodes.player(before) == CHANCE:
             stage, place = stage + 1, 0
-            yield from _signs(("board", stage), edges[edge])
+            yield from _signs(("board", stage), label)
         else:
-            yield "step", stage, place, edges[edge]
+            yield "step", stage, place, label
             place += 1
+        before = below
 
 
 def _of_labels(game: FlatGame) -> np.ndarray:

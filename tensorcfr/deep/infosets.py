@@ -14,7 +14,7 @@ from ..errors import MemoryLimitError
 from ..kernels.traversal import HEADER
 from ..model.flat_game import FlatGame
 from ..rules import Decision
-from ..solvers.sources import CompiledSource, GrowingSource
+from ..solvers.sources import CompiledInfosets, CompiledSource, GrowingSource, TableInfosets
 from ..solvers.traversal import (
     BASELINE,
     TableLayout,
@@ -39,14 +39,12 @@ class Shapes(NamedTuple):
     """Numbers of a fit: of advantages, of baselines, and of those kept of all iterations."""
     kept: int
     """Iterations whose fits are kept."""
-    infosets: int
-    """Infosets."""
     width: int
-    """The most actions of one."""
+    """The most actions of an infoset."""
 
 
-class GameInfosets:
-    """All infosets of a compiled game.
+class GameInfosets(CompiledSource):
+    """All histories and infosets of a compiled game.
 
     Args:
         game: The game.
@@ -70,7 +68,7 @@ class GameInfosets:
             raise MemoryLimitError(f"solving {game.name}", needed, int(limit))
         layout = TableLayout(game, game.n_players, has_header=False)
         traversal = public_traversal if _has_public_walk(game, record) else history_traversal
-        self.source = CompiledSource(layout, traversal(game, layout))
+        super().__init__(layout, traversal(game, layout))
         made = make_features(game, record.features) if arrays is None else arrays["features"]
         self.features: np.ndarray = made
         self.features.flags.writeable = False
@@ -80,7 +78,7 @@ class GameInfosets:
         """Who acts, by infoset."""
         self.largest = float(np.abs(game.utilities).max(initial=0.0)) / game.unit
         """The largest utility so far; 0 where none was seen."""
-        self.block = np.full(len(self.source.table.numbers), -1, np.int32)
+        self.block = np.full(len(layout.numbers), -1, np.int32)
         """int32 (numbers of the table,): the infoset of each block, at the block's regrets."""
         block = layout.block
         self.block[block[block >= 0]] = np.flatnonzero(block >= 0)
@@ -88,18 +86,17 @@ class GameInfosets:
         """float64 (players, histories): the baselines of histories; (0, 0) without any."""
 
     @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What a state keeps of it."""
+    def described(self) -> dict[str, np.ndarray]:  # type: ignore[override]  # noqa: D102
         return {"features": self.features}
 
     @staticmethod
-    def shapes(game: FlatGame, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
+    def shapes(infosets: CompiledInfosets, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
         """What the arrays of a state must be.
 
         Raises:
             ValueError: Features are not for this game and algorithm.
         """
-        features = kept["features"]
+        game, features = infosets.game, kept["features"]
         if features.ndim != 2 or len(features) != game.n_infosets:
             raise ValueError(
                 f"features is {features.shape}; {game.name} has {game.n_infosets:,} infosets"
@@ -119,13 +116,13 @@ class GameInfosets:
             arrays,
             (size, size * record.has_baseline_network, size),
             len(kept["networks"]) if record.keep_networks else 0,
-            *inputs.sequence.shape,
+            inputs.sequence.shape[1],
         )
 
 
-class RuleInfosets:
-    """The infosets that traversals of rules came to, with features in arrays that grow with their
-    table.
+class RuleInfosets(GrowingSource):
+    """The histories and infosets that traversals of rules come to, with features in arrays that
+    grow with their table.
 
     Args:
         game: The game.
@@ -146,8 +143,8 @@ class RuleInfosets:
         game: UncompiledGame,
         record: Deep,
         arrays: Mapping[str, Any] | None = None,
-        *,
         infosets: int | None = None,
+        *,
         entered: Callable[[RuleInfosets, int, Decision, object], None] | None = None,
     ) -> None:
         self.features_of = RuleFeatures(game, record.features)
@@ -158,18 +155,14 @@ class RuleInfosets:
         beside = per_infoset + 4 * (HEADER + groups) + 16
         held = 0
         if arrays is None:
-            self.table = InfosetTable(groups, beside=beside)
+            table = InfosetTable(groups, beside=beside)
         else:
             held = len(arrays["player"]) if infosets is None else infosets
             first = {key: arrays[key][:held] for key in ("player", "own", "kind", "label_ends")}
             first["labels"] = arrays["labels"][: int(first["label_ends"][-1]) if held else 0]
-            self.table = InfosetTable.of({**arrays, **first}, game.n_players, groups, beside=beside)
-        self.source = GrowingSource(
-            game,
-            self.table,
-            returns=record.scheme != "outcome",
-            entered=None if entered is None else partial(entered, self),
-        )
+            table = InfosetTable.of({**arrays, **first}, game.n_players, groups, beside=beside)
+        told = None if entered is None else partial(entered, self)
+        super().__init__(game, table, returns=record.scheme != "outcome", entered=told)
         self.features = np.zeros((64, self.features_of.width), np.float32)
         """float32 (room, width)."""
         self.output = np.full((64, 1), -1, np.int32)
@@ -220,9 +213,9 @@ class RuleInfosets:
     @property
     def largest(self) -> float:
         """As :attr:`GameInfosets.largest`."""
-        if self.source.tree is None:
+        if self.tree is None:
             return 0.0
-        return float(np.abs(self.source.arrays.utility).max(initial=0.0))
+        return float(np.abs(self.arrays.utility).max(initial=0.0))
 
     @property
     def inputs(self) -> Inputs:
@@ -245,21 +238,15 @@ class RuleInfosets:
         )
 
     @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """As :attr:`GameInfosets.arrays`."""
+    def described(self) -> dict[str, np.ndarray]:  # noqa: D102
         held = len(self.table)
         own = {"features": self.features[:held].copy(), "output": self.output[:held].copy()}
         return {**own, **self.table.described}
 
     @staticmethod
-    def shapes(game: UncompiledGame, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
-        """As :meth:`GameInfosets.shapes`.
-
-        Raises:
-            ValueError: An array describes no infosets; names it.
-        """
-        table = InfosetTable.of(kept, game.n_players, groups=0)
-        infosets, sequences = len(table), table.n_sequences
+    def shapes(infosets: TableInfosets, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
+        """As :meth:`GameInfosets.shapes`."""
+        game, sequences = infosets.game, infosets.n_sequences
         features = RuleFeatures(game, record.features)
         output, values = kept["output"], kept["advantage_values"]
         if output.ndim != 2 or values.ndim != 2:
@@ -269,9 +256,9 @@ class RuleInfosets:
         if record.learner == "network":
             size = make_learner(record, RuleInfosets(game, record).inputs, 1.0).size
             sizes = [size if len(fit) else 0 for fit in fits]
-        counts = np.diff(np.array(table.first, np.int64))
+        counts = np.diff(np.array(infosets.table.first, np.int64))
         is_action = np.arange(output.shape[1]) < counts[:, None]
-        shape = (infosets, output.shape[1])
+        shape = (infosets.n_infosets, output.shape[1])
         if output.shape == shape and output.dtype == np.int32:
             wrong = (output >= 0) != is_action
             if wrong.any() or output.max(initial=-1) >= features.n_outputs:
@@ -280,11 +267,11 @@ class RuleInfosets:
         arrays: dict[str, tuple[tuple[int, ...], type]] = {
             "baseline": ((baselines, sequences), np.float64),
             "factor": ((1,), np.float64),
-            "features": ((infosets, features.width), np.float32),
+            "features": ((infosets.n_infosets, features.width), np.float32),
             "output": (shape, np.int32),
         }
         kept_fits = len(fits[2]) if keeps_networks(record) else 0
-        return Shapes(arrays, (sizes[0], sizes[1], sizes[2]), kept_fits, infosets, values.shape[1])
+        return Shapes(arrays, (sizes[0], sizes[1], sizes[2]), kept_fits, values.shape[1])
 
 
 def keeps_networks(record: Deep) -> bool:

@@ -239,11 +239,7 @@ def make_learner(
 
 
 def _check_losses(losses: np.ndarray, what: str) -> None:
-    """Make sure that all losses are finite.
-
-    Raises:
-        TrainingError: One is not; names the update.
-    """
+    """Raise a TrainingError that names the update where a loss is not finite."""
     if not (good := np.isfinite(losses)).all():
         at = int(np.argmin(good))
         raise TrainingError(
@@ -286,18 +282,15 @@ def probabilities(predicted: np.ndarray, is_action: np.ndarray, unplayed: str) -
     return np.where(some[:, None], positive / np.where(some, total, 1.0)[:, None], shares)
 
 
-def first_generators(seed: Seed | None) -> dict[str, np.ndarray]:
-    """The random number generators of a state before the first iteration, by name.
+def first_generators(seed: Seed | None) -> tuple[np.ndarray, np.ndarray]:
+    """The random numbers of traversals and of training before the first iteration.
 
     Raises:
         ValueError: The seed is no seed.
     """
     parts = check_seed(0 if seed is None else seed)
     several = [parts] if isinstance(parts, int) else list(parts)
-    return {
-        "generator": seeded(parts),
-        "training_generator": seeded([*several, TRAINING_STREAM]),
-    }
+    return seeded(parts), seeded([*several, TRAINING_STREAM])
 
 
 def scale_for(record: Deep, largest: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,12 +21,12 @@ from ..rules import Decision
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import Setting
 from ..solvers.sampling import Playable, SamplingSolver, telling_limit
+from ..solvers.sources import NOTHING
 from ..solvers.traversal import BASELINE, REGRETS, STRATEGY
 from ..uncompiled.infosets import InfosetsFullError
 from .buffers import (
     BYTES_PER_SAMPLE,
     bytes_of_buffers,
-    copy_buffers,
     filled,
     keep_buffers,
     new_reservoir,
@@ -48,21 +48,6 @@ from .state import DeepState, restored
 
 EVERYTHING = 1 << 62
 """A memory limit that nothing meets."""
-
-
-class _Before(NamedTuple):
-    """What an iteration changes, in addition to the buffers and the fits that are kept."""
-
-    infosets: int
-    groups: dict[int, np.ndarray]
-    cumulative: np.ndarray
-    history_values: np.ndarray
-    parameters: list[np.ndarray]
-    baseline_parameters: list[np.ndarray]
-    scale: float
-    touched: np.ndarray
-    generator: np.ndarray
-    training_generator: np.ndarray
 
 
 class DeepSolver(SamplingSolver):
@@ -103,6 +88,7 @@ class DeepSolver(SamplingSolver):
 
     records = Deep
     state_kind = DeepState
+    source: GameInfosets | RuleInfosets
 
     @checked()
     def __init__(
@@ -115,26 +101,22 @@ class DeepSolver(SamplingSolver):
         seed: Seed | None = None,
         memory_limit: Limit = None,
     ) -> None:
-        record: Deep = self._begin(game, algorithm, state, iteration, seed, memory_limit)
+        given = self._begin(game, algorithm, state, iteration, seed, memory_limit)
+        record, players = self.algorithm, game.n_players
         check_game(game, record)
-        players, given = game.n_players, None
-        if state is not None:
-            given = self.restore(self.setting, self.kept(state))
-        self._generator, self._training_generator = np.zeros((2, 4), np.uint64)
+        self._generator, self._training_generator = first_generators(seed)
         self._touched, self._turn_of = np.zeros(2, np.int64), np.zeros(1, np.uint64)
         self._networks: list[list[np.ndarray]] = []
         """The fits that each iteration's strategies come from, if they are kept."""
         self._made: tuple[int, Policy] | None = None
-        self._infosets: GameInfosets | RuleInfosets
-        if not game.is_compiled:
-            self._make_infosets(None if given is None else given._asdict())
-            self._cumulative = np.zeros(0)
-        else:
-            arrays = None if given is None else given._asdict()
-            self._infosets = GameInfosets(game, record, arrays, self.memory_limit)
+        arrays = None if given is None else given._asdict()
+        if game.is_compiled:
+            self.source = GameInfosets(game, record, arrays, self.memory_limit)
             self._cumulative = np.zeros(game.n_sequences)
-        self.source = self._infosets.source
-        self._inputs = self._infosets.inputs
+        else:
+            self.source = RuleInfosets(game, record, arrays, entered=self._entered)
+            self._cumulative = np.zeros(0)
+        self._inputs = self.source.inputs
         self._advantages: Learner = make_learner(record, self._inputs, 1.0)
         """Predicts advantages, and baselines."""
         self._averages: Learner = make_learner(record, self._inputs, 1.0, softmax=True)
@@ -148,46 +130,41 @@ class DeepSolver(SamplingSolver):
         )
         # On rules nothing is known of the utilities yet.
         known = not self.source.grows
-        self._set_scale(scale_for(record, self._infosets.largest) if known else 0.0)
-        width = self._inputs.sequence.shape[1]
-        if given is not None:
-            width = given.advantage_values.shape[1]
-        self._samples, self._samples_before = (
-            [self._new_samples(width) for _ in range(players)] for _ in range(2)
-        )
-        """The reservoirs of each player; and what they held before the iteration under way."""
+        self._set_scale(scale_for(record, self.source.largest) if known else 0.0)
+        self._samples: list[Samples]
+        """The reservoirs of each player."""
         if given is None:
-            for name, words in first_generators(seed).items():
-                getattr(self, f"_{name}")[:] = words
+            self._samples = self._new_samples(self._inputs.sequence.shape[1])
         else:
             self._take(given)
         with telling_limit(self):
             self._sample(np.empty((0, 1)), 0)
         self._look()
 
-    def _make_infosets(self, arrays: Mapping[str, Any] | None, count: int | None = None) -> None:
-        """Make table, features and source of the first infosets of a state on rules."""
-        self._infosets = RuleInfosets(
-            self.game, self.algorithm, arrays, infosets=count, entered=self._entered
-        )
-        self.source = self._infosets.source
-
-    def _new_samples(self, width: int) -> Samples:
-        """Empty reservoirs of a player, which share the random numbers and the infosets."""
+    def _new_samples(self, width: int) -> list[Samples]:
+        """Empty reservoirs of all players, which share the random numbers and the infosets."""
         record = self.algorithm
-        return Samples(
-            advantages=new_reservoir(record.buffer, width),
-            strategies=new_reservoir(record.buffer * record.has_strategy_network, width),
-            baselines=new_reservoir(record.buffer * record.has_baseline_network, width),
-            infoset=self._infosets.block,
-            generator=self._training_generator,
-            history=self._infosets.history_values.reshape(-1),
-            step=record.baseline_step,
-        )
+        return [
+            Samples(
+                advantages=new_reservoir(record.buffer, width),
+                strategies=new_reservoir(record.buffer * record.has_strategy_network, width),
+                baselines=new_reservoir(record.buffer * record.has_baseline_network, width),
+                infoset=self.source.block,
+                generator=self._training_generator,
+                history=self.source.history_values.reshape(-1),
+                step=record.baseline_step,
+            )
+            for _ in range(self.game.n_players)
+        ]
+
+    @property
+    def _width(self) -> int:
+        """Actions for which the reservoirs have room."""
+        return self._samples[0].advantages.values.shape[1]
 
     @property
     def _kind_of_fits(self) -> type:
-        is_table = self.algorithm.learner == "table" and isinstance(self._infosets, RuleInfosets)
+        is_table = self.algorithm.learner == "table" and self.source.grows
         return np.float64 if is_table else np.float32
 
     def _set_scale(self, scale: float) -> None:
@@ -197,7 +174,7 @@ class DeepSolver(SamplingSolver):
     def _look(self) -> None:
         """Tell the learners which infosets there are."""
         if self.source.grows:
-            self._inputs = self._infosets.inputs
+            self._inputs = self.source.inputs
             self._advantages.inputs = self._averages.inputs = self._inputs
 
     # ------------------------------------------------------------------------------ iterating
@@ -206,15 +183,12 @@ class DeepSolver(SamplingSolver):
         schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
         with telling_limit(self):
             for row in schedule:
-                before, networks = self._before(), self._networks[: self.iteration]
-                copy_buffers(self._samples, self._samples_before)
+                before, infosets = self._numbers([]), self.source.n_infosets
                 try:
                     for player in range(self.game.n_players):
                         self._turn(player, row)
                 except BaseException:
-                    copy_buffers(self._samples_before, self._samples)
-                    self._networks = networks
-                    self._undo(before)
+                    self._undo(before, infosets)
                     raise
                 self.iteration += 1
 
@@ -286,16 +260,13 @@ class DeepSolver(SamplingSolver):
         orders = Orders(schedule, self._turn_of, SIMPLE, alternating=True)
         self._follow(orders, state, generator, self._samples_of_turn)
         if not self._scale and len(schedule):
-            self._set_scale(scale_for(self.algorithm, self._infosets.largest))
+            self._set_scale(scale_for(self.algorithm, self.source.largest))
 
     def _samples_of_turn(self) -> Samples:
         """Where the traversals leave samples, with room for as many actions as they may meet."""
         width = self.source.frames.width
-        if self.source.grows and self._samples[0].advantages.values.shape[1] < width:
-            self._samples, self._samples_before = (
-                [wider(own, width) for own in samples]
-                for samples in (self._samples, self._samples_before)
-            )
+        if self.source.grows and self._width < width:
+            self._samples = [wider(own, width) for own in self._samples]
         return self._samples[int(self._turn_of[0])]
 
     def _entered(self, infosets: RuleInfosets, row: int, said: Decision, state: object) -> None:
@@ -337,7 +308,7 @@ class DeepSolver(SamplingSolver):
 
     def _rows(self, player: int) -> np.ndarray:
         """int64: the infosets of a player."""
-        found: np.ndarray = np.flatnonzero(self._infosets.player == player)
+        found: np.ndarray = np.flatnonzero(self.source.player == player)
         return found
 
     def _has_choices(self, player: int) -> bool:
@@ -360,10 +331,18 @@ class DeepSolver(SamplingSolver):
     @property
     def state(self) -> DeepState:
         """A copy of what the solver keeps."""
+        return self._numbers(self._networks)._replace(**self.source.described)
+
+    def _numbers(self, kept: list[list[np.ndarray]]) -> DeepState:
+        """A copy of what the solver keeps, without what its infosets are.
+
+        Args:
+            kept: The fits of all iterations, or none of them.
+        """
         source, players = self.source, self.game.n_players
         size = 0 if source.grows else self._advantages.size
-        networks = self._stacked([fit for each in self._networks for fit in each], size)
-        arrays = self._infosets.arrays
+        networks = self._stacked([fit for each in kept for fit in each], size)
+        arrays: dict[str, np.ndarray] = {}
         if source.grows:
             baselines = range(len(self._baseline_parameters))
             found = [source.table.group(BASELINE + player) for player in baselines]
@@ -372,19 +351,20 @@ class DeepSolver(SamplingSolver):
         else:
             arrays["regret"] = source.table.group(REGRETS)
             arrays["cumulative"] = self._cumulative.copy()
-            if self._infosets.history_values.size:
-                arrays["history_values"] = self._infosets.history_values.copy()
+            if source.history_values.size:
+                arrays["history_values"] = source.history_values.copy()
         return DeepState(
+            features=NOTHING,
             strategy=source.table.group(STRATEGY),
             parameters=self._stacked(self._parameters, size),
             baseline_parameters=self._stacked(
                 self._baseline_parameters, size * self.algorithm.has_baseline_network
             ),
-            networks=networks.reshape(len(self._networks), players, networks.shape[-1]),
+            networks=networks.reshape(len(kept), players, networks.shape[-1]),
             touched=self._touched.copy(),
             generator=self._generator.copy(),
             training_generator=self._training_generator.copy(),
-            **keep_buffers(self._samples, self._samples[0].advantages.values.shape[1]),
+            **keep_buffers(self._samples, self._width),
             **arrays,
         )
 
@@ -399,6 +379,7 @@ class DeepSolver(SamplingSolver):
     def _take(self, state: DeepState) -> None:
         """The reverse of :attr:`state`, whose arrays are copied; the infosets are there."""
         source = self.source
+        self._samples = self._new_samples(state.advantage_values.shape[1])
         put_buffers(state, self._samples)
         source.table.set_group(STRATEGY, state.strategy)
         self._parameters = list(state.parameters.copy())
@@ -412,7 +393,7 @@ class DeepSolver(SamplingSolver):
             source.table.set_group(REGRETS, state.regret)
             self._cumulative[:] = state.cumulative
             if state.history_values.size:
-                self._infosets.history_values[:] = state.history_values
+                source.history_values[:] = state.history_values
             for player, samples in enumerate(self._samples):
                 if filled(samples.baselines):
                     found = self._baseline_parameters[player]
@@ -422,40 +403,14 @@ class DeepSolver(SamplingSolver):
         self._generator[:] = state.generator
         self._training_generator[:] = state.training_generator
 
-    def _before(self) -> _Before:
-        groups = [REGRETS, STRATEGY]
-        groups += [BASELINE + player for player in range(len(self._baseline_parameters))]
-        return _Before(
-            infosets=self.source.n_infosets,
-            groups={group: self.source.table.group(group) for group in groups},
-            cumulative=self._cumulative.copy(),
-            history_values=self._infosets.history_values.copy(),
-            parameters=list(self._parameters),
-            baseline_parameters=list(self._baseline_parameters),
-            scale=self._scale,
-            touched=self._touched.copy(),
-            generator=self._generator.copy(),
-            training_generator=self._training_generator.copy(),
-        )
-
-    def _undo(self, before: _Before) -> None:
+    def _undo(self, before: DeepState, infosets: int) -> None:
         """Take back an iteration, the infosets included that it has entered."""
         if self.source.grows:
-            self._make_infosets(self._infosets.arrays, before.infosets)
-            self._samples, self._samples_before = (
-                [own._replace(infoset=self._infosets.block) for own in samples]
-                for samples in (self._samples, self._samples_before)
-            )
-        for group, numbers in before.groups.items():
-            self.source.table.set_group(group, numbers)
-        self._cumulative[:] = before.cumulative
-        self._infosets.history_values[:] = before.history_values
-        self._parameters = before.parameters
-        self._baseline_parameters = before.baseline_parameters
-        self._set_scale(before.scale)
-        self._touched[:] = before.touched
-        self._generator[:] = before.generator
-        self._training_generator[:] = before.training_generator
+            given = self.game, self.algorithm, self.source.described, infosets
+            self.source = RuleInfosets(*given, entered=self._entered)
+        networks = self._networks[: self.iteration]
+        self._take(before)
+        self._networks = networks
         self._look()
 
     @classmethod
@@ -546,7 +501,7 @@ class DeepSolver(SamplingSolver):
                 self._averages,
                 self.algorithm,
                 [s.strategies for other, s in enumerate(self._samples) if other != player],
-                self._infosets.player == player,
+                self.source.player == player,
                 player,
                 generator,
                 f"{self.algorithm.name} on {self.game.name}, iteration {self.iteration}",
@@ -557,8 +512,7 @@ class DeepSolver(SamplingSolver):
     # ------------------------------------------------------------------------------ its memory
 
     def _room(self) -> float:
-        width = self._samples[0].advantages.values.shape[1]
-        buffers = bytes_of_buffers(self.algorithm, self.game.n_players, width)
+        buffers = bytes_of_buffers(self.algorithm, self.game.n_players, self._width)
         rest = self.memory_limit - buffers - self._bytes_of_networks
         if rest <= 0:
             raise InfosetsFullError
@@ -567,12 +521,11 @@ class DeepSolver(SamplingSolver):
     @property
     def bytes_held(self) -> int | None:
         """On rules, bytes of infosets, features, histories, networks, and what buffers hold."""
-        if not isinstance(self._infosets, RuleInfosets):
+        if not isinstance(self.source, RuleInfosets):
             return None
         samples = sum(filled(one) for own in self._samples for one in reservoirs_of(own))
-        width = self._samples[0].advantages.values.shape[1]
-        buffers = 2 * samples * (BYTES_PER_SAMPLE + 8 * width)
-        return self._infosets.source.bytes_counted + self._bytes_of_networks + buffers
+        buffers = 2 * samples * (BYTES_PER_SAMPLE + 8 * self._width)
+        return self.source.bytes_counted + self._bytes_of_networks + buffers
 
     @property
     def _bytes_of_networks(self) -> int:

@@ -106,8 +106,8 @@ def restored(game: Any, algorithm: Deep, kept: Mapping[str, np.ndarray]) -> Deep
     :meth:`tensorcfr.solvers.base.IterativeSolver.restore`."""
     check_game(game, algorithm)
     players, is_compiled = game.n_players, game.is_compiled
-    shapes = (GameInfosets if is_compiled else RuleInfosets).shapes(game, algorithm, kept)
-    infosets = infosets_of(game, kept)
+    infosets: Any = infosets_of(game, kept)
+    shapes = (GameInfosets if is_compiled else RuleInfosets).shapes(infosets, algorithm, kept)
     is_table = algorithm.learner == "table" and not is_compiled
     fits = np.float64 if is_table else np.float32
     baselines = players * algorithm.has_baseline_network
@@ -124,5 +124,5 @@ def restored(game: Any, algorithm: Deep, kept: Mapping[str, np.ndarray]) -> Deep
     owner = game.name if is_compiled else "these infosets"
     check_arrays(kept, expected, f"{owner} and {algorithm.name}")
     found = {name: np.ascontiguousarray(kept[name]) for name in expected}
-    found |= restored_buffers(kept, algorithm, players, (shapes.infosets, shapes.width))
+    found |= restored_buffers(kept, algorithm, players, (infosets.n_infosets, shapes.width))
     return DeepState(**found, **infosets.described)

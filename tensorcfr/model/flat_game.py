@@ -86,6 +86,8 @@ class FlatGame(InfosetNumbers, CompiledGame):
         return ("flat",) if self.tied_to is None else ("tied",)
 
     def swept(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
+        if self.tied is not None:
+            return trunk_alone(self.tied.form)
         return trunk_alone(self.solver_form) if merged else self.chunks
 
     @cached_property
@@ -179,6 +181,8 @@ class FlatGame(InfosetNumbers, CompiledGame):
 
     @property
     def merged_numbers(self) -> np.ndarray | None:  # noqa: D102
+        if self.tied is not None:
+            return self.tied.sequence
         return None if self.merged is None else self.merged.sequence
 
     def without_merging(self) -> FlatGame:

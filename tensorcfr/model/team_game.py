@@ -14,6 +14,7 @@ from .._util.arguments import Kind, Limit, checked
 from ..payoff.entries import payoff_entries
 from .arrays import HistoryTree, SequenceForm, bucket_layout
 from .belief_dag import BeliefDag, belief_dag
+from .chunks import ChunkedForm
 from .flat_game import FlatGame
 from .game import PayingGame
 from .infoset_numbers import InfosetNumbers
@@ -69,8 +70,10 @@ class TeamGame(InfosetNumbers, PayingGame):
     """Where the prescriptions, beliefs and leaves are in these arrays."""
 
     is_compiled = True
+    is_laid_out = True
     layouts = ("teams",)
     merged = None
+    merged_numbers = None
     tied_to = None
 
     @property
@@ -87,6 +90,10 @@ class TeamGame(InfosetNumbers, PayingGame):
     def solver_form(self) -> SequenceForm:
         """:attr:`form`; no infosets are merged."""
         return self.form
+
+    def swept(self, *, merged: bool) -> ChunkedForm:
+        """The beliefs and leaves, one by one."""
+        return self.chunks
 
     @property
     def unit(self) -> float:

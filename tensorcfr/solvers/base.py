@@ -50,8 +50,10 @@ class Setting(NamedTuple):
 
     @property
     def merged_numbers(self) -> np.ndarray | None:
-        """:attr:`CompiledGame.merged_numbers`, where infosets are merged; None elsewhere."""
-        return self.game.merged_numbers if self.merges else None
+        """:attr:`CompiledGame.merged_numbers`, where the arrays are not over the numbers of a
+        policy; None elsewhere."""
+        game: CompiledGame = self.game
+        return None if self.form.trunk is game.chunks.trunk else game.merged_numbers
 
     @property
     def part_locks(self) -> ChunkLocks | None:
@@ -72,8 +74,8 @@ class IterativeSolver(ABC):
     """The named tuple of its arrays."""
     keeps: ClassVar[str | None] = None
     """What it keeps in place of regrets of single actions, if it does."""
-    ties_infosets: ClassVar[bool] = False
-    """Whether it is for games with imperfect recall, in which infosets share strategies."""
+    layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks", "rules")
+    """The layouts of the games that it takes, of :attr:`CompiledGame.layouts`."""
     game: Any
     """The game, one of :attr:`games`."""
     algorithm: Any
@@ -278,9 +280,9 @@ class IterativeSolver(ABC):
     def _checked(cls, game: Any, algorithm: str | Record) -> Any:
         """The record of an algorithm that this solver runs on a compiled game."""
         record = find_algorithm(algorithm)
-        if cls.ties_infosets != (game.tied_to is not None):
-            recall = "perfect" if cls.ties_infosets else "imperfect"
-            raise ValueError(f"{game.name} has {recall} recall, which {cls.__name__} is not for")
+        if not set(cls.layouts) & set(game.layouts):
+            is_what = GAMES.get(game.layouts[0], "has perfect recall")
+            raise ValueError(f"{game.name} {is_what}, which {cls.__name__} is not for")
         if isinstance(record, cls.records):
             return record
         if record.is_exact:
@@ -297,6 +299,8 @@ def merges_alike(one: np.ndarray | None, other: np.ndarray | None) -> bool:
     return np.array_equal(one, other)
 
 
+GAMES = {"tied": "has imperfect recall", "teams": "is a game of teams"}
+"""What is special about a game, by its layout."""
 PACKAGE = __name__.partition(".")[0]
 
 

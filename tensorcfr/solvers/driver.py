@@ -221,30 +221,9 @@ def solve(
 
     Begin, checkpoints and end of a solve are logged to the logger ``tensorcfr`` at the level INFO.
     """
-    request = SolveRequest(
-        game=game,
-        algorithm=algorithm,
-        iters=iters,
-        target=target,
-        time_limit=time_limit,
-        nodes=nodes,
-        checkpoints=checkpoints,
-        start=start,
-        warm_start=warm_start,
-        warm_iterations=warm_iterations,
-        locks=locks,
-        seed=seed,
-        precision=precision,
-        threads=threads,
-        keep_best=keep_best,
-        checkpoint=checkpoint,
-        checkpoint_every=checkpoint_every,
-        checkpoint_iterations=checkpoint_iterations,
-        state_dir=state_dir,
-        memory_limit=memory_limit,
-        cluster=cluster,
-    )
-    return run(request, progress)
+    given = dict(locals())
+    del given["progress"]
+    return run(SolveRequest(**given), progress)
 
 
 def run(request: SolveRequest, progress: Callable[[Progress], object] | None = None) -> Solution:

@@ -8,201 +8,131 @@ nothing on.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
-from .._util.memory import require
 from ..algorithms import Algorithm
-from ..invariants.strategies import wrong_state
-from ..kernels import evaluation, iteration
-from ..kernels.local_rule import rule_errors
-from ..kernels.parts import Part
-from ..model.arguments import LOCKS, Played
-from ..model.arrays import SequenceForm
+from ..evaluation.metrics import Evaluation, evaluate_probabilities
+from ..kernels import iteration
+from ..kernels.chunks import Numbers
+from ..model.chunks import ChunkedForm
 from ..model.locks import LocksLike
-from .arguments import FLOAT, THREADS, Iterations, Named, refuse
-from .base import IterativeSolver, Setting
-from .choose import asked_algorithm
-from .kept import Expected
-from .scales import put_scales
-
-SCRATCH = 6
-"""Arrays over the sequences of the game: strategy, reach, the reach that others face, values and
-two more of the kernel."""
+from .arguments import refuse
+from .base import GAMES, Setting
+from .passes import Passes
+from .scales import no_scales, put_scales
+from .solver import Solver, whole
+from .state import State, made_strategies
 
 
-class FlatState(NamedTuple):
-    """What the solver carries from one iteration to the next; float64 (sequences of the flat form,)
-    unless said."""
-
-    regret: np.ndarray
-    """As in :class:`tensorcfr.solvers.state.State`: the rule's."""
-    strategy: np.ndarray
-    """The strategy of the next iteration."""
-    cumulative: np.ndarray
-    """Sum over iterations of averaging weight times own reach."""
-    memory: np.ndarray
-    """float64 (kept, sequences): what the rule keeps beside the regret."""
-
-
-KNOWN_OPTIONS = ("delay", "restart_base", "floor", "against", "passes_up")
-"""Options of variants that :class:`FlatSolver` follows, or has words of its own to refuse."""
-
-
-class FlatSolver(IterativeSolver):
-    """CFR with passes over the game that a subclass defines.
+class FlatPasses(Passes):
+    """Iterations over a flat form; a subclass passes values and reaches over the game itself.
 
     Args:
         game: The game.
-        algorithm: A name or a record.
-        precision: ``"float64"``.
-        locks: None.
-        threads: 1.
-        state: The state to continue from, after ``iteration`` iterations; copied.
-        iteration: Iterations that led to ``state``.
-        memory_limit: Bytes that the solver may take; by default the machine's free memory.
-
-    Raises:
-        ValueError: The algorithm or an argument does not apply to such games.
-        MemoryLimitError: The arrays would not fit.
+        form: Its flat form.
+        record: The variant of CFR.
+        state: The arrays that are kept, over the flat form.
+        scale: As for :class:`Passes`.
     """
 
-    records = Algorithm
-    state_kind = FlatState
-    is_what: str
-    """What its games are, for errors: ``"has imperfect recall"``."""
-    lacks: str
-    """What they lack: ``"perfect recall"``."""
-
-    @checked()
     def __init__(
-        self,
-        game: Played,
-        algorithm: Named | None = None,
-        *,
-        precision: Annotated[str, FLOAT] = "float64",
-        locks: Annotated[LocksLike | None, LOCKS] = None,
-        threads: Annotated[int, THREADS] = 1,
-        state: Annotated[FlatState | None, Kind((FlatState,), "a solver's state")] = None,
-        iteration: Iterations = 0,
-        memory_limit: Limit = None,
+        self, game: Any, form: ChunkedForm, record: Algorithm, state: State, scale: np.ndarray
     ) -> None:
-        record = self._checked(game, asked_algorithm(algorithm, game))
-        what, needs, name = f"{game.name} {self.is_what}:", self.lacks, record.name
-        refuse(record.rule.forecast, f"{what} {name} forecasts regrets, which needs {needs}")
-        refuse(
-            record.rule.payoff is not None, f"{what} {name} changes payoffs, which needs {needs}"
-        )
-        refuse(record.rule.passes_new, f"{what} {name} passes up values that need {needs}")
-        refuse(record.against == "average", f"{what} {name} against averages is not available")
-        beyond = record.beyond(KNOWN_OPTIONS)
-        refuse(bool(beyond), f"{what} {name} with {', '.join(beyond)} is not available")
-        refuse(precision != "float64", f"{what} its arrays are float64")
-        refuse(threads != 1, f"{what} it is solved on one thread")
-        refuse(bool(locks), f"{what} it takes no locks")
-        flat = self.flat(game)
-        arrays = (3 + len(record.rule.memory)) * flat.n_sequences
-        needed = 8 * (arrays + SCRATCH * game.n_sequences)
-        require(needed, f"solving {game.name}", memory_limit)
-        self.game, self.algorithm, self.iteration = game, record, iteration
-        if state is None:
-            regret, cumulative = np.zeros((2, flat.n_sequences))
-            memory = np.zeros((len(record.rule.memory), flat.n_sequences))
-            strategy = evaluation.normalise(flat, cumulative)
-            self._state = FlatState(regret, strategy, cumulative, memory)
-        else:
-            self._state = self.restore(self.setting, self.kept(state))
-        self._flat = flat
-        self._scale = np.zeros(len(flat.bucket_lanes))
-        put_scales(flat, self._bounds(), self._scale)
-        self._reach = np.zeros(game.n_sequences)
-        self._play()
-
-    @classmethod
-    @abstractmethod
-    def flat(cls, game: Any) -> SequenceForm:
-        """The flat form of a game."""
+        super().__init__(form, record, state, scale, None, 1)
+        self.game, self.strategy = game, state.strategy
+        self.reach = np.zeros(game.n_sequences)
+        """float64 (sequences of the game,): own reaches of the strategies in the state."""
+        self.play()
 
     @abstractmethod
-    def _play(self) -> None:
-        """Work out the own reaches of the strategies in the state."""
+    def play(self) -> None:
+        """Work out :attr:`reach`."""
 
     @abstractmethod
-    def _values(self, player: int, faced: np.ndarray) -> np.ndarray:
-        """The counterfactual values of a player, float64 (sequences of the flat form,).
-
-        Args:
-            player: The player.
-            faced: float64 (sequences of the game,): own reaches of the other players.
-        """
+    def values(self, player: int, faced: np.ndarray) -> np.ndarray:
+        """The counterfactual values of a player, float64 (sequences of the flat form,); ``faced``,
+        float64 (sequences of the game,), has the own reaches of the other players."""
 
     @abstractmethod
-    def _bounds(self) -> np.ndarray:
+    def reached(self, player: int) -> np.ndarray:
+        """The own reaches of a player, float64 (sequences of the flat form,); 0 elsewhere."""
+
+    @staticmethod
+    @abstractmethod
+    def bounds(game: Any) -> np.ndarray:
         """What the sizes of counterfactual values are at most, float64 (sequences of the flat
         form,); see :mod:`tensorcfr.solvers.scales`."""
 
-    @abstractmethod
-    def _reached(self, player: int) -> np.ndarray:
-        """The own reaches of a player, float64 (sequences of the flat form,); 0 elsewhere."""
-
-    @classmethod
-    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
-        n, kept_by_rule = cls.flat(setting.game).n_sequences, len(setting.algorithm.rule.memory)
-        arrays = dict.fromkeys(FlatState._fields, ((n,), np.float64))
-        return arrays | {"memory": ((kept_by_rule, n), np.float64)}
-
-    @classmethod
-    def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
-        return wrong_state(cls.flat(setting.game), state)
-
-    def _run(self, iterations: int) -> None:
-        record, first = self.algorithm, self.iteration + 1
-        schedule = record.schedule(first, iterations)
-        floors = record.floors(first, iterations)
-        players = range(self.game.n_players)
+    def iterate(self, first: int, count: int, played_floor: float) -> None:  # noqa: D102
+        record, players = self._record, range(self._form.n_players)
+        floors = record.floors(first, count)
         together = [[player] for player in players] if record.alternating else [list(players)]
-        with rule_errors(record.rule):
-            for row, floor in zip(schedule, floors, strict=True):
-                for movers in together:
-                    faced = self._reach if len(movers) == 1 else self._reach.copy()
-                    for player in movers:
-                        self._update(player, faced, row, float(floor))
-                self.iteration += 1
+        for row, floor in zip(record.schedule(first, count), floors, strict=True):
+            for movers in together:
+                faced = self.reach if len(movers) == 1 else self.reach.copy()
+                for player in movers:
+                    value = self.values(player, faced)
+                    self.kept.cumulative.trunk[:] += row[0] * self.reached(player)
+                    part = self.whole._replace(average=np.zeros(len(value)), value=value)
+                    iteration.update(part, record.rule, player, row, float(floor))
+                    self.play()
 
-    def _update(self, player: int, faced: np.ndarray, row: np.ndarray, floor: float) -> None:
-        """One iteration of one player.
 
-        Args:
-            player: The player.
-            faced: float64 (sequences of the game,): own reaches of the other players.
-            row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
-            floor: Share of the next strategy that is uniform.
+class FlatSolver(Solver):
+    """CFR with the passes of a subclass; arguments as for :class:`tensorcfr.Solver`.
+
+    The arrays are float64; there are no locks, and there is one thread.
+    """
+
+    passes: ClassVar[type[FlatPasses]]
+    """Passes over such games."""
+    lacks: ClassVar[str]
+    """What they lack: ``"perfect recall"``."""
+    takes_locks = False
+    beside = 6
+    """Strategy, reach, the reach that others face, values and two more of the kernel."""
+
+    def _refuse_others(
+        self, precision: str, threads: int, locks: LocksLike | None, state_dir: str | Path | None
+    ) -> None:
+        record, name = self.algorithm, self.algorithm.name
+        what, needs = f"{self.game.name} {GAMES[self.layouts[0]]}:", self.lacks
+        rule, beyond = record.rule, ", ".join(record.beyond)
+        refuse(rule.forecast, f"{what} {name} forecasts regrets, which needs {needs}")
+        refuse(rule.payoff is not None, f"{what} {name} changes payoffs, which needs {needs}")
+        refuse(rule.passes_new, f"{what} {name} passes up values that need {needs}")
+        refuse(record.against == "average", f"{what} {name} against averages is not available")
+        refuse(bool(beyond), f"{what} {name} with {beyond} is not available")
+        refuse(precision != "float64", f"{what} its arrays are float64")
+        refuse(threads != 1, f"{what} it is solved on one thread")
+        refuse(bool(locks), f"{what} it takes no locks")
+        refuse(state_dir is not None, f"{what} its arrays are kept in memory")
+
+    def _scales(self, dtype: np.dtype) -> np.ndarray:
+        scale = no_scales(self.form).bucket
+        put_scales(self.form.trunk, self.passes.bounds(self.game), scale[0])
+        return scale
+
+    def _new_passes(self, state: State) -> Passes:
+        return self.passes(self.game, self.form, self.algorithm, state, self._scale)
+
+    @classmethod
+    def begin(cls, setting: Setting, *_: Any, **options: Any) -> State:
+        """Refuse a warm start.
+
+        Raises:
+            ValueError: In any case.
         """
-        flat, state = self._flat, self._state
-        value = self._values(player, faced)
-        state.cumulative[:] += row[0] * self._reached(player)
-        reach, average = np.ones(flat.n_sequences), np.zeros(flat.n_sequences)
-        part = Part(
-            flat,
-            state.regret,
-            average,
-            state.strategy,
-            state.memory,
-            reach,
-            reach,
-            value,
-            np.zeros(0),
-            self._scale,
-        )
-        iteration.update(part, self.algorithm.rule, player, row, floor)
-        self._play()
+        raise ValueError(f"{setting.game.name} {GAMES[cls.layouts[0]]}: it takes no warm start")
 
-    def _restart_average(self) -> None:
-        self._state.cumulative[:] = 0.0
+    def _judge(self, weight: Numbers, floor: float) -> Evaluation:
+        strategies = made_strategies(self.form, weight, floor, None)
+        return evaluate_probabilities(self.game, whole(self.game, self.form, strategies))
 
-    def _own(self, player: int) -> slice:
-        """The sequences of a player."""
-        return slice(*self.game.form.player_sequences[player : player + 2].tolist())
+
+def of_player(game: Any, player: int) -> slice:
+    """The sequences of a player."""
+    return slice(*game.form.player_sequences[player : player + 2].tolist())

@@ -55,10 +55,6 @@ class Passes:
         ]
         self.threads = threads
         self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_chunks, 1))
-        self.take(state)
-
-    def take(self, state: State) -> None:
-        """Work on the arrays of a state from now on."""
         self.kept = Kept(
             state.regrets,
             state.averages,
@@ -254,22 +250,18 @@ def _one_axis(field: Any) -> Any:
     return field.reshape(-1, *field.shape[2:]) if isinstance(field, np.ndarray) else field
 
 
-def scratch_bytes(form: ChunkedForm, record: Algorithm, precision: str, threads: int) -> int:
-    """Bytes of the scratch of :class:`Passes`; what an evaluation needs is among them."""
+def bytes_of_passes(
+    form: ChunkedForm, record: Algorithm, precision: str = "float64", threads: int = 1
+) -> int:
+    """Bytes of a state and of the scratch of its passes; what an evaluation needs is among
+    them."""
     rule, dtype = record.rule, np.dtype(precision)
     floats, averaged = floats_of(dtype), record.against == "average"
     numbers = threads * (2 + rule.forecast + (floats != dtype)) * form.most_sequences
     # Without chunks the reaches are kept.
     numbers += (bool(form.n_chunks) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
     numbers += (1 + rule.forecast) * form.n_entries
-    return numbers * floats.itemsize
-
-
-def bytes_of_passes(
-    form: ChunkedForm, record: Algorithm, precision: str = "float64", threads: int = 1
-) -> int:
-    """Bytes of a state and of the scratch of its passes."""
-    return bytes_kept(form, record, precision) + scratch_bytes(form, record, precision, threads)
+    return bytes_kept(form, record, precision) + numbers * floats.itemsize
 
 
 def trunk_scratch(

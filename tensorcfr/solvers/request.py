@@ -178,10 +178,8 @@ class SolveRequest:
             record.is_exact and any(rule is not None for rule in stops),
             f"{name} is exact: it takes no iters, target, time_limit or nodes",
         )
-        if not record.is_exact:
+        if not record.is_exact or self.target is not None:
             check_stop_rules(self.iters, self.target, self.time_limit, self.nodes)
-        elif self.target is not None:
-            check_stop_rules(None, self.target, None, None)
 
     def _check_uncompiled(self) -> None:
         """Check the arguments of a solve on rules."""

@@ -155,8 +155,8 @@ class SampledSolver(SamplingSolver):
         deal: Deal | None = None,
         memory_limit: Limit = None,
     ) -> None:
-        record = self._begin(game, algorithm, state, iteration, seed, memory_limit)
-        given = None if state is None else self.restore(self.setting, self.kept(state))
+        given = self._begin(game, algorithm, state, iteration, seed, memory_limit)
+        record = self.algorithm
         if not game.is_compiled:
             if deal is not None:
                 raise ValueError(f"a deal takes a compiled game: compile_game makes one of {game}")

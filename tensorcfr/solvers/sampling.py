@@ -56,19 +56,20 @@ class SamplingSolver(IterativeSolver):
         seed: Seed | None,
         memory_limit: int | None,
     ) -> Any:
-        """Check and keep the arguments that all have; returns the record of the algorithm."""
+        """Check and keep the arguments that all have; returns the state, checked, if there is
+        one."""
         self.game, self.algorithm = game, self._checked(game, algorithm)
         self.iteration = iteration
         self.memory_limit = free_memory() if memory_limit is None else memory_limit
         if state is None:
-            return self.algorithm
+            return None
         if seed is not None:
             raise ValueError("a state brings its own random numbers: give no seed with it")
         on_rules = "labels" in self.kept(state)
         if on_rules == game.is_compiled:
             there = "rules" if on_rules else "a compiled game"
             raise ValueError(f"the state is of a solver on {there}, which {game.name} is not")
-        return self.algorithm
+        return self.restore(self.setting, self.kept(state))
 
     @classmethod
     def _checked(cls, game: Any, algorithm: str | Record) -> Any:
@@ -103,10 +104,7 @@ class SamplingSolver(IterativeSolver):
 
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"), rule_errors(record.variant.rule):
-            if not len(orders.schedule):
-                source.prepare(follow_plays, arguments, self._room())
-                return
-            if (self.bytes_held or 0) > self.memory_limit:
+            if len(orders.schedule) and (self.bytes_held or 0) > self.memory_limit:
                 raise InfosetsFullError
             limits = self._room(), self.memory_limit, self.deadline
             source.run(follow_plays, arguments, state, generator, *limits)

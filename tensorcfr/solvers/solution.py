@@ -18,6 +18,7 @@ from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
+from ..storage.archive import write_arrays
 from .arguments import PLAYABLE
 from .base import Setting, solver_class
 
@@ -256,9 +257,9 @@ class Solution:
         Returns:
             The path of the file; ``.npz`` is added if it has no suffix.
         """
-        from .solution_file import write_solution
+        from .solution_file import pack_solution
 
-        return write_solution(self, path)
+        return write_arrays(path, *pack_solution(self))
 
     @classmethod
     @checked()

@@ -29,7 +29,6 @@ from ..storage.archive import (
     read_arrays,
     refuse_others,
     says_where,
-    write_arrays,
 )
 from ..storage.fields import (
     Check,
@@ -87,11 +86,6 @@ def trace_point(figure: Check) -> Check:
             "last_exploitability": maybe(number()),
         },
     )
-
-
-def write_solution(solution: Solution, path: str | Path) -> Path:
-    """What :meth:`Solution.save` does."""
-    return write_arrays(path, *pack_solution(solution))
 
 
 def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
@@ -245,11 +239,7 @@ def unpack_solution(
 
 
 def _check_touched(state: Any) -> None:
-    """Make sure that what a solver has counted leaves room for more.
-
-    Raises:
-        ValueError: It does not.
-    """
+    """Refuse a state that has counted so much that it leaves no room for more."""
     touched = getattr(state, "touched", None)
     if touched is not None and ((touched < 0) | (touched > MOST_TOUCHED)).any():
         raise ValueError(f"the solver's touched holds {touched.tolist()}")

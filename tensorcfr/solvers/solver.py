@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 from weakref import ref
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..evaluation.metrics import Evaluation
 from ..kernels.chunks import Numbers
 from ..kernels.evaluation import realization_plan
 from ..kernels.local_rule import rule_errors
-from ..model.arguments import LOCKS, Compiled
+from ..model.arguments import LOCKS, Played
 from ..model.chunks import ChunkedForm, aligned
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
@@ -88,13 +88,18 @@ class Solver(IterativeSolver):
 
     records = Algorithm
     state_kind = State
+    layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks")
+    beside: ClassVar[int] = 0
+    """Arrays over the sequences of the game that iterations take beside the state."""
+    takes_locks: ClassVar[bool] = True
+    """Whether infosets may be locked."""
     _files: MappedFiles | None = None
     """The files in ``state_dir``."""
 
     @checked()
     def __init__(
         self,
-        game: Compiled,
+        game: Played,
         algorithm: Named | None = None,
         *,
         precision: Annotated[str, PRECISION] = "float64",
@@ -107,20 +112,19 @@ class Solver(IterativeSolver):
     ) -> None:
         record = self._checked(game, asked_algorithm(algorithm, game, precision))
         self.game, self.algorithm, self.iteration = game, record, iteration
-        self.locks = locks_for(game, locks)
-        self.form = self.setting.form
-        given = None
         if state is not None:
-            given = self.restore(self.setting, self.kept(state))
-            precision = str(given.regret.dtype)
-        self._refuse_others(precision, state_dir)
+            precision = str(state.regret.dtype)
+        self._refuse_others(precision, threads, locks, state_dir)
+        self.locks = locks_for(game, locks) if self.takes_locks else None
+        self.form = self.setting.form
+        given = None if state is None else self.restore(self.setting, self.kept(state))
         needed = bytes_needed(game, record, precision, self.locks, threads, state_dir)
-        require(needed, f"solving {game.name}", memory_limit)
+        require(needed + 8 * self.beside * game.n_sequences, f"solving {game.name}", memory_limit)
         self._locks, self.precision = self.setting.part_locks, precision
         self._files = MappedFiles(Path(state_dir)) if state_dir is not None else None
         new = aligned if self._files is None else self._files.new
         dtype = np.dtype(precision)
-        self._scale = bucket_scales(self.form, dtype)
+        self._scale = self._scales(dtype)
         own = first_state(self.form, record.rule, dtype, self._locks, new)
         if given is not None:
             for array, begun in zip(own, given, strict=True):
@@ -132,14 +136,12 @@ class Solver(IterativeSolver):
         self._passes = self._new_passes(own)
         self._compile()
 
-    def _refuse_others(self, precision: str, state_dir: str | Path | None) -> None:
-        """Make sure that game, algorithm and arguments go together.
-
-        Raises:
-            ValueError: They do not; says why.
-        """
+    def _refuse_others(
+        self, precision: str, threads: int, locks: LocksLike | None, state_dir: str | Path | None
+    ) -> None:
+        """Refuse arguments that do not go with game and algorithm; the errors say why."""
         game, record, rule = self.game, self.algorithm.name, self.algorithm.rule
-        in_chunks, is_packed = bool(self.form.n_chunks), precision == PACKED
+        in_chunks, is_packed = bool(game.chunks.n_chunks), precision == PACKED
         problem = f"{record} changes payoffs by own reach, which games in chunks do not keep"
         refuse(in_chunks and rule.payoff is not None, CutError(problem, cut=False))
         refuse(
@@ -153,6 +155,9 @@ class Solver(IterativeSolver):
             is_packed and bool(rule.memory or not rule.matches_regret),
             f"{record} keeps more than regrets: it takes float64 or float32, not {PACKED}",
         )
+
+    def _scales(self, dtype: np.dtype) -> np.ndarray:
+        return bucket_scales(self.form, dtype)
 
     def _new_passes(self, state: State) -> Passes:
         return Passes(self.form, self.algorithm, state, self._scale, self._locks, self._threads)

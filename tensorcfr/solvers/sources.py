@@ -42,7 +42,7 @@ from ..uncompiled.infosets import (
     InfosetTable,
     OutOfTimeError,
 )
-from ..uncompiled.policy import TablePolicy, normalised
+from ..uncompiled.policy import TablePolicy
 from ..uncompiled.tree import GrowingTree
 from .traversal import TableLayout
 
@@ -114,7 +114,13 @@ class TableInfosets:
         return self.table.described
 
     def normalised(self, sums: np.ndarray) -> np.ndarray:  # noqa: D102
-        return normalised(self.table, sums)
+        first = np.array(self.table.first, np.int64)
+        counts = np.diff(first)
+        if not len(counts):
+            return sums
+        totals = np.repeat(np.add.reduceat(sums, first[:-1]), counts)
+        with np.errstate(invalid="ignore"):
+            return np.where(totals > 0.0, sums / totals, 1.0 / np.repeat(counts, counts))
 
     def policy(self, probabilities: np.ndarray) -> Policy:
         """Strategies by label; typed as those of compiled games, which they are read like."""
@@ -180,12 +186,6 @@ class CompiledSource(CompiledInfosets):
         cumulative[self.game.form.player_sequences[:-1]] = clock[0]
         return {}
 
-    def prepare(
-        self, kernel: Callable[..., bool], arguments: Callable[[], Any], limit: float
-    ) -> None:
-        """Compile a kernel: run it for a schedule without iterations."""
-        kernel(*arguments())
-
     def run(
         self,
         kernel: Callable[..., bool],
@@ -196,7 +196,8 @@ class CompiledSource(CompiledInfosets):
         most: float,
         deadline: float,
     ) -> None:
-        """Run the iterations of a schedule; :attr:`done` counts them.
+        """Run the iterations of a schedule, or without any compile the kernel; :attr:`done` counts
+        them.
 
         Args:
             kernel: The kernel.
@@ -282,13 +283,6 @@ class GrowingSource(TableInfosets):
         self.tree.forget()
         return self.tree
 
-    def prepare(
-        self, kernel: Callable[..., bool], arguments: Callable[[], Any], limit: float
-    ) -> None:
-        """Compile a kernel, to be called for every history that is new."""
-        self.make_tree(limit)
-        self._code = entry_point(kernel, *arguments())
-
     def run(
         self,
         kernel: Callable[..., bool],
@@ -308,6 +302,9 @@ class GrowingSource(TableInfosets):
             InfosetsFullError: There is no room for another infoset, or for more histories.
             OutOfTimeError: The time is over.
         """
+        tree = self.make_tree(limit)
+        if self._code is None:
+            self._code = entry_point(kernel, *arguments())
         self.done, before = 0, taken()
 
         def look() -> None:
@@ -319,9 +316,6 @@ class GrowingSource(TableInfosets):
 
         with no_garbage_collection():
             try:
-                tree = self.make_tree(limit)
-                if self._code is None:
-                    self._code = entry_point(kernel, *arguments())
                 cursor = tree.frames.cursor
                 cursor[:] = 0
                 try:

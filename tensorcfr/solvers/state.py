@@ -13,7 +13,7 @@ from ..invariants.strategies import SUM_TOLERANCE, wrong_reach, wrong_strategy
 from ..kernels import evaluation
 from ..kernels.chunks import Numbers, plain_numbers
 from ..kernels.local_rule import LocalRule
-from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned, buckets_of
+from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned
 from .arguments import PACKED
 from .kept import BLOCK, blocks, check_arrays
 
@@ -112,36 +112,9 @@ def first_state(
     shapes = shapes_of(form, rule, dtype)
     large = {name: new(*own) for name, own in shapes.items() if name != "floor"}
     state = State(floor=np.zeros(1), **large)
-    if state.strategy.size and form.n_chunks and locks is None:
-        set_uniform(form, state.strategy)
-    elif state.strategy.size:
+    if state.strategy.size:
         set_strategies(form, state, state.regrets, 0.0, locks)
     return state
-
-
-def set_uniform(form: ChunkedForm, strategy: np.ndarray) -> None:
-    """Uniform strategies in a game in chunks.
-
-    This is what :func:`all_strategies` makes of weights of 0, whose kernel nothing else in a solve
-    needs.
-
-    Args:
-        form: The game.
-        strategy: float (numbers,): modified in place; 1 where no action is.
-    """
-    strategy[:] = 1.0
-    begins, base = np.append(0, form.first), np.append(0, form.base)
-    first_part: dict[int, int] = {}
-    for part, shape in enumerate([-1, *form.shape.tolist()]):
-        if shape in first_part:
-            begin, end = begins[part : part + 2].tolist()
-            alike = int(begins[first_part[shape]])
-            strategy[begin:end] = strategy[alike : alike + end - begin]
-            continue
-        first_part[shape] = part
-        sequence, *sizes = buckets_of(form, part)
-        for first, actions, lanes in zip(base[part] + sequence, *sizes, strict=True):
-            strategy[first : first + actions * lanes] = 1.0 / actions
 
 
 def set_strategies(
@@ -189,7 +162,8 @@ def restored(
     """The state that some arrays are, checked; not copied.
 
     Files of earlier versions lack some arrays, have one scale for all players of a row, and keep
-    no strategies of a game that was cut into no chunks.
+    no strategies of a game that was cut into no chunks, and no reaches of one of imperfect recall
+    or of teams.
 
     Raises:
         ValueError: An array is missing, has another shape or dtype than ``owner`` has, or holds a
@@ -213,6 +187,8 @@ def restored(
     state = State(**{name: np.ascontiguousarray(given[name]) for name in State._fields})
     if is_old:
         set_strategies(form, state, state.regrets, float(state.floor[0]), locks)
+    elif state.reach.size and "reach" not in kept:
+        evaluation.realization_plan(form.trunk, state.strategy, state.reach)
     return state
 
 

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..kernels import evaluation
 from ..kernels.evaluation import add_regrets
-from ..model.arrays import SequenceForm
 from ..model.flat_game import FlatGame
 from ..model.ties import Tied
-from .base import Setting
-from .flat_solver import FlatSolver
+from .flat_solver import FlatPasses, FlatSolver, of_player
 from .scales import bounds_of
 
 
+class TiedPasses(FlatPasses):
+    """Passes infoset by infoset, whose values are added up where infosets share a strategy."""
+
+    def play(self) -> None:  # noqa: D102
+        self._played = self.strategy[tied_of(self.game).sequence]
+        evaluation.realization_plan(self.game.form, self._played, self.reach)
+
+    def values(self, player: int, faced: np.ndarray) -> np.ndarray:  # noqa: D102
+        value, gradient, regret = np.zeros((3, len(faced)))
+        add_regrets(self.game.form, player, self._played, faced, value, gradient, regret, None)
+        return self._added(player, value)
+
+    def reached(self, player: int) -> np.ndarray:  # noqa: D102
+        return self._added(player, self.reach)
+
+    def _added(self, player: int, array: np.ndarray) -> np.ndarray:
+        return tied_of(self.game).added(array, of_player(self.game, player))
+
+    @staticmethod
+    def bounds(game: FlatGame) -> np.ndarray:  # noqa: D102
+        bound, tied, players = bounds_of(game.form), tied_of(game), range(game.n_players)
+        added = [tied.added(bound, of_player(game, player)) for player in players]
+        return np.sum(added, axis=0)
+
+
 class TiedSolver(FlatSolver):
-    """CFR where several infosets of a player share one strategy; arguments as :class:`FlatSolver`.
+    """CFR where several infosets of a player share one strategy; arguments as
+    :class:`tensorcfr.Solver`.
 
     Values pass up the game infoset by infoset.  Those of infosets that share a strategy are added
     up, and the local rule works on the sums.  Their averages are added up, too, each with the own
@@ -27,50 +49,9 @@ class TiedSolver(FlatSolver):
     extensive-form games with imperfect recall", ICML 2012.
     """
 
-    ties_infosets = True
-    is_what = "has imperfect recall"
+    layouts = ("tied",)
     lacks = "perfect recall"
-
-    @classmethod
-    def flat(cls, game: FlatGame) -> SequenceForm:  # noqa: D102
-        return tied_of(game).form
-
-    def _play(self) -> None:
-        self._strategy = self.last_probabilities(self.setting, self._state)
-        evaluation.realization_plan(self.game.form, self._strategy, self._reach)
-
-    def _values(self, player: int, faced: np.ndarray) -> np.ndarray:
-        form = self.game.form
-        value, gradient, regret = np.zeros((3, len(faced)))
-        add_regrets(form, player, self._strategy, faced, value, gradient, regret, None)
-        return tied_of(self.game).added(value, self._own(player))
-
-    def _bounds(self) -> np.ndarray:
-        form, tied = self.game.form, tied_of(self.game)
-        bound = bounds_of(form)
-        found = np.zeros(tied.form.n_sequences)
-        for player in range(form.n_players):
-            found += tied.added(bound, self._own(player))
-        return found
-
-    def _reached(self, player: int) -> np.ndarray:
-        return tied_of(self.game).added(self._reach, self._own(player))
-
-    @classmethod
-    def whole_regrets(cls, setting: Setting, state: Any) -> np.ndarray:  # noqa: D102
-        tied = tied_of(setting.game)
-        regret: np.ndarray = (state.regret / np.bincount(tied.sequence))[tied.sequence]
-        return regret
-
-    @classmethod
-    def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:  # noqa: D102
-        strategy: np.ndarray = state.strategy[tied_of(setting.game).sequence]
-        return strategy
-
-    def average_probabilities(self) -> np.ndarray:  # noqa: D102
-        average = evaluation.normalise(self._flat, self._state.cumulative)
-        found: np.ndarray = average[tied_of(self.game).sequence]
-        return found
+    passes = TiedPasses
 
 
 def tied_of(game: FlatGame) -> Tied:

@@ -89,18 +89,9 @@ def _begin(setting: Setting, given: WarmStart, iterations: float) -> tuple[np.nd
 def _carried(
     there: CompiledGame, numbers: np.ndarray, game: CompiledGame, *, shares: bool = False
 ) -> np.ndarray:
-    """Numbers of a game over another one with the same infosets, float64 (numbers,); summed where
-    one infoset there stands for several.
-
-    Args:
-        there: The first game.
-        numbers: float64 (numbers,).
-        game: The other one.
-        shares: Whether a number that stands for several infosets is their sum.
-
-    Raises:
-        ValueError: The games have other infosets.
-    """
+    """Numbers of a game, float64 (numbers,), over another one with the same infosets; summed where
+    one infoset there stands for several.  With ``shares``, a number that stands for several
+    infosets is their sum."""
     if game is there or game.digest == there.digest or _lie_alike(game, there):
         return numbers.copy()
     if (there.n_infosets, there.n_sequences) != (game.n_infosets, game.n_sequences):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,37 +11,23 @@ from ..kernels.random import fill
 AHEAD = 4096
 """Numbers that one call of the kernel makes, at most."""
 FEWEST = 64
-"""Numbers that the first call makes: a short solve needs few."""
+"""Numbers that the first call makes: a few plays need few."""
 
 
-class Draws:
-    """A generator of :mod:`tensorcfr.kernels.random`, called for the next number in [0, 1).
+def draws(state: np.ndarray) -> Iterator[float]:
+    """The numbers in [0, 1) of a generator of :mod:`tensorcfr.kernels.random`.
 
     Args:
         state: uint64 (4,): the state to begin with; copied.
     """
-
-    def __init__(self, state: np.ndarray) -> None:
-        self._state = state.copy()
-        self._numbers: list[float] = []
-        self._pop, self._next = self._numbers.pop, FEWEST
-        fill(state.copy(), np.empty(0))  # Compiled now, and not within an iteration.
-
-    def __call__(self) -> float:
-        """The next number."""
-        try:
-            return self._pop()
-        except IndexError:
-            self._make()
-            return self._pop()
-
-    def _make(self) -> None:
-        numbers = np.empty(self._next)
+    state, count = state.copy(), FEWEST
+    while True:
+        numbers = np.empty(count)
         # The generator's sums wrap around by design; numpy warns about that with the JIT off.
         with np.errstate(over="ignore"):
-            fill(self._state, numbers)
-        self._numbers[:] = numbers[::-1].tolist()
-        self._next = min(4 * self._next, AHEAD)
+            fill(state, numbers)
+        yield from numbers.tolist()
+        count = min(4 * count, AHEAD)
 
 
 def sample_action(strategy: Sequence[float], number: float) -> int:

@@ -19,7 +19,8 @@ from ..rules import Decision
 NO_SEQUENCE = -1
 """The own sequence of a player who has not acted yet."""
 REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
-"""The groups of a block: one number per action each; further baselines follow the first."""
+"""Groups of numbers in the block of an infoset, in any table: one number per action each; further
+baselines follow the first."""
 BYTES_PER_INFOSET = 320
 """Of an infoset beside its label and its numbers: its rows here, and its places in the dictionary
 of labels and in that of an adapter."""
@@ -186,16 +187,12 @@ class InfosetTable:
                 f"recall): the player reaches it {before[0]}, but {before[1]} at {here()}"
             )
 
-    def label(self, row: int) -> str:
-        """The label of a row; for errors, because it looks through all of them."""
-        return next(label for label, index in self.rows.items() if index == row)
-
     def _name_sequence(self, sequence: int) -> str:
         if sequence == NO_SEQUENCE:
             return "as the player's first decision"
         row = int(np.searchsorted(np.frombuffer(self.first, np.int64), sequence, "right")) - 1
         action = self.names[self.kind[row]][sequence - self.first[row]]
-        return f"after {action!r} at {self.label(row)!r}"
+        return f"after {action!r} at {list(self.rows)[row]!r}"
 
     # ------------------------------------------------------------------------------ as arrays
 

@@ -72,10 +72,7 @@ class TablePolicy(Mapping[str, dict[str, float]]):
         return dict(zip(self._names(row), self._at(row), strict=True))
 
     def __iter__(self) -> Iterator[str]:
-        for row, label in enumerate(self._table.rows):
-            if row == self._size:
-                return
-            yield label
+        return islice(self._table.rows, self._size)
 
     def __len__(self) -> int:
         return self._size
@@ -120,14 +117,3 @@ class TablePolicy(Mapping[str, dict[str, float]]):
 
     def __repr__(self) -> str:
         return f"<TablePolicy for {self.game.name}: {len(self):,} infosets>"
-
-
-def normalised(table: InfosetTable, sums: np.ndarray) -> np.ndarray:
-    """float64 (sequences,): numbers divided by their sum at each infoset; uniform where it is 0."""
-    first = np.array(table.first, np.int64)
-    counts = np.diff(first)
-    if not len(counts):
-        return sums
-    totals = np.repeat(np.add.reduceat(sums, first[:-1]), counts)
-    with np.errstate(invalid="ignore"):
-        return np.where(totals > 0.0, sums / totals, 1.0 / np.repeat(counts, counts))

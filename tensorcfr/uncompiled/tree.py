@@ -157,7 +157,8 @@ class GrowingTree:
         arguments: Callable[[], tuple[Any, ...]],
         look: Callable[[], None],
     ) -> None:
-        """Call a kernel until all of its iterations are done, and enter what it waits for.
+        """Call a kernel until all of its iterations are done.  Whenever it waits, enter the history
+        for which it does, make room for its log, or forget histories if there is no room.
 
         Args:
             kernel: The kernel, as machine code.
@@ -165,36 +166,24 @@ class GrowingTree:
             look: Called now and then, to give up by an error.
 
         Raises:
-            GameError: As :meth:`go_on`, like the others.
-            ImperfectRecallError: Likewise.
-            InfosetsFullError: Likewise.
+            GameError: The rules break their contract; names the history.
+            ImperfectRecallError: The player who acts at a history forgets an own action.
+            InfosetsFullError: There is no room for an infoset, or for more histories.
         """
         frames, given, entered = self.frames, arguments(), 0
         while not kernel(*given):
-            self.go_on()
+            waits = frames.cursor.item(PAUSED)
+            if waits == FOR_HISTORY:
+                self._enter(frames.cursor.item(AT))
+            elif waits == FOR_LOG:
+                make_room(frames.log, 2 * len(frames.log))
+            else:
+                self.forget()
             entered += 1
             if entered % BETWEEN_LOOKS == 0:
                 look()
             if self.frames is not frames:  # The path has become longer, or wider.
                 frames, given = self.frames, arguments()
-
-    def go_on(self) -> None:
-        """Make it possible that a traversal goes on: enter the history for which it waits, make
-        room for its log, or forget histories if it stopped for want of room.
-
-        Raises:
-            GameError: The rules break their contract; names the history.
-            ImperfectRecallError: The player who acts there forgets an own action.
-            InfosetsFullError: There is no room for the infoset, or for more histories.
-        """
-        cursor, log = self.frames.cursor, self.frames.log
-        waits = cursor.item(PAUSED)
-        if waits == FOR_HISTORY:
-            self._enter(cursor.item(AT))
-        elif waits == FOR_LOG:
-            make_room(log, 2 * len(log))
-        else:
-            self.forget()
 
     def _enter(self, slot: int) -> None:
         """Ask the rules about a missing history, and put it into its place."""

@@ -27,12 +27,11 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.abstraction import AbstractGame, abstract, infosets, lift
-from tensorcfr.algorithms import CFR, EXTERNAL_SAMPLING, sampling
+from tensorcfr.algorithms import CFR, EXTERNAL_SAMPLING, records
 from tensorcfr.analysis import simulate, values
 from tensorcfr.errors import ImperfectRecallError
 from tensorcfr.invariants import check
 from tensorcfr.rules import Chance, Decision, Game, Terminal
-from tensorcfr.solvers import flat_solver
 
 TOLERANCE = 1e-12
 
@@ -328,11 +327,10 @@ def test_options_that_are_not_known_are_refused(
 ) -> None:
     """As an option would be that is new."""
     assert solve(forgetful, CFR(delay=1, restart_base=4), iters=1).iterations == 1
-    monkeypatch.setattr(flat_solver, "KNOWN_OPTIONS", ("delay",))
+    monkeypatch.setattr(records, "KNOWN_OPTIONS", ("delay",))
     assert solve(forgetful, CFR(delay=1), iters=1).iterations == 1
     with pytest.raises(ValueError, match="imperfect recall: cfr with restart_base is not avail"):
         solve(forgetful, CFR(delay=1, restart_base=4), iters=1)
-    monkeypatch.setattr(sampling, "KNOWN_OPTIONS", ("delay",))
     with pytest.raises(ValueError, match="its restart_base is for passes over the whole game"):
         EXTERNAL_SAMPLING(variant=CFR(restart_base=4))
 

@@ -123,13 +123,13 @@ class TestSchedules:
 
 class TestRestarts:
     def test_at_powers(self) -> None:
-        at = [t for t in range(1, 100) if DCFR_POSTFLOP.restarts_at(t)]
-        assert at == [4, 16, 64]
-        assert list(DCFR_POSTFLOP.spans(1, 99)) == [3, 12, 48, 36]
-        assert list(DCFR_POSTFLOP.spans(4, 1)) == [1]
-        assert list(DCFR_POSTFLOP.spans(5, 11)) == [11]
-        assert list(CFR.spans(7, 5)) == [5]
-        assert list(DCFR_POSTFLOP.spans(4, 0)) == []
+        spans = list(DCFR_POSTFLOP.runs(1, 99))
+        assert spans == [(False, 3), (True, 12), (True, 48), (True, 36)]
+        restarts = [next(DCFR_POSTFLOP.runs(t, 1)) for t in range(1, 100)]
+        assert [t for t, (is_one, _) in enumerate(restarts, 1) if is_one] == [4, 16, 64]
+        assert list(DCFR_POSTFLOP.runs(4, 1)) == [(True, 1)]
+        assert list(CFR.runs(7, 5)) == [(False, 5)]
+        assert list(DCFR_POSTFLOP.runs(4, 0)) == []
 
     def test_runs_begin_at_powers_and_have_a_table_each(self) -> None:
         assert list(DCFR_POSTFLOP.runs(3, 14)) == [(False, 1), (True, 12), (True, 1)]

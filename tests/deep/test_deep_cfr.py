@@ -29,7 +29,7 @@ from tensorcfr.algorithms import (
 )
 from tensorcfr.deep import DeepSolver, make_features
 from tensorcfr.deep import solver as deep_solver
-from tensorcfr.deep.buffers import filled
+from tensorcfr.deep.buffers import filled, reservoirs_of
 from tensorcfr.deep.inputs import make_inputs
 from tensorcfr.deep.learners import TableLearner, probabilities
 from tensorcfr.errors import MemoryLimitError, TrainingError
@@ -192,8 +192,8 @@ def prepared(
     for player in range(game.n_players * record.has_baseline):
         values = np.random.default_rng([seed, player]).uniform(-2, 2, game.n_sequences)
         solver.source.table.set_group(BASELINE + player, values)
-    shape = solver._infosets.history_values.shape
-    solver._infosets.history_values[:] = np.random.default_rng(seed).uniform(-2, 2, shape)
+    shape = solver.source.history_values.shape
+    solver.source.history_values[:] = np.random.default_rng(seed).uniform(-2, 2, shape)
     return solver
 
 
@@ -241,10 +241,10 @@ def test_samples_are_unbiased(case: str, name: str) -> None:
             by_histories = record.has_history_baseline and chooser is HandsChooser
             draws = sample.of_histories if by_histories else sample.draws
             script = (np.array([*draws, np.nan]), np.zeros(1, np.int64))
-            before = solver._infosets.history_values.copy()
+            before = solver.source.history_values.copy()
             solver._sample(np.array([[WEIGHT]]), player, script)
             assert script[1][0] == len(draws)
-            solver._infosets.history_values[:] = before
+            solver.source.history_values[:] = before
             for at in range(filled(found.advantages)):
                 infoset = int(found.advantages.infoset[at])
                 weight = sample.probability * found.advantages.weight[at]
@@ -310,9 +310,9 @@ def test_baselines_of_histories_move_to_the_next_ones(step: float) -> None:
     solver.source.table.set_group(STRATEGY, played)
     tree, moved = game.tree, 0
     for player in (0, 1) * 20:
-        before = solver._infosets.history_values.copy()
+        before = solver.source.history_values.copy()
         solver._sample(np.array([[1.0]]), player)
-        after = solver._infosets.history_values
+        after = solver.source.history_values
         assert np.array_equal(after[1 - player], before[1 - player])
         for child in np.flatnonzero(after[player] != before[player]).tolist():
             steps = range(int(tree.first_child[child]), int(tree.first_child[child + 1]))
@@ -624,10 +624,15 @@ def test_memory_is_told_in_full(record: Deep) -> None:
     tracemalloc.start()
     try:
         solver = DeepSolver(KUHN, record, memory_limit=refused.value.needed)
+        for own in solver._samples:
+            for reservoir in reservoirs_of(own):
+                reservoir.seen[0] = len(reservoir.infoset)
+        before = solver._numbers([])  # What an iteration copies when the buffers are full.
         taken = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
     assert solver.iteration == 0
+    assert before.advantage_infoset.size == 200_000
     assert taken == pytest.approx(refused.value.needed, rel=0.05)
 
 

@@ -400,7 +400,7 @@ def test_infosets_that_were_never_met(game: str, record: Deep) -> None:
     empty = DeepSolver(game, record)
     unmet = NetworkPolicy(
         policy.game,
-        empty._infosets,
+        empty.source,
         policy._make,
         is_mixture=policy._is_mixture,
         unplayed="uniform",

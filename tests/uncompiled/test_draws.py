@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from tensorcfr.kernels.random import fill, seeded
-from tensorcfr.uncompiled.draws import Draws, sample_action
+from tensorcfr.uncompiled.draws import draws, sample_action
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_numbers_come_in_the_order_of_the_kernel() -> None:
     """However many are made ahead; and the state that is given stays."""
     state = seeded(7)
-    before, draw = state.copy(), Draws(state)
-    found = [draw() for _ in range(1000)]
+    before, numbers = state.copy(), draws(state)
+    found = [next(numbers) for _ in range(1000)]
     assert np.array_equal(state, before)
     expected = np.empty(1000)
     fill(state, expected)

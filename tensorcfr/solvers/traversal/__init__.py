@@ -1,9 +1,10 @@
 """A compiled game as the Monte Carlo traversals see it: table of infosets, trees, bytes."""
 
+from ...uncompiled.infosets import BASELINE, CUMULATIVE, REGRETS, STRATEGY
 from .history_tree import fixed_chance, history_traversal
 from .memory import bytes_of
 from .public_tree import all_hands_traversal, public_traversal
-from .table import BASELINE, CUMULATIVE, REGRETS, STRATEGY, TableLayout
+from .table import TableLayout
 
 __all__ = [
     "BASELINE",

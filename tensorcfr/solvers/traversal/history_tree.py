@@ -76,19 +76,9 @@ def history_traversal(
 def _outcomes(
     tree: HistoryTree, chance_nodes: np.ndarray, probability: np.ndarray, *, joined: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The outcomes of all chance nodes.
-
-    Args:
-        tree: The histories.
-        chance_nodes: int64: the chance nodes, ascending.
-        probability: float64 (nodes,): chance probability of the step into each node.
-        joined: Whether chance nodes that follow each other are one draw.
-
-    Returns:
-        uint32 (chance nodes,): chance nodes that each draw passes after the first; int64 (chance
-        nodes + 1,): first outcome; uint32 (outcomes,): the node of each; float64 (outcomes,): its
-        probability.
-    """
+    """The outcomes of all chance nodes, which are given ascending: uint32 (chance nodes,), nodes
+    that each draw passes after the first; int64 (chance nodes + 1,), first outcome; uint32
+    (outcomes,), the node of each; float64 (outcomes,), its probability."""
     passed = np.zeros(len(chance_nodes), np.uint32)
     first = np.zeros(len(chance_nodes) + 1, np.int64)
     nodes: list[np.ndarray] = [np.empty(0, np.uint32)]

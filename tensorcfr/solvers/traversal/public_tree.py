@@ -94,12 +94,8 @@ def terminal_tables(tree: PublicTree) -> np.ndarray:
 
 
 def _deal_utilities(tree: PublicTree, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mass and utility of an :class:`AllHandsTree`.
-
-    Args:
-        tree: The public tree.
-        tables: int64 (tables,): the distinct numbers of :func:`terminal_tables`.
-    """
+    """Mass and utility of an :class:`AllHandsTree`; ``tables``, int64 (tables,), has the distinct
+    numbers of :func:`terminal_tables`."""
     possible = tree.alive
     probability = np.where(possible, tree.prior * tree.weight_table, 0.0)
     mass = probability.sum(axis=(1, 2)) / tree.prior.sum()

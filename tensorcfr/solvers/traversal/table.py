@@ -10,9 +10,7 @@ import numpy as np
 
 from ...kernels.traversal import HEADER, LAST_VISIT
 from ...model.flat_game import FlatGame
-
-REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
-"""Groups of numbers in a block of the table: one number per action each."""
+from ...uncompiled.infosets import STRATEGY
 
 
 @dataclass(frozen=True, eq=False)
