@@ -15,6 +15,7 @@ from ..formats.policies import find_policy
 from ..model.arrays import TERMINAL
 from ..model.game import CompiledGame
 from ..model.policy import Policy
+from ..model.public_nodes import PublicNodes
 from ..rules import CardGame
 from ..solvers.solution import Solution
 from .card_part import CardSubgames
@@ -56,6 +57,11 @@ class Blueprint:
     """The game of the policy."""
 
     @property
+    def nodes(self) -> PublicNodes:
+        """The public nodes of the policy's game."""
+        return nodes_of(self.policy.game)
+
+    @property
     def is_coarser(self) -> bool:
         """Whether the policy is of another game."""
         return self.own is not self.whole
@@ -90,10 +96,10 @@ class Blueprint:
         Raises:
             ValueError: The node is further than one action away from the blueprint's game.
         """
-        nodes, before = nodes_of(self.policy.game), steps[:-1]
-        if follow_steps(nodes, steps) is not None:
+        before = steps[:-1]
+        if self.node(steps) is not None:
             return steps
-        if self.whole.player(before) == opponent and follow_steps(nodes, before) is not None:
+        if self.whole.player(before) == opponent and self.node(before) is not None:
             return before
         raise ValueError(
             f"{' '.join(steps)!r} is not one action of player {opponent} away from "
@@ -102,13 +108,12 @@ class Blueprint:
 
     def node(self, steps: Steps) -> int | None:
         """The public node of the blueprint's game that some steps lead to, if there is one."""
-        return follow_steps(nodes_of(self.policy.game), steps)
+        return follow_steps(self.nodes, steps)
 
     def reach(self, steps: Steps, player: int) -> np.ndarray:
         """float64 (hands,): the probability that a player's actions lead to a public node of the
         blueprint's game."""
-        nodes = nodes_of(self.policy.game)
-        return own_reach_of(self.policy, nodes, self.node(steps) or 0, player)
+        return own_reach_of(self.policy, self.nodes, self.node(steps) or 0, player)
 
     def check_ends(self, steps: Steps) -> None:
         """Check that the blueprint's game is a coarser form of the game, from a public node on.
@@ -144,7 +149,7 @@ class Blueprint:
         spend the part that is proportional to its probability given the action.  Whatever the
         opponent does next, these parts sum to the gift at most.
         """
-        policy, nodes = self.policy, nodes_of(self.policy.game)
+        policy, nodes = self.policy, self.nodes
         total = np.zeros(len(nodes.hands[opponent]))
         for above, acts, action in nodes.way(self.node(steps) or 0):
             children = [step.node for step in nodes.children(above)]

@@ -112,10 +112,11 @@ class CardPart(CardGame):
         self.cards = rules.cards
         self.board = (*rules.board, *line.dealt)
         dealt = np.array(line.dealt, dtype=np.int64)
-        self.kept = [
+        first, second = (
             np.flatnonzero((weight > 0) & without(hands, dealt))
             for hands, weight in zip(rules.hands, weights, strict=True)
-        ]
+        )
+        self.kept: Kept = (first, second)
         """For each player int64 (hands,): the hands that are left, among those of the whole."""
         self.hands = [hands[own] for hands, own in zip(rules.hands, self.kept, strict=True)]
         self.weights = [weight[own] for weight, own in zip(weights, self.kept, strict=True)]
@@ -136,15 +137,10 @@ class CardPart(CardGame):
         if self.opponent is not None and state == self.entry:
             return Decision(self.opponent, None, (FOLLOW, TERMINATE))
         node = self.rules.node(state)
-        if self.scale != 1.0 and isinstance(node, (Fold, Showdown)):
-            own, other = self.charged
-            return type(node)(
-                *(
-                    (self.scale * (first - own), self.scale * (second - other))
-                    for first, second in node
-                )
-            )
-        return node
+        if not isinstance(node, (Fold, Showdown)):
+            return node
+        (own, other), scale = self.charged, self.scale
+        return type(node)(*((scale * (one - own), scale * (two - other)) for one, two in node))
 
     def next(self, state: Any, action: Any) -> Any:
         """As the whole game."""
@@ -176,14 +172,9 @@ class CompiledCardPart(CompiledPart):
     game: CutGame
 
     def __init__(self, rules: CardPart, player: int) -> None:
-        super().__init__(
-            compile_part(rules), _kept(rules), player, entry=rules.opponent is not None
-        )
+        game, all_hands = compile_part(rules), len(rules.rules.hands[1 - player])
+        super().__init__(game, rules.kept, all_hands, player, entry=rules.opponent is not None)
         self.rules = rules
-
-    @property
-    def all_hands(self) -> int:  # noqa: D102
-        return len(self.rules.rules.hands[self.opponent])
 
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:
         """As :meth:`CompiledPart.resolve_gadget`; to terminate pays by hand."""
@@ -237,18 +228,13 @@ class CompiledCardPart(CompiledPart):
         )
         values = np.column_stack([paid, -paid] if opponent == 0 else [-paid, paid])
         changed = _changed(game, form, game.utilities[:, None] + values, _no_flat)
-        return Gadget(changed, (), _kept(rules))
+        return Gadget(changed, (), rules.kept)
 
 
 def compile_part(part: CardPart) -> CutGame:
     """Compile a part.  Ranges of a blueprint tell suits apart, if by rounding alone."""
     with budget(f"compiling {part.name}", free_memory()) as own:
         return compile_rules(part, part.name, own, symmetric=False)
-
-
-def _kept(rules: CardPart) -> Kept:
-    first, second = rules.kept
-    return first, second
 
 
 def _no_flat(limit: int | None) -> FlatGame:

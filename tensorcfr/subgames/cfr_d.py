@@ -132,17 +132,10 @@ class DecomposedSolver(IterativeSolver):
         self._chunks = SubgameSolver(self._form, record.inner)
         self._scale = self._chunks.scales.bucket[0]
         if state is None:
-            trunk = self._form.trunk
-            regret, cumulative = np.zeros((2, trunk.n_sequences))
-            strategy, reach = self._plan(cumulative)
-            self._state = DecomposedState(
-                regret=regret,
-                strategy=strategy,
-                reach=reach,
-                cumulative=cumulative,
-                root_values=np.zeros(self._form.n_entries),
-                touched=np.zeros(2, dtype=np.int64),
-            )
+            expected = self.expected(self.setting, {})
+            zeros = {name: np.zeros(*of) for name, of in expected.items()}
+            strategy, reach = self._plan(zeros["cumulative"])
+            self._state = DecomposedState(**{**zeros, "strategy": strategy, "reach": reach})
         else:
             self._state = self.restore(self.setting, self.kept(state))
 

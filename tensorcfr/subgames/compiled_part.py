@@ -45,12 +45,16 @@ class CompiledPart(ABC):
         game: The subgame; with an entry before it, if there is one, at which the opponent can
             follow.
         kept: Its hands.
+        all_hands: How many hands the opponent has in the whole game.
         player: Whose strategy is solved again.
         entry: Whether there is an entry.
     """
 
-    def __init__(self, game: CompiledGame, kept: Kept, player: int, *, entry: bool) -> None:
+    def __init__(
+        self, game: CompiledGame, kept: Kept, all_hands: int, player: int, *, entry: bool
+    ) -> None:
         self.game, self.kept, self.player, self.opponent = game, kept, player, 1 - player
+        self.all_hands = all_hands
         self.nodes = nodes_of(game)
         self.steps: Steps = (FOLLOW,) if entry else ()
         self.root = follow_steps(self.nodes, self.steps) or 0
@@ -94,11 +98,6 @@ class CompiledPart(ABC):
         found = np.full(self.all_hands, np.nan)
         found[self.kept[self.opponent]] = best_values(self.game, probabilities, self.opponent)
         return found
-
-    @property
-    @abstractmethod
-    def all_hands(self) -> int:
-        """How many hands the opponent has in the whole game."""
 
     def strategies(self, policy: Policy, at: int | None) -> np.ndarray:
         """Strategies of the whole game in the subgame, float64 (numbers of the subgame,).

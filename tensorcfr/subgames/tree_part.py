@@ -46,12 +46,8 @@ class ChosenHand(Game):
     def __init__(
         self, part: Part, weights: np.ndarray, opponent: int, alternative: np.ndarray
     ) -> None:
-        self.part, self.weights, self.opponent, self.alternative = (
-            part,
-            weights,
-            opponent,
-            alternative,
-        )
+        self.part, self.weights = part, weights
+        self.opponent, self.alternative = opponent, alternative
         self.histories = DealtHands(part)
         own = part.hands[opponent]
         dealt = weights.sum(axis=2 - opponent) > 0
@@ -111,12 +107,9 @@ class TreePart(CompiledPart):
         first, second = (np.arange(len(own)) for own in rules.hands)
         # Values are worked out in it, and nothing is solved: merging would not pay.
         game = compile_part(rules, symmetry=False)
-        super().__init__(game, (first, second), player, entry=bool(rules.entries))
+        all_hands, entry = len(rules.hands[1 - player]), bool(rules.entries)
+        super().__init__(game, (first, second), all_hands, player, entry=entry)
         self.make, self.weights = make, weights
-
-    @property
-    def all_hands(self) -> int:  # noqa: D102
-        return len(self.nodes.hands[self.opponent])
 
     def plain(self) -> Gadget:
         """No gadget: the subgame itself, up to where it ends early."""
