@@ -41,7 +41,7 @@ class AbstractGame(FlatGame):
     def tree(self) -> HistoryTree:
         """The histories of the full game, with the infosets of the abstraction, if it was made
         without them."""
-        if self._counted is self:
+        if not self._is_folded:
             return super().tree
         tree = self.full.tree
         infoset = tree.infoset.copy()
@@ -60,15 +60,18 @@ class AbstractGame(FlatGame):
         return self.given is not None and self.given.is_of_cards
 
     @property
+    def _is_folded(self) -> bool:
+        """Whether it was made without histories and public tree: the full game's are taken."""
+        return self.histories is None and self.public is None
+
+    @property
     def by_histories(self) -> bool:
-        """As :attr:`FlatGame.by_histories`; without either, the full game's are taken."""
-        return self.histories is not None or self.public is None
+        """As :attr:`FlatGame.by_histories`."""
+        return super().by_histories or self._is_folded
 
     @property
     def _counted(self) -> FlatGame:
-        """The game whose histories are counted."""
-        is_folded = self.histories is None and self.public is None
-        return self.full._counted if is_folded else self
+        return self.full._counted if self._is_folded else self
 
     @property
     def caveat(self) -> str:

@@ -131,8 +131,7 @@ class Values(ABC):
 
     def at_node(self, node: int) -> ValueRows:
         """The infosets of a public node."""
-        nodes = self._nodes
-        player = nodes.player(node)
+        nodes, player = self._nodes, self._nodes.player(node)
         hands = np.flatnonzero(nodes.possible(node, player))
         infosets, own = nodes.rows(node, hands), self.own_reaches(node)
         alike = infosets.stands_for
@@ -148,7 +147,7 @@ class Values(ABC):
 
     def own_reaches(self, node: int) -> list[np.ndarray]:
         """For each player float64 (hands,): the own reach of a public node with every hand."""
-        return [own_reach(self._nodes, self, node, one) for one in range(self.game.n_players)]
+        return [own_reach(self._nodes, self.at, node, one) for one in range(self.game.n_players)]
 
     @property
     def _nodes(self) -> PublicNodes:
@@ -173,7 +172,7 @@ class Values(ABC):
         for step in nodes.children(node):
             reaches = list(own)
             if acts >= 0:
-                reaches[acts] = own_reach(nodes, self, step.node, acts)
+                reaches[acts] = own_reach(nodes, self.at, step.node, acts)
             found += self._worth(step.node, player, reaches)
         return found
 
@@ -189,7 +188,7 @@ class Values(ABC):
     def table(self) -> SequenceTable:
         """Everything by label: ``probability``, ``reach`` (of the infoset), ``others_reach``,
         ``expected_value``, ``counterfactual_value``, ``regret`` and ``loss`` (of the infoset)."""
-        return SequenceTable(self.game, COLUMNS, self._pieces, self.policy.n_rows)
+        return SequenceTable(self.game, tuple(COLUMNS), self._pieces, self.policy.n_rows)
 
     def all_rows(self) -> Iterator[ValueRows]:
         """The infosets of all players, one player after the other."""
@@ -198,28 +197,21 @@ class Values(ABC):
     def _pieces(self) -> Iterator[Piece]:
         for rows in self.all_rows():
             shape = rows.probability.shape
-            columns = (
-                rows.probability,
-                rows.reach,
-                rows.others_reach,
-                rows.expected,
-                rows.counterfactual,
-                rows.regret,
-                rows.loss,
-            )
+            columns = [getattr(rows, attribute) for attribute in COLUMNS.values()]
             spread = [np.broadcast_to(c if c.ndim == 2 else c[:, None], shape) for c in columns]
             yield Piece(rows.infosets.player, rows.infosets.labels, rows.infosets.actions, spread)
 
 
-COLUMNS = (
-    "probability",
-    "reach",
-    "others_reach",
-    "expected_value",
-    "counterfactual_value",
-    "regret",
-    "loss",
-)
+COLUMNS = {
+    "probability": "probability",
+    "reach": "reach",
+    "others_reach": "others_reach",
+    "expected_value": "expected",
+    "counterfactual_value": "counterfactual",
+    "regret": "regret",
+    "loss": "loss",
+}
+"""The columns of a table of values, and the attributes of :class:`ValueRows` that they show."""
 
 
 class ChunkValues(Values):

@@ -177,12 +177,12 @@ class _Sums:
     def point(self, iteration: int) -> RegretPoint:
         """What the sums say; those beyond the range of floats are infinite."""
         game, form = self.game, self.game.form
-        infoset, actions = np.zeros(game.n_infosets), np.zeros(game.n_infosets, np.int64)
-        for index in range(game.n_infosets):
-            rows = game.sequences(index)
-            actions[index] = np.count_nonzero(self.free[rows])
-            if actions[index]:
-                infoset[index] = self.regret[rows][self.free[rows]].max()
+        owner = form.owners[0]
+        free = self.free & (owner >= 0)
+        actions = np.bincount(owner[free], minlength=game.n_infosets)
+        infoset = np.full(game.n_infosets, -np.inf)
+        np.maximum.at(infoset, owner[free], self.regret[free])
+        infoset[actions == 0] = 0.0
         best = np.empty(game.n_players)
         best_total(form, self.gradient.copy(), best, self.locks)
         infoset_bound = np.zeros(game.n_infosets)

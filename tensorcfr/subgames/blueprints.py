@@ -19,22 +19,16 @@ from ..model.public_nodes import PublicNodes
 from ..rules import CardGame
 from ..solvers.solution import Solution
 from .card_part import CardSubgames
-from .compiled_part import CompiledPart, Steps, Subgames
-from .roots import follow_steps, nodes_of
-from .strategies import check_merges_nothing, copy_strategies, same_hands
+from .compiled_part import CompiledPart, Subgames
+from .roots import Steps, follow_steps, nodes_of
+from .strategies import check_merges_nothing, same_strategies
 from .tree_part import TreeSubgames
 
 
 def subgames_of(game: CompiledGame | CardGame, *, by_pairs: bool = False) -> Subgames:
-    """The subgames of a game.
-
-    Args:
-        game: The game; or the rules of a game of cards, of which the subgames alone are compiled.
-        by_pairs: Whether subgames have arrays over pairs of hands where they could do without.
-
-    Raises:
-        ValueError: It is no game of private hands between two players.
-    """
+    """The subgames of a game; or those of the rules of a game of cards, compiled one by one.  With
+    ``by_pairs`` they have arrays over pairs of hands where they could do without.  A ValueError
+    says that it is no game of private hands between two players."""
     if isinstance(game, CardGame):
         return CardSubgames(game)
     if by_pairs or not nodes_of(game).is_of_cards:
@@ -84,9 +78,7 @@ class Blueprint:
             return Policy(game, self.policy.probabilities)
         check_merges_nothing(game)
         self.check_ends(())
-        nodes, found = nodes_of(game), np.array(Policy.uniform(game).probabilities)
-        copy_strategies(self.policy, 0, nodes, 0, same_hands(nodes), found)
-        return Policy(game, found)
+        return same_strategies(self.policy, game)
 
     def known(self, steps: Steps, opponent: int) -> Steps:
         """The steps to the public node of the blueprint's game whose values hold for a public node:
@@ -131,13 +123,9 @@ class Blueprint:
             )
 
     def entry_values(self, part: CompiledPart, steps: Steps) -> np.ndarray:
-        """Alternative values of the opponent: best-response values against the blueprint, float64
-        (hands,); NaN for hands that cannot be dealt there.
-
-        Args:
-            part: The subgame of the blueprint's game, with an entry.
-            steps: The steps to it.
-        """
+        """Alternative values of the opponent at the entry of a subgame of the blueprint's game, to
+        which some steps lead: best-response values against the blueprint, float64 (hands,); NaN for
+        hands that cannot be dealt there."""
         return part.best_values(part.strategies(self.policy, self.node(steps)))
 
     def gifts(self, steps: Steps, opponent: int) -> np.ndarray:

@@ -11,9 +11,8 @@ from ..evaluation.profile import strategies_at
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
-from .compiled_part import Steps
 from .resolving import Followed, resolve
-from .roots import follow_steps, nodes_of
+from .roots import Steps, follow_steps, nodes_of
 
 NO_HANDS = (-1, -1)
 """Hands before the deal."""

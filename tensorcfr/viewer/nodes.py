@@ -148,12 +148,7 @@ class Nodes(ABC):
 
 
 class HandNodes(Nodes):
-    """Private hands x public tree: every hand, and the ranges of the players.
-
-    Args:
-        game: The game.
-        nodes: Its public nodes.
-    """
+    """Private hands x public tree: every hand, and the ranges of the players."""
 
     kind = "public"
     root = 0
