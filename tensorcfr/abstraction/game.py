@@ -32,8 +32,8 @@ class AbstractGame(FlatGame):
 
     full: FlatGame = field(kw_only=True, repr=False)
     """The game that it is an abstraction of."""
-    given: CompiledGame | None = field(default=None, kw_only=True, repr=False)
-    """The same game as it was given, if that was in chunks."""
+    given: CompiledGame = field(kw_only=True, repr=False)
+    """The same game as it was given, in chunks or laid out."""
     infoset: np.ndarray = field(kw_only=True, repr=False)
     """int64 (infosets of the full game,): the infoset of the abstraction that each is in."""
 
@@ -57,7 +57,7 @@ class AbstractGame(FlatGame):
     @property
     def is_of_cards(self) -> bool:  # type: ignore[override]
         """Whether the full game is one of cards."""
-        return self.given is not None and self.given.is_of_cards
+        return self.given.is_of_cards
 
     @property
     def _is_folded(self) -> bool:
@@ -122,4 +122,4 @@ def lift(source: Annotated[Solution | Policy, SOURCE]) -> Policy:
             "the abstraction that it is of"
         )
     found = Policy(game.full, np.array(policy.probabilities[game.sequence]))
-    return found.moved_to(game.given or game.full)
+    return found.moved_to(game.given)

@@ -59,9 +59,7 @@ def abstract_hands(
         MemoryLimitError: There is not enough memory to lay out the full game hand by hand, or for
             the payoffs of the abstraction.
     """
-    flat = game.flat()
-    found = _of_hands(flat, buckets, imperfect_recall=imperfect_recall)
-    return found if flat is game else replace(found, given=game)
+    return replace(_of_hands(game.flat(), buckets, imperfect_recall=imperfect_recall), given=game)
 
 
 def _of_hands(

@@ -65,8 +65,7 @@ def abstract(
     """
     flat = game.flat()
     buckets = _buckets_of(flat, infosets)
-    found = from_buckets(flat, buckets, imperfect_recall=imperfect_recall)
-    return found if flat is game else replace(found, given=game)
+    return replace(from_buckets(flat, buckets, imperfect_recall=imperfect_recall), given=game)
 
 
 def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bool) -> AbstractGame:
@@ -147,7 +146,7 @@ def abstract_game(
 ) -> AbstractGame:
     """A compiled game as an abstraction of another, read-only; arguments are its fields."""
     fields = {name: getattr(compiled, name) for name in FlatGame.__dataclass_fields__}
-    made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, infoset=infoset)
+    made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, given=full, infoset=infoset)
     made.freeze()
     return made
 

@@ -203,14 +203,9 @@ def _read(path: Path, said: str) -> dict[str, dict[str, Any]]:
 
 
 def _row(cells: dict[str, str]) -> dict[str, Any]:
-    """A row of numbers of a row of texts.
-
-    Raises:
-        KeyError: A column is missing.
-        TypeError: There are more or fewer cells than columns.
-        ValueError: A cell does not hold what its column does, or the frequencies of the actions do
-            not sum to 1.
-    """
+    """A row of numbers of a row of texts.  A KeyError or TypeError says that there are fewer or
+    more cells than columns, a ValueError that a cell does not hold what its column does, or that
+    the frequencies of the actions do not sum to 1."""
     actions = set(cells).difference(COLUMNS, LAST_COLUMNS)
     found: dict[str, Any] = {name: float(cells[name]) for name in {*NUMBERS, *actions}}
     found["iterations"] = int(cells["iterations"])

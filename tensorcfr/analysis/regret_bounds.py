@@ -153,13 +153,8 @@ class _Sums:
         """What the strategies that were played earned."""
 
     def add(self, strategy: np.ndarray, new: np.ndarray, *, alternating: bool) -> None:
-        """One iteration.
-
-        Args:
-            strategy: float64 (sequences,): the strategies with which it began.
-            new: float64 (sequences,): those with which it ended.
-            alternating: Whether a player met the new strategies of those before them.
-        """
+        """One iteration, by the strategies with which it began and ended, float64 (sequences,)
+        each; if players alternate, they met the new strategies of those before them."""
         form = self.game.form
         reach, reach_new = np.empty(len(strategy)), np.empty(len(strategy))
         realization_plan(form, strategy, reach)

@@ -116,12 +116,8 @@ def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
 def judged(
     game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What the strategies that some weights make are worth, in the unit of the arrays.
-
-    Args:
-        game: Trunk and chunks.
-        weight: What the strategies are made from by regret matching.
-        locks: Locked infosets, which best responses play, too; or None.
+    """What the strategies that some weights make by regret matching are worth, in the unit of the
+    arrays; best responses play the locks, too.
 
     Returns:
         Expected values, float64 (players,), and those of best responses.

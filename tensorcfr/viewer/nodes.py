@@ -43,12 +43,8 @@ BYTES_OF_VALUES = 100
 
 
 class SolutionValues:
-    """What actions are worth in a solution, worked out once, for large games in the background.
-
-    Args:
-        game: The game whose nodes are shown.
-        solution: The solution, of the same game.
-    """
+    """What actions are worth in a solution of the game whose nodes are shown; worked out once, for
+    large games in the background."""
 
     def __init__(self, game: CompiledGame, solution: Solution) -> None:
         self.game, self.solution = game, solution
