@@ -88,12 +88,11 @@ def buckets_by_strength(
     """
     cards = _card_nodes(game)
     if not by_board:
-        first, second = _strengths(cards, ())
-        weights = cards.rules.weights
-        return (
-            _spaced(first, weights[0], count, spacing),
-            _spaced(second, weights[1], count, spacing),
+        first, second = (
+            _spaced(strength, weight, count, spacing)
+            for strength, weight in zip(_strengths(cards, ()), cards.rules.weights, strict=True)
         )
+        return first, second
     boards = boards_of(public_of(game.flat()))
     found = [np.empty((len(boards.names), len(own)), dtype=np.int64) for own in cards.rules.hands]
     number = {str(card): place for place, card in enumerate(cards.rules.cards)}

@@ -6,6 +6,9 @@ one.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 
 from .._util.memory import free_memory, require
@@ -57,21 +60,27 @@ def folded_form(
 
 def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The payoffs of all pairs of last sequences, int64 (players, pairs) and float64 (pairs,
-    players).
-
-    Args:
-        game: The full game.
-        first: int64 (infosets of the full game,): the first sequence of the infoset that each is
-            in.
-    """
-    tree = game.public_tree
+    players); ``first``, int64 (infosets of the full game,), is the first sequence of the infoset
+    that each is in."""
+    tree, form = game.public_tree, game.form
     last = np.full((2, tree.n_nodes), NO_STEP, dtype=np.int64)
     for level in levels_below_root(tree.first_child):
         above = tree.parent[level]
         own = tree.player[above] == np.arange(2)[:, None]
         last[:, level] = np.where(own, np.arange(level.start, level.stop), last[:, above])
     over = np.flatnonzero((tree.payoff >= 0) & tree.exists)
-    of_step = _Steps(game, first)
+
+    @cache
+    def folded(player: int, step: int) -> _Fold:
+        """A player's hands by the sequence of a step, the public node that it leads into."""
+        if step == NO_STEP:
+            return _fold(np.full(tree.prior.shape[player], player))
+        sequence, above = np.full(tree.prior.shape[player], -1), int(tree.parent[step])
+        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[tree.bucket[above]]]))
+        infoset = game.places.infosets(np.full(len(held), above), held)
+        sequence[held] = first[infoset] + step - int(tree.first_child[above])
+        return _fold(sequence)
+
     limit, entries = free_memory(), 0
     found: list[tuple[np.ndarray, np.ndarray]] = []
     for node in over.tolist():
@@ -79,7 +88,7 @@ def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarra
         table = tree.coefficient[payoff] * tree.expected_utility(
             int(tree.weight[node]), int(tree.matrix[payoff])
         )
-        rows, columns = (of_step.fold(player, int(last[player, node])) for player in range(2))
+        rows, columns = (folded(player, int(last[player, node])) for player in range(2))
         table = np.add.reduceat(table[:, rows.order], rows.begin, axis=1)
         table = np.add.reduceat(table[:, :, columns.order], columns.begin, axis=2)
         own, other = np.nonzero(table.any(axis=0))
@@ -93,39 +102,19 @@ def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.concatenate([a for a, _ in found], axis=1), np.concatenate([b for _, b in found])
 
 
-class _Fold:
-    """Hands by their last sequence.
+class _Fold(NamedTuple):
+    """Hands by their last sequence."""
 
-    Args:
-        sequence: int64 (hands,): -1 for hands that cannot get there.
-    """
-
-    def __init__(self, sequence: np.ndarray) -> None:
-        self.order = np.argsort(sequence, kind="stable")
-        self.order = self.order[np.count_nonzero(sequence < 0) :]
-        ordered = sequence[self.order]
-        self.begin = np.flatnonzero(np.diff(ordered, prepend=-1))
-        self.sequence = ordered[self.begin]
+    order: np.ndarray
+    """int64: the hands that can get there, by their sequences."""
+    begin: np.ndarray
+    """int64: where the hands of each sequence begin."""
+    sequence: np.ndarray
+    """int64: the sequences."""
 
 
-class _Steps:
-    """The last own sequences of hands, by the last own step."""
-
-    def __init__(self, game: FlatGame, first: np.ndarray) -> None:
-        self.game, self.first = game, first
-        self.known: dict[tuple[int, int], _Fold] = {}
-
-    def fold(self, player: int, step: int) -> _Fold:
-        """Hands by the sequence of a step, which is the public node that it leads into."""
-        key = player, step
-        if key not in self.known:
-            game, tree = self.game, self.game.public_tree
-            sequence = np.full(tree.prior.shape[player], player if step == NO_STEP else -1)
-            if step != NO_STEP:
-                above = int(tree.parent[step])
-                mask = game.form.hand_rank[game.form.bucket_mask[tree.bucket[above]]]
-                held = np.flatnonzero(np.diff(mask))
-                infoset = game.places.infosets(np.full(len(held), above), held)
-                sequence[held] = self.first[infoset] + step - int(tree.first_child[above])
-            self.known[key] = _Fold(sequence)
-        return self.known[key]
+def _fold(sequence: np.ndarray) -> _Fold:
+    """Hands by sequences, int64 (hands,); -1 for hands that cannot get there."""
+    order = np.argsort(sequence, kind="stable")[np.count_nonzero(sequence < 0) :]
+    begin = np.flatnonzero(np.diff(sequence[order], prepend=-1))
+    return _Fold(order, begin, sequence[order[begin]])

@@ -32,8 +32,8 @@ class AbstractGame(FlatGame):
 
     full: FlatGame = field(kw_only=True, repr=False)
     """The game that it is an abstraction of."""
-    given: CompiledGame | None = field(default=None, kw_only=True, repr=False)
-    """The same game as it was given, if that was in chunks."""
+    given: CompiledGame = field(kw_only=True, repr=False)
+    """The same game as it was given, in chunks or laid out."""
     infoset: np.ndarray = field(kw_only=True, repr=False)
     """int64 (infosets of the full game,): the infoset of the abstraction that each is in."""
 
@@ -41,7 +41,7 @@ class AbstractGame(FlatGame):
     def tree(self) -> HistoryTree:
         """The histories of the full game, with the infosets of the abstraction, if it was made
         without them."""
-        if self._counted is self:
+        if not self._is_folded:
             return super().tree
         tree = self.full.tree
         infoset = tree.infoset.copy()
@@ -57,18 +57,21 @@ class AbstractGame(FlatGame):
     @property
     def is_of_cards(self) -> bool:  # type: ignore[override]
         """Whether the full game is one of cards."""
-        return self.given is not None and self.given.is_of_cards
+        return self.given.is_of_cards
+
+    @property
+    def _is_folded(self) -> bool:
+        """Whether it was made without histories and public tree: the full game's are taken."""
+        return self.histories is None and self.public is None
 
     @property
     def by_histories(self) -> bool:
-        """As :attr:`FlatGame.by_histories`; without either, the full game's are taken."""
-        return self.histories is not None or self.public is None
+        """As :attr:`FlatGame.by_histories`."""
+        return super().by_histories or self._is_folded
 
     @property
     def _counted(self) -> FlatGame:
-        """The game whose histories are counted."""
-        is_folded = self.histories is None and self.public is None
-        return self.full._counted if is_folded else self
+        return self.full._counted if self._is_folded else self
 
     @property
     def caveat(self) -> str:
@@ -119,4 +122,4 @@ def lift(source: Annotated[Solution | Policy, SOURCE]) -> Policy:
             "the abstraction that it is of"
         )
     found = Policy(game.full, np.array(policy.probabilities[game.sequence]))
-    return found.moved_to(game.given or game.full)
+    return found.moved_to(game.given)

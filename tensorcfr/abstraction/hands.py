@@ -59,9 +59,7 @@ def abstract_hands(
         MemoryLimitError: There is not enough memory to lay out the full game hand by hand, or for
             the payoffs of the abstraction.
     """
-    flat = game.flat()
-    found = _of_hands(flat, buckets, imperfect_recall=imperfect_recall)
-    return found if flat is game else replace(found, given=game)
+    return replace(_of_hands(game.flat(), buckets, imperfect_recall=imperfect_recall), given=game)
 
 
 def _of_hands(
@@ -115,11 +113,8 @@ def boards_of(public: PublicGame) -> Boards:
     """The boards of a public tree."""
     tree = public.tree
     known: dict[tuple[int, int], int] = {}
-    names, parent = [""], [-1]
-    of_node = np.zeros(tree.n_nodes, dtype=np.int64)
-    by_chance = tree.chance >= 0
-    found = [0] * tree.n_nodes
-    above, edges, drawn = tree.parent.tolist(), tree.edge.tolist(), by_chance.tolist()
+    names, parent, found = [""], [-1], [0] * tree.n_nodes
+    above, edges, drawn = tree.parent.tolist(), tree.edge.tolist(), (tree.chance >= 0).tolist()
     for node in range(1, tree.n_nodes):
         board = found[above[node]]
         if drawn[node]:
@@ -130,8 +125,7 @@ def boards_of(public: PublicGame) -> Boards:
                 parent.append(board)
             board = known[key]
         found[node] = board
-    of_node[:] = found
-    return Boards(tuple(names), np.array(parent), of_node)
+    return Boards(tuple(names), np.array(parent), np.array(found, dtype=np.int64))
 
 
 def public_of(game: FlatGame) -> PublicGame:

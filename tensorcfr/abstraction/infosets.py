@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
@@ -64,8 +65,7 @@ def abstract(
     """
     flat = game.flat()
     buckets = _buckets_of(flat, infosets)
-    found = from_buckets(flat, buckets, imperfect_recall=imperfect_recall)
-    return found if flat is game else replace(found, given=game)
+    return replace(from_buckets(flat, buckets, imperfect_recall=imperfect_recall), given=game)
 
 
 def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bool) -> AbstractGame:
@@ -84,7 +84,7 @@ def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bo
     placed = np.array([place[label] for label in found.labels], dtype=np.int64)
     tied_to = None
     if forgets:
-        bucket = {int(placed[nth]): name for name, nth in found.of_bucket}
+        bucket = {int(placed[nth]): name for nth, name in enumerate(found.buckets)}
         first: dict[str, int] = {}
         shared = [first.setdefault(bucket[infoset], infoset) for infoset in range(len(placed))]
         tied_to = np.array(shared, dtype=np.uint32)
@@ -146,7 +146,7 @@ def abstract_game(
 ) -> AbstractGame:
     """A compiled game as an abstraction of another, read-only; arguments are its fields."""
     fields = {name: getattr(compiled, name) for name in FlatGame.__dataclass_fields__}
-    made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, infoset=infoset)
+    made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, given=full, infoset=infoset)
     made.freeze()
     return made
 
@@ -220,8 +220,7 @@ class _Refined(NamedTuple):
     labels: list[str]
     players: list[int]
     actions: list[tuple[Any, ...]]
-    of_bucket: list[tuple[str, int]]
-    """The bucket of each, with its number."""
+    buckets: list[str]
     before: list[tuple[int, int]]
     """The one before each, and the action that is taken there; -1 twice at the first decision."""
     example: list[int]
@@ -262,9 +261,7 @@ def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
             passed.append(done | {bucket})
             example.append(infoset)
         number[infoset] = found[key]
-    times: dict[str, int] = {}
-    for bucket, _, _ in found:
-        times[bucket] = times.get(bucket, 0) + 1
+    times = Counter(bucket for bucket, _, _ in found)
     labels: list[str] = []
     for bucket, before, action in found:
         if times[bucket] == 1:
@@ -279,7 +276,7 @@ def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
         labels=labels,
         players=[player[infoset] for infoset in example],
         actions=[tuple(actions[infoset]) for infoset in example],
-        of_bucket=[(bucket, nth) for nth, (bucket, _, _) in enumerate(found)],
+        buckets=[bucket for bucket, _, _ in found],
         before=[(before, action) for _, before, action in found],
         example=example,
     )
@@ -288,7 +285,7 @@ def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
 def _forgetting(game: FlatGame, buckets: Sequence[str], found: _Refined) -> ImperfectRecallError:
     """The error for a bucket whose infosets are reached in different ways."""
     first: dict[str, int] = {}
-    for bucket, nth in found.of_bucket:
+    for nth, bucket in enumerate(found.buckets):
         other = first.setdefault(bucket, nth)
         if other != nth:
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,8 +20,7 @@ from ..games.holdem.flops import N_CLASSES, Flop, flops
 from ..games.holdem.spot import PLAYERS
 from ..solvers.arguments import CALLABLE, PRECISION, THREADS, Named
 from ..solvers.choose import asked_algorithm
-from ..solvers.driver import run
-from ..solvers.request import SolveRequest
+from ..solvers.driver import solve
 from ..solvers.solution import Status
 from .hands import LONGEST_LINE, SolvedSpot
 from .tables import save_rows
@@ -118,15 +117,14 @@ def solve_boards(
         row = known.get(board.board)
         if row is None:
             game = compile_game(rules, memory_limit=memory_limit)
-            request = SolveRequest(
-                game=game,
-                algorithm=record,
+            solution = solve(
+                game,
+                record,
                 target=target / 100.0 * rules.pot,
                 precision=precision,
                 threads=threads,
                 memory_limit=memory_limit,
             )
-            solution = run(request)
             if solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             shown = SolvedSpot(solution).table(line)
@@ -182,8 +180,13 @@ def _read(path: Path, said: str) -> dict[str, dict[str, Any]]:
     """
     if not path.exists():
         return {}
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"table: {path} is no CSV file: {error}") from None
     found = {}
-    for number, row in enumerate(_lines(path), start=2):
+    for number, row in enumerate(rows, start=2):
         if row.get("spot") != said:
             raise ValueError(
                 f"table: {path}, line {number}, is of another spot, line, algorithm, target or "
@@ -200,14 +203,9 @@ def _read(path: Path, said: str) -> dict[str, dict[str, Any]]:
 
 
 def _row(cells: dict[str, str]) -> dict[str, Any]:
-    """A row of numbers of a row of texts.
-
-    Raises:
-        KeyError: A column is missing.
-        TypeError: There are more or fewer cells than columns.
-        ValueError: A cell does not hold what its column does, or the frequencies of the actions do
-            not sum to 1.
-    """
+    """A row of numbers of a row of texts.  A KeyError or TypeError says that there are fewer or
+    more cells than columns, a ValueError that a cell does not hold what its column does, or that
+    the frequencies of the actions do not sum to 1."""
     actions = set(cells).difference(COLUMNS, LAST_COLUMNS)
     found: dict[str, Any] = {name: float(cells[name]) for name in {*NUMBERS, *actions}}
     found["iterations"] = int(cells["iterations"])
@@ -222,11 +220,3 @@ def _row(cells: dict[str, str]) -> dict[str, Any]:
     ):
         raise ValueError
     return {name: found.get(name, text) for name, text in cells.items()}
-
-
-def _lines(path: Path) -> Iterator[dict[str, str]]:
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            yield from csv.DictReader(file)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"table: {path} is no CSV file: {error}") from None

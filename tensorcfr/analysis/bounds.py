@@ -209,14 +209,8 @@ def local_best_response(
 
 
 class _Walk:
-    """Plays of a game in which everybody follows a policy.
-
-    Args:
-        game: The rules.
-        policy: The policy.
-        seed: The seed and the stream.
-        rollout: Another policy that histories must suit.
-    """
+    """Plays of a game in which everybody follows a policy, drawn from a stream of a seed; histories
+    suit another policy, too, if one is given."""
 
     def __init__(self, game: Any, policy: Any, seed: tuple[int, ...], rollout: Any = None) -> None:
         # Some policies are asked with a state, which histories that are kept give up.
@@ -234,26 +228,22 @@ class _Walk:
         """The history after a step."""
         return node.children[index] or self.histories.step(node, index)
 
+    def step(self, node: Node, strategy: Strategy) -> Node:
+        """The history after a step that chance or a strategy draws."""
+        if node.actor == CHANCE:
+            return self.child(node, self.histories.draw(node, self.draw()))
+        return self.child(node, sample_action(strategy(node), self.draw()))
+
     def play(self, strategy: Strategy, node: Node | None = None) -> tuple[float, ...]:
         """What a play pays that is drawn from a history on, the root by default."""
         node = self.histories.root if node is None else node
         while node.actor != TERMINAL:
-            if node.actor == CHANCE:
-                index = self.histories.draw(node, self.draw())
-            else:
-                index = sample_action(strategy(node), self.draw())
-            node = self.child(node, index)
+            node = self.step(node, strategy)
         return node.utilities
 
 
 class _Response:
-    """A player who looks one action ahead.
-
-    Args:
-        walk: The game and the others' strategies.
-        player: The player.
-        rollout: What they play after that action.
-    """
+    """A player who looks one action ahead, and goes on with a rollout."""
 
     def __init__(self, walk: _Walk, player: int, rollout: Strategy) -> None:
         self.walk, self.player, self.rollout = walk, player, rollout
@@ -275,22 +265,21 @@ class _Response:
         """Play once, and try every action of the player on the way."""
         walk, node = self.walk, self.walk.histories.root
         while node.actor != TERMINAL:
-            if node.actor == CHANCE:
-                index = walk.histories.draw(node, walk.draw())
-            elif node.actor != self.player:
-                index = sample_action(walk.strategy(node), walk.draw())
-            elif node.count == 1:
-                index = 0
+            if node.actor != self.player:
+                node = walk.step(node, walk.strategy)
+                continue
+            if node.count == 1:
+                node = walk.child(node, 0)
+                continue
+            sums = self.sums.setdefault(node.row, [0.0] * node.count)
+            for action in range(node.count):
+                paid = walk.play(self.afterwards, walk.child(node, action))
+                sums[action] += paid[self.player]
+            chosen, number = _pure(sums), walk.draw()
+            if number < EXPLORES:
+                index = int(number / EXPLORES * node.count)
             else:
-                sums = self.sums.setdefault(node.row, [0.0] * node.count)
-                for action in range(node.count):
-                    paid = walk.play(self.afterwards, walk.child(node, action))
-                    sums[action] += paid[self.player]
-                chosen, number = _pure(sums), walk.draw()
-                if number < EXPLORES:
-                    index = int(number / EXPLORES * node.count)
-                else:
-                    index = sample_action(chosen, walk.draw())
+                index = sample_action(chosen, walk.draw())
             node = walk.child(node, index)
 
     def function(self, rollout: Any) -> Callable[[Infoset], list[float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -18,7 +18,7 @@ from ..model.arguments import Flat, laid_out
 from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
 from ..solvers.solution import Solution
-from .policy_values import LaidOutValues, laid_out_values
+from .policy_values import LaidOutValues, ValueRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +133,14 @@ class Comparison:
     @cached_property
     def total_variation(self) -> np.ndarray:
         """float64 (infosets,): half of the sum of the absolute differences of probabilities."""
-        difference = self.second.policy.probabilities - self.first.policy.probabilities
-        return self.first.total(np.abs(difference)) / 2
+        return self._by_infoset(
+            lambda one, other: np.abs(other.probability - one.probability).sum(axis=1) / 2
+        )
 
     @cached_property
     def reach(self) -> np.ndarray:
         """float64 (infosets,): mean of the reaches under both policies."""
-        return (self.first.reach + self.second.reach) / 2
+        return self._by_infoset(lambda one, other: (one.reach + other.reach) / 2)
 
     @cached_property
     def value(self) -> np.ndarray:
@@ -149,8 +150,16 @@ class Comparison:
         times the second one's own reach.  Over a player's infosets this sums to what the second
         policy earns more than the first against the others' first policies.
         """
-        difference = self.second.policy.probabilities - self.first.policy.probabilities
-        return self.second.own_reach * self.first.total(difference * self.first.counterfactual)
+
+        def gain(one: ValueRows, other: ValueRows) -> np.ndarray:
+            change = (other.probability - one.probability) * one.counterfactual
+            return other.own_reach * change.sum(axis=1)
+
+        return self._by_infoset(gain)
+
+    def _by_infoset(self, column: Callable[[ValueRows, ValueRows], np.ndarray]) -> np.ndarray:
+        pairs = zip(self.first.all_rows(), self.second.all_rows(), strict=True)
+        return np.concatenate([np.zeros(0), *(column(*pair) for pair in pairs)])
 
     @property
     def distance(self) -> tuple[float, ...]:
@@ -217,4 +226,4 @@ def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comp
         raise TypeError(f"first must be a Solution or a Policy, not {brief(first)}")
     game = laid_out(one.game, "compare")
     there = find_policy(game, other, "second")
-    return Comparison(laid_out_values(game, find_policy(game, one)), laid_out_values(game, there))
+    return Comparison(LaidOutValues(game, find_policy(game, one)), LaidOutValues(game, there))

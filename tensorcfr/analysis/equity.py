@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,32 +37,18 @@ def equities(
     same = [
         twice * np.append(weights[1 - own], 0.0)[at] for own, at in enumerate(same_hands(rules))
     ]
-    strength = [np.zeros(len(own), dtype=np.int64) for own in weights]
-    won = [np.zeros(len(own)) for own in weights]
-    met = [np.zeros(len(own)) for own in weights]
+    won, met = ([np.zeros(len(own)) for own in weights] for _ in range(2))
     sums = np.empty(len(deck) + 2)
     for rest in combinations(np.setdiff1d(deck, board).tolist(), dealt):
-        whole = (*board, *rest)
-        order = []
+        whole, sides = (*board, *rest), []
         for player, hands in enumerate(rules.hands):
             live = np.flatnonzero(~has[player][list(whole)].any(axis=0))
-            strength[player][live] = found = np.asarray(rules.strength(whole, hands[live]))
-            order.append(live[np.argsort(found, kind="stable")])
-        for player in range(2):
-            other = 1 - player
-            _compare(
-                order[player],
-                strength[player],
-                cards[player],
-                same[player],
-                order[other],
-                strength[other],
-                cards[other],
-                weights[other],
-                sums,
-                won[player],
-                met[player],
-            )
+            strength = np.zeros(len(hands), dtype=np.int64)
+            strength[live] = found = np.asarray(rules.strength(whole, hands[live]))
+            order = live[np.argsort(found, kind="stable")]
+            sides.append(_Side(order, strength, cards[player], weights[player]))
+        for player, own in enumerate(sides):
+            _compare(own, same[player], sides[1 - player], sums, won[player], met[player])
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = (
             np.where(all_met > 1e-12 * max(all_met.max(initial=0.0), 1e-300), own / all_met, np.nan)
@@ -83,16 +70,24 @@ def _without(sums: np.ndarray, total: float, cards: np.ndarray, hand: int) -> fl
     return total - sums[cards[hand, 0]] - sums[cards[hand, 1]]
 
 
+class _Side(NamedTuple):
+    """The hands of a player on a board."""
+
+    order: np.ndarray
+    """int64: those that are possible, weakest first."""
+    strength: np.ndarray
+    """int64 (hands,)."""
+    cards: np.ndarray
+    """int64 (hands, 2)."""
+    weight: np.ndarray
+    """float64 (hands,)."""
+
+
 @kernel
 def _compare(
-    order: np.ndarray,
-    strength: np.ndarray,
-    cards: np.ndarray,
+    mine: _Side,
     same: np.ndarray,
-    others: np.ndarray,
-    other_strength: np.ndarray,
-    other_cards: np.ndarray,
-    weight: np.ndarray,
+    theirs: _Side,
     sums: np.ndarray,
     won: np.ndarray,
     met: np.ndarray,
@@ -100,20 +95,17 @@ def _compare(
     """Add what hands meet and win on a board.
 
     Args:
-        order: int64: the hands that are possible, weakest first.
-        strength: int64 (hands,).
-        cards: int64 (hands, 2).
+        mine: The hands.
         same: float64 (hands,): the weight of the other player's hand with the same two cards, which
             the sums by card take off twice.
-        others: int64: the hands of the other player that are possible, weakest first.
-        other_strength: int64 (other hands,).
-        other_cards: int64 (other hands, 2).
-        weight: float64 (other hands,).
+        theirs: The hands of the other player.
         sums: float64 (cards + 2,): scratch.
         won: float64 (hands,): the weights of the weaker hands, and half of those of equal strength,
             without a common card; modified in place.
         met: float64 (hands,): those of all; likewise.
     """
+    order, strength, cards = mine.order, mine.strength, mine.cards
+    others, weight = theirs.order, theirs.weight
     sums[:] = 0.0
     total, begin, place = 0.0, 0, 0
     while begin < len(order):
@@ -123,10 +115,10 @@ def _compare(
         # The weaker hands first, then those of equal strength: a hand gets half of the sums of
         # both times.
         for tied in range(2):
-            while place < len(others) and other_strength[others[place]] < level + tied:
+            while place < len(others) and theirs.strength[others[place]] < level + tied:
                 hand = others[place]
                 total += weight[hand]
-                for card in other_cards[hand]:
+                for card in theirs.cards[hand]:
                     sums[card] += weight[hand]
                 place += 1
             for own in order[begin:end]:
@@ -134,7 +126,7 @@ def _compare(
         begin = end
     for hand in others[place:]:
         total += weight[hand]
-        for card in other_cards[hand]:
+        for card in theirs.cards[hand]:
             sums[card] += weight[hand]
     for own in order:
         met[own] += _without(sums, total, cards, own) + same[own]

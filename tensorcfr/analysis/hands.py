@@ -377,7 +377,7 @@ class SolvedSpot:
         """How much of each hand a player has left, float64 (hands,)."""
         found: np.ndarray = (
             self.rules.weights[player]
-            * own_reach(self.nodes, self._values, node, player)
+            * own_reach(self.nodes, self._values.at, node, player)
             * self.nodes.free(node, player)
         )
         return found

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import heapq
-import string
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -132,8 +131,7 @@ class Values(ABC):
 
     def at_node(self, node: int) -> ValueRows:
         """The infosets of a public node."""
-        nodes = self._nodes
-        player = nodes.player(node)
+        nodes, player = self._nodes, self._nodes.player(node)
         hands = np.flatnonzero(nodes.possible(node, player))
         infosets, own = nodes.rows(node, hands), self.own_reaches(node)
         alike = infosets.stands_for
@@ -149,7 +147,7 @@ class Values(ABC):
 
     def own_reaches(self, node: int) -> list[np.ndarray]:
         """For each player float64 (hands,): the own reach of a public node with every hand."""
-        return [own_reach(self._nodes, self, node, one) for one in range(self.game.n_players)]
+        return [own_reach(self._nodes, self.at, node, one) for one in range(self.game.n_players)]
 
     @property
     def _nodes(self) -> PublicNodes:
@@ -174,7 +172,7 @@ class Values(ABC):
         for step in nodes.children(node):
             reaches = list(own)
             if acts >= 0:
-                reaches[acts] = own_reach(nodes, self, step.node, acts)
+                reaches[acts] = own_reach(nodes, self.at, step.node, acts)
             found += self._worth(step.node, player, reaches)
         return found
 
@@ -182,8 +180,7 @@ class Values(ABC):
         """The infosets with the largest :attr:`ValueRows.loss`, and what is lost there."""
         losses = (
             (label, loss)
-            for player in range(self.game.n_players)
-            for rows in self.rows(player)
+            for rows in self.all_rows()
             for label, loss in zip(rows.infosets.labels, rows.loss.tolist(), strict=True)
         )
         return heapq.nlargest(count, losses, key=lambda pair: pair[1])
@@ -191,36 +188,30 @@ class Values(ABC):
     def table(self) -> SequenceTable:
         """Everything by label: ``probability``, ``reach`` (of the infoset), ``others_reach``,
         ``expected_value``, ``counterfactual_value``, ``regret`` and ``loss`` (of the infoset)."""
-        return SequenceTable(self.game, COLUMNS, self._pieces, self.policy.n_rows)
+        return SequenceTable(self.game, tuple(COLUMNS), self._pieces, self.policy.n_rows)
+
+    def all_rows(self) -> Iterator[ValueRows]:
+        """The infosets of all players, one player after the other."""
+        return chain.from_iterable(map(self.rows, range(self.game.n_players)))
 
     def _pieces(self) -> Iterator[Piece]:
-        for player in range(self.game.n_players):
-            for rows in self.rows(player):
-                shape = rows.probability.shape
-                columns = [
-                    np.broadcast_to(column if column.ndim == 2 else column[:, None], shape)
-                    for column in (
-                        rows.probability,
-                        rows.reach,
-                        rows.others_reach,
-                        rows.expected,
-                        rows.counterfactual,
-                        rows.regret,
-                        rows.loss,
-                    )
-                ]
-                yield Piece(player, rows.infosets.labels, rows.infosets.actions, columns)
+        for rows in self.all_rows():
+            shape = rows.probability.shape
+            columns = [getattr(rows, attribute) for attribute in COLUMNS.values()]
+            spread = [np.broadcast_to(c if c.ndim == 2 else c[:, None], shape) for c in columns]
+            yield Piece(rows.infosets.player, rows.infosets.labels, rows.infosets.actions, spread)
 
 
-COLUMNS = (
-    "probability",
-    "reach",
-    "others_reach",
-    "expected_value",
-    "counterfactual_value",
-    "regret",
-    "loss",
-)
+COLUMNS = {
+    "probability": "probability",
+    "reach": "reach",
+    "others_reach": "others_reach",
+    "expected_value": "expected",
+    "counterfactual_value": "counterfactual",
+    "regret": "regret",
+    "loss": "loss",
+}
+"""The columns of a table of values, and the attributes of :class:`ValueRows` that they show."""
 
 
 class ChunkValues(Values):
@@ -252,24 +243,32 @@ class ChunkValues(Values):
         return rows.select(np.array([place[label] for label in infosets.labels]))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class LaidOutValues(Values):
-    """The values of a policy of a game that is laid out, as arrays."""
+    """The values of a policy of a game that is laid out, as arrays over all of it, too.
+
+    Args:
+        game: The game.
+        policy: The policy.
+
+    Raises:
+        MemoryLimitError: There is not enough free memory.
+    """
 
     game: FlatGame
-    """The game."""
-    policy: Policy
-    """The policy."""
-    sequence_reach: np.ndarray
-    """float64 (sequences,): own reaches."""
-    others_reach: np.ndarray
-    """float64 (infosets,): the probability with which chance and the others lead there."""
-    counterfactual: np.ndarray
-    """float64 (sequences,): the counterfactual value of every action, which is its expected value
-    times ``others_reach``; of the empty sequences, the value of the game."""
-    best: np.ndarray
-    """float64 (sequences,): the counterfactual value of every action if the player goes on with a
-    best response; of the empty sequences, the best-response value."""
+
+    def __init__(self, game: FlatGame, policy: Policy) -> None:
+        require(_bytes_needed(game), f"the values of a policy of {game.name}")
+        self.game, self.policy = game, policy
+        _, self.sequence_reach, value, best = rows_of_whole(game.form, policy.probabilities)
+        self.counterfactual = value * game.unit
+        """float64 (sequences,): as in :class:`ValueRows`; of the empty ones the game's value."""
+        self.best = best * game.unit
+        """float64 (sequences,): likewise; of the empty ones the best-response value."""
+        self.own_reach = self.sequence_reach[game.form.infoset_parent]
+        """float64 (infosets,): as in :class:`ValueRows`."""
+        self.others_reach = others_reach(game, policy.probabilities)
+        """float64 (infosets,): likewise."""
+        self._infoset_of = game.form.owners[0]
 
     @property
     def evaluation(self) -> Evaluation:
@@ -286,72 +285,43 @@ class LaidOutValues(Values):
         return map(self.of, self.game.rows(player))
 
     def of(self, infosets: InfosetRows) -> ValueRows:  # noqa: D102
-        at, found = self.infoset_of[infosets.numbers[:, 0]], self.at(infosets.numbers)
+        at, found = self._infoset_of[infosets.numbers[:, 0]], self.at(infosets.numbers)
         own, others = self.own_reach[at], self.others_reach[at]
         return ValueRows(infosets, own, others, found.strategy, found.value, found.best)
 
     @cached_property
     def regret(self) -> np.ndarray:
-        """float64 (sequences,): the counterfactual value of the action minus that of the infoset; 0
-        for the empty sequences."""
-        mean = self.total(self.policy.probabilities * self.counterfactual)
-        return np.where(self.is_action, self.counterfactual - self.spread(mean), 0.0)
-
-    @property
-    def own_reach(self) -> np.ndarray:
-        """float64 (infosets,): the probability with which the player's own actions lead there."""
-        found: np.ndarray = self.sequence_reach[self.game.form.infoset_parent]
-        return found
-
-    @property
-    def reach(self) -> np.ndarray:
-        """float64 (infosets,): the probability with which the infoset is reached."""
-        return self.own_reach * self.others_reach
+        """float64 (sequences,): :attr:`ValueRows.regret`; 0 for the empty ones."""
+        return self._by_sequence("regret")
 
     @cached_property
     def expected(self) -> np.ndarray:
-        """float64 (sequences,): the expected value of every action given that its infoset is
-        reached; NaN where chance and the others never lead there."""
-        reach = self.spread(self.others_reach)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(reach > 0, self.counterfactual / reach, np.nan)
+        """float64 (sequences,): :attr:`ValueRows.expected`; 0 for the empty ones."""
+        return self._by_sequence("expected")
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """float64 (infosets,): :attr:`ValueRows.reach`."""
+        return self._by_infoset("reach")
 
     @cached_property
     def infoset_expected(self) -> np.ndarray:
-        """float64 (infosets,): the expected value of the infoset under the policy; NaN likewise."""
-        return self.total(self.policy.probabilities * self.expected)
+        """float64 (infosets,): :attr:`ValueRows.infoset_expected`."""
+        return self._by_infoset("infoset_expected")
 
     @cached_property
     def loss(self) -> np.ndarray:
-        """float64 (infosets,): what is lost there against a best response.
+        """float64 (infosets,): :attr:`ValueRows.loss`."""
+        return self._by_infoset("loss")
 
-        The best action's value minus the policy's, when the player goes on with a best response,
-        times the probability of getting there.  Over a player's infosets the losses sum to what
-        the best response gains, so they say which infosets the exploitability comes from.
-        """
-        top = np.full(self.game.n_infosets, -np.inf)
-        np.maximum.at(top, self.infoset_of[self.is_action], self.best[self.is_action])
-        mean = self.total(self.policy.probabilities * self.best)
-        return self.own_reach * (top - mean)
+    def _by_sequence(self, column: str) -> np.ndarray:
+        found = np.zeros(self.game.n_sequences)
+        for rows in self.all_rows():
+            found[rows.infosets.numbers] = getattr(rows, column)
+        return found
 
-    @cached_property
-    def infoset_of(self) -> np.ndarray:
-        """int64 (sequences,): the infoset of every sequence; -1 for the empty ones."""
-        return self.game.form.owners[0]
-
-    @property
-    def is_action(self) -> np.ndarray:
-        """Whether a sequence is not an empty one, bool (sequences,)."""
-        return self.infoset_of >= 0
-
-    def spread(self, by_infoset: np.ndarray) -> np.ndarray:
-        """An array over infosets as one over sequences; 1 for the empty ones."""
-        return np.where(self.is_action, by_infoset[self.infoset_of], 1.0)
-
-    def total(self, by_sequence: np.ndarray) -> np.ndarray:
-        """The sum over the actions of each infoset, float64 (infosets,)."""
-        at = self.is_action
-        return np.bincount(self.infoset_of[at], by_sequence[at], self.game.n_infosets)
+    def _by_infoset(self, column: str) -> np.ndarray:
+        return np.concatenate([np.zeros(0), *(getattr(rows, column) for rows in self.all_rows())])
 
 
 @checked()
@@ -376,25 +346,11 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         MemoryLimitError: There is not enough free memory.
     """
     found = find_policy(game, policy)
-    return laid_out_values(game, found) if isinstance(game, FlatGame) else ChunkValues(found)
-
-
-def laid_out_values(game: FlatGame, policy: Policy) -> LaidOutValues:
-    """As :func:`values`, of a game that is laid out."""
-    require(_bytes_needed(game), f"the values of a policy of {game.name}")
-    _, reach, value, best = rows_of_whole(game.form, policy.probabilities)
-    return LaidOutValues(
-        game=game,
-        policy=policy,
-        sequence_reach=reach,
-        others_reach=others_reach(game, policy.probabilities),
-        counterfactual=value * game.unit,
-        best=best * game.unit,
-    )
+    return LaidOutValues(game, found) if isinstance(game, FlatGame) else ChunkValues(found)
 
 
 def _bytes_needed(game: FlatGame) -> int:
-    """Bytes that :func:`laid_out_values` takes: reaches, values and best values of sequences,
+    """Bytes that :class:`LaidOutValues` takes: reaches, values and best values of sequences,
     reaches of infosets, and what :func:`others_reach` goes through."""
     if game.by_histories:
         met = 16 * len(game.tree.player)
@@ -431,7 +387,8 @@ def others_reach(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
 
 
 def _by_hands(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
-    """Down the public tree with all hands at once; joint probabilities of the hands at the end."""
+    """Down the public tree with all hands of both players at once; joint probabilities of the hands
+    at the end."""
     tree, places = game.public_tree, game.places
     own = [np.ones((hands, tree.n_nodes)) for hands in tree.prior.shape]
     first_child = tree.first_child.astype(np.int64)
@@ -442,25 +399,20 @@ def _by_hands(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
             # Public nodes that no deal gets to have no infosets.
             moved = np.flatnonzero((tree.player[up] == player) & (tree.bucket[up] >= 0))
             node, above = level.start + moved, up[moved]
-            hand = np.arange(len(mine))[:, None]
-            infoset = places.infosets(above, hand)
+            infoset = places.infosets(above, np.arange(len(mine))[:, None])
             # A hand that is impossible takes a neighbour's place; its joint probability is 0.
             infoset = np.minimum(infoset, game.n_infosets - 1)
             action = node - first_child[above]
             sequence = game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]
             mine[:, node] *= strategy[np.minimum(sequence, game.n_sequences - 1)]
     found = np.zeros(game.n_infosets)
-    decides = tree.bucket >= 0
-    axes = string.ascii_letters[: game.n_players]
-    for player in range(game.n_players):
-        others = [other for other in range(game.n_players) if other != player]
-        sums = ",".join([axes, *(f"{axes[other]}Z" for other in others)]) + f"->{axes[player]}Z"
-        mine_act = decides & (tree.player == player)
-        for row in np.unique(tree.weight[mine_act]):
-            nodes = np.flatnonzero(mine_act & (tree.weight == row))
+    for player in range(2):
+        acts = (tree.bucket >= 0) & (tree.player == player)
+        for row in np.unique(tree.weight[acts]):
+            nodes = np.flatnonzero(acts & (tree.weight == row))
             joint = tree.dealt(int(row))
             for some in np.array_split(nodes, len(nodes) // 50_000 + 1):
-                met = np.einsum(sums, joint, *(own[j][:, some] for j in others), optimize=True)
+                met = np.moveaxis(joint, player, 0) @ own[1 - player][:, some]
                 held = np.diff(game.form.hand_rank[game.form.bucket_mask[tree.bucket[some]]]) > 0
                 at, hand = np.nonzero(held)
                 found[places.infosets(some[at], hand)] = met[hand, at]

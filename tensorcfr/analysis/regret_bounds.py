@@ -153,13 +153,8 @@ class _Sums:
         """What the strategies that were played earned."""
 
     def add(self, strategy: np.ndarray, new: np.ndarray, *, alternating: bool) -> None:
-        """One iteration.
-
-        Args:
-            strategy: float64 (sequences,): the strategies with which it began.
-            new: float64 (sequences,): those with which it ended.
-            alternating: Whether a player met the new strategies of those before them.
-        """
+        """One iteration, by the strategies with which it began and ended, float64 (sequences,)
+        each; if players alternate, they met the new strategies of those before them."""
         form = self.game.form
         reach, reach_new = np.empty(len(strategy)), np.empty(len(strategy))
         realization_plan(form, strategy, reach)
@@ -177,12 +172,12 @@ class _Sums:
     def point(self, iteration: int) -> RegretPoint:
         """What the sums say; those beyond the range of floats are infinite."""
         game, form = self.game, self.game.form
-        infoset, actions = np.zeros(game.n_infosets), np.zeros(game.n_infosets, np.int64)
-        for index in range(game.n_infosets):
-            rows = game.sequences(index)
-            actions[index] = np.count_nonzero(self.free[rows])
-            if actions[index]:
-                infoset[index] = self.regret[rows][self.free[rows]].max()
+        owner = form.owners[0]
+        free = self.free & (owner >= 0)
+        actions = np.bincount(owner[free], minlength=game.n_infosets)
+        infoset = np.full(game.n_infosets, -np.inf)
+        np.maximum.at(infoset, owner[free], self.regret[free])
+        infoset[actions == 0] = 0.0
         best = np.empty(game.n_players)
         best_total(form, self.gradient.copy(), best, self.locks)
         infoset_bound = np.zeros(game.n_infosets)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -64,14 +64,11 @@ class Plays:
             IndexError: There is no such play.
         """
         nodes = [node for node in self.nodes[play].tolist() if node >= 0]
-        hands = None if self.hands is None else self.hands[play]
-        said = []
-        if hands is not None:
-            assert self.game.public is not None
-            said = [
-                f"chance: {self.game.public.hands[player][hand]} to player {player}"
-                for player, hand in enumerate(hands.tolist())
-            ]
+        hands = np.zeros(0, dtype=np.int64) if self.hands is None else self.hands[play]
+        said = [
+            f"chance: {self.game.public_game.hands[player][hand]} to player {player}"
+            for player, hand in enumerate(hands.tolist())
+        ]
         for above, node in pairwise(nodes):
             step = self._board.label(above, node)
             infoset = self._board.infoset(above, hands)
@@ -124,33 +121,27 @@ def simulate(
         if not len(going):
             break
         at = node[going]
-        dealt = None if hands is None else hands[going]
+        dealt = hands[going]
         children = board.first_child[at + 1] - board.first_child[at]
         drawn = rng.random(len(at))
-        chosen = np.full(len(at), -1)
+        chosen, last = np.full((2, len(at)), -1)
         below = np.zeros(len(at))
         for child in range(int(children.max())):
             some = np.flatnonzero((child < children) & (chosen < 0))
-            likely = board.probability(
-                probabilities, at[some], child, None if dealt is None else dealt[some]
-            )
+            likely = board.probability(probabilities, at[some], child, dealt[some])
             below[some] += likely
+            last[some[likely > 0]] = child
             chosen[some[(drawn[some] < below[some]) & (likely > 0)]] = child
         # Rounding may leave the sum of the probabilities a little below the number drawn.
-        for index in np.flatnonzero(chosen < 0).tolist():
-            own = None if dealt is None else dealt[index : index + 1]
-            chosen[index] = max(
-                child
-                for child in range(int(children[index]))
-                if board.probability(probabilities, at[index : index + 1], child, own)[0] > 0
-            )
+        chosen = np.where(chosen < 0, last, chosen)
         node = node.copy()
         node[going] = board.first_child[at] + chosen
         path.append(node)
     nodes = np.stack(path, axis=1)
     stays = np.diff(nodes, axis=1) == 0
     nodes[:, 1:][stays] = -1
-    return Plays(game, board.utilities(node, hands) * game.unit, nodes, hands)
+    shown = hands if hands.size else None
+    return Plays(game, board.utilities(node, hands) * game.unit, nodes, shown)
 
 
 class _Board(ABC):
@@ -161,49 +152,46 @@ class _Board(ABC):
         self.first_child = tree.first_child.astype(np.int64)
         """int64 (nodes + 1,)."""
 
-    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray | None:
-        """int64 (n, players): hands; None where chance nodes deal them."""
-        return None
+    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """int64 (n, players): hands; (n, 0) where chance nodes deal them."""
+        return np.zeros((n, 0), dtype=np.int64)
 
     def probability(
-        self, policy: np.ndarray, node: np.ndarray, child: int, hands: np.ndarray | None
+        self, policy: np.ndarray, node: np.ndarray, child: int, hands: np.ndarray
     ) -> np.ndarray:
         """float64: the probability of the step from each node to its child with this number."""
         found, by_chance = np.empty(len(node)), self.player[node] == CHANCE
-        some, others = (None if hands is None else hands[at] for at in (by_chance, ~by_chance))
-        found[by_chance] = self.chance(self.first_child[node[by_chance]] + child, some)
-        infoset = self.infosets(node[~by_chance], others)
+        found[by_chance] = self.chance(self.first_child[node[by_chance]] + child, hands[by_chance])
+        infoset = self.infosets(node[~by_chance], hands[~by_chance])
         sequence = self.game.infoset_sequence[infoset] + child * self.game.infoset_stride[infoset]
         found[~by_chance] = policy[sequence]
         return found
 
     @abstractmethod
-    def chance(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+    def chance(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
         """float64: the probability of chance's step into each node."""
 
     @abstractmethod
-    def infosets(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+    def infosets(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
         """The infoset at each node, where somebody acts."""
 
     @abstractmethod
-    def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+    def utilities(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
         """float64 (plays, players): what the terminals pay, as multiples of the game's unit."""
 
     @abstractmethod
     def label(self, above: int, node: int) -> str:
         """The action or outcome that leads from one node to the next."""
 
-    def infoset(self, node: int, hands: np.ndarray | None) -> int | None:
+    def infoset(self, node: int, hands: np.ndarray) -> int | None:
         """The infoset at a node; None where chance acts."""
         if self.player[node] == CHANCE:
             return None
-        given = None if hands is None else hands[None]
-        return int(self.infosets(np.array([node]), given)[0])
+        return int(self.infosets(np.array([node]), hands[None])[0])
 
 
 def _board(game: FlatGame) -> _Board:
-    public = game.public
-    return _Histories(game) if game.by_histories or public is None else _Hands(game, public)
+    return _Histories(game) if game.by_histories else _Hands(game, game.public_game)
 
 
 class _Histories(_Board):
@@ -215,13 +203,13 @@ class _Histories(_Board):
         self.terminal = np.full(tree.n_nodes, -1)
         self.terminal[tree.terminal] = np.arange(len(tree.terminal))
 
-    def chance(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+    def chance(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
         return self.tree.probability[node]
 
-    def infosets(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+    def infosets(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
         return self.tree.infoset[node]
 
-    def utilities(self, node: np.ndarray, hands: np.ndarray | None) -> np.ndarray:
+    def utilities(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
         return self.tree.utility[self.terminal[node]]
 
     def label(self, above: int, node: int) -> str:
@@ -243,15 +231,15 @@ class _Hands(_Board):
         drawn = rng.choice(prior.size, size=n, p=prior.ravel() / prior.sum())
         return np.stack(np.unravel_index(drawn, prior.shape), axis=1)
 
-    def chance(self, node: np.ndarray, hands: Any) -> np.ndarray:
+    def chance(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
         found: np.ndarray = self.tree.chance_table[(self.tree.chance[node], *hands.T)]
         return found
 
-    def infosets(self, node: np.ndarray, hands: Any) -> np.ndarray:
+    def infosets(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
         held = hands[np.arange(len(node)), self.player[node]]
         return self.game.places.infosets(node, held)
 
-    def utilities(self, node: np.ndarray, hands: Any) -> np.ndarray:
+    def utilities(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
         if (self.player[node] != TERMINAL).any():
             raise GameError(f"{self.game.name}: a play did not come to an end")
         payoff = self.tree.payoff[node]

@@ -124,22 +124,12 @@ class Iteration:
         shown = [Shown(HEADINGS, 3, self._cells)]
         if 0 < len(self.histories) <= MOST_HISTORIES:
             players = range(len(self.histories[0].reach))
-            shown.append(
-                Shown(
-                    (
-                        *("history", "infoset"),
-                        *(f"{what} {player}" for what in ("reach", "value") for player in players),
-                    ),
-                    2,
-                    [
-                        [
-                            *(" ".join(row.steps) or START, row.infoset or ""),
-                            *(f"{number + 0.0:.6g}" for number in (*row.reach, *row.value)),
-                        ]
-                        for row in self.histories
-                    ],
-                )
-            )
+            numbers = (f"{what} {player}" for what in ("reach", "value") for player in players)
+            cells = [
+                [" ".join(row.steps) or START, row.infoset or "", *_texts(*row.reach, *row.value)]
+                for row in self.histories
+            ]
+            shown.append(Shown(("history", "infoset", *numbers), 2, cells))
         return shown
 
     @property
@@ -151,8 +141,12 @@ class Iteration:
             numbers = zip(*pairs, row.strategy_sum, row.new_strategy_sum, strict=True)
             for a, (action, found) in enumerate(zip(row.actions, numbers, strict=True)):
                 about = [row.infoset, str(row.player)] if a == 0 else ["", ""]
-                lines.append([*about, action, *(f"{number + 0.0:.6g}" for number in found)])
+                lines.append([*about, action, *_texts(*found)])
         return lines
+
+
+def _texts(*numbers: float) -> list[str]:
+    return [f"{number + 0.0:.6g}" for number in numbers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,13 +309,8 @@ def _below(tree: HistoryTree, node: int) -> list[int]:
 def _histories(
     game: FlatGame, deal: tuple[str, ...], strategy: np.ndarray
 ) -> tuple[HistoryRow, ...]:
-    """The histories of a deal that somebody has acted or acts in.
-
-    Args:
-        game: The game.
-        deal: Chance outcomes that happen for certain.
-        strategy: float64 (sequences,).
-    """
+    """The histories of a deal, chance outcomes that happen for certain, that somebody has acted or
+    acts in, with the values of some strategies, float64 (sequences,)."""
     tree = game.tree
     weight, live = fixed_chance(game, deal)
     order = [node for node in _below(tree, 0) if live[node]]
@@ -359,18 +348,11 @@ def _histories(
 
 
 def _row(game: FlatGame, infoset: int, before: Numbers, after: Numbers) -> Row:
-    at = game.sequences(infoset)
-    units = (game.unit, 1.0, 1.0)
-    old = [tuple((n[at] * unit).tolist()) for n, unit in zip(before, units, strict=True)]
-    new = [tuple((n[at] * unit).tolist()) for n, unit in zip(after, units, strict=True)]
-    return Row(
-        infoset=game.infoset_labels[infoset],
-        player=int(game.infoset_player[infoset]),
-        actions=game.infoset_actions[infoset],
-        regret=old[0],
-        new_regret=new[0],
-        strategy=old[1],
-        new_strategy=new[1],
-        strategy_sum=old[2],
-        new_strategy_sum=new[2],
-    )
+    at, label = game.sequences(infoset), game.infoset_labels[infoset]
+    # In the order of the fields: each before and after.
+    columns = [
+        tuple((numbers[at] * unit).tolist())
+        for *pair, unit in zip(before, after, (game.unit, 1.0, 1.0), strict=True)
+        for numbers in pair
+    ]
+    return Row(label, int(game.infoset_player[infoset]), game.infoset_actions[infoset], *columns)

@@ -93,14 +93,14 @@ def play(spot: SpotOptions, asked: PlayOptions) -> None:
     total = 0.0
     for number in range(1, asked.plays + 1):
         match.deal()
-        named = match.position.player_names[asked.seat]
+        named = match.position.nodes.player_names[asked.seat]
         typer.echo(f"play {number}: you are {named} and hold {match.hand(asked.seat)}")
         _finish(match, asked.seat, hints=asked.hints)
         won = match.utilities()[asked.seat]
         total += won
         other = match.hand(1 - asked.seat)
         typer.echo(f"over: {match.position.line}; the solver held {other}")
-        unit = match.position.unit
+        unit = match.position.nodes.unit_name
         typer.echo(f"you get {won:+g}{unit}, in all {total:+g}{unit}")
 
 

@@ -184,14 +184,8 @@ def _coarse(game: FlatGame, player: int, met: np.ndarray) -> float:
 
 
 def _extensive(game: FlatGame, player: int, met: np.ndarray, *, seen: bool) -> float:
-    """What a player earns who follows, and deviates at an infoset where that is best.
-
-    Args:
-        game: The game.
-        player: The player.
-        met: See :func:`meet`.
-        seen: Whether they see the recommendation at an infoset before they deviate there.
-    """
+    """What a player earns who follows, and deviates at an infoset where that is best; with ``seen``
+    they see the recommendation there before."""
     form = game.form
     begin = int(form.player_sequences[player])
     first, last = form.player_infosets[player : player + 2].tolist()
@@ -235,10 +229,11 @@ def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) ->
 
 def _check_pure(game: FlatGame, player: int, strategies: np.ndarray) -> None:
     """Recommendations of whole strategies must be pure."""
-    first, last = game.form.player_infosets[player : player + 2].tolist()
-    for infoset in range(first, last):
-        if not np.isin(strategies[:, game.sequences(infoset)], (0.0, 1.0)).all():
-            raise ValueError(
-                "a correlated equilibrium of the normal form is one of pure profiles, and a "
-                f"profile mixes at {game.infoset_labels[infoset]!r}; kind='efce' takes mixed ones"
-            )
+    own = slice(*game.form.player_sequences[player : player + 2].tolist())
+    mixes = ~np.isin(strategies[:, own], (0.0, 1.0)).all(axis=0)
+    if mixes.any():
+        infoset = int(game.form.owners[0][own][mixes].min())
+        raise ValueError(
+            "a correlated equilibrium of the normal form is one of pure profiles, and a "
+            f"profile mixes at {game.infoset_labels[infoset]!r}; kind='efce' takes mixed ones"
+        )

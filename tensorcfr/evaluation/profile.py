@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,13 +33,6 @@ class Actions(NamedTuple):
     """float64: the counterfactual value of the sequence."""
     best: np.ndarray
     """float64: the same if the player goes on with a best response."""
-
-
-class ActionValues(Protocol):
-    """What is known of the actions of a game under a profile."""
-
-    def at(self, numbers: np.ndarray) -> Actions:
-        """What there is at some numbers of the game, all of them in one chunk or in the trunk."""
 
 
 class ProfileValues:
@@ -107,12 +101,7 @@ class ProfileValues:
 
 def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
     """Strategies, own reaches, values and best values of a game without chunks, float64 (ROWS,
-    sequences).
-
-    Args:
-        form: The game.
-        strategy: float64 (sequences,): behaviour strategies.
-    """
+    sequences), from behaviour strategies, float64 (sequences,)."""
     found, unused = np.zeros((ROWS, form.n_sequences)), np.zeros((2, form.n_sequences))
     expected, best = np.empty((2, form.n_players))
     found[STRATEGY] = strategy
@@ -127,12 +116,8 @@ def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
 def judged(
     game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What the strategies that some weights make are worth, in the unit of the arrays.
-
-    Args:
-        game: Trunk and chunks.
-        weight: What the strategies are made from by regret matching.
-        locks: Locked infosets, which best responses play, too; or None.
+    """What the strategies that some weights make by regret matching are worth, in the unit of the
+    arrays; best responses play the locks, too.
 
     Returns:
         Expected values, float64 (players,), and those of best responses.
@@ -171,14 +156,16 @@ def profile_of(policy: Policy) -> ProfileValues:
     return ProfileValues(policy.game.chunks, Numbers(*weights), locks)
 
 
-def own_reach(nodes: PublicNodes, values: ActionValues, node: int, player: int) -> np.ndarray:
+def own_reach(
+    nodes: PublicNodes, at: Callable[[np.ndarray], Actions], node: int, player: int
+) -> np.ndarray:
     """A player's own reach of a public node with every hand, float64 (hands,); 0 for hands that
     cannot be held on the way."""
     for above, acts, action in reversed(list(nodes.way(node))):
         layout = nodes.layout(above) if acts == player else None
         if layout is not None and layout.stride:
             hands = np.arange(len(layout.lane))
-            reach = values.at(layout.numbers(hands)[:, action]).reach
+            reach = at(layout.numbers(hands)[:, action]).reach
             return np.where(layout.lane >= 0, reach, 0.0)
     return np.ones(len(nodes.hands[player]))
 

@@ -202,15 +202,11 @@ def team_exploitability(
 
 
 def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float, Policy]]:
-    """Joint plans with probabilities, whose mixture has given reaches.
+    """Joint plans with probabilities, whose mixture has given own reaches of the prescriptions,
+    then 1, float64 (prescriptions + 1,), which are modified.
 
     The plan that follows the largest share at every belief is taken away with the largest
     probability that leaves no share negative, until nothing is left.
-
-    Args:
-        game: The game.
-        dag: The beliefs of the team.
-        flow: float64 (prescriptions + 1,): own reaches of the prescriptions, then 1; modified.
     """
     uniform = Policy.uniform(game).probabilities
     if len(dag.members) == 1:
@@ -235,14 +231,9 @@ def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float
 
 
 def _played(game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndarray) -> Policy:
-    """The strategies of the members, each by itself.
-
-    Args:
-        game: The game.
-        dag: The beliefs of the team.
-        flow: float64 (prescriptions + 1,): own reaches of the prescriptions.
-        elsewhere: float64 (sequences,): strategies of the others, and where the flow does not lead.
-    """
+    """The strategies of the members, each by itself, from own reaches of the prescriptions, float64
+    (prescriptions + 1,); ``elsewhere``, float64 (sequences,), are those of the others, and where
+    the flow does not lead."""
     strategy = elsewhere.copy()
     n_actions = np.repeat(game.form.bucket_actions, game.form.bucket_lanes)
     for belief, (begin, end) in enumerate(pairwise(dag.prescriptions.tolist())):

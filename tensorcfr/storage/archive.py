@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -250,14 +250,11 @@ def refuse_others(arrays: Mapping[str, np.ndarray], prefixes: tuple[str, ...]) -
             raise ValueError(f"array {key!r} is unknown")
 
 
-@contextmanager
-def _opened(source: Source) -> Iterator[BinaryIO]:
+def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
     """A file to read; one that is open already stays open."""
     if isinstance(source, (str, Path)):
-        with open(with_suffix(source), "rb") as file:
-            yield file
-    else:
-        yield source
+        return open(with_suffix(source), "rb")
+    return nullcontext(source)
 
 
 def _check_memory(members: Mapping[str, Member], name: str, memory_limit: int | None) -> None:

@@ -52,13 +52,8 @@ def read_fields(
 def read_text(
     given: Any, key: str, required: Fields, optional: Fields | None = None
 ) -> dict[str, Any]:
-    """The values of a JSON object in an array of bytes, checked.
-
-    Args:
-        given: The arrays, :class:`tensorcfr.storage.archive.Taken`.
-        key: Of the array.
-        required: As for :func:`read_fields`.
-        optional: Likewise.
+    """The values of a JSON object in an array of bytes, one of
+    :class:`tensorcfr.storage.archive.Taken`, checked as :func:`read_fields` does.
 
     Raises:
         ValueError: It is no JSON, or as for :func:`read_fields`.

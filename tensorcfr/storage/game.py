@@ -6,7 +6,7 @@ A file of a game has nothing else; files of solutions have more arrays beside th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from functools import singledispatch
 from itertools import chain, pairwise
 from pathlib import Path
@@ -131,14 +131,9 @@ def _(game: FlatGame) -> Arrays:
     arrays = {f"game/{name}": array for name, array in game.arrays().items()}
     if game.unit != 1.0:
         arrays["game/unit"] = np.array([game.unit])
-    views = ["form"]
-    if game.histories is not None:
-        views.append("tree")
-    if game.merged is not None:
-        views.append("merged")
-    if game.public is not None:
-        views.append("public")
-        arrays |= _pack_public(game.public)
+    views = [view for view in VIEWS if any(key.startswith(f"game/{view}/") for key in arrays)]
+    if "public" in views:
+        arrays |= _pack_public(game.public_game)
     labels: dict[str, Sequence[str]] = {"name": [game.name], "outcomes": game.outcome_labels}
     if not isinstance(game.infoset_labels, InfosetLabels):
         views.append("labels")
@@ -146,7 +141,7 @@ def _(game: FlatGame) -> Arrays:
         arrays["game/actions/kind"] = np.array(
             [kinds[actions] for actions in game.infoset_actions], dtype=np.int64
         )
-        arrays["game/actions/offset"] = _offsets(list(map(len, kinds)))
+        arrays["game/actions/offset"] = _offsets(kinds)
         labels["infosets"] = game.infoset_labels
         labels["actions"] = list(chain.from_iterable(kinds))
     for key, given in (labels | {"views": views}).items():
@@ -190,6 +185,8 @@ def unpack_game(
         labels, actions = InfosetLabels(places), InfosetActions(places)
     else:
         raise ValueError("array 'game/views/text' lists neither labels nor a public tree")
+    if not {"tree", "public"} & set(views):
+        raise ValueError("array 'game/views/text' lists neither a history tree nor a public one")
     game = FlatGame(
         name=_unpack_name(given),
         form=form,
@@ -208,8 +205,6 @@ def unpack_game(
         tied_to=given.take("game/tied_to", np.uint32) if given.has("game/tied_to") else None,
         unit=_unpack_unit(given),
     )
-    if game.histories is None and public is None:
-        raise ValueError("array 'game/views/text' lists neither a history tree nor a public one")
     given.refuse_rest()
     # Frozen first: compiled checks tell arrays that may be written from those that may not.
     game.freeze()
@@ -249,7 +244,7 @@ def pack_labels(key: str, labels: Sequence[str]) -> Arrays:
     """Labels as one text in UTF-8 and the offset of each, counted in characters."""
     return {
         f"{key}/text": pack_text("".join(labels)),
-        f"{key}/text_offset": _offsets(list(map(len, labels))),
+        f"{key}/text_offset": _offsets(labels),
     }
 
 
@@ -321,7 +316,7 @@ def _pack_public(public: PublicGame) -> Arrays:
     """The labels of a public tree."""
     nodes = public.node_labels or ()
     return {
-        "game/hands/offset": _offsets(list(map(len, public.hands))),
+        "game/hands/offset": _offsets(public.hands),
         **pack_labels("game/hands", list(chain.from_iterable(public.hands))),
         **pack_labels("game/edges", public.edges),
         # Which public nodes have labels; no entry at all where none can have one.
@@ -356,9 +351,9 @@ def _unpack_infosets(given: Taken) -> tuple[tuple[str, ...], tuple[tuple[str, ..
     return _unpack_labels(given, "game/infosets"), tuple(map(kinds.__getitem__, kind.tolist()))
 
 
-def _offsets(lengths: Sequence[int]) -> np.ndarray:
-    """Where each of a row of pieces begins, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+def _offsets(pieces: Iterable[Sized]) -> np.ndarray:
+    """Where each of a row of pieces begins, and where the last one ends, int64."""
+    return np.cumsum([0, *map(len, pieces)], dtype=np.int64)
 
 
 def _ranges(given: Taken, key: str, end: int) -> pairwise[tuple[int, int]]:

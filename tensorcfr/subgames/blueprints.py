@@ -15,25 +15,20 @@ from ..formats.policies import find_policy
 from ..model.arrays import TERMINAL
 from ..model.game import CompiledGame
 from ..model.policy import Policy
+from ..model.public_nodes import PublicNodes
 from ..rules import CardGame
 from ..solvers.solution import Solution
 from .card_part import CardSubgames
-from .compiled_part import CompiledPart, Steps, Subgames
-from .roots import follow_steps, nodes_of
-from .strategies import check_merges_nothing, copy_strategies, same_hands
+from .compiled_part import CompiledPart, Subgames
+from .roots import Steps, follow_steps, nodes_of
+from .strategies import check_merges_nothing, same_strategies
 from .tree_part import TreeSubgames
 
 
 def subgames_of(game: CompiledGame | CardGame, *, by_pairs: bool = False) -> Subgames:
-    """The subgames of a game.
-
-    Args:
-        game: The game; or the rules of a game of cards, of which the subgames alone are compiled.
-        by_pairs: Whether subgames have arrays over pairs of hands where they could do without.
-
-    Raises:
-        ValueError: It is no game of private hands between two players.
-    """
+    """The subgames of a game; or those of the rules of a game of cards, compiled one by one.  With
+    ``by_pairs`` they have arrays over pairs of hands where they could do without.  A ValueError
+    says that it is no game of private hands between two players."""
     if isinstance(game, CardGame):
         return CardSubgames(game)
     if by_pairs or not nodes_of(game).is_of_cards:
@@ -54,6 +49,11 @@ class Blueprint:
     """The game that is resolved in."""
     own: Subgames
     """The game of the policy."""
+
+    @property
+    def nodes(self) -> PublicNodes:
+        """The public nodes of the policy's game."""
+        return nodes_of(self.policy.game)
 
     @property
     def is_coarser(self) -> bool:
@@ -78,9 +78,7 @@ class Blueprint:
             return Policy(game, self.policy.probabilities)
         check_merges_nothing(game)
         self.check_ends(())
-        nodes, found = nodes_of(game), np.array(Policy.uniform(game).probabilities)
-        copy_strategies(self.policy, 0, nodes, 0, same_hands(nodes), found)
-        return Policy(game, found)
+        return same_strategies(self.policy, game)
 
     def known(self, steps: Steps, opponent: int) -> Steps:
         """The steps to the public node of the blueprint's game whose values hold for a public node:
@@ -90,10 +88,10 @@ class Blueprint:
         Raises:
             ValueError: The node is further than one action away from the blueprint's game.
         """
-        nodes, before = nodes_of(self.policy.game), steps[:-1]
-        if follow_steps(nodes, steps) is not None:
+        before = steps[:-1]
+        if self.node(steps) is not None:
             return steps
-        if self.whole.player(before) == opponent and follow_steps(nodes, before) is not None:
+        if self.whole.player(before) == opponent and self.node(before) is not None:
             return before
         raise ValueError(
             f"{' '.join(steps)!r} is not one action of player {opponent} away from "
@@ -102,13 +100,12 @@ class Blueprint:
 
     def node(self, steps: Steps) -> int | None:
         """The public node of the blueprint's game that some steps lead to, if there is one."""
-        return follow_steps(nodes_of(self.policy.game), steps)
+        return follow_steps(self.nodes, steps)
 
     def reach(self, steps: Steps, player: int) -> np.ndarray:
         """float64 (hands,): the probability that a player's actions lead to a public node of the
         blueprint's game."""
-        nodes = nodes_of(self.policy.game)
-        return own_reach_of(self.policy, nodes, self.node(steps) or 0, player)
+        return own_reach_of(self.policy, self.nodes, self.node(steps) or 0, player)
 
     def check_ends(self, steps: Steps) -> None:
         """Check that the blueprint's game is a coarser form of the game, from a public node on.
@@ -126,13 +123,9 @@ class Blueprint:
             )
 
     def entry_values(self, part: CompiledPart, steps: Steps) -> np.ndarray:
-        """Alternative values of the opponent: best-response values against the blueprint, float64
-        (hands,); NaN for hands that cannot be dealt there.
-
-        Args:
-            part: The subgame of the blueprint's game, with an entry.
-            steps: The steps to it.
-        """
+        """Alternative values of the opponent at the entry of a subgame of the blueprint's game, to
+        which some steps lead: best-response values against the blueprint, float64 (hands,); NaN for
+        hands that cannot be dealt there."""
         return part.best_values(part.strategies(self.policy, self.node(steps)))
 
     def gifts(self, steps: Steps, opponent: int) -> np.ndarray:
@@ -144,7 +137,7 @@ class Blueprint:
         spend the part that is proportional to its probability given the action.  Whatever the
         opponent does next, these parts sum to the gift at most.
         """
-        policy, nodes = self.policy, nodes_of(self.policy.game)
+        policy, nodes = self.policy, self.nodes
         total = np.zeros(len(nodes.hands[opponent]))
         for above, acts, action in nodes.way(self.node(steps) or 0):
             children = [step.node for step in nodes.children(above)]

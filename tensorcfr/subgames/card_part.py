@@ -26,9 +26,9 @@ from ..model.public_nodes import START
 from ..model.shares import frozen_arrays
 from ..payoff.cards import FOLD, LANES
 from ..rules import CardGame, Deal, Decision, Fold, Payoff, Showdown
-from .compiled_part import CompiledPart, Gadget, Kept, Spot, Steps, Subgames
+from .compiled_part import CompiledPart, Gadget, Kept, Spot, Subgames
 from .part import FOLLOW, TERMINATE
-from .roots import At, names_of
+from .roots import At, Steps, check_disjoint, names_of
 
 ROUNDING = 1e-12
 """Share of a sum of weights below which a difference of such sums is rounding."""
@@ -83,16 +83,10 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
 class CardPart(CardGame):
     """The game below a line, as rules.
 
-    Args:
-        rules: The whole game.
-        line: Where it begins.
-        weights: For each player float64 (hands of the whole game,): weights of the hands.  Hands
-            that have a card of the board or weight 0 are left out.
-        opponent: The player who decides at an *entry* before the subgame: follow, or terminate and
-            get ``end``; None for nobody.
-        end: What both players get if the opponent terminates.
-        scale: What all payoffs are multiplied by.
-        charged: What each player pays at the end, before that.
+    Hands that have a card of the board or weight 0 (float64 (hands of the whole game,) for each
+    player) are left out.  If there is an opponent, they decide at an *entry* before the subgame:
+    follow, or terminate, and then both players get ``end``.  At all ends each player first pays
+    what is ``charged``; the rest is multiplied by ``scale``.
     """
 
     def __init__(
@@ -112,10 +106,11 @@ class CardPart(CardGame):
         self.cards = rules.cards
         self.board = (*rules.board, *line.dealt)
         dealt = np.array(line.dealt, dtype=np.int64)
-        self.kept = [
+        first, second = (
             np.flatnonzero((weight > 0) & without(hands, dealt))
             for hands, weight in zip(rules.hands, weights, strict=True)
-        ]
+        )
+        self.kept: Kept = (first, second)
         """For each player int64 (hands,): the hands that are left, among those of the whole."""
         self.hands = [hands[own] for hands, own in zip(rules.hands, self.kept, strict=True)]
         self.weights = [weight[own] for weight, own in zip(weights, self.kept, strict=True)]
@@ -136,15 +131,10 @@ class CardPart(CardGame):
         if self.opponent is not None and state == self.entry:
             return Decision(self.opponent, None, (FOLLOW, TERMINATE))
         node = self.rules.node(state)
-        if self.scale != 1.0 and isinstance(node, (Fold, Showdown)):
-            own, other = self.charged
-            return type(node)(
-                *(
-                    (self.scale * (first - own), self.scale * (second - other))
-                    for first, second in node
-                )
-            )
-        return node
+        if not isinstance(node, (Fold, Showdown)):
+            return node
+        (own, other), scale = self.charged, self.scale
+        return type(node)(*((scale * (one - own), scale * (two - other)) for one, two in node))
 
     def next(self, state: Any, action: Any) -> Any:
         """As the whole game."""
@@ -166,24 +156,14 @@ class CardPart(CardGame):
 
 
 class CompiledCardPart(CompiledPart):
-    """A subgame of a game of cards, compiled.
-
-    Args:
-        rules: The subgame.
-        player: Whose strategy is solved again.
-    """
+    """A subgame of a game of cards, compiled for the player whose strategy is solved again."""
 
     game: CutGame
 
     def __init__(self, rules: CardPart, player: int) -> None:
-        super().__init__(
-            compile_part(rules), _kept(rules), player, entry=rules.opponent is not None
-        )
+        game, all_hands = compile_part(rules), len(rules.rules.hands[1 - player])
+        super().__init__(game, rules.kept, all_hands, player, entry=rules.opponent is not None)
         self.rules = rules
-
-    @property
-    def all_hands(self) -> int:  # noqa: D102
-        return len(self.rules.rules.hands[self.opponent])
 
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:
         """As :meth:`CompiledPart.resolve_gadget`; to terminate pays by hand."""
@@ -237,7 +217,7 @@ class CompiledCardPart(CompiledPart):
         )
         values = np.column_stack([paid, -paid] if opponent == 0 else [-paid, paid])
         changed = _changed(game, form, game.utilities[:, None] + values, _no_flat)
-        return Gadget(changed, (), _kept(rules))
+        return Gadget(changed, (), rules.kept)
 
 
 def compile_part(part: CardPart) -> CutGame:
@@ -246,27 +226,17 @@ def compile_part(part: CardPart) -> CutGame:
         return compile_rules(part, part.name, own, symmetric=False)
 
 
-def _kept(rules: CardPart) -> Kept:
-    first, second = rules.kept
-    return first, second
-
-
 def _no_flat(limit: int | None) -> FlatGame:
     raise ValueError("the maxmargin gadget of a game of cards has no flat form")
 
 
 def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> SequenceForm:
-    """The trunk of a game without merged hands in which a player also gets an amount that depends
-    on their own hand alone, from the other player.
+    """The trunk of a game without merged hands in which a player also gets ``paid``, float64
+    (hands,), from the other player: amounts that depend on their own hand alone.  The first hand
+    gets it after the sequence ``first``, the others after those that come next.
 
     To the payoffs of cards this is a fold on a board of its own, on which the player's hands have
     other weights.
-
-    Args:
-        game: The game.
-        player: The player.
-        first: The sequence of the first hand that gets it; those of the others come after it.
-        paid: float64 (hands of the player,): the amounts.
     """
     trunk = game.chunks.trunk
     cards: Any = trunk.operator[0]
@@ -312,12 +282,8 @@ def _changed(
 
 
 class GadgetByHand(HandByHand):
-    """The gadget with every pair of hands spelled out, for small decks.
-
-    Args:
-        part: The part with an entry.
-        paid: float64 (hands of the opponent,): the alternative values, above ``part.end``.
-    """
+    """The gadget with every pair of hands spelled out, for small decks; who terminates is paid by
+    hand, float64 (hands of the opponent,), in addition to ``part.end``."""
 
     def __init__(self, part: CardPart, paid: np.ndarray) -> None:
         super().__init__(part)
@@ -335,12 +301,7 @@ class GadgetByHand(HandByHand):
 
 
 class CardSubgames(Subgames):
-    """The subgames of a game of cards.
-
-    Args:
-        rules: Its rules.
-        game: The compiled game; None if the subgames alone are compiled.
-    """
+    """The subgames of a game of cards; without the compiled game, its rules alone are read."""
 
     def __init__(self, rules: CardGame, game: CompiledGame | None = None) -> None:
         self.rules, self.game = rules, game
@@ -353,18 +314,15 @@ class CardSubgames(Subgames):
 
     def find(self, at: At) -> list[Spot]:
         """Public nodes by line."""
-        rules = self.rules
-        names = [START if name.strip() == START else name for name in names_of(at)]
-        found = [follow(rules, "" if name == START else name) for name in names]
-        for line in found:
-            name = " ".join(line.steps)
-            if isinstance(rules.node(line.state), (Fold, Showdown)):
-                raise ValueError(f"at: {rules.name} is over at {name!r}: there is no subgame")
-            for other in found:
-                if other is not line and line.steps[: len(other.steps)] == other.steps:
-                    above = " ".join(other.steps) or START
-                    raise ValueError(f"at: {name!r} lies below {above!r}: subgames are disjoint")
-        return [Spot(" ".join(line.steps) or START, line.steps) for line in found]
+        spots = []
+        for name in names_of(at):
+            line = follow(self.rules, "" if name.strip() == START else name)
+            if isinstance(self.rules.node(line.state), (Fold, Showdown)):
+                over = " ".join(line.steps)
+                raise ValueError(f"at: {self.name} is over at {over!r}: there is no subgame")
+            spots.append(Spot(" ".join(line.steps) or START, line.steps))
+        check_disjoint(spots)
+        return spots
 
     def player(self, steps: Steps) -> int:  # noqa: D102
         node = self.rules.node(follow(self.rules, steps).state)

@@ -34,8 +34,8 @@ from ..solvers.kept import Expected
 from ..solvers.passes import trunk_scratch
 from .one_chunk import SubgameSolver, bytes_of_one
 from .part import check_constant_sum
-from .roots import PLAYERS, find_roots, nodes_of, subgame_roots
-from .strategies import copy_strategies, same_hands
+from .roots import PLAYERS, find_roots, subgame_roots
+from .strategies import same_strategies
 
 Weigh = Callable[[int, np.ndarray], np.ndarray]
 """Makes, from a chunk and the own reaches in the trunk, weights of the strategies in the chunk."""
@@ -132,17 +132,10 @@ class DecomposedSolver(IterativeSolver):
         self._chunks = SubgameSolver(self._form, record.inner)
         self._scale = self._chunks.scales.bucket[0]
         if state is None:
-            trunk = self._form.trunk
-            regret, cumulative = np.zeros((2, trunk.n_sequences))
-            strategy, reach = self._plan(cumulative)
-            self._state = DecomposedState(
-                regret=regret,
-                strategy=strategy,
-                reach=reach,
-                cumulative=cumulative,
-                root_values=np.zeros(self._form.n_entries),
-                touched=np.zeros(2, dtype=np.int64),
-            )
+            expected = self.expected(self.setting, {})
+            zeros = {name: np.zeros(*of) for name, of in expected.items()}
+            strategy, reach = self._plan(zeros["cumulative"])
+            self._state = DecomposedState(**{**zeros, "strategy": strategy, "reach": reach})
         else:
             self._state = self.restore(self.setting, self.kept(state))
 
@@ -182,13 +175,9 @@ class DecomposedSolver(IterativeSolver):
                 kernels.update(part, record.variant.rule, player, row, floor)
 
     def _solve_subgames(self, weight: float, value: np.ndarray) -> None:
-        """Solve every subgame from the ranges of the trunk.
-
-        Args:
-            weight: With which the values of the entries enter their average.
-            value: float64 (sequences of the trunk,): set to the counterfactual values of the
-                subgames at the last sequences before them.
-        """
+        """Solve every subgame from the ranges of the trunk.  The values of the entries enter their
+        average with a weight; ``value``, float64 (sequences of the trunk,), is set to the
+        counterfactual values of the subgames at the last sequences before them."""
         state, form, iterations = self._state, self._form, self.algorithm.subgame_iterations
         value[:] = 0.0
         for c in range(form.n_chunks):
@@ -286,12 +275,8 @@ class DecomposedSolver(IterativeSolver):
         return found
 
     def _judge(self, weight: np.ndarray, weigh: Weigh) -> Evaluation:
-        """Values and best-response values, one chunk after the other.
-
-        Args:
-            weight: float64 (sequences of the trunk,): weights of its strategies.
-            weigh: Makes those of a chunk.
-        """
+        """Values and best-response values, one chunk after the other, from weights of the trunk's
+        strategies, float64 (sequences of the trunk,), and what makes those of a chunk."""
         form, (strategy, reach) = self._form, self._plan(weight)
         trunk = trunk_scratch(len(reach), form.n_entries, reach.dtype)
         expected, best = results_for(form)
@@ -314,10 +299,7 @@ class DecomposedSolver(IterativeSolver):
             found[form.first[c] : form.first[c + 1]] = strategies
         if self._cut is self.game:
             return found
-        nodes, policy = nodes_of(self.game), Policy(self._cut, found)
-        whole = np.array(Policy.uniform(self.game).probabilities)
-        copy_strategies(policy, 0, nodes, 0, same_hands(nodes), whole)
-        return whole
+        return same_strategies(Policy(self._cut, found), self.game).probabilities
 
     def _plan(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The trunk's strategies and own reaches that some weights make, float64 (sequences of the
@@ -329,11 +311,7 @@ class DecomposedSolver(IterativeSolver):
 
 class _ResolvedPolicy(AveragePolicy):
     """An average strategy whose subgames are resolved when they are first looked at: of a game in
-    chunks the one that an infoset is in, otherwise all of them.
-
-    Args:
-        solver: A solver that nobody steps.
-    """
+    chunks the one that an infoset is in, otherwise all of them.  Nobody steps its solver."""
 
     def __init__(self, solver: DecomposedSolver) -> None:
         self.game = solver.game

@@ -11,11 +11,9 @@ import numpy as np
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from .part import FOLLOW
-from .roots import At, follow_steps, nodes_of
+from .roots import At, Steps, follow_steps, nodes_of
 from .strategies import best_values, copy_by_label, copy_strategies
 
-Steps = tuple[str, ...]
-"""The public steps from the root to a public node."""
 Kept = tuple[np.ndarray, np.ndarray]
 """For each player int64 (hands,): the hands of the whole game that a game has, in order."""
 
@@ -39,18 +37,21 @@ class Gadget(NamedTuple):
 
 
 class CompiledPart(ABC):
-    """A subgame, compiled.
+    """A subgame, compiled, maybe with an entry before it at which the opponent can follow.
 
     Args:
-        game: The subgame; with an entry before it, if there is one, at which the opponent can
-            follow.
+        game: The subgame, with its entry.
         kept: Its hands.
+        all_hands: How many hands the opponent has in the whole game.
         player: Whose strategy is solved again.
         entry: Whether there is an entry.
     """
 
-    def __init__(self, game: CompiledGame, kept: Kept, player: int, *, entry: bool) -> None:
+    def __init__(
+        self, game: CompiledGame, kept: Kept, all_hands: int, player: int, *, entry: bool
+    ) -> None:
         self.game, self.kept, self.player, self.opponent = game, kept, player, 1 - player
+        self.all_hands = all_hands
         self.nodes = nodes_of(game)
         self.steps: Steps = (FOLLOW,) if entry else ()
         self.root = follow_steps(self.nodes, self.steps) or 0
@@ -85,29 +86,16 @@ class CompiledPart(ABC):
 
     def best_values(self, probabilities: np.ndarray) -> np.ndarray:
         """What the opponent can expect with each hand of the whole game who follows at the entry
-        and then answers some strategies optimally, float64 (hands,); NaN for hands that are never
-        dealt.
-
-        Args:
-            probabilities: float64 (numbers of the subgame,): the strategies.
-        """
+        and then answers some strategies, float64 (numbers of the subgame,), optimally; float64
+        (hands,), NaN for hands that are never dealt."""
         found = np.full(self.all_hands, np.nan)
         found[self.kept[self.opponent]] = best_values(self.game, probabilities, self.opponent)
         return found
 
-    @property
-    @abstractmethod
-    def all_hands(self) -> int:
-        """How many hands the opponent has in the whole game."""
-
     def strategies(self, policy: Policy, at: int | None) -> np.ndarray:
-        """Strategies of the whole game in the subgame, float64 (numbers of the subgame,).
-
-        Args:
-            policy: The strategies.
-            at: The public node of their game where the subgame begins; None if that has none, so
-                that the strategies are uniform.
-        """
+        """Strategies of the whole game in the subgame, float64 (numbers of the subgame,).  The
+        subgame begins at a public node of their game; if that has no such node, the strategies are
+        uniform."""
         found = np.array(Policy.uniform(self.game).probabilities)
         if at is not None:
             hands = [(own, np.arange(len(own))) for own in self.kept]
@@ -115,13 +103,8 @@ class CompiledPart(ABC):
         return found
 
     def replace(self, found: np.ndarray, gadget: Gadget, policy: Policy) -> None:
-        """Put the player's strategies in a gadget into those of the subgame.
-
-        Args:
-            found: float64 (numbers of the subgame,); modified in place.
-            gadget: The gadget.
-            policy: Strategies in it, or in the same game laid out.
-        """
+        """Put the player's strategies in a gadget, or in the same game laid out, into those of the
+        subgame, float64 (numbers of the subgame,), which are modified in place."""
         if gadget.by_label:
             copy_by_label(policy, self.game, found, self.player)
             return

@@ -6,7 +6,6 @@ NeurIPS 2018.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..rules import Chance, Decision, Payoff
-from .part import Part
+from .part import Entrance, Part
 from .roots import Roots, exists
 
 
@@ -43,25 +42,19 @@ class LimitedPart(Part):
 
     At a leaf the opponent sees their hand and chooses one of the continuation strategies; the other
     player goes on by the blueprint.  The payoffs are the expected values of that, deal by deal.
-
-    Args:
-        roots: As for :class:`~tensorcfr.subgames.part.Part`, like the next two.
-        weights: Weights of the deals.
-        entries: Players who decide at an entry.
-        early: How the subgame ends.
-        opponent: The player who chooses.
+    The first three arguments are those of :class:`~tensorcfr.subgames.part.Part`.
     """
 
     def __init__(
         self,
         roots: Roots,
         weights: np.ndarray,
-        entries: Mapping[int, np.ndarray] | None = None,
+        entrance: Entrance | None = None,
         *,
         early: Early,
         opponent: int,
     ) -> None:
-        super().__init__(roots, weights, entries)
+        super().__init__(roots, weights, entrance)
         own, given = early.blueprint, early.continuations
         self.opponent = opponent
         self.played = [(p, own) if opponent == 0 else (own, p) for p in given]
@@ -99,16 +92,8 @@ def leaves_below(roots: Roots, depth_limit: int) -> frozenset[int]:
 
 
 def expected_payoffs(nodes: PublicNodes, node: int, policies: tuple[Policy, Policy]) -> np.ndarray:
-    """What each player can expect from a public node on, deal by deal, in the unit of the game.
-
-    Args:
-        nodes: The public nodes of the game.
-        node: One of them.
-        policies: The policy that each player plays.
-
-    Returns:
-        float64 (2, hands of player 0, hands of player 1).
-    """
+    """What each player can expect from a public node on if player ``i`` plays ``policies[i]``, deal
+    by deal, in the unit of the game; float64 (2, hands of player 0, hands of player 1)."""
     player = nodes.player(node)
     if player == TERMINAL:
         factor, key = nodes.payoff(node)

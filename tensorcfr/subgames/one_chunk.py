@@ -159,13 +159,11 @@ def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
 
 
 class SubgameSolver:
-    """Solves one chunk after the other, and keeps nothing of the chunk before.
+    """Solves one chunk after the other, by a variant of CFR whose rule keeps regrets alone, and
+    keeps nothing of the chunk before.
 
-    Arrays that it returns are views of its own, good until the next call.
-
-    Args:
-        game: The game.
-        record: The variant of CFR, whose rule keeps regrets alone.
+    Arrays that it returns are views of its own, good until the next call.  Ranges are own reaches
+    of the game's trunk, float64 (trunk sequences,).
     """
 
     def __init__(self, game: ChunkedForm, record: Algorithm) -> None:
@@ -192,27 +190,14 @@ class SubgameSolver:
         self._look = one._replace(turns=turns)
 
     def solve(self, c: int, reach: np.ndarray, iterations: int) -> np.ndarray:
-        """Solve a chunk from given ranges.
-
-        Args:
-            c: The chunk.
-            reach: float64 (trunk sequences,): own reaches of the game's trunk.
-            iterations: How many.
-
-        Returns:
-            float64 (numbers of the chunk,): weights of the average strategies.
-        """
+        """Solve a chunk from given ranges; weights of the average strategies, float64 (numbers of
+        the chunk,)."""
         return self._run(self._enter(c, reach, LEAST_RANGE), iterations)
 
     def values(self, c: int) -> np.ndarray:
-        """Counterfactual values of a chunk's entries under the average strategies.
-
-        Args:
-            c: The chunk that was solved last; its strategies are gone after that.
-
-        Returns:
-            float64 (entries of the chunk,).
-        """
+        """Counterfactual values of a chunk's entries under the average strategies, float64 (entries
+        of the chunk,).  It must be the chunk that was solved last; its strategies are gone after
+        that."""
         one = self._alone(c)
         if not self._record.rule.matches_regret:
             all_strategies(one.form, self._average, 0.0, self._strategy, None)
@@ -228,7 +213,7 @@ class SubgameSolver:
         Args:
             c: The chunk.
             player: Whose strategies are looked for.
-            reach: float64 (trunk sequences,): own reaches of the game's trunk.
+            reach: Ranges.
             alternative: float64 (entries of the chunk,): counterfactual values.
             iterations: How many.
 
@@ -245,12 +230,8 @@ class SubgameSolver:
         return self._run(one, iterations)
 
     def judge(self, c: int, weight: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The part of an evaluation that is in a chunk.
-
-        Args:
-            c: The chunk.
-            weight: float64 (numbers of the chunk,): weights of strategies.
-            reach: float64 (trunk sequences,): own reaches of the game's trunk.
+        """The part of an evaluation that is in a chunk, from weights of strategies, float64
+        (numbers of the chunk,), and ranges.
 
         Returns:
             Expected values of both players from the terminals of the chunk, float64 (2,); and

@@ -33,19 +33,23 @@ class Start(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The public state in which a player decides whether to enter."""
-
-    nth: int
-    """Which of the players who decide."""
-    root: int
-    """Which of the public nodes."""
-
-
-class Left(NamedTuple):
-    """The public state after a player has taken the alternative value."""
+    """The public state in which a player decides whether to enter one of the public nodes."""
 
     player: int
     root: int
+
+
+class Left(NamedTuple):
+    """The public state after the player has taken the alternative value."""
+
+    player: int
+    root: int
+
+
+Entrance = tuple[int, np.ndarray]
+"""A player who decides at an *entry* before a subgame begins, with the alternative values, float64
+(nodes, hands), in the unit of the game: the player follows into the subgame or terminates, and then
+gets the alternative value of the hand."""
 
 
 class Part(PublicTreeGame):
@@ -58,18 +62,13 @@ class Part(PublicTreeGame):
         roots: The public nodes.
         weights: float64 (nodes, hands of player 0, hands of player 1): weights of the deals, not
             all 0.
-        entries: Players who decide at an *entry* before the subgame begins, with their alternative
-            values, float64 (nodes, hands), in the unit of the game: the player follows into the
-            subgame or terminates, and then gets the alternative value of the hand.
+        entrance: Who decides before the subgame begins; None for nobody.
     """
 
-    def __init__(
-        self, roots: Roots, weights: np.ndarray, entries: Mapping[int, np.ndarray] | None = None
-    ) -> None:
-        self.roots, self.nodes = roots, roots.nodes
-        self.entries = dict(entries or {})
-        self.deciders = tuple(self.entries)
-        self.hands = self.nodes.hands
+    def __init__(self, roots: Roots, weights: np.ndarray, entrance: Entrance | None = None) -> None:
+        self.roots, self.nodes, self.hands = roots, roots.nodes, roots.nodes.hands
+        self.decider = None if entrance is None else entrance[0]
+        self.alternative = np.zeros((0, 0)) if entrance is None else entrance[1]
         total = weights.sum(axis=0)
         self.prior = total / float(total.sum())
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -86,20 +85,18 @@ class Part(PublicTreeGame):
 
     def root(self) -> Any:
         """The draw of a public node, or what follows if there is but one."""
-        return Start() if len(self.roots.roots) > 1 else self._enter(0, 0)
+        return Start() if len(self.roots.roots) > 1 else self._enter(0)
 
-    def _enter(self, nth: int, root: int) -> Any:
-        """The state after some players have entered."""
-        return Entry(nth, root) if nth < len(self.deciders) else self.roots.roots[root]
+    def _enter(self, root: int) -> Any:
+        return self.roots.roots[root] if self.decider is None else Entry(self.decider, root)
 
     def node(self, state: Any) -> Decision | Chance | Payoff:
         """A node of the whole game's public tree, or of those before it."""
         if isinstance(state, Start):
             return Chance(dict(zip(self.roots.names, self.drawn, strict=True)))
         if isinstance(state, Entry):
-            player = self.deciders[state.nth]
-            label = f"{ENTRY}{self.roots.names[state.root]} as {player}"
-            return Decision(player, label, (FOLLOW, TERMINATE))
+            label = f"{ENTRY}{self.roots.names[state.root]} as {state.player}"
+            return Decision(state.player, label, (FOLLOW, TERMINATE))
         if isinstance(state, Left):
             return Payoff(1.0, state)
         nodes, player = self.nodes, self.nodes.player(state)
@@ -116,18 +113,16 @@ class Part(PublicTreeGame):
     def next(self, state: Any, action: Any) -> Any:
         """The node after a step."""
         if isinstance(state, Start):
-            return self._enter(0, self.roots.names.index(action))
+            return self._enter(self.roots.names.index(action))
         if isinstance(state, Entry):
-            if action == TERMINATE:
-                return Left(self.deciders[state.nth], state.root)
-            return self._enter(state.nth + 1, state.root)
+            return Left(*state) if action == TERMINATE else self.roots.roots[state.root]
         return next(step.node for step in self.nodes.children(state) if step.label == action)
 
     def matrix(self, key: Any) -> np.ndarray:
         """A matrix of the whole game, or the alternative values."""
         if not isinstance(key, Left):
             return self.nodes.matrix(key)
-        own = np.nan_to_num(self.entries[key.player][key.root])
+        own = np.nan_to_num(self.alternative[key.root])
         own = np.broadcast_to(own[:, None] if key.player == 0 else own, self.prior.shape)
         other = self.constant - own
         return np.stack([own, other] if key.player == 0 else [other, own])
@@ -195,18 +190,17 @@ def subgame(
             for player, one in enumerate(_pair(given, "ranges"))
         )
         weights = Belief(roots, (first, second)).weights
-    entries: dict[int, np.ndarray] = {}
-    alternatives = (None, None) if entry_values is None else entry_values
-    for player, one in enumerate(_pair(alternatives, "entry_values")):
-        if one is not None:
-            entries[player] = _by_hand(roots, player, one, "entry_values")
-    if len(entries) == 2:
+    alternatives = _pair((None, None) if entry_values is None else entry_values, "entry_values")
+    deciders = [player for player, one in enumerate(alternatives) if one is not None]
+    if len(deciders) == 2:
         raise ValueError("entry_values are of one player, and None for the other")
-    if entries:
+    entrance = None
+    for player in deciders:
+        entrance = player, _by_hand(roots, player, alternatives[player], "entry_values")
         check_constant_sum(game)
     if not weights.sum() > 0:
         raise ValueError(f"the ranges leave no deal at {', '.join(roots.names)} of {game.name}")
-    return compile_part(Part(roots, weights, entries))
+    return compile_part(Part(roots, weights, entrance))
 
 
 def compile_part(part: Part, *, symmetry: bool = True) -> FlatGame:

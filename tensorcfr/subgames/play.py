@@ -16,9 +16,10 @@ from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
 from ..solvers.arguments import Iterations, Named
-from .positions import NO_HANDS, start_of
-from .resolving import METHODS
-from .roots import PLAYERS
+from .blueprints import find_blueprint, subgames_of
+from .positions import NO_HANDS, Position
+from .resolving import METHODS, Followed
+from .roots import PLAYERS, nodes_of
 
 
 class Match:
@@ -64,7 +65,10 @@ class Match:
     ) -> None:
         self.game, self.seat, self.resolve_after = game, seat, resolve_after
         self._options: dict[str, Any] = {"method": method, "algorithm": algorithm, "iters": iters}
-        self._start = start_of(game, blueprint, seat)
+        policy, nodes = find_blueprint(subgames_of(game), blueprint).policy, nodes_of(game)
+        first, second = (np.arange(len(own)) for own in nodes.hands)
+        known = Followed(policy, (), (first, second))
+        self._start = Position(nodes, seat, policy, known, game)
         self._rng = np.random.default_rng(seed)
         self.position = self._start
         """Where the play is."""
@@ -85,7 +89,7 @@ class Match:
     def policy(self) -> Policy:
         """The policy that the resolving player follows: of the whole game; once they have resolved,
         of the last subgame."""
-        return self.position.policy
+        return self.position.known.policy
 
     @property
     def steps(self) -> list[str]:

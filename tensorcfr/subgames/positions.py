@@ -11,10 +11,8 @@ from ..evaluation.profile import strategies_at
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
-from .blueprints import find_blueprint, subgames_of
-from .compiled_part import Steps
 from .resolving import Followed, resolve
-from .roots import follow_steps, nodes_of
+from .roots import Steps, follow_steps, nodes_of
 
 NO_HANDS = (-1, -1)
 """Hands before the deal."""
@@ -49,16 +47,6 @@ class Position:
     def line(self) -> str:
         """The public steps so far, as a text."""
         return " ".join(self.steps)
-
-    @property
-    def player_names(self) -> tuple[str, str]:
-        """What the players are called."""
-        return self.nodes.player_names
-
-    @property
-    def unit(self) -> str:
-        """What utilities are counted in, after a space; "" where it has no name."""
-        return self.nodes.unit_name
 
     @property
     def shown(self) -> str:
@@ -139,21 +127,8 @@ class Position:
         first, second = (of[here] for of, here in zip(kept, own, strict=True))
         return replace(self, known=Followed(policy, steps, (first, second)), ground=policy.game)
 
-    @property
-    def policy(self) -> Policy:
-        """What the resolving player follows."""
-        return self.known.policy
-
     def utilities(self) -> tuple[float, float]:
         """What the play pays, in the unit of the game."""
         factor, key = self.nodes.payoff(self.node)
         first, second = factor * self.nodes.matrix(key)[:, self.hands[0], self.hands[1]]
         return float(first), float(second)
-
-
-def start_of(game: CompiledGame, blueprint: Any, seat: int) -> Position:
-    """The position before the hands are dealt; arguments as for
-    :class:`tensorcfr.subgames.Match`."""
-    policy, nodes = find_blueprint(subgames_of(game), blueprint).policy, nodes_of(game)
-    first, second = (np.arange(len(own)) for own in nodes.hands)
-    return Position(nodes, seat, policy, Followed(policy, (), (first, second)), game)

@@ -19,10 +19,10 @@ from ..solvers.choose import asked_algorithm
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from .blueprints import Blueprint, find_blueprint, subgames_of
-from .compiled_part import CompiledPart, Gadget, Kept, Spot, Steps, Subgames
+from .compiled_part import Kept, Spot, Subgames
 from .depth import Early
 from .part import check_constant_sum
-from .roots import PLAYERS, At, follow_steps, nodes_of
+from .roots import PLAYERS, At, Steps, follow_steps, nodes_of
 from .strategies import check_merges_nothing, copy_strategies
 from .tree_part import TreeSubgames
 
@@ -115,17 +115,9 @@ class Resolution:
         )
 
 
-MakeGadget = Callable[[CompiledPart, np.ndarray], Gadget]
-GADGETS: dict[str, MakeGadget | None] = {
-    "unsafe": None,
-    "resolve": lambda part, alternative: part.resolve_gadget(alternative),
-    "maxmargin": lambda part, alternative: part.maxmargin_gadget(alternative),
-    "reach-maxmargin": lambda part, alternative: part.maxmargin_gadget(alternative),
-}
-"""The gadget of each method; None for the subgame itself."""
-GIVES = {"reach-maxmargin"}
-"""Methods whose alternative values include gifts."""
-METHODS = tuple(GADGETS)
+METHODS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin")
+"""What :func:`resolve` can do; see there."""
+UNSAFE, RESOLVE, MAXMARGIN, REACH_MAXMARGIN = METHODS
 Resolvable = Annotated[
     CompiledGame | CardGame,
     Kind((CompiledGame, CardGame), "a compiled game, or the rules of a game of cards"),
@@ -213,7 +205,7 @@ def resolve(
     if iters is None and not record.is_exact:
         iters = ITERATIONS
     ends_early = depth_limit is not None or continuations is not None
-    by_pairs = method in GIVES or (method == "maxmargin" and record.is_exact) or ends_early
+    by_pairs = ends_early or method == REACH_MAXMARGIN or (method == MAXMARGIN and record.is_exact)
     whole = subgames_of(game, by_pairs=by_pairs)
     if by_pairs and whole.game is None:
         raise ValueError(
@@ -261,13 +253,6 @@ def _continuations(
 class _Task:
     """A game to solve for one player's strategy below one public node.
 
-    Args:
-        whole: The game.
-        blueprint: The blueprint.
-        spot: The public node.
-        player: The player.
-        method: As for :func:`resolve`.
-
     Raises:
         ValueError: The player never goes there; or it is further than one action of the opponent
             away from the blueprint's game, or that game is no coarser form of this one.
@@ -294,17 +279,18 @@ class _Task:
         assert own is not None  # The same hands are dealt.
         blueprint.check_ends(known)
         self.alternative = blueprint.entry_values(own, known)
-        if method in GIVES:
+        if method == REACH_MAXMARGIN:
             self.alternative = self.alternative + blueprint.gifts(known, opponent)
         self.part = self.played = part
-        if (make := GADGETS[method]) is not None:
-            self.gadget = make(part, self.alternative)
-            return
-        reach[opponent] = blueprint.reach(known, opponent)
-        played = whole.part(steps, reach, player, constant, entry=False)
-        if played is None:
-            raise ValueError(f"the ranges leave no deal at {spot.name!r} of {whole.name}")
-        self.played, self.gadget = played, played.plain()
+        if method == UNSAFE:
+            reach[opponent] = blueprint.reach(known, opponent)
+            played = whole.part(steps, reach, player, constant, entry=False)
+            if played is None:
+                raise ValueError(f"the ranges leave no deal at {spot.name!r} of {whole.name}")
+            self.played, self.gadget = played, played.plain()
+        else:
+            make = part.resolve_gadget if method == RESOLVE else part.maxmargin_gadget
+            self.gadget = make(self.alternative)
 
     def solved(self, record: Record, iters: int | None) -> ResolvedSubgame:
         """Solve it."""

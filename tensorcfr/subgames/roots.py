@@ -21,6 +21,9 @@ At = str | Iterable[str]
 """A public node, or several: the public part of an infoset label, ``"crc/Qh"``; the public steps
 from the root, each after a space, ``"call raise call"``; or ``"start"`` for the root."""
 
+Steps = tuple[str, ...]
+"""The public steps from the root to a public node."""
+
 PLAYERS = (0, 1)
 MOST_COMPARED = 1000
 """Names of public nodes with which a wrong one is compared, at most."""
@@ -86,17 +89,25 @@ def find_roots(game: CompiledGame, at: At) -> Roots:
             below it are not closed under infosets.
     """
     nodes, given = nodes_of(game), names_of(at)
-    found = Roots(game, nodes, tuple(_find(game, nodes, name) for name in given))
-    taken = set(found.roots)
-    if len(taken) < len(given):
-        raise ValueError(f"at names a public node twice: {', '.join(map(repr, given))}")
-    for name, root in zip(given, found.roots, strict=True):
-        for above in (0, *(step.node for step in nodes.path(root)[:-1])) if root else ():
-            if above in taken:
-                raise ValueError(
-                    f"at: {name!r} lies below {nodes.name(above)!r}: subgames are disjoint"
-                )
-    return found
+    roots = tuple(_find(game, nodes, name) for name in given)
+    check_disjoint([(name, steps_to(nodes, at)) for name, at in zip(given, roots, strict=True)])
+    return Roots(game, nodes, roots)
+
+
+def check_disjoint(named: Sequence[tuple[str, Steps]]) -> None:
+    """Check that no public node, by name and steps, is another one or below one.
+
+    Raises:
+        ValueError: One is; names both.
+    """
+    known = {steps: name for name, steps in named}
+    if len(known) < len(named):
+        names = ", ".join(repr(name) for name, _ in named)
+        raise ValueError(f"at names a public node twice: {names}")
+    for name, steps in named:
+        for above in (steps[:length] for length in range(len(steps))):
+            if above in known:
+                raise ValueError(f"at: {name!r} lies below {known[above]!r}: subgames are disjoint")
 
 
 def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
@@ -128,7 +139,7 @@ def exists(nodes: PublicNodes, node: int) -> bool:
     return bool(nodes.possible(node, 0).any())
 
 
-def steps_to(nodes: PublicNodes, node: int) -> tuple[str, ...]:
+def steps_to(nodes: PublicNodes, node: int) -> Steps:
     """The steps that lead to a node."""
     return tuple(step.label for step in nodes.path(node))
 

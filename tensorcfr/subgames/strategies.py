@@ -112,19 +112,17 @@ def copy_by_label(source: Policy, target: CompiledGame, found: np.ndarray, playe
                 found[at.numbers] = row
 
 
-def same_hands(nodes: PublicNodes) -> list[tuple[np.ndarray, np.ndarray]]:
-    """As :func:`copy_strategies` takes them, where both games have the same hands."""
-    return [(np.arange(len(own)),) * 2 for own in nodes.hands]
+def same_strategies(source: Policy, game: CompiledGame) -> Policy:
+    """The strategies of a game in another one with the same hands, which merges none; as
+    :func:`copy_strategies` says, over uniform ones."""
+    nodes, found = nodes_of(game), np.array(Policy.uniform(game).probabilities)
+    copy_strategies(source, 0, nodes, 0, [(np.arange(len(own)),) * 2 for own in nodes.hands], found)
+    return Policy(game, found)
 
 
 def best_values(game: CompiledGame, probabilities: np.ndarray, player: int) -> np.ndarray:
     """What a player can expect with each hand after the first action at the root, which is theirs,
-    if they answer the other player optimally.
-
-    Args:
-        game: A game that merges no hands.
-        probabilities: float64 (numbers,): the strategies of both players.
-        player: Who answers.
+    if they answer the strategies of a game that merges no hands, float64 (numbers,), optimally.
 
     Returns:
         float64 (hands,): in the game's own unit; NaN for hands that are never dealt.

@@ -3,7 +3,7 @@ cards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,10 +15,10 @@ from ..model.game import CompiledGame
 from ..model.public_nodes import START, PublicNodes
 from ..rules import Chance, Decision, Game, Terminal
 from ..uncompiled.dealt import DealtHands
-from .compiled_part import CompiledPart, Gadget, Spot, Steps, Subgames
+from .compiled_part import CompiledPart, Gadget, Spot, Subgames
 from .depth import Early, LimitedPart
-from .part import Part, compile_part
-from .roots import At, Roots, find_roots, follow_steps, nodes_of, steps_to
+from .part import Entrance, Part, compile_part
+from .roots import At, Roots, Steps, find_roots, follow_steps, nodes_of, steps_to
 from .strategies import ENTRY, shared_nodes
 
 
@@ -33,12 +33,12 @@ class Held(NamedTuple):
 
 
 class ChosenHand(Game):
-    """The maxmargin gadget, as rules that are compiled history by history.
+    """The maxmargin gadget of a subgame, as rules that are compiled history by history.
 
     Args:
         part: The subgame.
         weights: float64 (nodes, hands of player 0, hands of player 1): weights of the deals without
-            the opponent's own actions.
+            the own actions of the opponent, who chooses.
         opponent: The player who chooses.
         alternative: float64 (nodes, hands): the alternative values, in the unit of the game.
     """
@@ -46,12 +46,8 @@ class ChosenHand(Game):
     def __init__(
         self, part: Part, weights: np.ndarray, opponent: int, alternative: np.ndarray
     ) -> None:
-        self.part, self.weights, self.opponent, self.alternative = (
-            part,
-            weights,
-            opponent,
-            alternative,
-        )
+        self.part, self.weights = part, weights
+        self.opponent, self.alternative = opponent, alternative
         self.histories = DealtHands(part)
         own = part.hands[opponent]
         dealt = weights.sum(axis=2 - opponent) > 0
@@ -93,8 +89,8 @@ class ChosenHand(Game):
         return state._replace(dealt=self.histories.next(state.dealt, action))
 
 
-MakeRules = Callable[[Mapping[int, np.ndarray]], Part]
-"""Makes the rules of what is solved from the entries."""
+MakeRules = Callable[[Entrance | None], Part]
+"""Makes the rules of what is solved, with an entry or without one."""
 
 
 class TreePart(CompiledPart):
@@ -111,35 +107,27 @@ class TreePart(CompiledPart):
         first, second = (np.arange(len(own)) for own in rules.hands)
         # Values are worked out in it, and nothing is solved: merging would not pay.
         game = compile_part(rules, symmetry=False)
-        super().__init__(game, (first, second), player, entry=bool(rules.entries))
+        all_hands, entry = len(rules.hands[1 - player]), rules.decider is not None
+        super().__init__(game, (first, second), all_hands, player, entry=entry)
         self.make, self.weights = make, weights
-
-    @property
-    def all_hands(self) -> int:  # noqa: D102
-        return len(self.nodes.hands[self.opponent])
 
     def plain(self) -> Gadget:
         """No gadget: the subgame itself, up to where it ends early."""
-        return self._gadget({})
+        return self._gadget(None)
 
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:  # noqa: D102
-        return self._gadget({self.opponent: alternative[None]})
+        return self._gadget((self.opponent, alternative[None]))
 
-    def _gadget(self, entries: Mapping[int, np.ndarray]) -> Gadget:
-        return Gadget(compile_part(self.make(entries)), self.steps, self.kept)
+    def _gadget(self, entrance: Entrance | None) -> Gadget:
+        return Gadget(compile_part(self.make(entrance)), self.steps, self.kept)
 
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:  # noqa: D102
-        rules = ChosenHand(self.make({}), self.weights, self.opponent, alternative[None])
+        rules = ChosenHand(self.make(None), self.weights, self.opponent, alternative[None])
         return Gadget(compile_game(rules), self.steps, self.kept, by_label=True)
 
 
 class TreeSubgames(Subgames):
-    """The subgames of a game whose deals are pairs of hands.
-
-    Args:
-        game: The game.
-        early: How subgames end early; None if they do not.
-    """
+    """The subgames of a game whose deals are pairs of hands; they may end early."""
 
     game: CompiledGame
 
@@ -178,7 +166,7 @@ class TreeSubgames(Subgames):
         roots = Roots(self.game, self.nodes, (root,))
         opponent = 1 - player
         make: MakeRules = partial(Part, roots, weights)
-        whole = make({opponent: np.zeros((1, len(reach[opponent])))} if entry else {})
+        whole = make((opponent, np.zeros((1, len(reach[opponent])))) if entry else None)
         if self.early is not None:
             make = partial(LimitedPart, roots, weights, early=self.early, opponent=opponent)
         return TreePart(whole, player, make, weights)

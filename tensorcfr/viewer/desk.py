@@ -164,12 +164,8 @@ class Desk:
         running = self.running
         said: dict[str, Any] = {"version": self.version, "running": None, "error": None}
         if running is not None and not running.is_over:
-            said["running"] = {
-                "iteration": running.iteration,
-                "iterations": running.iterations,
-                "exploitability": running.exploitability,
-                "trace": running.trace,
-            }
+            shown = ("iteration", "iterations", "exploitability", "trace")
+            said["running"] = {name: getattr(running, name) for name in shown}
         elif running is not None:
             said["error"] = running.error
         return said

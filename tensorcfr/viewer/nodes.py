@@ -7,7 +7,7 @@ games are shown by infoset, each below the player's infoset and action before it
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import islice
 from threading import Lock, Thread
@@ -17,7 +17,7 @@ import numpy as np
 
 from .._util.memory import free_memory
 from .._util.plain import plain
-from ..analysis.policy_values import ValueRows, values
+from ..analysis.policy_values import ValueRows, Values, values
 from ..analysis.public_nodes import node_of
 from ..evaluation.metrics import meaning_of_exploitability
 from ..evaluation.profile import own_reach_of
@@ -43,33 +43,25 @@ BYTES_OF_VALUES = 100
 
 
 class SolutionValues:
-    """What is looked up about a solution, made once, for large games in the background.
+    """What actions are worth in a solution of the game whose nodes are shown; worked out once, for
+    large games in the background."""
 
-    Args:
-        solution: The solution.
-        work: Makes it.
-        size: Numbers that this takes; of many, it is made in the background.
-        bytes_needed: Bytes that it takes.
-    """
-
-    def __init__(
-        self, solution: Solution, work: Callable[[Solution], Any], size: int, bytes_needed: int
-    ) -> None:
-        self.solution = solution
+    def __init__(self, game: CompiledGame, solution: Solution) -> None:
+        self.game, self.solution = game, solution
         self.error: str | None = None
-        self._work, self._size, self._bytes = work, size, bytes_needed
-        self._found: Any = None
+        self._found: Values | None = None
         self._lock = Lock()
         self._thread: Thread | None = None
 
-    def get(self) -> Any:
-        """What was made; None as long as it is not there."""
+    def get(self) -> Values | None:
+        """The values; None as long as they are not there."""
+        chunks = self.game.chunks
         with self._lock:
             if self._found is not None or self.error is not None:
                 return self._found
-            if self._size <= AT_ONCE:
+            if chunks.n_numbers <= AT_ONCE:
                 self._make()
-            elif self._bytes > free_memory():
+            elif BYTES_OF_VALUES * chunks.trunk.n_sequences > free_memory():
                 self.error = "there is not enough memory for expected values"
             elif self._thread is None:
                 self._thread = Thread(target=self._make, daemon=True)
@@ -81,6 +73,9 @@ class SolutionValues:
             self._found = self._work(self.solution)
         except Exception as error:
             self.error = f"expected values could not be computed: {error}"
+
+    def _work(self, solution: Solution) -> Values:
+        return values(self.game, solution.policy)
 
 
 class Nodes(ABC):
@@ -103,11 +98,7 @@ class Nodes(ABC):
 
     def values_of(self, solution: Solution) -> SolutionValues:
         """The values of a solution, for :meth:`node`."""
-        chunks = self.game.chunks
-        needed = BYTES_OF_VALUES * chunks.trunk.n_sequences
-        return SolutionValues(
-            solution, lambda own: values(self.game, own.policy), chunks.n_numbers, needed
-        )
+        return SolutionValues(self.game, solution)
 
     def gains(self, of: SolutionValues) -> list[float | None]:
         """What a best response that is free of the locks gains for each player; None as long as it
@@ -115,9 +106,7 @@ class Nodes(ABC):
         if not of.solution.locks:
             return list(of.solution.evaluation.gains)
         found = of.get()
-        if found is None:
-            return [None] * self.game.n_players
-        return list(found.evaluation.gains)
+        return [None] * self.game.n_players if found is None else list(found.evaluation.gains)
 
     @abstractmethod
     def node(self, number: int, of: SolutionValues) -> dict[str, Any]:
@@ -127,19 +116,35 @@ class Nodes(ABC):
             ValueError: There is no such node.
         """
 
-    @abstractmethod
     def search(self, text: str) -> list[dict[str, Any]]:
         """Infosets whose labels contain a text, or else lines; in large games those with that very
         label, and lines."""
+        wanted, small = text.strip(), text.strip().casefold()
+        if not wanted:
+            return []
+        found = self._exactly(wanted)
+        if self.game.n_infosets <= MOST_SEARCHED:
+            matching = (pair for pair in self._labelled() if small in pair[0].casefold())
+            found |= islice(matching, MOST_FOUND)
+        found |= self._lines(wanted.split())
+        listed = islice(found.items(), MOST_FOUND)
+        return [{"infoset": label, "node": node} for label, node in listed]
+
+    @abstractmethod
+    def _exactly(self, label: str) -> dict[str, int]:
+        """The infoset of a label, in its usual spelling, and its node; empty if there is none."""
+
+    @abstractmethod
+    def _labelled(self) -> Iterable[tuple[str, int]]:
+        """The labels of all infosets, each with its node."""
+
+    def _lines(self, words: list[str]) -> dict[str, int]:
+        """Lines that a text may mean, and their nodes."""
+        return {}
 
 
 class HandNodes(Nodes):
-    """Private hands x public tree: every hand, and the ranges of the players.
-
-    Args:
-        game: The game.
-        nodes: Its public nodes.
-    """
+    """Private hands x public tree: every hand, and the ranges of the players."""
 
     kind = "public"
     root = 0
@@ -160,26 +165,17 @@ class HandNodes(Nodes):
             found += [step.node for step in self.nodes.children(node)]
         return found[:most]
 
-    def search(self, text: str) -> list[dict[str, Any]]:  # noqa: D102
-        nodes, words = self.nodes, text.split()
-        if not words:
-            return []
-        found: dict[str, int] = {}
-        if (infoset := nodes.find(text.strip())) is not None:
-            found[infoset.label] = infoset.node
-        if self.game.n_infosets <= MOST_SEARCHED:
-            small = text.strip().casefold()
-            matching = (
-                (label, here.node)
-                for player in range(self.game.n_players)
-                for here in nodes.infosets(player)
-                for label in here.labels
-                if small in label.casefold()
-            )
-            found = dict([*found.items(), *islice(matching, MOST_FOUND)])
-        found = found | self._lines(words)
-        listed = islice(found.items(), MOST_FOUND)
-        return [{"infoset": label, "node": node} for label, node in listed]
+    def _exactly(self, label: str) -> dict[str, int]:
+        found = self.nodes.find(label)
+        return {} if found is None else {found.label: found.node}
+
+    def _labelled(self) -> Iterable[tuple[str, int]]:
+        return (
+            (label, here.node)
+            for player in range(self.game.n_players)
+            for here in self.nodes.infosets(player)
+            for label in here.labels
+        )
 
     def _lines(self, words: list[str]) -> dict[str, int]:
         """The node of a line, ``"check bet66"``, or of a hand and a line; and of lines whose last
@@ -208,6 +204,10 @@ class HandNodes(Nodes):
             raise ValueError(f"{self.game.name} has no public node {number}") from None
         children = nodes.children(number)
         weights: list[float | None] = [None] * len(children)
+        policy = of.solution.policy
+        own = [own_reach_of(policy, nodes, number, one) for one in range(self.game.n_players)]
+        joint = self._joint(number, own)
+        total = float(joint[0].sum())
         said: dict[str, Any] = {
             "id": number,
             "name": nodes.name(number),
@@ -215,38 +215,28 @@ class HandNodes(Nodes):
             "player": player if player >= 0 else None,
             "path": [{"id": 0, "label": "start"}]
             + [{"id": step.node, "label": step.label} for step in nodes.path(number)],
-            "reach": None,
+            "reach": total,
             "actions": [],
             "hands": [],
-            "ranges": [],
+            "ranges": [self._range(one, range_, total) for one, range_ in enumerate(joint)],
         }
-        policy = of.solution.policy
-        own = [own_reach_of(policy, nodes, number, one) for one in range(self.game.n_players)]
-        joint = self._joint(number, own)
-        total = float(joint[0].sum())
-        said["reach"] = total
-        said["ranges"] = [self._range(one, range_, total) for one, range_ in enumerate(joint)]
         if nodes.decides(number):
             shown = node_of(nodes, number)
             said["actions"] = list(shown.actions)
-            said["hands"] = strategy_rows(of.solution, shown.hands, shown.infosets)
+            said["hands"], worth = infoset_rows(of, shown.hands, shown.infosets)
             order = nodes.shown(player)[1]
-            held = order[nodes.possible(number, player)[order]]
-            reach = joint[player][held]
+            reach = joint[player][order[nodes.possible(number, player)[order]]]
             for row, one in zip(said["hands"], reach.tolist(), strict=True):
                 row["reach"] = one
             mixed = reach @ policy.at(shown.infosets.numbers)
             weights = [part(float(weight), total) for weight in mixed]
-            if (found := of.get()) is not None:
-                rows = found.of(shown.infosets)
-                said["hands"] = value_rows(said["hands"], rows)
-                if total > 0:
-                    said["value"] = float(reach @ np.nan_to_num(rows.infoset_expected)) / total
+            if worth is not None and total > 0:
+                said["value"] = float(reach @ np.nan_to_num(worth.infoset_expected)) / total
         elif player == TERMINAL:
             paid = [nodes.payoffs(number, one, own) for one in range(self.game.n_players)]
-            worth = [float(o @ p) for o, p in zip(own, paid, strict=True) if p is not None]
-            if worth:
-                said["utility"] = [part(one, total) for one in worth]
+            worths = [float(o @ p) for o, p in zip(own, paid, strict=True) if p is not None]
+            if worths:
+                said["utility"] = [part(one, total) for one in worths]
         elif player == CHANCE:
             weights = [
                 part(float(self._joint(step.node, own)[0].sum()), total) for step in children
@@ -277,13 +267,14 @@ class HandNodes(Nodes):
         ]
 
 
-def strategy_rows(
-    solution: Solution, hands: Iterable[str], infosets: InfosetRows
-) -> list[dict[str, Any]]:
-    """Infosets: hand, label, probabilities, locks."""
-    locks = {} if solution.locks is None else solution.locks
-    played = solution.policy.at(infosets.numbers).tolist()
-    return [
+def infoset_rows(
+    of: SolutionValues, hands: Iterable[str], infosets: InfosetRows
+) -> tuple[list[dict[str, Any]], ValueRows | None]:
+    """Infosets: hand, label, probabilities, locks; and what their actions are worth, once that is
+    known."""
+    locks: Mapping[str, Any] = of.solution.locks or {}
+    played = of.solution.policy.at(infosets.numbers).tolist()
+    said: list[dict[str, Any]] = [
         {
             "hand": hand,
             "infoset": label,
@@ -292,10 +283,9 @@ def strategy_rows(
         }
         for hand, label, row in zip(hands, infosets.labels, played, strict=True)
     ]
-
-
-def value_rows(said: list[dict[str, Any]], rows: ValueRows) -> list[dict[str, Any]]:
-    """Infosets with what their actions are worth."""
+    if (found := of.get()) is None:
+        return said, None
+    rows = found.of(infosets)
     columns = {
         "q": rows.expected,
         "ev": rows.infoset_expected,
@@ -304,10 +294,10 @@ def value_rows(said: list[dict[str, Any]], rows: ValueRows) -> list[dict[str, An
         "own": rows.own_reach,
         "others": rows.others_reach,
     }
-    listed = {name: plain(column.tolist()) for name, column in columns.items()}
-    return [
-        row | {name: column[at] for name, column in listed.items()} for at, row in enumerate(said)
-    ]
+    for name, column in columns.items():
+        for one, number in zip(said, plain(column.tolist()), strict=True):
+            one[name] = number
+    return said, rows
 
 
 class InfosetNodes(Nodes):
@@ -323,21 +313,12 @@ class InfosetNodes(Nodes):
     def first(self, most: int) -> Iterable[int]:  # noqa: D102
         return range(self.root, min(self.root + most, self.count))
 
-    def search(self, text: str) -> list[dict[str, Any]]:  # noqa: D102
-        game, wanted = self.game, text.strip()
-        if not wanted:
-            return []
-        exact = game.infoset_index.get(wanted)
-        found = [] if exact is None else [exact]
-        if game.n_infosets <= MOST_SEARCHED:
-            small = wanted.casefold()
-            matching = (
-                infoset
-                for infoset, label in enumerate(game.infoset_labels)
-                if small in label.casefold() and infoset != exact
-            )
-            found += islice(matching, MOST_FOUND - len(found))
-        return [{"infoset": game.infoset_labels[infoset], "node": infoset} for infoset in found]
+    def _exactly(self, label: str) -> dict[str, int]:
+        infoset = self.game.infoset_index.get(label)
+        return {} if infoset is None else {self.game.infoset_labels[infoset]: infoset}
+
+    def _labelled(self) -> Iterable[tuple[str, int]]:
+        return zip(self.game.infoset_labels, range(self.count), strict=True)
 
     @property
     def count(self) -> int:  # noqa: D102
@@ -349,6 +330,13 @@ class InfosetNodes(Nodes):
         parent = self.game.form.infoset_parent.astype(np.int64)
         order = np.argsort(parent, kind="stable")
         return order, parent[order]
+
+    @cached_property
+    def _before(self) -> np.ndarray:
+        """int64 (infosets,): the own infoset before each; :data:`ROOT` where it is the first."""
+        form = self.game.form
+        found: np.ndarray = form.owners[0][form.infoset_parent]
+        return found
 
     def node(self, number: int, of: SolutionValues) -> dict[str, Any]:  # noqa: D102
         if not ROOT <= number < self.count:
@@ -371,12 +359,10 @@ class InfosetNodes(Nodes):
             ]
             return said | {"name": "start", "kind": "list", "reach": 1.0, "children": children}
         infosets = game.rows_of([number])
-        rows = strategy_rows(of.solution, infosets.labels, infosets)
-        if (found := of.get()) is not None:
-            worth = found.of(infosets)
-            rows = value_rows(rows, worth)
-            rows[0]["reach"] = float(worth.reach[0])
+        rows, worth = infoset_rows(of, infosets.labels, infosets)
         (row,) = rows
+        if worth is not None:
+            row["reach"] = float(worth.reach[0])
         at = game.sequences(number)
         actions = game.infoset_actions[number]
         children = []
@@ -417,19 +403,9 @@ class InfosetNodes(Nodes):
 
     def _path(self, number: int) -> list[dict[str, Any]]:
         found = []
-        form = self.game.form
         while number != ROOT:
             found.append({"id": number, "label": self.game.infoset_labels[number]})
-            sequence = int(form.infoset_parent[number])
-            bucket = int(np.searchsorted(form.bucket_sequence, sequence, side="right")) - 1
-            player = int(self.game.infoset_player[number])
-            if sequence == int(form.player_sequences[player]) or bucket < 0:
-                number = ROOT
-            else:
-                lane = (sequence - int(form.bucket_sequence[bucket])) % int(
-                    form.bucket_lanes[bucket]
-                )
-                number = int(form.bucket_infoset[bucket]) + lane
+            number = int(self._before[number])
         return [{"id": ROOT, "label": "start"}, *found[::-1]]
 
 

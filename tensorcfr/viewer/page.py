@@ -21,12 +21,8 @@ SOLUTION = Kind((Solution,), "a solution")
 
 
 def build_page(boot: dict[str, Any], nonce: str | None = None) -> str:
-    """The page as text.
-
-    Args:
-        boot: What the program begins with.
-        nonce: Of the style and the program, where the server says that only these may be used.
-    """
+    """The page as text, with what the program begins with.  If the server says that only style and
+    program with a nonce may be used, they have it."""
     static = files(__package__) / "static"
     page, style, program = (
         (static / name).read_text("utf-8") for name in ("page.html", "style.css", "program.js")

@@ -157,7 +157,7 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         status = Status.INTERRUPTED
 
-    monkeypatch.setattr(module, "run", lambda request: Broken())
+    monkeypatch.setattr(module, "solve", lambda *given, **options: Broken())
     with pytest.raises(KeyboardInterrupt):
         solve_boards(SPOT, RIVERS, line="check", target=0.1, table=table)
     with table.open(newline="") as file:
