@@ -123,8 +123,7 @@ class _Steps:
             sequence = np.full(tree.prior.shape[player], player if step == NO_STEP else -1)
             if step != NO_STEP:
                 above = int(tree.parent[step])
-                mask = game.form.hand_rank[game.form.bucket_mask[tree.bucket[above]]]
-                held = np.flatnonzero(np.diff(mask))
+                held = game.form.held(int(tree.bucket[above]))
                 infoset = game.places.infosets(np.full(len(held), above), held)
                 sequence[held] = self.first[infoset] + step - int(tree.first_child[above])
             self.known[key] = _Fold(sequence)

@@ -259,6 +259,5 @@ def _places_in_order(places: InfosetPlaces) -> list[Place]:
     found: list[Place] = []
     for bucket, first in enumerate(places.first.tolist()):
         nodes = places.nodes[first : first + form.bucket_stride[bucket]].tolist()
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
-        found.extend((node, hand) for hand in held for node in nodes)
+        found.extend((node, hand) for hand in form.held(bucket).tolist() for node in nodes)
     return found

@@ -283,25 +283,20 @@ def merged_sequences(
     """
     found = np.empty(form.n_sequences, dtype=np.uint32)
     found[form.player_sequences[:-1]] = merged.player_sequences[:-1]
-    deciding = np.flatnonzero(tree.bucket >= 0)
-    order = np.lexsort((tree.rank[deciding], tree.bucket[deciding]))
-    nodes = deciding[order]
+    nodes = tree.by_place
     first = np.searchsorted(tree.bucket[nodes], np.arange(len(form.bucket_lanes) + 1))
     for b, (begin, end) in enumerate(pairwise(first.tolist())):
         here = quotient.node[nodes[begin:end]]
         player = int(tree.player[nodes[begin]])
+        at = int(form.bucket_sequence[b])
         if here[0] < 0:
-            at = int(form.bucket_sequence[b])
             found[at : at + int(form.bucket_lanes[b])] = merged.player_sequences[player]
             continue
         to = quotient.tree.bucket[here].astype(np.int64)
         lanes, mask, stride = (
-            merged.bucket_lanes[to],
-            merged.bucket_mask[to],
-            merged.bucket_stride[to],
+            array[to] for array in (merged.bucket_lanes, merged.bucket_mask, merged.bucket_stride)
         )
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[b]]))
-        at = int(form.bucket_sequence[b])
+        held = form.held(b)
         for action in range(int(form.bucket_actions[b])):
             base = merged.bucket_sequence[to] + action * lanes + quotient.tree.rank[here]
             for hand in quotient.hand[player][held].tolist():

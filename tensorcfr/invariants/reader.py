@@ -13,7 +13,6 @@ from ..errors import InvariantError
 from ..model.arrays import CHANCE, HistoryTree, Part, PublicTree, SequenceForm
 from ..model.flat_game import FlatGame
 from ..model.labels import InfosetLabels
-from ..model.levels import levels_below_root
 from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
 from ..payoff.program import Program
 
@@ -115,25 +114,10 @@ class Reader:
     @cached_property
     def last_and_reach(self) -> tuple[np.ndarray, np.ndarray]:
         """Last sequences, int64 (players, nodes), and chance reaches, float64 (nodes,)."""
-        tree, game = self.tree, self.game
-        first_sequence = np.zeros(tree.n_nodes, dtype=np.int64)
-        stride = np.zeros(tree.n_nodes, dtype=np.int64)
-        infoset = tree.infoset[self.deciding]
-        first_sequence[self.deciding] = game.infoset_sequence[infoset]
-        stride[self.deciding] = game.infoset_stride[infoset]
-
-        last = np.empty((game.n_players, tree.n_nodes), dtype=np.int64)
-        last[:, 0] = self.form.player_sequences[:-1]
-        reach = np.ones(tree.n_nodes)
-        for level in levels_below_root(tree.first_child):
-            above = tree.parent[level]
-            action = np.arange(level.start, level.stop) - tree.first_child[above]
-            sequence = first_sequence[above] + action * stride[above]
-            mover = tree.player[above]
-            for player, own in enumerate(last):
-                own[level] = np.where(mover == player, sequence, own[above])
-            reach[level] = reach[above] * tree.probability[level]
-        return last, reach
+        form = self.form
+        return self.tree.traced(
+            form.player_sequences[:-1], form.infoset_sequence, form.infoset_stride
+        )
 
     @cached_property
     def entry_row(self) -> np.ndarray:

@@ -116,9 +116,7 @@ class InfosetPlaces:
     @cached_property
     def nodes(self) -> np.ndarray:
         """int64 (public decision nodes,): by bucket, then by rank."""
-        deciding = np.flatnonzero(self.game.tree.bucket >= 0)
-        tree = self.game.tree
-        return deciding[np.lexsort((tree.rank[deciding], tree.bucket[deciding]))]
+        return self.game.tree.by_place
 
     @cached_property
     def first(self) -> np.ndarray:
@@ -145,8 +143,7 @@ class InfosetPlaces:
         nth, rank = divmod(
             infoset - int(form.bucket_infoset[bucket]), int(form.bucket_stride[bucket])
         )
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]]))
-        return int(self.nodes[self.first[bucket] + rank]), int(held[nth])
+        return int(self.nodes[self.first[bucket] + rank]), int(form.held(bucket)[nth])
 
     def find_node(self, label: str) -> int | None:
         """The decision node with a public label, or None."""
@@ -246,7 +243,7 @@ class InfosetLabels(_OnDemand[str]):
         suffixes = _node_labels(public, nodes)
         actions = [public.actions(node) for node in nodes.tolist()]
         names = public.hands[int(public.tree.player[nodes[0]])]
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
+        held = form.held(bucket).tolist()
         step = max(1, together // stride)
         for nth in range(0, len(held), step):
             hands = [names[hand] for hand in held[nth : nth + step]]
