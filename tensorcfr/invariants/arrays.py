@@ -23,9 +23,9 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
     yield "", declared_form(game.form), dict(named(game.form))
     if reader.has_tree:
         yield "", declared(HistoryTree), dict(named(reader.tree))
-    if game.public is not None:
+    if "public" in game.views:
         yield "public.", declared(PublicTree), dict(named(game.public.tree))
-    if game.merged is not None:
+    if "merged" in game.views:
         # The merged form has the players of the game.
         of_merged = {
             **declared_form(game.merged.form),

@@ -172,7 +172,6 @@ class CutGame(CompiledGame):
         """A short text: counts, the cut, bytes."""
         counts, chunks = self.counts, self.chunks
         hands = " x ".join(f"{len(own):,}" for own in self.nodes.hands)
-        kind = "zero-sum" if self.zero_sum else "general-sum"
         cut = "solved in one piece"
         if chunks.shapes is not None:
             sizes = chunks.shapes.sequences
@@ -182,7 +181,7 @@ class CutGame(CompiledGame):
             )
         return "\n".join(
             [
-                f"{self.name}: {self.n_players} players, {kind}",
+                self.headline,
                 f"  {counts.histories:,} histories",
                 f"  {hands} private hands, {counts.public_nodes:,} nodes in the public tree",
                 f"  {counts.infosets:,} infosets, {counts.sequences:,} sequences",

@@ -140,16 +140,14 @@ class FlatGame(InfosetNumbers, CompiledGame):
     def n_histories(self) -> int:
         """Histories, the root, chance nodes and terminals included; counted, not expanded."""
         game = self._counted
-        if game.histories is not None:
-            return game.histories.n_nodes
-        return count_histories(game.public_tree)
+        return game.tree.n_nodes if game.by_histories else count_histories(game.public_tree)
 
     @cached_property
     def n_decision_nodes(self) -> int:
         """Histories where a player acts; counted, not expanded."""
         game = self._counted
-        if game.histories is not None:
-            return int(np.count_nonzero(game.histories.player >= 0))
+        if game.by_histories:
+            return int(np.count_nonzero(game.tree.player >= 0))
         return int(game.public_tree.n_deals[game.public_tree.player >= 0].sum())
 
     @property
@@ -173,6 +171,12 @@ class FlatGame(InfosetNumbers, CompiledGame):
         return self.histories is not None
 
     @property
+    def joins_labels(self) -> bool:
+        """Whether labels of infosets are made when they are asked for, from those of hands and
+        public nodes."""
+        return isinstance(self.infoset_labels, InfosetLabels)
+
+    @property
     def caveat(self) -> str:
         """What the promises of an algorithm leave out in this game; empty in most games."""
         return "" if self.tied_to is None else FORGETS
@@ -185,33 +189,34 @@ class FlatGame(InfosetNumbers, CompiledGame):
         """The same game, to be solved infoset by infoset."""
         return self if self.merged is None else replace(self, merged=None)
 
+    @property
+    def views(self) -> dict[str, Any]:
+        """The records of arrays that there are: ``"form"``, ``"tree"`` (:attr:`histories`),
+        ``"public"``, ``"merged"``."""
+        views = {
+            "form": self.form,
+            "tree": self.histories,
+            "public": self.public and self.public.tree,
+            "merged": self.merged and self.merged.form,
+        }
+        return {name: view for name, view in views.items() if view is not None}
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Every array by name: ``"form/infoset_parent"``, ``"public/prior"``, ..."""
-        views: dict[str, Any] = {"form": self.form}
-        if self.histories is not None:
-            views["tree"] = self.histories
-        if self.public is not None:
-            views["public"] = self.public.tree
-        if self.merged is not None:
-            views["merged"] = self.merged.form
         found = {
             f"{view}/{name}": array
-            for view, record in views.items()
+            for view, record in self.views.items()
             for name, array in named_arrays(record)
         }
-        if self.merged is not None:
-            found["merged/sequence"] = self.merged.sequence
-        if self.tied_to is not None:
-            found["tied_to"] = self.tied_to
-        return found
+        maps = {"merged/sequence": self.merged_numbers, "tied_to": self.tied_to}
+        return found | {name: array for name, array in maps.items() if array is not None}
 
     @cached_property
     def utilities(self) -> np.ndarray:
         """float64 (some, players): all utilities that occur at terminals, in the game's own unit,
         in no order, some of them more than once."""
         game = self._counted
-        known = game.histories
-        found = utilities_of(game.public_tree) if known is None else known.utility
+        found = game.tree.utility if game.by_histories else utilities_of(game.public_tree)
         return found if self.unit == 1.0 else found * self.unit
 
     @cached_property
@@ -245,7 +250,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
                 continue
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
-        if isinstance(self.infoset_labels, InfosetLabels):
+        if self.joins_labels:
             digest.update(repr(self.public_game[1:]).encode())
         else:
             labels = (self.infoset_labels, self.infoset_actions, self.outcome_labels)
@@ -259,9 +264,8 @@ class FlatGame(InfosetNumbers, CompiledGame):
             f"player {i}: {infosets:,} infosets, {sequences:,} sequences, {levels} levels"
             for i, infosets, sequences, levels in self._player_rows()
         )
-        kind = "zero-sum" if self.zero_sum else "general-sum"
         lines = [
-            f"{self.name}: {self.n_players} players, {kind}",
+            self.headline,
             f"  {self.n_histories:,} histories",
             f"  {per_player}",
             f"  {_describe_payoff(form)}",
@@ -293,14 +297,13 @@ class FlatGame(InfosetNumbers, CompiledGame):
             )
 
     def _repr_html_(self) -> str:
-        kind = "zero-sum" if self.zero_sum else "general-sum"
         rows = [
             (f"player {i}", f"{infosets:,}", f"{sequences:,}", f"{levels}")
             for i, infosets, sequences, levels in self._player_rows()
         ]
         public = "" if self.public is None else f", {self.public.tree.n_nodes:,} public nodes"
         return html.block(
-            f"{self.name}: {self.n_players} players, {kind}",
+            self.headline,
             html.table(("", "infosets", "sequences", "levels"), rows),
             html.note(f"{self.n_histories:,} histories{public}, {format_bytes(self.nbytes)}"),
         )

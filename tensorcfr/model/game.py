@@ -247,6 +247,12 @@ class CompiledGame(PayingGame, ABC):
         return ""
 
     @property
+    def headline(self) -> str:
+        """``"kuhn: 2 players, zero-sum"``."""
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        return f"{self.name}: {self.n_players} players, {kind}"
+
+    @property
     def nbytes(self) -> int:
         """Bytes held by the arrays; labels, and histories that can be expanded, not counted."""
         return sum(array.nbytes for array in self.arrays().values())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import CHANCE, NO_PARENT
-from .labels import InfosetLabels, follow
+from .labels import follow
 from .public_nodes import TRUNK, FoundInfoset, NodeLayout, Step, TabledNodes
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class LaidOutNodes(TabledNodes):
 
     @property
     def joins_labels(self) -> bool:  # type: ignore[override]  # noqa: D102
-        return isinstance(self.game.infoset_labels, InfosetLabels)
+        return self.game.joins_labels
 
     @property
     def count(self) -> int:  # noqa: D102
@@ -110,7 +110,7 @@ class LaidOutNodes(TabledNodes):
         """Hands that were found in histories are named by the chance outcomes that all their deals
         share, without what all these names begin with; by number where there is no such outcome, or
         where it does not tell them apart."""
-        if self.game.histories is None:
+        if not self.game.by_histories:
             return super().shown(player)
         numbers, outcomes = self.hands[player], self.game.outcome_labels
         shared = self._shared_outcomes(player)

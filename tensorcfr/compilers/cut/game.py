@@ -16,7 +16,7 @@ from ...model.arrays import CHANCE
 from ...model.cut_game import CutGame, Recipe
 from ...model.flat_game import FlatGame, utilities_of
 from ...model.game import CompiledGame
-from ...model.labels import InfosetLabels, PublicGame, follow
+from ...model.labels import PublicGame, follow
 from ...rules import PublicTreeGame
 from .. import laid_out, public_tree
 from ..colours import tells_hands_apart
@@ -153,7 +153,7 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
         game.name,
         Recipe(None, True, limit, game.merged is not None),
         lay_out=lambda limit: game,
-        label=None if isinstance(given, InfosetLabels) else label,
+        label=None if game.joins_labels else label,
     )
 
 
