@@ -100,8 +100,7 @@ class CutGame(CompiledGame):
         return self._lay_out(memory_limit)
 
     def locate(self, label: str) -> Located:  # noqa: D102
-        if (found := self.nodes.find(label)) is None:
-            raise KeyError(label)
+        found = self.nodes.found(label)
         layout = found.layout
         return Located(found.label, layout.player, layout.actions, layout.of_hand(found.hand))
 

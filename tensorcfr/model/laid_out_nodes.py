@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import CHANCE, NO_PARENT
-from .labels import follow
 from .public_nodes import TRUNK, FoundInfoset, NodeLayout, Step, TabledNodes
 
 if TYPE_CHECKING:
@@ -95,14 +94,6 @@ class LaidOutNodes(TabledNodes):
             return None
         node, hand = self.places.place(infoset)
         return FoundInfoset(self.game.infoset_labels[infoset], node, self.layout(node), hand)
-
-    def find_node(self, name: str) -> int | None:
-        """The node of some steps, or of a public label."""
-        for label in (name, f" {name}", f"{name} "):
-            if label in self.places.named:
-                return self.places.named[label]
-        way = follow("".join(f" {word}" for word in name.split()), 0, self.public.steps)
-        return way[0][-1] if way is not None else super().find_node(name)
 
     # ---------------------------------------------------------------------- hands by their deals
 
