@@ -157,14 +157,8 @@ def compile_walked(walked: WalkedGame, name: str, *, symmetry: bool = True) -> F
 
 
 def _number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: Any) -> FlatGame:
-    """The compiled game, its infosets in their final order, checked and read-only.
-
-    Args:
-        walked: The history tree, infosets numbered in the order of the walk.
-        name: The name of the game.
-        order: int64 (infosets,): the infosets in their final order.
-        views: The other views of the game, in the final order.
-    """
+    """The compiled game, checked and read-only, from the final order of the infosets of a walk and
+    the other views in that order."""
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     infoset = walked.tree.infoset.copy()

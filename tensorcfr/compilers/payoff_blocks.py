@@ -236,16 +236,8 @@ def _blocks(
     places: list[Places],
     programs: list[tuple[Program, Program]],
 ) -> PayoffBlocks:
-    """The blocks of the payoff operator.
-
-    Args:
-        ends_in: int64 (block terminals,): the ends that are in blocks, block after block.
-        first: int64 (blocks,): first end of each block.
-        length: int64 (blocks,): number of its ends.
-        ends: All ends.
-        places: For each player, the places of all ends.
-        programs: For each table, the programs of both players.
-    """
+    """The blocks of the payoff operator, from int64 (block terminals,), the ends in blocks one
+    after another, and int64 (blocks,), first end and number of ends of each block."""
     used, matrix = np.unique(ends.matrix[first], return_inverse=True)
     order: list[np.ndarray] = []
     offset: list[np.ndarray] = []

@@ -16,6 +16,7 @@ import numpy as np
 from .._util.memory import Budget, reserve
 from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL, PublicTree
+from ..model.flat_game import payoffs_of
 from ..model.labels import PublicGame
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .histories import check_depth, check_range, unit_of
@@ -84,37 +85,27 @@ def read(game: PublicTreeGame, budget: Budget) -> Read:
     check_deals(game, states, graph.tables, state)
     tables, unit = in_unit(game.name, graph.tables)
     labels = [node.infoset if isinstance(node, Decision) else None for node in states.nodes]
+    is_labelled = any(label is not None for label in labels)
     return Read(
         graph=graph._replace(tables=tables),
         hands=tuple(tuple(map(str, own)) for own in game.hands),
         edges=edges,
-        labels=(
-            None
-            if all(label is None for label in labels)
-            else tuple(labels[i] for i in state.tolist())
-        ),
+        labels=tuple(labels[i] for i in state.tolist()) if is_labelled else None,
         unit=unit,
     )
 
 
 def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     """The tree with its payoffs scaled to a unit near their size, and the unit."""
-    over = tree.payoff >= 0
-    pairs = np.unique(np.stack([tree.payoff[over], tree.weight[over]]), axis=1)
-    alive, players = tree.alive, tree.n_players
-    bounds = np.zeros((2, players))
-    sums = np.inf
-    for payoff, weight in pairs.T.tolist():
-        paid = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]][:, alive[weight]]
-        if not paid.size:
-            continue
-        if not np.isfinite(sums):
-            bounds[:] = paid[:, :1].T
-        bounds[0] = np.minimum(bounds[0], paid.min(axis=1))
-        bounds[1] = np.maximum(bounds[1], paid.max(axis=1))
-        sums = min(sums, float(paid.sum(axis=0).min()))
-    check_range(name, bounds, sums)
-    unit = unit_of(float(np.abs(bounds).max()))
+    ends: list[np.ndarray] = []
+    least = np.inf
+    for paid in payoffs_of(tree):
+        if paid.size:
+            ends += [paid.min(axis=1), paid.max(axis=1)]
+            least = min(least, float(paid.sum(axis=0).min()))
+    bounds = np.array(ends).reshape(-1, tree.n_players)
+    check_range(name, bounds, least)
+    unit = unit_of(float(np.abs(bounds).max(initial=0.0)))
     if unit == 1.0:
         return tree, unit
     # Both coefficient and matrix may be extreme, in the same direction or in opposite ones.
@@ -169,15 +160,8 @@ def walk_states(game: PublicTreeGame, budget: Budget) -> States:
 def _edges(
     game: PublicTreeGame, states: States, labels: dict[str, int], node: object, index: int
 ) -> list[Hashable]:
-    """The actions or outcomes of a state, checked.
-
-    Args:
-        game: The rules.
-        states: The states found so far, this one included.
-        labels: State by public label; this state's is added.
-        node: The decision, chance node or payoff of the state.
-        index: Number of the state.
-    """
+    """The actions or outcomes of a state, checked; its public label is added to ``labels``, which
+    has the state of each."""
     if isinstance(node, Decision):
         check_decision(game, states, node, index)
         label = node.infoset
@@ -306,14 +290,8 @@ def _told_apart(
     chance: np.ndarray,
     weights: ChanceProducts,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """States told apart by the chance on the way to them, level by level.
-
-    Args:
-        first: int64 (states,): the steps from a state begin here in the next arrays.
-        fan: int64 (states,): how many there are.
-        child: int64 (steps,): the state after each step.
-        chance: int64 (steps,): row of the chance table; -1 for actions.
-        weights: The products of chances; those that occur are added.
+    """States told apart by the chance on the way to them, level by level; the products of chances
+    that occur are added to ``weights``.
 
     Returns:
         All int64: the state and the weight of each that is told apart; for the steps from them, one

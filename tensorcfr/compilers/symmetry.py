@@ -75,16 +75,8 @@ def _by_colours(tree: PublicTree) -> Quotient | None:
 
 
 def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarray) -> np.ndarray:
-    """The representative of every node: the first node of its class.
-
-    Args:
-        tree: The public tree.
-        outcome: uint64 (nodes,): signature of each outcome of chance.
-        reachable: bool (nodes,): whether some deal gets there.
-
-    Returns:
-        int64 (nodes,); undefined at nodes that no deal reaches.
-    """
+    """The first node of the class of every node, int64 (nodes,), from the signatures of chance
+    outcomes, uint64 (nodes,); undefined at nodes that no deal reaches."""
     found = np.zeros(tree.n_nodes, dtype=np.int64)
     for level in levels_below_root(tree.first_child):
         nodes = level.start + np.flatnonzero(reachable[level])
@@ -176,11 +168,8 @@ def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 def _masses(
     tree: PublicTree, folded: Fold, node: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of the merged deals at every kept node, summed over the nodes merged into it.
-
-    Returns:
-        float64 (masses, merged hands, merged hands), and int64 (kept,): the mass of each node.
-    """
+    """Probability of the merged deals at every kept node, summed over the nodes merged into it:
+    float64 (masses, merged hands, merged hands), and int64 (kept,), the mass of each node."""
     some = node >= 0
     pairs, count = np.unique(
         node[some] * len(tree.weight_table) + tree.weight[some].astype(np.int64),
@@ -212,14 +201,7 @@ def _payoffs(
     weight: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Payoffs of the kept terminals: the mean over the terminals and deals merged into each.
-
-    Args:
-        tree: The public tree.
-        folded: Sums tables over merged hands.
-        node: int64 (nodes,): merged node of each node, or -1.
-        kept: int64: the nodes that are kept.
-        mass: float64 (masses, merged hands, merged hands): probabilities of the merged deals.
-        weight: int64 (kept,): row of ``mass``.
+    ``mass`` and ``weight`` are those of :func:`_masses`.
 
     Returns:
         int64 (kept,): the payoff; then coefficient, matrix and matrix table.

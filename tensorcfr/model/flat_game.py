@@ -309,19 +309,19 @@ class FlatGame(InfosetNumbers, CompiledGame):
         )
 
 
+def payoffs_of(tree: PublicTree) -> Iterator[np.ndarray]:
+    """For each pair of a payoff and a row of the weight table that terminals have, what the deals
+    that get there are paid, float64 (players, deals)."""
+    over, weights = tree.payoff >= 0, len(tree.weight_table)
+    pairs = np.unique(tree.payoff[over].astype(np.int64) * weights + tree.weight[over])
+    alive = tree.alive
+    for payoff, weight in (divmod(pair, weights) for pair in pairs.tolist()):
+        yield tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]][:, alive[weight]]
+
+
 def utilities_of(tree: PublicTree) -> np.ndarray:
     """As :attr:`CompiledGame.utilities`, of a public tree, or of public states."""
-    over = tree.payoff >= 0
-    pairs = np.unique(
-        tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
-    )
-    payoff, weight = np.divmod(pairs, len(tree.weight_table))
-    alive = tree.alive
-    found = [
-        tree.coefficient[p] * tree.matrix_table[tree.matrix[p]][:, alive[w]].T
-        for p, w in zip(payoff.tolist(), weight.tolist(), strict=True)
-    ]
-    return np.concatenate([np.empty((0, tree.n_players)), *found])
+    return np.concatenate([np.empty((0, tree.n_players)), *(paid.T for paid in payoffs_of(tree))])
 
 
 def history_labels(
