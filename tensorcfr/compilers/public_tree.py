@@ -7,7 +7,6 @@ chance on the way to them, and unfold them into the public tree.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -81,7 +80,7 @@ def read(game: PublicTreeGame, budget: Budget) -> Read:
     if game.n_players == 2:
         keys = {node.matrix for node in states.nodes if isinstance(node, Payoff)}
         budget.reserve(BYTES_PER_DEAL * len(keys) * prior.size)
-    graph, state, edges = graph_of(states, read_tables(game, states, prior), prior)
+    graph, state, edges = graph_of(game, states, prior)
     check_deals(game, states, graph.tables, state)
     tables, unit = in_unit(game.name, graph.tables)
     labels = [node.infoset if isinstance(node, Decision) else None for node in states.nodes]
@@ -183,23 +182,15 @@ def _edges(
     )
 
 
-@dataclass
-class Tables:
-    """Chance probabilities and payoffs of the states, each distinct one once."""
+def read_tables(
+    game: PublicTreeGame, states: States, prior: np.ndarray
+) -> tuple[list[list[int]], list[int], dict[str, np.ndarray]]:
+    """Chance probabilities and payoffs of all states, each distinct one once.
 
-    chance: list[list[int]]
-    """For each state, the row of ``chance_table`` for each of its outcomes."""
-    chance_table: np.ndarray
-    """As in :class:`PublicTree`, like ``coefficient``, ``matrix`` and ``matrix_table``."""
-    payoff: list[int]
-    """For each state its payoff, or -1."""
-    coefficient: np.ndarray
-    matrix: np.ndarray
-    matrix_table: np.ndarray
-
-
-def read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tables:
-    """Chance probabilities and payoffs of all states."""
+    Returns:
+        For each state, the row of ``chance_table`` for each of its outcomes; for each state its
+        payoff, or -1; and the tables by the names of their fields in :class:`PublicTree`.
+    """
     chances: dict[bytes, int] = {}
     size = 8 * prior.size
     payoffs: dict[tuple[float, int], int] = {}
@@ -229,36 +220,34 @@ def read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tabl
             number = payoffs.setdefault((coefficient, key), len(payoffs))
         chance.append(rows)
         payoff.append(number)
-    return Tables(
-        chance,
-        np.array(chance_table).reshape(-1, *prior.shape),
-        payoff,
-        np.array([coefficient for coefficient, _ in payoffs]),
-        np.array([key for _, key in payoffs], dtype=np.int64),
-        np.array(matrix_table).reshape(-1, prior.ndim, *prior.shape),
-    )
+    tables = {
+        "chance_table": np.array(chance_table).reshape(-1, *prior.shape),
+        "coefficient": np.array([coefficient for coefficient, _ in payoffs]),
+        "matrix": np.array([key for _, key in payoffs], dtype=np.int64),
+        "matrix_table": np.array(matrix_table).reshape(-1, prior.ndim, *prior.shape),
+    }
+    return chance, payoff, tables
 
 
 def graph_of(
-    states: States, tables: Tables, prior: np.ndarray
+    game: PublicTreeGame, states: States, prior: np.ndarray
 ) -> tuple[Graph, np.ndarray, tuple[str, ...]]:
     """The public states as a graph, each once for every product of chances on a way to it.
 
     Returns:
         The graph; int64 (states of the graph,): which of the states each is; labels of the steps.
     """
+    chances, payoff, tables = read_tables(game, states, prior)
     fan = np.array(list(map(len, states.children)))
     first = np.cumsum(fan) - fan
     child = np.array(list(chain.from_iterable(states.children)), dtype=np.int64)
     edge_of: dict[str, int] = {}
     labels = chain.from_iterable(states.edges)
     edge = np.array([edge_of.setdefault(str(label), len(edge_of)) for label in labels], np.int64)
-    rows = (
-        chances or [-1] * len(children)
-        for chances, children in zip(tables.chance, states.children, strict=True)
-    )
+    pairs = zip(chances, states.children, strict=True)
+    rows = (drawn or [-1] * len(children) for drawn, children in pairs)
     chance = np.array(list(chain.from_iterable(rows)), dtype=np.int64)
-    weights = ChanceProducts(prior.shape, tables.chance_table)
+    weights = ChanceProducts(prior.shape, tables["chance_table"])
     state, weight, step, after = _told_apart(first, fan, child, chance, weights)
     code = {Chance: CHANCE, Payoff: TERMINAL}
     acts = [n.player if isinstance(n, Decision) else code[type(n)] for n in states.nodes]
@@ -270,15 +259,12 @@ def graph_of(
         player=np.array(acts, dtype=np.int8)[state],
         edge=smallest_int(edge[step]),
         chance=smallest_int(chance[step]),
-        chance_table=tables.chance_table,
         weight=smallest_int(weight),
         weight_table=np.array(weights.table),
-        payoff=smallest_int(np.array(tables.payoff)[state]),
-        coefficient=tables.coefficient,
-        matrix=tables.matrix,
-        matrix_table=tables.matrix_table,
+        payoff=smallest_int(np.array(payoff)[state]),
         bucket=none,
         rank=none,
+        **tables,
     )
     return Graph(of_states, after, 0), state, tuple(edge_of)
 

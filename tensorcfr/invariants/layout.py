@@ -51,36 +51,28 @@ def check_bucket_order(reader: Reader) -> None:
 
 def check_infoset_tiles(reader: Reader) -> None:
     """The buckets cover the infosets in order, without gaps."""
-    form = reader.form
-    ends = np.cumsum(form.bucket_lanes)
-    begins = ends - form.bucket_lanes
-    if (bucket := first_true(form.bucket_infoset != begins)) is not None:
-        fail(
-            f"bucket {bucket} begins at infoset {form.bucket_infoset[bucket]}, not {begins[bucket]}"
-        )
-    covered = np.append(0, ends)[form.player_buckets]
-    if (player := first_true(covered != form.player_infosets)) is not None:
-        fail(
-            f"the buckets before player {player} end at infoset {covered[player]}, "
-            f"but player_infosets[{player}] is {form.player_infosets[player]}"
-        )
+    _check_tiles(reader, "infoset", reader.form.bucket_lanes, empty=0)
 
 
 def check_sequence_tiles(reader: Reader) -> None:
     """The buckets cover the sequences in order, after one empty sequence per player."""
+    sizes = reader.form.bucket_lanes * reader.form.bucket_actions
+    _check_tiles(reader, "sequence", sizes, empty=1)
+
+
+def _check_tiles(reader: Reader, what: str, sizes: np.ndarray, *, empty: int) -> None:
+    """Buckets of these sizes are where the form says, after ``empty`` of each player."""
     form = reader.form
-    ends = np.cumsum(form.bucket_lanes * form.bucket_actions)
-    begins = np.append(0, ends)[:-1] + reader.bucket_player + 1
-    if (bucket := first_true(form.bucket_sequence != begins)) is not None:
+    given, players = getattr(form, f"bucket_{what}"), getattr(form, f"player_{what}s")
+    ends = np.append(0, np.cumsum(sizes))
+    begins = ends[:-1] + empty * (reader.bucket_player + 1)
+    if (bucket := first_true(given != begins)) is not None:
+        fail(f"bucket {bucket} begins at {what} {given[bucket]}, not {begins[bucket]}")
+    covered = ends[form.player_buckets] + empty * np.arange(form.n_players + 1)
+    if (player := first_true(covered != players)) is not None:
         fail(
-            f"bucket {bucket} begins at sequence {form.bucket_sequence[bucket]}, "
-            f"not {begins[bucket]}"
-        )
-    covered = np.append(0, ends)[form.player_buckets] + np.arange(form.n_players + 1)
-    if (player := first_true(covered != form.player_sequences)) is not None:
-        fail(
-            f"the buckets before player {player} end at sequence {covered[player]}, "
-            f"but player_sequences[{player}] is {form.player_sequences[player]}"
+            f"the buckets before player {player} end at {what} {covered[player]}, "
+            f"but player_{what}s[{player}] is {players[player]}"
         )
 
 

@@ -35,11 +35,8 @@ def check_prior(reader: Reader) -> None:
 
 def check_parents_and_children(reader: Reader) -> None:
     """Parents and children, as in the history tree."""
-    tree = reader.public
-    children = np.diff(tree.first_child.astype(np.int64))
-    histories.check_parents(tree.parent)
-    histories.check_ranges(tree.first_child, children)
-    histories.check_links(tree.parent, children)
+    for check in (histories.check_parent, histories.check_child_ranges, histories.check_child):
+        check(reader, reader.public)
 
 
 def check_actor(reader: Reader) -> None:

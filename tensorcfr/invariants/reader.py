@@ -226,6 +226,17 @@ def outside(values: np.ndarray, low: int, high: int) -> int | None:
     return first_true((values < low) | (values >= high))
 
 
+def check_follow(
+    what: str, unit: str, begin: np.ndarray, count: np.ndarray, end: int, units: str = ""
+) -> None:
+    """Parts begin at 0, where others end, and end at ``end``; the arguments name them in errors."""
+    ends = np.append(0, np.cumsum(count))
+    if (at := first_true(begin != ends[:-1])) is not None:
+        fail(f"{what} {at} begins at {unit} {begin[at]}, not {ends[at]}")
+    if ends[-1] != end:
+        fail(f"the {what}s end at {unit} {ends[-1]}, but there are {end}{units}")
+
+
 def check_ranges(
     name: str, starts: np.ndarray, end: int | None, least: int = 0, what: str = "player"
 ) -> None:

@@ -14,26 +14,25 @@ from ...model.chunks import whole_rows
 from ...payoff import PayoffCards
 
 
-class Row(NamedTuple):
+class Act(NamedTuple):
     """What a player has done last: an action of a decision of the betting."""
 
     node: int
     action: int
 
 
-Last = Row | None
+Last = Act | None
 """None: the player has not acted yet."""
 
 
-def last_rows(betting: BettingTree) -> list[list[Last]]:
+def last_acts(betting: BettingTree) -> list[list[Last]]:
     """For each player and node, what the player has done last."""
     found: list[list[Last]] = [[None], [None]]
     for node in range(1, betting.n_nodes):
         above = int(betting.parent[node])
         for player, own in enumerate(found):
             acted = betting.kind[above] == DECISION and betting.player[above] == player
-            row = Row(above, node - int(betting.first_child[above])) if acted else own[above]
-            own.append(row)
+            own.append(Act(above, node - int(betting.first_child[above])) if acted else own[above])
     return found
 
 

@@ -21,7 +21,7 @@ from ...model.cut_game import CutGame, Recipe
 from ...rules import CardGame
 from ..sizes.counted import count_betting, count_cards, sequences_of_chunk, size_of_cards
 from .flat import flatten
-from .form import CardForm, Last, SomeBoards, Wait, last_rows
+from .form import CardForm, Last, SomeBoards, Wait, last_acts
 from .nodes import CardNodes
 from .payoffs import Payoffs
 from .rules import check, deal_boards, unfold
@@ -80,7 +80,7 @@ class _Compiler:
         self.rules, self.name, self.betting, self.boards = rules, name, betting, boards
         self.limit, self.recipe, self.symmetry = budget.limit, recipe, symmetry
         self.hands = (len(rules.hands[0]), len(rules.hands[1]))
-        self.last = last_rows(betting)
+        self.last = last_acts(betting)
         self.payoffs = Payoffs(rules, betting, boards, symmetry, self.last)
 
     def run(self) -> CutGame:

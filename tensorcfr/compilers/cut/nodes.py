@@ -140,9 +140,7 @@ class TreeNodes(TabledNodes):
         ]
 
     def label(self, node: int) -> str:  # noqa: D102
-        return self._public_label(*self._way(node))
-
-    def _public_label(self, states: list[int], taken: list[int]) -> str:
+        states, taken = self._way(node)
         given = self.public.node_labels
         own = None if given is None else given[states[-1]]
         if own is not None:
@@ -152,9 +150,7 @@ class TreeNodes(TabledNodes):
         )
 
     def layout(self, node: int) -> NodeLayout:  # noqa: D102
-        return self._layout(*self._way(node))
-
-    def _layout(self, states: list[int], taken: list[int]) -> NodeLayout:
+        states, taken = self._way(node)
         player = int(self.tables.player[states[-1]])
         actions, _ = self._children(states[-1])
         held, steps = self._held(states[-1], player), self._steps(states, taken)
@@ -212,30 +208,31 @@ class TreeNodes(TabledNodes):
                 way = self._way_of(rest)
                 if way is None or self.tables.player[way[0][-1]] != player:
                     continue
-                layout = self._layout(*way)
+                node = self._number(way)
+                self._recent = node, way
+                layout = self.layout(node)
                 if layout.lane[hand] >= 0:
-                    return FoundInfoset(spelling, self._number(way), layout, hand)
+                    return FoundInfoset(spelling, node, layout, hand)
         return None
 
     def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
-        return self._labels(*self._way(node), hands)
-
-    def _labels(self, states: list[int], taken: list[int], hands: Iterable[int]) -> list[str]:
-        player, public = self.tables.player[states[-1]], self._public_label(states, taken)
+        state, public = self._state(node), self.label(node)
         if self._own_label is None:
-            return [f"{self.public.hands[player][hand]}{public}" for hand in hands]
-        return [self._own_label(states[-1], hand, public) for hand in hands]
+            names = self.public.hands[self.tables.player[state]]
+            return [f"{names[hand]}{public}" for hand in hands]
+        return [self._own_label(state, hand, public) for hand in hands]
 
     def decisions(self, player: int) -> Iterator[int]:  # noqa: D102
-        players = self.tables.player
-        return (node for node, (states, _) in self._walk() if players[states[-1]] == player)
+        return (node for node, state in self._walk() if self.tables.player[state] == player)
 
-    def _walk(self) -> Iterator[tuple[int, Way]]:
-        """All nodes in order, each with its way, which changes when the next one is asked for."""
+    def _walk(self) -> Iterator[tuple[int, int]]:
+        """All nodes in order, each with its state."""
         fan, begin, child = self._graph.fan, self.tables.first_child, self._graph.child
         states, taken = [self._graph.root], list[int]()
         for node in count():
-            yield node, (states, taken)
+            self._recent = node, (states, taken)
+            yield node, states[-1]
+            self._recent = -1, ([], [])  # The way changes.
             step = 0
             while step == fan[states[-1]]:
                 if not taken:
@@ -253,12 +250,11 @@ class TreeNodes(TabledNodes):
             GameError: A label is not a string, or two infosets have one label.
         """
         players, found = self.tables.player, array("q")
-        for node, way in self._walk():
-            state = way[0][-1]
+        for node, state in self._walk():
             if players[state] < 0:
                 continue
             hands = np.flatnonzero(self._held(state, int(players[state]))).tolist()
-            for hand, label in zip(hands, self._labels(*way, hands), strict=True):
+            for hand, label in zip(hands, self.labels(node, hands), strict=True):
                 if not isinstance(label, str):
                     raise GameError(not_text(label, self._holder(node, hand)))
                 found.extend((hash(label), node, hand))
@@ -283,9 +279,8 @@ class TreeNodes(TabledNodes):
         begin = int(np.searchsorted(hashes, hash(label)))
         end = int(np.searchsorted(hashes, hash(label), side="right"))
         for _, node, hand in self._index[begin:end].tolist():
-            way = self._way(node)
-            if self._labels(*way, [hand]) == [label]:
-                return FoundInfoset(label, node, self._layout(*way), hand)
+            if self.labels(node, [hand]) == [label]:
+                return FoundInfoset(label, node, self.layout(node), hand)
         return None
 
     def _node_of(self, state: int) -> int:

@@ -50,7 +50,7 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
     """
     prior = checked_prior(rules)
     states = public_tree.walk_states(rules, budget)
-    graph, _, _ = public_tree.graph_of(states, public_tree.read_tables(rules, states, prior), prior)
+    graph, _, _ = public_tree.graph_of(rules, states, prior)
     if leads_back(graph):
         raise GameError(f"{name}: a public state comes after itself, does the game end?")
     # Python's numbers: there may be more histories than 64 bits count.
