@@ -105,6 +105,11 @@ def assemble(
         merged=merge(tree, form) if symmetry else None,
         unit=unit,
     )
+    return _finished(game)
+
+
+def _finished(game: FlatGame) -> FlatGame:
+    """A compiled game, checked and read-only."""
     check(game)
     game.freeze()
     return game
@@ -174,9 +179,7 @@ def _number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: 
         unit=walked.unit,
         **views,
     )
-    check(game)
-    game.freeze()
-    return game
+    return _finished(game)
 
 
 Place = tuple[int, int]
@@ -192,10 +195,8 @@ def outcome_labels(public: PublicGame) -> tuple[str, ...]:
 def infoset_actions(public: PublicGame, places: InfosetPlaces) -> tuple[tuple[str, ...], ...]:
     """Action labels of every infoset; equal tuples are one object."""
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
-    by_node = {}
-    for node in places.nodes.tolist():
-        actions = public.actions(node)
-        by_node[node] = known.setdefault(actions, actions)
+    actions = ((node, public.actions(node)) for node in places.nodes.tolist())
+    by_node = {node: known.setdefault(own, own) for node, own in actions}
     return tuple(by_node[node] for node, _ in _places_in_order(places))
 
 

@@ -157,12 +157,7 @@ def quotient_by(
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """``above / below``, 0 where both are."""
-    return np.divide(
-        above,
-        below,
-        out=np.zeros(np.broadcast_shapes(above.shape, below.shape)),
-        where=np.broadcast_to(below, above.shape) > 0,
-    )
+    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
 
 
 def _masses(
@@ -241,7 +236,7 @@ def _payoffs(
             kinds[1, members], kinds[2, members], share[members], count[members], strict=True
         ):
             paid += part * times * np.array([folded(own) for own in tree.expected_utility(w, m)])
-        table[:] = _ratio(paid, np.broadcast_to(mass[weight[at[group]]], paid.shape))
+        table[:] = _ratio(paid, mass[weight[at[group]]])
     pairs, payoff_of = np.unique(
         np.stack([scale, row.astype(np.float64)]), axis=1, return_inverse=True
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._util.declared import declared
 from ..kernels.shapes import POOLS, shape_form
-from ..model.arrays import SequenceForm
+from ..model.arrays import SequenceForm, there
 from ..model.chunks import (
     ALIGNED,
     FORM_FIELDS,
@@ -44,8 +44,7 @@ class ChunkReader:
     @property
     def shapes(self) -> Shapes:
         """The shapes."""
-        assert self.game.shapes is not None
-        return self.game.shapes
+        return there(self.game.shapes)
 
     @cached_property
     def _structures(self) -> tuple[np.ndarray, np.ndarray]:

@@ -39,6 +39,15 @@ NO_PARENT = -1
 NO_OUTCOME = -1
 """``HistoryTree.outcome`` of a node that chance did not step into."""
 
+View = TypeVar("View")
+
+
+def there(view: View | None) -> View:
+    """A view of a game that has it: code that asks for it runs for no other game."""
+    assert view is not None
+    return view
+
+
 HANDS_0, HANDS_1 = "hands of player 0", "hands of player 1"
 """Sizes of axes; see :func:`tensorcfr._util.declared.declared`."""
 

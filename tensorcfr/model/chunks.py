@@ -20,7 +20,7 @@ import numpy as np
 
 from .._util.growing import GrowingArray
 from ..payoff import ARRAYS
-from .arrays import SequenceForm, named_arrays
+from .arrays import SequenceForm, named_arrays, there
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the longest vectors."""
@@ -351,8 +351,7 @@ def buckets_of(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
     names = ("bucket_sequence", "bucket_actions", "bucket_lanes")
     if part == 0:
         return tuple(getattr(form.trunk, name) for name in names)
-    assert form.shapes is not None
-    return tuple(form.shapes.array(int(form.shape[part - 1]), name) for name in names)
+    return tuple(there(form.shapes).array(int(form.shape[part - 1]), name) for name in names)
 
 
 def buckets_by_part(form: ChunkedForm) -> Iterator[tuple[int, tuple[list[int], ...]]]:

@@ -25,6 +25,7 @@ from .arrays import (
     PublicTree,
     SequenceForm,
     named_arrays,
+    there,
 )
 from .chunks import ChunkedForm, trunk_alone
 from .expansion import BYTES_PER_HISTORY, count_histories, expand
@@ -96,8 +97,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
     @property
     def public_game(self) -> PublicGame:
         """:attr:`public`, in games that have it."""
-        assert self.public is not None
-        return self.public
+        return there(self.public)
 
     @property
     def public_tree(self) -> PublicTree:
