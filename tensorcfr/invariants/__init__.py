@@ -118,7 +118,7 @@ def check_trunk(reader: ChunkReader) -> None:
 
 def check_shapes(reader: ChunkReader) -> None:
     """A shape is a sequence form with entries in place of the empty sequences."""
-    for shape, form in zip(reader.examples.tolist(), reader.forms, strict=True):
+    for shape, form in reader.examples:
         with named_after(f"shape {shape} breaks "):
             check_form(form, but=chunks.OF_WHOLE_GAMES)
 

@@ -47,26 +47,23 @@ class ChunkReader:
         return there(self.game.shapes)
 
     @cached_property
-    def _structures(self) -> tuple[np.ndarray, np.ndarray]:
+    def structures(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64 (structures,): a shape of each structure; int64 (shapes,): the structure of each
+        shape."""
         # The array is in the pool once for all shapes of a structure.
         begin = self.shapes.place[:, FORM_FIELDS.index("player_sequences"), 0]
         _, examples, structure = np.unique(begin, return_index=True, return_inverse=True)
         return examples, structure
 
     @property
-    def examples(self) -> np.ndarray:
-        """int64 (structures,): a shape of each structure."""
-        return self._structures[0]
-
-    @property
-    def structure(self) -> np.ndarray:
-        """int64 (shapes,): the structure of each shape."""
-        return self._structures[1]
+    def examples(self) -> Iterator[tuple[int, SequenceForm]]:
+        """A shape of each structure, and its form; valid only after K3 has been checked."""
+        return zip(self.structures[0].tolist(), self.forms, strict=True)
 
     @cached_property
     def forms(self) -> list[SequenceForm]:
-        """The form of each shape in :attr:`examples`; valid only after K3 has been checked."""
-        return [shape_form(self.shapes, shape) for shape in self.examples.tolist()]
+        """The form of each structure; valid only after K3 has been checked."""
+        return [shape_form(self.shapes, shape) for shape in self.structures[0].tolist()]
 
     @cached_property
     def spans(self) -> np.ndarray:
@@ -98,7 +95,8 @@ def check_form_arrays(form: SequenceForm) -> None:
 
 def check_pools(reader: ChunkReader) -> None:
     """Every array of a shape lies within its pool; shapes of equal structure share their arrays."""
-    place = reader.shapes.place
+    place, (examples, structure) = reader.shapes.place, reader.structures
+    same = examples[structure]
     for field, name in enumerate(reader.shapes.fields):
         kind, _, own = name.rpartition("/")
         dtype = ARRAYS[kind][own][0] if kind else np.int64
@@ -110,21 +108,17 @@ def check_pools(reader: ChunkReader) -> None:
                 f"{name} of shape {shape} has {size[shape]} numbers from {begin[shape]} on in a "
                 f"pool of {end}"
             )
-        of_structure = place[reader.examples[reader.structure], field]
-        differs = (place[:, field] != of_structure).any(axis=1)
+        differs = (place[:, field] != place[same, field]).any(axis=1)
         if name not in OF_BOARDS and (shape := first_true(differs)) is not None:
-            fail(
-                f"shapes {reader.examples[reader.structure[shape]]} and {shape} share "
-                f"player_sequences, but not {name}"
-            )
-    for shape, form in zip(reader.examples.tolist(), reader.forms, strict=True):
+            fail(f"shapes {same[shape]} and {shape} share player_sequences, but not {name}")
+    for shape, form in reader.examples:
         with named_after(f"shape {shape}: "):
             check_form_arrays(form)
 
 
 def check_tiles(reader: ChunkReader) -> None:
     """Buckets in order, with gaps for alignment alone; entries are before and after all of them."""
-    for shape, form in zip(reader.examples.tolist(), reader.forms, strict=True):
+    for shape, form in reader.examples:
         if begin := int(form.player_sequences[0]):
             fail(f"shape {shape} begins at sequence {begin}, not 0")
         if (begin := int(form.bucket_sequence[:1].sum())) % ROW:
@@ -223,7 +217,7 @@ def check_entry(reader: ChunkReader) -> None:
 def check_sequences(reader: ChunkReader) -> None:
     """Trunk and chunks have all sequences of the game that was cut, entries not counted."""
     own = np.array([form.bucket_actions @ form.bucket_lanes for form in reader.forms], np.int64)
-    of_chunks = own[reader.structure[reader.game.shape]]
+    of_chunks = own[reader.structures[1][reader.game.shape]]
     found = reader.game.trunk.n_sequences + int(of_chunks.sum())
     if reader.sequences is not None and found != reader.sequences:
         fail(f"trunk and chunks have {found:,} sequences, and the game {reader.sequences:,}")
