@@ -32,7 +32,7 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
             "sequence": (np.uint32, ("sequences",)),
         }
         yield "merged.", of_merged, dict(named(game.merged.form), sequence=game.merged.sequence)
-    if game.tied_to is not None:
+    if game.forgets:
         yield "", {"tied_to": (np.uint32, ("infosets",))}, {"tied_to": game.tied_to}
 
 

@@ -192,7 +192,7 @@ class ChunkedForm(NamedTuple):
     @property
     def most_sequences(self) -> int:
         """Sequences of the largest shape, its entries included; 0 without chunks."""
-        return 0 if self.shapes is None else int(self.shapes.sequences.max(initial=0))
+        return int(there(self.shapes).sequences.max()) if self.n_chunks else 0
 
 
 class ChunkLocks(NamedTuple):
@@ -339,10 +339,10 @@ def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
 def most_buckets(form: ChunkedForm) -> int:
     """Buckets of the trunk, or of the shape that has most."""
     most = len(form.trunk.bucket_lanes)
-    if form.shapes is None:
+    if not form.n_chunks:
         return most
-    sizes = form.shapes.place[:, FORM_FIELDS.index("bucket_lanes"), 1]
-    return max(most, int(sizes.max(initial=0)))
+    sizes = there(form.shapes).place[:, FORM_FIELDS.index("bucket_lanes"), 1]
+    return max(most, int(sizes.max()))
 
 
 def buckets_of(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:

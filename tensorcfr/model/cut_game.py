@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import FREE, named_arrays
+from .arrays import FREE, named_arrays, there
 from .chunks import ChunkedForm, Entered
 from .flat_game import FlatGame
 from .game import CompiledGame, InfosetRows, Located
@@ -172,11 +172,10 @@ class CutGame(CompiledGame):
         counts, chunks = self.counts, self.chunks
         hands = " x ".join(f"{len(own):,}" for own in self.nodes.hands)
         cut = "solved in one piece"
-        if chunks.shapes is not None:
-            sizes = chunks.shapes.sequences
+        if chunks.n_chunks:
             cut = (
-                f"solved in {chunks.n_chunks:,} chunks of {len(sizes):,} shapes, the largest of "
-                f"{int(sizes.max()):,} sequences"
+                f"solved in {chunks.n_chunks:,} chunks of {there(chunks.shapes).n_shapes:,} "
+                f"shapes, the largest of {chunks.most_sequences:,} sequences"
             )
         return "\n".join(
             [

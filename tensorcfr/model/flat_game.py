@@ -84,7 +84,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
     @property
     def layouts(self) -> tuple[str, ...]:  # type: ignore[override]
         """See :attr:`CompiledGame.layouts`."""
-        return ("flat",) if self.tied_to is None else ("tied",)
+        return ("tied",) if self.forgets else ("flat",)
 
     def swept(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
         return trunk_alone(self.solver_form) if merged else self.chunks
@@ -163,7 +163,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
     @cached_property
     def tied(self) -> Tied | None:
         """The infosets that share strategies, one by one; None in a game of perfect recall."""
-        return None if self.tied_to is None else tied_form(self.form, self.tied_to)
+        return tied_form(self.form, there(self.tied_to)) if self.forgets else None
 
     @property
     def by_histories(self) -> bool:
@@ -179,7 +179,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
     @property
     def caveat(self) -> str:
         """What the promises of an algorithm leave out in this game; empty in most games."""
-        return "" if self.tied_to is None else FORGETS
+        return FORGETS if self.forgets else ""
 
     @property
     def merged_numbers(self) -> np.ndarray | None:  # noqa: D102

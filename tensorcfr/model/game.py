@@ -200,6 +200,12 @@ class CompiledGame(PayingGame, ABC):
         return self.chunks
 
     @property
+    def forgets(self) -> bool:
+        """Whether infosets share strategies that their player could tell apart by what came before
+        them (imperfect recall)."""
+        return self.tied_to is not None
+
+    @property
     def merged_numbers(self) -> np.ndarray | None:
         """uint32 (numbers,): where each number lies in what :meth:`swept` merges; None where that
         is what policies lie over."""

@@ -211,7 +211,7 @@ def team_game(
         MemoryLimitError: The beliefs may not fit; said before they are made.
     """
     sides = check_teams(game.name, game.n_players, teams)
-    if game.tied_to is not None:
+    if game.forgets:
         raise ValueError(f"{game.name} has imperfect recall: a team needs members who remember")
     dags = tuple(belief_dag(game, team, memory_limit=memory_limit) for team in sides)
     form, links, numbered = link(dags)

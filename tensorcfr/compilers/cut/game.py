@@ -135,7 +135,7 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
     _check_unit(game.unit, game.name)
     public, given = game.public_game, game.infoset_labels
     tree, places = public.tree, game.places
-    quotient = (None if game.merged is None else quotient_of(tree)) or identity(tree)
+    quotient = (game.merged and quotient_of(tree)) or identity(tree)
     here = np.zeros(quotient.tree.n_nodes, dtype=bool)
     for node in nodes:
         below = int(node)
@@ -152,7 +152,7 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
         quotient,
         chunks.build(graph, lambda states, depth: here[states], limit=limit),
         game.name,
-        Recipe(None, True, limit, game.merged is not None),
+        Recipe(None, True, limit, symmetry="merged" in game.views),
         lay_out=lambda limit: game,
         label=None if game.joins_labels else label,
     )
