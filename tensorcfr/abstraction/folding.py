@@ -76,7 +76,7 @@ def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarra
         if step == NO_STEP:
             return _fold(np.full(tree.prior.shape[player], player))
         sequence, above = np.full(tree.prior.shape[player], -1), int(tree.parent[step])
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[tree.bucket[above]]]))
+        held = form.held(int(tree.bucket[above]))
         infoset = game.places.infosets(np.full(len(held), above), held)
         sequence[held] = first[infoset] + step - int(tree.first_child[above])
         return _fold(sequence)

@@ -81,13 +81,7 @@ class AbstractGame(FlatGame):
     @cached_property
     def sequence(self) -> np.ndarray:
         """int64 (sequences of the full game,): the sequence of the abstraction that each is in."""
-        full, own = self.full.form, self.form
-        found = np.repeat(own.player_sequences[:-1], np.diff(full.player_sequences))
-        infoset, action = full.owners
-        acts = infoset >= 0
-        at = self.infoset[infoset[acts]]
-        found[acts] = self.infoset_sequence[at] + action[acts] * self.infoset_stride[at]
-        return found
+        return self.full.form.carried(self.form, self.infoset)
 
 
 SOURCE = Kind((Policy, Solution), "a solution or a policy of an abstraction")

@@ -120,16 +120,8 @@ def _refined(
     *,
     until_apart: bool,
 ) -> tuple[list[np.ndarray], bool]:
-    """Colours that are told apart by hashes until no hash tells more apart.
-
-    Args:
-        colour: int64 (hands,), for each player: the colours to begin with.
-        hash_of_hands: From colours, uint64 (hands,) for each player.
-        until_apart: Whether to end as soon as all hands differ.
-
-    Returns:
-        The colours, and whether all hands differ.
-    """
+    """Colours told apart by the hashes of hands under them, uint64 (hands,) for each player, until
+    no hash tells more apart or, on demand, all hands differ; and whether they do."""
     while True:
         before = [int(own.max()) for own in colour]
         colour = [
@@ -218,11 +210,8 @@ class _PayoffHashes:
 def _signatures(
     tree: PublicTree, payoffs: _PayoffHashes, colour: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """Hash of each hand's subgame at every node, from the leaves up.
-
-    Returns:
-        uint64 (nodes, hands), for each player.
-    """
+    """Hash of each hand's subgame at every node, from the leaves up, uint64 (nodes, hands) for each
+    player."""
     reserve(_bytes_of_signatures(tree))
     found = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
     for own, row in zip(found, payoffs.rows(colour), strict=True):
@@ -257,18 +246,8 @@ def node_signatures(
     nodes: np.ndarray,
     weight: np.ndarray,
 ) -> np.ndarray:
-    """Hash of the subgame of some nodes, over all hands of both players.
-
-    Args:
-        signatures: Those of the hands.
-        possible: The hands that each player may hold.
-        colour: int64 (hands,), for each player.
-        nodes: int64: the nodes.
-        weight: int (all nodes,): row of the weight table.
-
-    Returns:
-        uint64, of the shape of ``nodes``.
-    """
+    """Hash of the subgame of some nodes over all hands of both players, uint64 (nodes,), from the
+    signatures, possible hands and colours of each player; ``weight`` is over all nodes."""
     total = np.zeros(len(nodes), dtype=np.uint64)
     for own, can, hand in zip(signatures, possible, colour, strict=True):
         hashes = hash_pair(own[nodes], hand.astype(np.uint64))

@@ -5,20 +5,15 @@ The twin for games of private hands is :mod:`.form_of_public_tree`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import ImperfectRecallError
-from ..model.arrays import SequenceForm, bucket_layout
-from ..model.levels import levels
+from ..model.arrays import SequenceForm, infoset_layout
 from ..payoff import PayoffPart
 from ..payoff.entries import payoff_entries
 from .histories import WalkedGame
-
-NO_SEQUENCE = -1
-"""Parent sequence of an infoset none of whose histories has been visited yet."""
 
 
 @dataclass(frozen=True)
@@ -64,68 +59,46 @@ def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
 
 
 def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
-    """Follow every player's last sequence down the tree, level by level.
+    """Each player's last sequences, and the parents of the infosets.
 
     Raises:
         ImperfectRecallError: As in :func:`build`.
     """
     tree, n_players = walked.tree, walked.n_players
     first = n_players + np.cumsum(n_actions) - n_actions
-    parent = np.full(len(n_actions), NO_SEQUENCE, dtype=np.int64)
-    last = np.empty((n_players, tree.n_nodes), dtype=np.int64)
-    last[:, 0] = np.arange(n_players)
-    reach = np.ones(tree.n_nodes)
-    for level in levels(tree.first_child):
-        if level.start > 0:
-            above = tree.parent[level]
-            last[:, level] = last[:, above]
-            reach[level] = reach[above] * tree.probability[level]
-            actor = tree.player[above]
-            moved = np.flatnonzero(actor >= 0)
-            action = level.start + moved - tree.first_child[above[moved]]
-            last[actor[moved], level.start + moved] = first[tree.infoset[above[moved]]] + action
-        _set_parents(walked, parent, last, first, level)
+    last, reach = tree.traced(np.arange(n_players), first, np.ones_like(first))
+    deciding = np.flatnonzero(tree.player >= 0)
+    infoset = tree.infoset[deciding]
+    own_last = last[tree.player[deciding], deciding]
+    parent = np.empty(len(n_actions), dtype=np.int64)
+    parent[infoset[::-1]] = own_last[::-1]  # Of the first history of each.
+    wrong = parent[infoset] != own_last
+    if wrong.any():
+        raise _forgotten(walked, last, first, int(deciding[wrong.argmax()]))
     return Sequences(first, parent, last[:, tree.terminal], reach[tree.terminal])
 
 
-def _set_parents(
-    walked: WalkedGame, parent: np.ndarray, last: np.ndarray, first: np.ndarray, level: slice
-) -> None:
-    """Set the parent sequences of the infosets on one level of the tree, and check recall.
-
-    Args:
-        walked: The walked game.
-        parent: int64 (infosets,): modified in place.
-        last: int64 (players, nodes): last sequences, known down to this level.
-        first: int64 (infosets,): first sequence of each infoset.
-        level: The nodes of the level.
-    """
+def _forgotten(
+    walked: WalkedGame, last: np.ndarray, first: np.ndarray, node: int
+) -> ImperfectRecallError:
+    """The error that a player comes to the infoset of a node by different own sequences."""
     tree = walked.tree
-    deciding = level.start + np.flatnonzero(tree.player[level] >= 0)
-    infoset = tree.infoset[deciding]
-    own_last = last[tree.player[deciding], deciding]
-    new = parent[infoset] == NO_SEQUENCE
-    parent[infoset[new]] = own_last[new]
-    wrong = parent[infoset] != own_last
-    if wrong.any():
-        node = int(deciding[wrong.argmax()])
-        same = np.flatnonzero(tree.infoset == tree.infoset[node])
-        other = next(int(h) for h in same if last[tree.player[h], h] != last[tree.player[h], node])
-        label = walked.infosets.labels[tree.infoset[node]]
-        for h in (node, other):
-            if (above := _same_above(walked, h)) is not None:
-                raise ImperfectRecallError(
-                    f"player {tree.player[node]} is absent-minded: infoset {label!r} is at "
-                    f"{walked.where(above)} and again further down at {walked.where(h)}"
-                )
-        before = [
-            _name_sequence(walked, first, int(last[tree.player[node], h])) for h in (other, node)
-        ]
-        raise ImperfectRecallError(
-            f"player {tree.player[node]} forgets an own action before infoset {label!r} (imperfect "
-            f"recall): the player reaches it {before[0]} at {walked.where(other)}, but {before[1]} "
-            f"at {walked.where(node)}"
-        )
+    player, own = int(tree.player[node]), last[tree.player[node]]
+    same = np.flatnonzero(tree.infoset == tree.infoset[node])
+    other = int(same[own[same] != own[node]][0])
+    label = walked.infosets.labels[tree.infoset[node]]
+    for h in (node, other):
+        if (above := _same_above(walked, h)) is not None:
+            return ImperfectRecallError(
+                f"player {player} is absent-minded: infoset {label!r} is at "
+                f"{walked.where(above)} and again further down at {walked.where(h)}"
+            )
+    before = [_name_sequence(walked, first, int(own[h])) for h in (other, node)]
+    return ImperfectRecallError(
+        f"player {player} forgets an own action before infoset {label!r} (imperfect "
+        f"recall): the player reaches it {before[0]} at {walked.where(other)}, but {before[1]} "
+        f"at {walked.where(node)}"
+    )
 
 
 def _same_above(walked: WalkedGame, node: int) -> int | None:
@@ -161,45 +134,26 @@ def lay_out(
         The fields of :class:`SequenceForm` that describe the layout; int64 (infosets,): the
         infosets in their final order; int64 (sequences,): the final place of every sequence.
     """
+    n_sequences = n_players + int(n_actions.sum())
+    ends = np.bincount(sequences.last.ravel(), minlength=n_sequences)
     level = _infoset_levels(owner, sequences)
-    ends = np.bincount(sequences.last.ravel(), minlength=n_players + int(n_actions.sum()))
-    place = np.empty(n_players + int(n_actions.sum()), dtype=np.int64)
-    order: list[np.ndarray] = []
-    buckets: list[tuple[int, int, int, int, int]] = []
-    player_ends = [(0, 0, 0)]
-    next_infoset = next_sequence = 0
-    for player in range(n_players):
-        place[player] = next_sequence
-        next_sequence += 1
-        for depth, actions, lanes in _groups(np.flatnonzero(owner == player), level, n_actions):
-            # Lanes whose sequences end the game equally often are adjacent, which makes the
-            # slices of the payoff operator wide; among these, the children of one sequence, so
-            # that the passes read their parents in order.
-            own_ends = [ends[sequences.first[lanes] + action] for action in range(actions)]
-            lanes = lanes[np.lexsort((place[sequences.parent[lanes]], *own_ends))]
-            count = len(lanes)
-            buckets.append((depth, actions, count, next_infoset, next_sequence))
-            order.append(lanes)
-            for action in range(actions):
-                first = next_sequence + action * count
-                place[sequences.first[lanes] + action] = np.arange(first, first + count)
-            next_infoset += count
-            next_sequence += count * actions
-        player_ends.append((next_infoset, next_sequence, len(buckets)))
-    final = np.concatenate(order) if order else np.empty(0, dtype=np.int64)
-    layout = bucket_layout(buckets, player_ends)
-    layout["infoset_parent"] = place[sequences.parent[final]].astype(np.uint32)
-    return layout, final, place
-
-
-def _groups(
-    own: np.ndarray, level: np.ndarray, n_actions: np.ndarray
-) -> Iterator[tuple[int, int, np.ndarray]]:
-    """The buckets of one player: level, number of actions, and infosets."""
-    for depth in range(int(level[own].max(initial=-1)) + 1):
-        here = own[level[own] == depth]
-        for actions in np.unique(n_actions[here]).tolist():
-            yield depth, actions, here[n_actions[here] == actions]
+    order, layout = infoset_layout(owner, level, n_actions, n_players)
+    place = np.empty(n_sequences, dtype=np.int64)
+    place[:n_players] = layout["player_sequences"][:-1]
+    names = ("bucket_infoset", "bucket_lanes", "bucket_actions", "bucket_sequence")
+    for begin, count, actions, first in zip(
+        *(layout[name].tolist() for name in names), strict=True
+    ):
+        lanes = order[begin : begin + count]
+        # Lanes whose sequences end the game equally often are adjacent, which makes the slices of
+        # the payoff operator wide; among these, the children of one sequence, so that the passes
+        # read their parents in order.
+        own = sequences.first[lanes] + np.arange(actions)[:, None]
+        by = np.lexsort((place[sequences.parent[lanes]], *ends[own]))
+        order[begin : begin + count] = lanes[by]
+        place[own[:, by].ravel()] = np.arange(first, first + count * actions)
+    layout["infoset_parent"] = place[sequences.parent[order]].astype(np.uint32)
+    return layout, order, place
 
 
 def _infoset_levels(owner: np.ndarray, sequences: Sequences) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._util.memory import reserve
-from ..model.arrays import PublicTree, SequenceForm
+from ..model.arrays import PublicTree, SequenceForm, bucket_layout
 from ..model.chunks import ALIGNED, whole_rows
 from ..model.levels import levels_below_root
 from . import payoff_blocks
@@ -87,10 +87,10 @@ def lay_out(tree: PublicTree, forest: Forest | None = None) -> Built:
     bucket, table, bucket_mask = _buckets(tree, steps, possible)
     rank = _ranks(tree, steps, bucket, table)
     tree = tree._replace(bucket=smallest_int(bucket), rank=smallest_int(rank))
-    layout, entered = _layout(tree, table, bucket_mask, masks, forest)
-    layout["infoset_parent"] = _parents(tree, steps, layout, entered)
-    operator = payoff_blocks.build(tree, steps.last, steps.reachable, layout, entered)
-    return Built(SequenceForm(**layout, operator=operator), tree, steps.last, entered)
+    form, entered = _layout(tree, table, bucket_mask, masks, forest)
+    form = form._replace(infoset_parent=_parents(tree, steps, form, entered))
+    operator = payoff_blocks.build(tree, steps.last, steps.reachable, form, entered)
+    return Built(form._replace(operator=operator), tree, steps.last, entered)
 
 
 def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
@@ -110,26 +110,24 @@ def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
             level[player, here] = level[player, above] + own
         if forest is not None and depth == 1:
             last[:, here] = -1 - forest.entry
-    if (stage := _game_stages(tree)) is not None:
+    exists = tree.exists
+    if (stage := _game_stages(tree, exists)) is not None:
         turn = stage
         for player in range(players):
-            own = np.unique(stage[(tree.player == player) & tree.exists])
+            own = np.unique(stage[(tree.player == player) & exists])
             level[player] = np.searchsorted(own, stage)
-    return Steps(last, level, turn, tree.exists)
+    return Steps(last, level, turn, exists)
 
 
-def _game_stages(tree: PublicTree) -> np.ndarray | None:
+def _game_stages(tree: PublicTree, exists: np.ndarray) -> np.ndarray | None:
     """Stages of decision nodes, if player and number of actions determine them.
 
     In liar's dice they do: each bid leaves fewer bids.  Then all nodes with the same last bid form
     one bucket, for any number of bids before it, which gives fewer buckets and longer runs of
-    lanes.  In poker they do not: a raise may follow a raise.
-
-    Returns:
-        int16 (nodes,): a stage that is larger at a decision node than at its parent; None if
-        there is none.
+    lanes.  In poker they do not: a raise may follow a raise.  int16 (nodes,), larger at a decision
+    node than at its parent; None if there are none.
     """
-    acting = np.flatnonzero((tree.first_child[1:] > tree.first_child[:-1]) & tree.exists)
+    acting = np.flatnonzero((tree.first_child[1:] > tree.first_child[:-1]) & exists)
     n_children = (tree.first_child[acting + 1] - tree.first_child[acting]).astype(np.int64)
     key = n_children * (tree.n_players + 1) + tree.player[acting]
     kinds, kind = np.unique(key, return_inverse=True)
@@ -177,12 +175,9 @@ def possible_hands(tree: PublicTree, *, everybody: bool = False) -> tuple[np.nda
 def _buckets(
     tree: PublicTree, steps: Steps, possible: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Decision nodes by player, level, number of actions and possible hands.
-
-    Returns:
-        int64 (nodes,): bucket, or -1; int64 (buckets, 4): player, level, actions and public
-        nodes of each bucket; int64 (buckets,): its mask.
-    """
+    """Decision nodes by player, level, number of actions and possible hands: int64 (nodes,), the
+    bucket, or -1; int64 (4, buckets), player, level, actions and public nodes of each bucket; and
+    int64 (buckets,), its mask."""
     deciding = np.flatnonzero((tree.player >= 0) & steps.reachable)
     player = tree.player[deciding].astype(np.int64)
     level = steps.level[player, deciding].astype(np.int64)
@@ -197,7 +192,7 @@ def _buckets(
     rest, bucket_mask = np.divmod(distinct, masks)
     rest, bucket_actions = np.divmod(rest, most)
     owner, bucket_level = np.divmod(rest, levels)
-    return bucket, np.stack([owner, bucket_level, bucket_actions, count], axis=1), bucket_mask
+    return bucket, np.stack([owner, bucket_level, bucket_actions, count]), bucket_mask
 
 
 def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -219,7 +214,7 @@ def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray
         place[here[order]] = np.arange(len(here))
     deciding = np.flatnonzero(bucket >= 0)
     order = np.lexsort((place[deciding], steps.turn[deciding], kind[deciding]))
-    first = np.cumsum(table[:, 3]) - table[:, 3]
+    first = np.cumsum(table[3]) - table[3]
     rank = np.full(tree.n_nodes, -1, dtype=np.int64)
     ordered = deciding[order]
     rank[ordered] = np.arange(len(ordered)) - first[bucket[ordered]]
@@ -251,8 +246,8 @@ def _layout(
     bucket_mask: np.ndarray,
     masks: np.ndarray,
     forest: Forest | None,
-) -> tuple[dict[str, np.ndarray], Entries]:
-    """The layout fields of :class:`SequenceForm` without ``infoset_parent``, and the entries.
+) -> tuple[SequenceForm, Entries]:
+    """The sequence form, without parents and payoffs, and the entries.
 
     The empty sequence of each player comes first.  In a part of a game there are entries instead:
     those of player 0 come first, and those of player 1 last, hand by hand.
@@ -260,69 +255,45 @@ def _layout(
     In a part of a game every bucket begins at a multiple of :data:`ALIGNED` sequences: vectors that
     cross cache lines make passes half as fast again.
     """
-    owner, level, actions, nodes = (np.ascontiguousarray(column) for column in table.T)
+    owner, level, actions, nodes = table
     hand_rank = np.zeros((len(masks), masks.shape[1] + 1), dtype=np.int64)
     np.cumsum(masks, axis=1, out=hand_rank[:, 1:])
     lanes = nodes * hand_rank[bucket_mask, -1]
-    players = np.arange(tree.n_players + 1)
-    player_buckets = np.searchsorted(owner, players)
-    infosets = np.append(0, np.cumsum(lanes))
-    unit = 1 if forest is None else ALIGNED
-    sequences = np.append(0, np.cumsum(-(-lanes * actions // unit) * unit))
-    ends = sequences[player_buckets]
+    layout = bucket_layout(owner, level, actions, lanes, tree.n_players)
+    layout |= {"bucket_stride": nodes, "bucket_mask": bucket_mask, "hand_rank": hand_rank}
+    form = SequenceForm(**layout, infoset_parent=np.empty(0, dtype=np.uint32), operator=())
     if forest is None:
-        mask = stride = np.zeros(tree.n_players, dtype=np.int64)
-        before, player_sequences = players[1:], ends + players
-        entered = Entries(players[:-1], player_sequences[:-1], stride, mask)
-    else:
-        mask = np.concatenate(forest.mask)
-        width = hand_rank[mask, -1]
-        count = len(forest.mask[0])
-        own, others = width[:count], width[count:]
-        before = np.repeat(whole_rows(int(own.sum())), 2)
-        last = whole_rows(int(before[1] + ends[2]))
-        player_sequences = np.array([0, before[0] + ends[1], last + others.sum()])
-        first = np.concatenate([np.cumsum(own) - own, last + np.cumsum(others) - others])
-        entered = Entries(np.array([0, count]), first, np.ones_like(mask), mask)
-    layout = {
-        "player_infosets": infosets[player_buckets],
-        "player_sequences": player_sequences,
-        "player_buckets": player_buckets,
-        "bucket_level": level,
-        "bucket_actions": actions,
-        "bucket_lanes": lanes,
-        "bucket_infoset": infosets[:-1],
-        "bucket_sequence": sequences[:-1] + before[owner],
-        "bucket_stride": nodes,
-        "bucket_mask": bucket_mask,
-        "hand_rank": hand_rank,
-    }
-    return layout, entered
+        none = np.zeros(tree.n_players, dtype=np.int64)
+        first = form.player_sequences[:-1]
+        return form, Entries(np.arange(tree.n_players), first, none, none)
+    mask, count = np.concatenate(forest.mask), len(forest.mask[0])
+    own, others = np.split(hand_rank[mask, -1], [count])
+    sequences = np.append(0, np.cumsum(-(-lanes * actions // ALIGNED) * ALIGNED))
+    middle, end = sequences[form.player_buckets[1:]].tolist()
+    before = whole_rows(int(own.sum()))
+    last = whole_rows(before + end)
+    first = np.concatenate([np.cumsum(own) - own, last + np.cumsum(others) - others])
+    form = form._replace(
+        player_sequences=np.array([0, before + middle, last + int(others.sum())]),
+        bucket_sequence=sequences[:-1] + before,
+    )
+    return form, Entries(np.array([0, count]), first, np.ones_like(mask), mask)
 
 
-def _parents(
-    tree: PublicTree, steps: Steps, layout: dict[str, np.ndarray], entered: Entries
-) -> np.ndarray:
+def _parents(tree: PublicTree, steps: Steps, form: SequenceForm, entered: Entries) -> np.ndarray:
     """The owner's last sequence before every infoset, uint32 (infosets,)."""
-    deciding = np.flatnonzero(tree.bucket >= 0)
-    bucket = tree.bucket[deciding]
-    order = np.lexsort((tree.rank[deciding], bucket))
-    deciding, bucket = deciding[order], bucket[order]
-    step = steps.last[tree.player[deciding], deciding]
-    player = tree.player[deciding].astype(np.int64)
-    above = places_of(tree, layout, entered, player, step)
-    infosets = int(layout["player_infosets"][-1])
+    nodes = tree.by_place
+    player = tree.player[nodes].astype(np.int64)
+    above = places_of(tree, form, entered, player, steps.last[player, nodes])
+    infosets = int(form.player_infosets[-1])
     reserve(BYTES_PER_INFOSET * infosets)
     parent = np.empty(infosets, dtype=np.uint32)
-    ends = np.cumsum(np.bincount(bucket, minlength=len(layout["bucket_lanes"])))
-    begin = 0
-    for b, end in enumerate(ends.tolist()):
-        rank_here = layout["hand_rank"][layout["bucket_mask"][b]]
-        held = np.flatnonzero(np.diff(rank_here))
-        at, nodes = int(layout["bucket_infoset"][b]), end - begin
-        for hand in held.tolist():
-            rank = layout["hand_rank"][above.mask[begin:end], hand]
-            parent[at : at + nodes] = above.sequence[begin:end] + rank * above.stride[begin:end]
-            at += nodes
-        begin = end
+    at = begin = 0
+    for bucket, count in enumerate(form.bucket_stride.tolist()):
+        here = slice(begin, begin + count)
+        for hand in form.held(bucket).tolist():
+            rank = form.hand_rank[above.mask[here], hand]
+            parent[at : at + count] = above.sequence[here] + rank * above.stride[here]
+            at += count
+        begin += count
     return parent

@@ -161,7 +161,7 @@ def _visit(game: Game, seen: _Walk, budget: Budget) -> None:
                 break
             elif kind is Chance:
                 chances = node[0]
-                check_chance(chances, seen.here)
+                checked_outcomes(check_chance(chances, seen.here), seen.here)
                 seen.chances[len(kinds)] = chances
                 kinds.append(CHANCE)
                 children.append(len(chances))
@@ -215,32 +215,6 @@ def _outcome_labels(outcome_of: dict[Hashable, int]) -> list[str]:
                 f"chance outcomes {other!r} and {outcome!r} have one label, {str(outcome)!r}"
             )
     return list(named)
-
-
-def _fill_chance(
-    walked: WalkedGame, chances: list[Mapping[Hashable, Any]], outcome_of: dict[Hashable, int]
-) -> None:
-    """Write chance probabilities and outcomes into the tree; check that they are probabilities."""
-    tree = walked.tree
-    nodes = np.flatnonzero(tree.player == CHANCE)
-    if not len(nodes):
-        return
-    into = np.flatnonzero(tree.player[np.maximum(tree.parent, 0)] == CHANCE)
-    into = into[into > 0]
-    tree.outcome[into] = [outcome_of[outcome] for outcomes in chances for outcome in outcomes]
-    try:
-        chosen = np.array([p for outcomes in chances for p in outcomes.values()], dtype=np.float64)
-        counts = np.diff(tree.first_child)[nodes]
-        sums = np.add.reduceat(chosen, np.cumsum(counts) - counts)
-        adds_up = np.abs(sums - 1.0) <= CHANCE_TOLERANCE
-        is_sound = bool((chosen >= 0).all() and adds_up.all())
-    except (TypeError, ValueError, OverflowError):
-        is_sound = False
-    if not is_sound:  # One by one, which names the one that is wrong.
-        pairs = zip(nodes.tolist(), chances, strict=True)
-        checked = [checked_outcomes(given, partial(walked.where, node)) for node, given in pairs]
-        chosen = np.concatenate(checked)
-    tree.probability[into] = chosen
 
 
 def _utilities(walked: WalkedGame, utilities: list[Sequence[float]]) -> np.ndarray:
@@ -367,7 +341,9 @@ class _Walk:
         distinct = dict.fromkeys(chain.from_iterable(chances))
         outcome_of = {outcome: code for code, outcome in enumerate(distinct)}
         walked = WalkedGame(tree, self.infosets, _outcome_labels(outcome_of), n_players)
-        _fill_chance(walked, chances, outcome_of)
+        into = 1 + np.flatnonzero(tree.player[tree.parent[1:]] == CHANCE)
+        tree.outcome[into] = [outcome_of[outcome] for own in chances for outcome in own]
+        tree.probability[into] = [float(p) for own in chances for p in own.values()]
         utilities = _utilities(walked, [self.utilities[end] for end in terminal.tolist()])
         check_range(game, utilities)
         walked.unit = unit_of(float(np.abs(utilities).max(initial=0.0)))

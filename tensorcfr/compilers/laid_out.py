@@ -105,6 +105,11 @@ def assemble(
         merged=merge(tree, form) if symmetry else None,
         unit=unit,
     )
+    return _finished(game)
+
+
+def _finished(game: FlatGame) -> FlatGame:
+    """A compiled game, checked and read-only."""
     check(game)
     game.freeze()
     return game
@@ -157,14 +162,8 @@ def compile_walked(walked: WalkedGame, name: str, *, symmetry: bool = True) -> F
 
 
 def _number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: Any) -> FlatGame:
-    """The compiled game, its infosets in their final order, checked and read-only.
-
-    Args:
-        walked: The history tree, infosets numbered in the order of the walk.
-        name: The name of the game.
-        order: int64 (infosets,): the infosets in their final order.
-        views: The other views of the game, in the final order.
-    """
+    """The compiled game, checked and read-only, from the final order of the infosets of a walk and
+    the other views in that order."""
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     infoset = walked.tree.infoset.copy()
@@ -180,9 +179,7 @@ def _number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: 
         unit=walked.unit,
         **views,
     )
-    check(game)
-    game.freeze()
-    return game
+    return _finished(game)
 
 
 Place = tuple[int, int]
@@ -198,10 +195,8 @@ def outcome_labels(public: PublicGame) -> tuple[str, ...]:
 def infoset_actions(public: PublicGame, places: InfosetPlaces) -> tuple[tuple[str, ...], ...]:
     """Action labels of every infoset; equal tuples are one object."""
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
-    by_node = {}
-    for node in places.nodes.tolist():
-        actions = public.actions(node)
-        by_node[node] = known.setdefault(actions, actions)
+    actions = ((node, public.actions(node)) for node in places.nodes.tolist())
+    by_node = {node: known.setdefault(own, own) for node, own in actions}
     return tuple(by_node[node] for node, _ in _places_in_order(places))
 
 
@@ -259,6 +254,5 @@ def _places_in_order(places: InfosetPlaces) -> list[Place]:
     found: list[Place] = []
     for bucket, first in enumerate(places.first.tolist()):
         nodes = places.nodes[first : first + form.bucket_stride[bucket]].tolist()
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
-        found.extend((node, hand) for hand in held for node in nodes)
+        found.extend((node, hand) for hand in form.held(bucket).tolist() for node in nodes)
     return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._util import limits
 from .._util.memory import reserve
-from ..model.arrays import PublicTree
+from ..model.arrays import PublicTree, SequenceForm
 from ..payoff import PayoffBlocks, PayoffEntries, PayoffPart
 from ..payoff.blocks import COLUMNS
 from ..payoff.entries import payoff_entries
@@ -71,7 +71,7 @@ def build(
     tree: PublicTree,
     last: np.ndarray,
     reachable: np.ndarray,
-    layout: dict[str, np.ndarray],
+    form: SequenceForm,
     entered: Entries,
 ) -> tuple[PayoffPart, ...]:
     """The parts of the payoff operator: single entries, then blocks; each may be empty.
@@ -80,12 +80,12 @@ def build(
         tree: The public tree of a two-player game, with buckets and ranks.
         last: int32 (2, nodes): each player's last own step, or entry.
         reachable: bool (nodes,): whether some deal reaches the node.
-        layout: The fields of :class:`SequenceForm` that describe the layout.
+        form: The sequence form, without payoffs.
         entered: The entries.
     """
     ends = _ends(tree, last, reachable)
     places = [
-        places_of(tree, layout, entered, np.full(len(own), player), own)
+        places_of(tree, form, entered, np.full(len(own), player), own)
         for player, own in enumerate(ends.step)
     ]
     programs = [
@@ -102,7 +102,7 @@ def build(
         order[in_block], order[first[blocked]], length[blocked], ends, places, programs
     )
     rest = order[~in_block]
-    return _entries(tree, layout, rest, ends, places), blocks
+    return _entries(form, rest, ends, places), blocks
 
 
 @dataclass
@@ -121,7 +121,7 @@ class Places:
 
 def places_of(
     tree: PublicTree,
-    layout: dict[str, np.ndarray],
+    form: SequenceForm,
     entered: Entries,
     player: np.ndarray,
     step: np.ndarray,
@@ -130,7 +130,7 @@ def places_of(
 
     Args:
         tree: The public tree, with buckets and ranks.
-        layout: The fields of :class:`SequenceForm` that describe the layout.
+        form: The sequence form, without parents and payoffs maybe.
         entered: The entries.
         player: int64: the player of each step.
         step: int64: the node after each step, or the entry.
@@ -138,18 +138,18 @@ def places_of(
     before = step < 0
     entry = entered.first[player] + np.where(before, -1 - step, 0)
     found = Places(step, entered.sequence[entry], entered.stride[entry], entered.mask[entry])
-    if not len(layout["bucket_lanes"]):
+    if not len(form.bucket_lanes):
         return found
     node = tree.parent[step]
     bucket = tree.bucket[node].astype(np.int64)
     action = step - tree.first_child[node]
-    most = int(layout["bucket_actions"].max(initial=1))
-    sequence = layout["bucket_sequence"][bucket] + action * layout["bucket_lanes"][bucket]
+    most = int(form.bucket_actions.max(initial=1))
+    sequence = form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket]
     return Places(
         np.where(before, step, bucket * most + action),
         np.where(before, found.sequence, sequence + tree.rank[node]),
-        np.where(before, found.stride, layout["bucket_stride"][bucket]),
-        np.where(before, found.mask, layout["bucket_mask"][bucket]),
+        np.where(before, found.stride, form.bucket_stride[bucket]),
+        np.where(before, found.mask, form.bucket_mask[bucket]),
     )
 
 
@@ -175,13 +175,8 @@ def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
 
 
 def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
-    """Add up terminals with equal last steps; each sum is a multiple of a table of its own.
-
-    Args:
-        ends: The terminals.
-        order: int64 (ends,): the terminals, those with equal last steps adjacent.
-        first: int64: where in ``order`` the last steps change.
-    """
+    """Add up terminals with equal last steps, which are adjacent in ``order`` and change at
+    ``first``; each sum is a multiple of a table of its own."""
     keep = order[first]
     matrix, coefficient = ends.matrix[keep].copy(), ends.coefficient[keep].copy()
     tables = list(ends.tables)
@@ -224,14 +219,8 @@ def _block_is_cheaper(
     programs: list[tuple[Program, Program]],
     tables: np.ndarray,
 ) -> np.ndarray:
-    """Whether a run takes less time as a block than entry by entry, bool (runs,).
-
-    Args:
-        length: int64 (runs,): terminals.
-        matrix: int64 (runs,): row of ``tables``.
-        programs: For each table, the programs of both players.
-        tables: float64 (tables, 2, hands, hands).
-    """
+    """Whether runs of so many terminals take less time as a block than entry by entry, bool
+    (runs,); ``matrix`` is the row of ``tables`` and of ``programs``."""
     loops = np.array([sum(part.n_terms for part in both) for both in programs], dtype=np.float64)
     entries = np.count_nonzero(tables.any(axis=1), axis=(1, 2))
     as_block = loops[matrix] * (LOOP_NS + LANE_NS * length)
@@ -247,16 +236,8 @@ def _blocks(
     places: list[Places],
     programs: list[tuple[Program, Program]],
 ) -> PayoffBlocks:
-    """The blocks of the payoff operator.
-
-    Args:
-        ends_in: int64 (block terminals,): the ends that are in blocks, block after block.
-        first: int64 (blocks,): first end of each block.
-        length: int64 (blocks,): number of its ends.
-        ends: All ends.
-        places: For each player, the places of all ends.
-        programs: For each table, the programs of both players.
-    """
+    """The blocks of the payoff operator, from int64 (block terminals,), the ends in blocks one
+    after another, and int64 (blocks,), first end and number of ends of each block."""
     used, matrix = np.unique(ends.matrix[first], return_inverse=True)
     order: list[np.ndarray] = []
     offset: list[np.ndarray] = []
@@ -286,11 +267,7 @@ def _blocks(
 
 
 def _entries(
-    tree: PublicTree,
-    layout: dict[str, np.ndarray],
-    rest: np.ndarray,
-    ends: Ends,
-    places: list[Places],
+    form: SequenceForm, rest: np.ndarray, ends: Ends, places: list[Places]
 ) -> PayoffEntries:
     """The sparse part: the entries of the ends ``rest``, which are in no block."""
     last: list[list[np.ndarray]] = [[], []]
@@ -303,14 +280,14 @@ def _entries(
         deals = np.argwhere(ends.tables[index].any(axis=0))
         value = ends.tables[index][:, deals[:, 0], deals[:, 1]]
         for player, own in enumerate(places):
-            rank = layout["hand_rank"][own.mask[here, None], deals[None, :, player]]
+            rank = form.hand_rank[own.mask[here, None], deals[None, :, player]]
             sequence = own.sequence[here, None] + rank * own.stride[here, None]
             last[player].append(sequence.ravel())
         payoff.append((ends.coefficient[here, None, None] * value.T[None]).reshape(-1, 2))
     return payoff_entries(
         np.stack([np.concatenate([np.empty(0, np.int64), *parts]) for parts in last]),
         np.concatenate([np.empty((0, 2)), *payoff]),
-        layout["player_sequences"],
+        form.player_sequences,
     )
 
 

@@ -151,17 +151,16 @@ def check_deals(game: PublicTreeGame, states: States, tree: PublicTree, state: n
     distinct, first = np.unique(pairs, return_index=True)
     in_tree_order = [divmod(pair, len(possible)) for pair in distinct[np.argsort(first)].tolist()]
     for index, weight in in_tree_order:
-        node = states.nodes[index]
-        if isinstance(node, Chance):
-            outcomes = list(map(str, node.outcomes))
-            rows = np.array([tree.chance_table[row] for row in _rows(tree, state, index)])
+        given, at = states.nodes[index], int(np.argmax(state == index))
+        if isinstance(given, Chance):
+            outcomes = list(map(str, given.outcomes))
+            rows = tree.chance_table[tree.chance[tree.first_child[at] : tree.first_child[at + 1]]]
             _check_probabilities(game, rows, possible[weight], outcomes, states.where(index))
     for index, weight in in_tree_order:
-        node = states.nodes[index]
-        if isinstance(node, Payoff):
-            payoff = int(tree.payoff[int(np.argmax(state == index))])
+        given, at = states.nodes[index], int(np.argmax(state == index))
+        if isinstance(given, Payoff):
             with np.errstate(over="ignore"):
-                table = node.coefficient * tree.matrix_table[tree.matrix[payoff]]
+                table = given.coefficient * tree.matrix_table[tree.matrix[tree.payoff[at]]]
             wrong = possible[weight] & ~np.isfinite(table).all(axis=0)
             if wrong.any():
                 deal = tuple(np.argwhere(wrong)[0].tolist())
@@ -170,12 +169,6 @@ def check_deals(game: PublicTreeGame, states: States, tree: PublicTree, state: n
                     f"utilities {utilities!r} are not finite, for hands {_hand_names(game, deal)} "
                     f"at {states.where(index)}"
                 )
-
-
-def _rows(tree: PublicTree, state: np.ndarray, index: int) -> list[int]:
-    """The rows of the chance table for the outcomes of a state."""
-    node = int(np.argmax(state == index))
-    return tree.chance[tree.first_child[node] : tree.first_child[node + 1]].tolist()
 
 
 def _check_probabilities(

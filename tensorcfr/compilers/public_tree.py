@@ -7,7 +7,6 @@ chance on the way to them, and unfold them into the public tree.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 from .._util.memory import Budget, reserve
 from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL, PublicTree
+from ..model.flat_game import payoffs_of
 from ..model.labels import PublicGame
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .histories import check_depth, check_range, unit_of
@@ -80,41 +80,31 @@ def read(game: PublicTreeGame, budget: Budget) -> Read:
     if game.n_players == 2:
         keys = {node.matrix for node in states.nodes if isinstance(node, Payoff)}
         budget.reserve(BYTES_PER_DEAL * len(keys) * prior.size)
-    graph, state, edges = graph_of(states, read_tables(game, states, prior), prior)
+    graph, state, edges = graph_of(game, states, prior)
     check_deals(game, states, graph.tables, state)
     tables, unit = in_unit(game.name, graph.tables)
     labels = [node.infoset if isinstance(node, Decision) else None for node in states.nodes]
+    is_labelled = any(label is not None for label in labels)
     return Read(
         graph=graph._replace(tables=tables),
         hands=tuple(tuple(map(str, own)) for own in game.hands),
         edges=edges,
-        labels=(
-            None
-            if all(label is None for label in labels)
-            else tuple(labels[i] for i in state.tolist())
-        ),
+        labels=tuple(labels[i] for i in state.tolist()) if is_labelled else None,
         unit=unit,
     )
 
 
 def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     """The tree with its payoffs scaled to a unit near their size, and the unit."""
-    over = tree.payoff >= 0
-    pairs = np.unique(np.stack([tree.payoff[over], tree.weight[over]]), axis=1)
-    alive, players = tree.alive, tree.n_players
-    bounds = np.zeros((2, players))
-    sums = np.inf
-    for payoff, weight in pairs.T.tolist():
-        paid = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]][:, alive[weight]]
-        if not paid.size:
-            continue
-        if not np.isfinite(sums):
-            bounds[:] = paid[:, :1].T
-        bounds[0] = np.minimum(bounds[0], paid.min(axis=1))
-        bounds[1] = np.maximum(bounds[1], paid.max(axis=1))
-        sums = min(sums, float(paid.sum(axis=0).min()))
-    check_range(name, bounds, sums)
-    unit = unit_of(float(np.abs(bounds).max()))
+    ends: list[np.ndarray] = []
+    least = np.inf
+    for paid in payoffs_of(tree):
+        if paid.size:
+            ends += [paid.min(axis=1), paid.max(axis=1)]
+            least = min(least, float(paid.sum(axis=0).min()))
+    bounds = np.array(ends).reshape(-1, tree.n_players)
+    check_range(name, bounds, least)
+    unit = unit_of(float(np.abs(bounds).max(initial=0.0)))
     if unit == 1.0:
         return tree, unit
     # Both coefficient and matrix may be extreme, in the same direction or in opposite ones.
@@ -169,15 +159,8 @@ def walk_states(game: PublicTreeGame, budget: Budget) -> States:
 def _edges(
     game: PublicTreeGame, states: States, labels: dict[str, int], node: object, index: int
 ) -> list[Hashable]:
-    """The actions or outcomes of a state, checked.
-
-    Args:
-        game: The rules.
-        states: The states found so far, this one included.
-        labels: State by public label; this state's is added.
-        node: The decision, chance node or payoff of the state.
-        index: Number of the state.
-    """
+    """The actions or outcomes of a state, checked; its public label is added to ``labels``, which
+    has the state of each."""
     if isinstance(node, Decision):
         check_decision(game, states, node, index)
         label = node.infoset
@@ -199,23 +182,15 @@ def _edges(
     )
 
 
-@dataclass
-class Tables:
-    """Chance probabilities and payoffs of the states, each distinct one once."""
+def read_tables(
+    game: PublicTreeGame, states: States, prior: np.ndarray
+) -> tuple[list[list[int]], list[int], dict[str, np.ndarray]]:
+    """Chance probabilities and payoffs of all states, each distinct one once.
 
-    chance: list[list[int]]
-    """For each state, the row of ``chance_table`` for each of its outcomes."""
-    chance_table: np.ndarray
-    """As in :class:`PublicTree`, like ``coefficient``, ``matrix`` and ``matrix_table``."""
-    payoff: list[int]
-    """For each state its payoff, or -1."""
-    coefficient: np.ndarray
-    matrix: np.ndarray
-    matrix_table: np.ndarray
-
-
-def read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tables:
-    """Chance probabilities and payoffs of all states."""
+    Returns:
+        For each state, the row of ``chance_table`` for each of its outcomes; for each state its
+        payoff, or -1; and the tables by the names of their fields in :class:`PublicTree`.
+    """
     chances: dict[bytes, int] = {}
     size = 8 * prior.size
     payoffs: dict[tuple[float, int], int] = {}
@@ -245,36 +220,34 @@ def read_tables(game: PublicTreeGame, states: States, prior: np.ndarray) -> Tabl
             number = payoffs.setdefault((coefficient, key), len(payoffs))
         chance.append(rows)
         payoff.append(number)
-    return Tables(
-        chance,
-        np.array(chance_table).reshape(-1, *prior.shape),
-        payoff,
-        np.array([coefficient for coefficient, _ in payoffs]),
-        np.array([key for _, key in payoffs], dtype=np.int64),
-        np.array(matrix_table).reshape(-1, prior.ndim, *prior.shape),
-    )
+    tables = {
+        "chance_table": np.array(chance_table).reshape(-1, *prior.shape),
+        "coefficient": np.array([coefficient for coefficient, _ in payoffs]),
+        "matrix": np.array([key for _, key in payoffs], dtype=np.int64),
+        "matrix_table": np.array(matrix_table).reshape(-1, prior.ndim, *prior.shape),
+    }
+    return chance, payoff, tables
 
 
 def graph_of(
-    states: States, tables: Tables, prior: np.ndarray
+    game: PublicTreeGame, states: States, prior: np.ndarray
 ) -> tuple[Graph, np.ndarray, tuple[str, ...]]:
     """The public states as a graph, each once for every product of chances on a way to it.
 
     Returns:
         The graph; int64 (states of the graph,): which of the states each is; labels of the steps.
     """
+    chances, payoff, tables = read_tables(game, states, prior)
     fan = np.array(list(map(len, states.children)))
     first = np.cumsum(fan) - fan
     child = np.array(list(chain.from_iterable(states.children)), dtype=np.int64)
     edge_of: dict[str, int] = {}
     labels = chain.from_iterable(states.edges)
     edge = np.array([edge_of.setdefault(str(label), len(edge_of)) for label in labels], np.int64)
-    rows = (
-        chances or [-1] * len(children)
-        for chances, children in zip(tables.chance, states.children, strict=True)
-    )
+    pairs = zip(chances, states.children, strict=True)
+    rows = (drawn or [-1] * len(children) for drawn, children in pairs)
     chance = np.array(list(chain.from_iterable(rows)), dtype=np.int64)
-    weights = ChanceProducts(prior.shape, tables.chance_table)
+    weights = ChanceProducts(prior.shape, tables["chance_table"])
     state, weight, step, after = _told_apart(first, fan, child, chance, weights)
     code = {Chance: CHANCE, Payoff: TERMINAL}
     acts = [n.player if isinstance(n, Decision) else code[type(n)] for n in states.nodes]
@@ -286,15 +259,12 @@ def graph_of(
         player=np.array(acts, dtype=np.int8)[state],
         edge=smallest_int(edge[step]),
         chance=smallest_int(chance[step]),
-        chance_table=tables.chance_table,
         weight=smallest_int(weight),
         weight_table=np.array(weights.table),
-        payoff=smallest_int(np.array(tables.payoff)[state]),
-        coefficient=tables.coefficient,
-        matrix=tables.matrix,
-        matrix_table=tables.matrix_table,
+        payoff=smallest_int(np.array(payoff)[state]),
         bucket=none,
         rank=none,
+        **tables,
     )
     return Graph(of_states, after, 0), state, tuple(edge_of)
 
@@ -306,14 +276,8 @@ def _told_apart(
     chance: np.ndarray,
     weights: ChanceProducts,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """States told apart by the chance on the way to them, level by level.
-
-    Args:
-        first: int64 (states,): the steps from a state begin here in the next arrays.
-        fan: int64 (states,): how many there are.
-        child: int64 (steps,): the state after each step.
-        chance: int64 (steps,): row of the chance table; -1 for actions.
-        weights: The products of chances; those that occur are added.
+    """States told apart by the chance on the way to them, level by level; the products of chances
+    that occur are added to ``weights``.
 
     Returns:
         All int64: the state and the weight of each that is told apart; for the steps from them, one

@@ -124,11 +124,8 @@ class _Public:
 
 
 def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
-    """The public nodes: histories that differ only in the deal are one.
-
-    Returns:
-        None if such histories differ in the acting player or the actions.
-    """
+    """The public nodes: histories that differ only in the deal are one; None if such histories
+    differ in the acting player or the actions."""
     tree = walked.tree
     numbers: dict[tuple[str, ...], int] = {}
     actions_of = np.array(
@@ -165,11 +162,8 @@ def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
 def _infoset_places(
     tree: HistoryTree, deals: _Deals, hand: list[np.ndarray], public: _Public, infosets: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Public node and hand of every infoset, int64 (infosets,) each.
-
-    Returns:
-        None if an infoset has several of either, or if two infosets have both in common.
-    """
+    """Public node and hand of every infoset, int64 (infosets,) each; None if an infoset has several
+    of either, or if two infosets have both in common."""
     acts = np.flatnonzero(tree.player >= 0)
     deal = deals.of_node[acts]
     held = np.where(tree.player[acts] == 0, hand[0][deal], hand[1][deal])
@@ -273,12 +267,7 @@ class _Cells:
 def _payoffs(
     terminals: np.ndarray, cells: _Cells, utility: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Payoffs as multiples of matrices.
-
-    Args:
-        terminals: int64: the public terminals.
-        cells: The cell of each history.
-        utility: float64 (histories, 2).
+    """The utilities of histories, float64 (histories, 2), as multiples of matrices.
 
     Returns:
         int64 (nodes,): payoff, or -1; float64 (2, payoffs): matrix and coefficient; float64
@@ -299,17 +288,9 @@ def _payoffs(
 def _tables(
     wanted: np.ndarray, cells: _Cells, value: np.ndarray, decimals: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Tables over the deals of some public nodes, each distinct one once.
-
-    Args:
-        wanted: int64: the public nodes.
-        cells: The cell of each history.
-        value: float64 (histories, columns): contents of the cells.
-        decimals: Decimals to which tables must agree to be one; all bits if None.
-
-    Returns:
-        int64 (nodes,): the table, or -1; float64 (tables, columns, hands, hands).
-    """
+    """Tables of float64 (histories, columns) over the deals of some public nodes, each distinct one
+    once, up to some decimals or, if None, all bits: int64 (nodes,), the table, or -1; float64
+    (tables, columns, hands, hands)."""
     place = np.full(cells.nodes, -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
     used = np.flatnonzero(place[cells.node] >= 0)

@@ -75,16 +75,8 @@ def _by_colours(tree: PublicTree) -> Quotient | None:
 
 
 def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarray) -> np.ndarray:
-    """The representative of every node: the first node of its class.
-
-    Args:
-        tree: The public tree.
-        outcome: uint64 (nodes,): signature of each outcome of chance.
-        reachable: bool (nodes,): whether some deal gets there.
-
-    Returns:
-        int64 (nodes,); undefined at nodes that no deal reaches.
-    """
+    """The first node of the class of every node, int64 (nodes,), from the signatures of chance
+    outcomes, uint64 (nodes,); undefined at nodes that no deal reaches."""
     found = np.zeros(tree.n_nodes, dtype=np.int64)
     for level in levels_below_root(tree.first_child):
         nodes = level.start + np.flatnonzero(reachable[level])
@@ -165,22 +157,14 @@ def quotient_by(
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """``above / below``, 0 where both are."""
-    return np.divide(
-        above,
-        below,
-        out=np.zeros(np.broadcast_shapes(above.shape, below.shape)),
-        where=np.broadcast_to(below, above.shape) > 0,
-    )
+    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
 
 
 def _masses(
     tree: PublicTree, folded: Fold, node: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of the merged deals at every kept node, summed over the nodes merged into it.
-
-    Returns:
-        float64 (masses, merged hands, merged hands), and int64 (kept,): the mass of each node.
-    """
+    """Probability of the merged deals at every kept node, summed over the nodes merged into it:
+    float64 (masses, merged hands, merged hands), and int64 (kept,), the mass of each node."""
     some = node >= 0
     pairs, count = np.unique(
         node[some] * len(tree.weight_table) + tree.weight[some].astype(np.int64),
@@ -212,14 +196,7 @@ def _payoffs(
     weight: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Payoffs of the kept terminals: the mean over the terminals and deals merged into each.
-
-    Args:
-        tree: The public tree.
-        folded: Sums tables over merged hands.
-        node: int64 (nodes,): merged node of each node, or -1.
-        kept: int64: the nodes that are kept.
-        mass: float64 (masses, merged hands, merged hands): probabilities of the merged deals.
-        weight: int64 (kept,): row of ``mass``.
+    ``mass`` and ``weight`` are those of :func:`_masses`.
 
     Returns:
         int64 (kept,): the payoff; then coefficient, matrix and matrix table.
@@ -259,7 +236,7 @@ def _payoffs(
             kinds[1, members], kinds[2, members], share[members], count[members], strict=True
         ):
             paid += part * times * np.array([folded(own) for own in tree.expected_utility(w, m)])
-        table[:] = _ratio(paid, np.broadcast_to(mass[weight[at[group]]], paid.shape))
+        table[:] = _ratio(paid, mass[weight[at[group]]])
     pairs, payoff_of = np.unique(
         np.stack([scale, row.astype(np.float64)]), axis=1, return_inverse=True
     )
@@ -283,25 +260,20 @@ def merged_sequences(
     """
     found = np.empty(form.n_sequences, dtype=np.uint32)
     found[form.player_sequences[:-1]] = merged.player_sequences[:-1]
-    deciding = np.flatnonzero(tree.bucket >= 0)
-    order = np.lexsort((tree.rank[deciding], tree.bucket[deciding]))
-    nodes = deciding[order]
+    nodes = tree.by_place
     first = np.searchsorted(tree.bucket[nodes], np.arange(len(form.bucket_lanes) + 1))
     for b, (begin, end) in enumerate(pairwise(first.tolist())):
         here = quotient.node[nodes[begin:end]]
         player = int(tree.player[nodes[begin]])
+        at = int(form.bucket_sequence[b])
         if here[0] < 0:
-            at = int(form.bucket_sequence[b])
             found[at : at + int(form.bucket_lanes[b])] = merged.player_sequences[player]
             continue
         to = quotient.tree.bucket[here].astype(np.int64)
         lanes, mask, stride = (
-            merged.bucket_lanes[to],
-            merged.bucket_mask[to],
-            merged.bucket_stride[to],
+            array[to] for array in (merged.bucket_lanes, merged.bucket_mask, merged.bucket_stride)
         )
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[b]]))
-        at = int(form.bucket_sequence[b])
+        held = form.held(b)
         for action in range(int(form.bucket_actions[b])):
             base = merged.bucket_sequence[to] + action * lanes + quotient.tree.rank[here]
             for hand in quotient.hand[player][held].tolist():

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from ..model.arrays import SequenceForm
 from ..model.chunks import ChunkedForm
 from ..model.flat_game import FlatGame
-from ..model.labels import InfosetLabels
 from . import (
     arrays,
     blocks,
@@ -29,8 +28,7 @@ from . import (
     tree,
 )
 from .chunks import ChunkReader
-from .public import PublicReader
-from .reader import FormReader, Reader, named_after
+from .reader import Reader, named_after
 
 __all__ = ["INVARIANTS", "Invariant", "check", "check_chunks", "check_form"]
 
@@ -50,23 +48,14 @@ def check(game: FlatGame, *, expand: bool = False) -> None:
         InvariantError: An invariant is broken; the message has its number and name, and the
             history, infoset or sequence at fault.
     """
-    found = kinds_of(game.form)
-    if game.histories is not None:
-        found.add("histories")
-    if game.public is not None:
-        found.add("public")
-    if game.merged is not None:
-        found.add("merged")
-    if game.tied_to is not None:
-        found.add("ties")
-    if not isinstance(game.infoset_labels, InfosetLabels):
+    found = kinds_of(game.form) | {*game.views, *game.layouts}
+    if not game.joins_labels:
         found.add("labels")
-    kind = Reader if game.public is None else PublicReader
-    run(kind(game, game.form), [row for row in INVARIANTS if row.of in found])
+    run(Reader(game.form, game), [row for row in INVARIANTS if row.of in found])
     if expand:
         # The public tree must be checked before it is expanded.
-        expanded = kind(game, game.form, expand=True)
-        left = {"histories", "labels"} - found
+        expanded = Reader(game.form, game, expand=True)
+        left = {"tree", "labels"} - found
         run(expanded, [row for row in INVARIANTS if row.number[0] == "A" or row.of in left])
 
 
@@ -95,7 +84,7 @@ def check_form(form: SequenceForm, *, but: Collection[str] = ()) -> None:
     """
     kinds = kinds_of(form)
     rows = [row for row in INVARIANTS if row.of in kinds and row.number[0] in "SHBPC"]
-    run(FormReader(form), [row for row in rows if row.number not in but])
+    run(Reader(form), [row for row in rows if row.number not in but])
 
 
 def run(reader: Any, rows: list[Invariant]) -> None:
@@ -116,7 +105,7 @@ def kinds_of(form: SequenceForm) -> set[str]:
 
 def check_merged_form(reader: Reader) -> None:
     """The merged form is a sequence form."""
-    check_form(merged.merged_of(reader)[0].form)
+    check_form(reader.merged.form)
 
 
 def check_trunk(reader: ChunkReader) -> None:
@@ -129,7 +118,7 @@ def check_trunk(reader: ChunkReader) -> None:
 
 def check_shapes(reader: ChunkReader) -> None:
     """A shape is a sequence form with entries in place of the empty sequences."""
-    for shape, form in zip(reader.examples.tolist(), reader.forms, strict=True):
+    for shape, form in reader.examples:
         with named_after(f"shape {shape} breaks "):
             check_form(form, but=chunks.OF_WHOLE_GAMES)
 
@@ -144,27 +133,27 @@ class Invariant(NamedTuple):
     check: Callable[[Any], None]
     """Raises an :class:`InvariantError` that describes what is wrong."""
     of: str = "form"
-    """The part of a game that the row is about; it applies to games with that part.  All games that
-    are laid out have a ``form``."""
+    """The part of a game that the row is about; it applies to games with that part: one of
+    ``FlatGame.views`` and ``FlatGame.layouts``, a kind of payoffs, ``"labels"`` or ``"chunks"``."""
 
 
 INVARIANTS = (
     Invariant("A1", "dtypes and shapes", arrays.check_array),
     Invariant("A2", "contiguous arrays", arrays.check_contiguous),
     Invariant("A3", "whole numbers are indices", arrays.check_size),
-    Invariant("T1", "parents come first", tree.check_parent, "histories"),
-    Invariant("T2", "children are ranges", tree.check_child_ranges, "histories"),
-    Invariant("T3", "parent and first_child agree", tree.check_child, "histories"),
-    Invariant("T4", "players", tree.check_player, "histories"),
-    Invariant("T5", "infosets of nodes", tree.check_infoset, "histories"),
-    Invariant("T6", "terminals are the leaves", tree.check_leaf, "histories"),
-    Invariant("T7", "chance outcomes", tree.check_outcome, "histories"),
-    Invariant("T8", "outcomes of siblings differ", tree.check_equal_outcomes, "histories"),
-    Invariant("T9", "terminals are listed", tree.check_terminal, "histories"),
-    Invariant("T10", "utilities are finite", tree.check_utility, "histories"),
-    Invariant("T11", "chance probabilities", tree.check_negative_chance, "histories"),
-    Invariant("T12", "chance sums to 1", tree.check_chance_sum, "histories"),
-    Invariant("T13", "sure steps", tree.check_sure_step, "histories"),
+    Invariant("T1", "parents come first", tree.check_parent, "tree"),
+    Invariant("T2", "children are ranges", tree.check_child_ranges, "tree"),
+    Invariant("T3", "parent and first_child agree", tree.check_child, "tree"),
+    Invariant("T4", "players", tree.check_player, "tree"),
+    Invariant("T5", "infosets of nodes", tree.check_infoset, "tree"),
+    Invariant("T6", "terminals are the leaves", tree.check_leaf, "tree"),
+    Invariant("T7", "chance outcomes", tree.check_outcome, "tree"),
+    Invariant("T8", "outcomes of siblings differ", tree.check_equal_outcomes, "tree"),
+    Invariant("T9", "terminals are listed", tree.check_terminal, "tree"),
+    Invariant("T10", "utilities are finite", tree.check_utility, "tree"),
+    Invariant("T11", "chance probabilities", tree.check_negative_chance, "tree"),
+    Invariant("T12", "chance sums to 1", tree.check_chance_sum, "tree"),
+    Invariant("T13", "sure steps", tree.check_sure_step, "tree"),
     Invariant("S1", "player ranges", layout.check_player_ranges),
     Invariant("S2", "no empty bucket", layout.check_empty_bucket),
     Invariant("S3", "order of buckets", layout.check_bucket_order),
@@ -172,10 +161,10 @@ INVARIANTS = (
     Invariant("S5", "buckets tile the sequences", layout.check_sequence_tiles),
     Invariant("S6", "parent of the same player", layout.check_parent_owner),
     Invariant("S7", "parent at a level above", layout.check_parent_level),
-    Invariant("S8", "owner acts", layout.check_owner, "histories"),
-    Invariant("S9", "infosets have histories", layout.check_infoset_use, "histories"),
-    Invariant("S10", "children are actions", layout.check_child_count, "histories"),
-    Invariant("S11", "perfect recall", layout.check_recall, "histories"),
+    Invariant("S8", "owner acts", layout.check_owner, "tree"),
+    Invariant("S9", "infosets have histories", layout.check_infoset_use, "tree"),
+    Invariant("S10", "children are actions", layout.check_child_count, "tree"),
+    Invariant("S11", "perfect recall", layout.check_recall, "tree"),
     Invariant("H1", "hands are counted", layout.check_hand_rank),
     Invariant("H2", "masks of buckets", layout.check_mask),
     Invariant("H3", "lanes are hands x nodes", layout.check_lanes),
@@ -194,7 +183,7 @@ INVARIANTS = (
     Invariant("P4", "payoff columns", payoff.check_column, "payoff"),
     Invariant("P5", "order of entries", payoff.check_entry_order, "payoff"),
     Invariant("P6", "payoff values are finite", payoff.check_value, "payoff"),
-    Invariant("P7", "payoffs equal the tree's", payoff.check_payoff, "histories"),
+    Invariant("P7", "payoffs equal the tree's", payoff.check_payoff, "tree"),
     Invariant("V1", "prior", public.check_prior, "public"),
     Invariant("V2", "parents and children", public.check_parents_and_children, "public"),
     Invariant("V3", "players and payoffs", public.check_actor, "public"),
@@ -213,8 +202,8 @@ INVARIANTS = (
     Invariant("M4", "parents are kept", merged.check_parent, "merged"),
     Invariant("M5", "merged sequences are used", merged.check_merged_use, "merged"),
     Invariant("M6", "payoffs are shared", merged.check_payoff, "merged"),
-    Invariant("R1", "strategies are shared", layout.check_shared, "ties"),
-    Invariant("R2", "nobody is absent-minded", layout.check_absent_minded, "ties"),
+    Invariant("R1", "strategies are shared", layout.check_shared, "tied"),
+    Invariant("R2", "nobody is absent-minded", layout.check_absent_minded, "tied"),
     Invariant("L1", "label counts", labels.check_count),
     Invariant("L2", "infoset labels", labels.check_label, "labels"),
     Invariant("L3", "action labels", labels.check_actions, "labels"),

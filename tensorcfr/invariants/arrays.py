@@ -23,17 +23,23 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
     yield "", declared_form(game.form), dict(named(game.form))
     if reader.has_tree:
         yield "", declared(HistoryTree), dict(named(reader.tree))
-    if game.public is not None:
+    if "public" in game.views:
         yield "public.", declared(PublicTree), dict(named(game.public.tree))
-    if game.merged is not None:
+    if "merged" in game.views:
         # The merged form has the players of the game.
         of_merged = {
             **declared_form(game.merged.form),
             "sequence": (np.uint32, ("sequences",)),
         }
         yield "merged.", of_merged, dict(named(game.merged.form), sequence=game.merged.sequence)
-    if game.tied_to is not None:
+    if game.forgets:
         yield "", {"tied_to": (np.uint32, ("infosets",))}, {"tied_to": game.tied_to}
+
+
+def every_array(reader: Reader) -> Iterator[tuple[str, Any]]:
+    """The arrays of all parts of a game by name."""
+    for prefix, _, arrays in views(reader):
+        yield from ((prefix + name, array) for name, array in arrays.items())
 
 
 def declared_form(form: SequenceForm) -> Declared:
@@ -124,20 +130,18 @@ LEAST, MOST = -2, 1 << 32
 
 def check_size(reader: Reader) -> None:
     """Whole numbers are in the range of indices, so that sums and products do not overflow."""
-    for prefix, _, arrays in views(reader):
-        for name, array in arrays.items():
-            # Smaller types cannot be out of range.
-            if array.dtype == np.int64 and array.size:
-                least, most = int(array.min()), int(array.max())
-                if least < LEAST or most > MOST:
-                    fail(f"{prefix}{name} holds {least if least < LEAST else most}")
+    for name, array in every_array(reader):
+        # Smaller types cannot be out of range.
+        if array.dtype == np.int64 and array.size:
+            least, most = int(array.min()), int(array.max())
+            if least < LEAST or most > MOST:
+                fail(f"{name} holds {least if least < LEAST else most}")
 
 
 def check_contiguous(reader: Reader) -> None:
     """Every array is contiguous and aligned, as kernels require."""
-    for prefix, _, arrays in views(reader):
-        for name, array in arrays.items():
-            if not array.flags.c_contiguous:
-                fail(f"{prefix}{name} is not contiguous in C order")
-            if not array.flags.aligned:
-                fail(f"{prefix}{name} is not aligned")
+    for name, array in every_array(reader):
+        if not array.flags.c_contiguous:
+            fail(f"{name} is not contiguous in C order")
+        if not array.flags.aligned:
+            fail(f"{name} is not aligned")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..payoff.blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE
-from .reader import Reader, check_ranges, fail, first_true, outside
+from .reader import Reader, check_follow, check_ranges, fail, first_true, outside
 
 
 def check_terminal_tiles(reader: Reader) -> None:
@@ -16,14 +16,7 @@ def check_terminal_tiles(reader: Reader) -> None:
     begin, count = blocks.block[:, FIRST], blocks.block[:, COUNT]
     if (block := outside(count, 1, len(blocks.coefficient) + 1)) is not None:
         fail(f"block {block} has {count[block]} terminals")
-    ends = np.append(0, np.cumsum(count))
-    if (block := first_true(begin != ends[:-1])) is not None:
-        fail(f"block {block} begins at terminal {begin[block]}, not {ends[block]}")
-    if ends[-1] != len(blocks.coefficient):
-        fail(
-            f"the blocks end at terminal {ends[-1]}, but there are {len(blocks.coefficient)} "
-            "coefficients"
-        )
+    check_follow("block", "terminal", begin, count, len(blocks.coefficient), " coefficients")
 
 
 def check_program_ranges(reader: Reader) -> None:

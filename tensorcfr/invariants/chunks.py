@@ -9,14 +9,11 @@ import numpy as np
 
 from .._util.declared import declared
 from ..kernels.shapes import POOLS, shape_form
-from ..model.arrays import SequenceForm
+from ..model.arrays import SequenceForm, there
 from ..model.chunks import (
     ALIGNED,
-    CARD_FIELDS,
-    FIELDS,
     FORM_FIELDS,
     ROW,
-    CardShapes,
     ChunkedForm,
     Shapes,
     whole_rows,
@@ -27,7 +24,7 @@ from .reader import fail, first_true, named_after, outside
 
 OF_WHOLE_GAMES = ("S5", "B4")
 """Lines that a shape does not keep: its players have entries in place of an empty sequence."""
-ROWS = 1 << 12
+TOGETHER = 1 << 12
 """Rows of entries that are checked at a time: all at once would take more than the game."""
 OF_BOARDS = ("cards/walk", "cards/board", "cards/amount")
 """The arrays in which shapes of equal structure may differ."""
@@ -47,57 +44,37 @@ class ChunkReader:
     @property
     def shapes(self) -> Shapes:
         """The shapes."""
-        assert self.game.shapes is not None
-        return self.game.shapes
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The arrays of a shape."""
-        return CARD_FIELDS if isinstance(self.shapes, CardShapes) else FIELDS
+        return there(self.game.shapes)
 
     @cached_property
-    def _structures(self) -> tuple[np.ndarray, np.ndarray]:
+    def structures(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64 (structures,): a shape of each structure; int64 (shapes,): the structure of each
+        shape."""
         # The array is in the pool once for all shapes of a structure.
         begin = self.shapes.place[:, FORM_FIELDS.index("player_sequences"), 0]
         _, examples, structure = np.unique(begin, return_index=True, return_inverse=True)
         return examples, structure
 
     @property
-    def examples(self) -> np.ndarray:
-        """int64 (structures,): a shape of each structure."""
-        return self._structures[0]
-
-    @property
-    def structure(self) -> np.ndarray:
-        """int64 (shapes,): the structure of each shape."""
-        return self._structures[1]
+    def examples(self) -> Iterator[tuple[int, SequenceForm]]:
+        """A shape of each structure, and its form; valid only after K3 has been checked."""
+        return zip(self.structures[0].tolist(), self.forms, strict=True)
 
     @cached_property
     def forms(self) -> list[SequenceForm]:
-        """The form of each shape in :attr:`examples`; valid only after K3 has been checked."""
-        return [shape_form(self.shapes, shape) for shape in self.examples.tolist()]
+        """The form of each structure; valid only after K3 has been checked."""
+        return [shape_form(self.shapes, shape) for shape in self.structures[0].tolist()]
 
     @cached_property
     def spans(self) -> np.ndarray:
-        """int64 (chunks, 2): the first sequence of each chunk that is no entry of player 0, and the
-        one after the last that is no entry of player 1; valid only after K6 has been checked."""
-        found = np.zeros((len(self.forms), 2), dtype=np.int64)
-        for structure, form in enumerate(self.forms):
-            # Where nobody acts any more, both are where player 1 begins.
-            middle = form.player_sequences[1:2]
-            ends = form.bucket_sequence + form.bucket_actions * form.bucket_lanes
-            first = np.append(form.bucket_sequence, middle)[0]
-            found[structure] = first, np.append(middle, ends)[-1]
-        return self.of_chunks(whole_rows(found))
+        """int64 (chunks, 2): where the rows of each chunk that are no entries begin and end in its
+        shape; valid only after K6 has been checked."""
+        return whole_rows(self.shapes.spans[self.game.shape])
 
     def rows(self) -> Iterator[tuple[int, np.ndarray]]:
         """Rows of entries, some at a time: the first of them, and int64 (3, rows)."""
-        for first in range(0, len(self.game.row), ROWS):
-            yield first, self.game.row[first : first + ROWS].T.astype(np.int64)
-
-    def of_chunks(self, of_structures: np.ndarray) -> np.ndarray:
-        """Numbers of structures, chunk by chunk; valid only after K6 has been checked."""
-        return of_structures[self.structure[self.game.shape]]
+        for first in range(0, len(self.game.row), TOGETHER):
+            yield first, self.game.row[first : first + TOGETHER].T.astype(np.int64)
 
 
 def check_arrays(reader: ChunkReader) -> None:
@@ -105,7 +82,7 @@ def check_arrays(reader: ChunkReader) -> None:
     game, shapes = reader.game, reader.shapes
     arrays = {name: getattr(game, name) for name in declared(ChunkedForm)}
     arrays |= {f"shapes.{name}": array for name, array in shapes._asdict().items()}
-    of_shapes = {"shapes.place": (np.int64, ("shapes", len(reader.fields), 3))}
+    of_shapes = {"shapes.place": (np.int64, ("shapes", len(shapes.fields), 3))}
     pools = {f"shapes.{pool}": (dtype, (f"numbers of {pool}",)) for dtype, pool in POOLS.items()}
     wanted = {**declared(ChunkedForm), **of_shapes, **pools}
     check_declared(arrays, wanted, {"chunks": len(game.shape)})
@@ -118,8 +95,9 @@ def check_form_arrays(form: SequenceForm) -> None:
 
 def check_pools(reader: ChunkReader) -> None:
     """Every array of a shape lies within its pool; shapes of equal structure share their arrays."""
-    place = reader.shapes.place
-    for field, name in enumerate(reader.fields):
+    place, (examples, structure) = reader.shapes.place, reader.structures
+    same = examples[structure]
+    for field, name in enumerate(reader.shapes.fields):
         kind, _, own = name.rpartition("/")
         dtype = ARRAYS[kind][own][0] if kind else np.int64
         pool = "indices" if name == "infoset_parent" else POOLS[dtype]
@@ -130,21 +108,17 @@ def check_pools(reader: ChunkReader) -> None:
                 f"{name} of shape {shape} has {size[shape]} numbers from {begin[shape]} on in a "
                 f"pool of {end}"
             )
-        of_structure = place[reader.examples[reader.structure], field]
-        differs = (place[:, field] != of_structure).any(axis=1)
+        differs = (place[:, field] != place[same, field]).any(axis=1)
         if name not in OF_BOARDS and (shape := first_true(differs)) is not None:
-            fail(
-                f"shapes {reader.examples[reader.structure[shape]]} and {shape} share "
-                f"player_sequences, but not {name}"
-            )
-    for shape, form in zip(reader.examples.tolist(), reader.forms, strict=True):
+            fail(f"shapes {same[shape]} and {shape} share player_sequences, but not {name}")
+    for shape, form in reader.examples:
         with named_after(f"shape {shape}: "):
             check_form_arrays(form)
 
 
 def check_tiles(reader: ChunkReader) -> None:
     """Buckets in order, with gaps for alignment alone; entries are before and after all of them."""
-    for shape, form in zip(reader.examples.tolist(), reader.forms, strict=True):
+    for shape, form in reader.examples:
         if begin := int(form.player_sequences[0]):
             fail(f"shape {shape} begins at sequence {begin}, not 0")
         if (begin := int(form.bucket_sequence[:1].sum())) % ROW:
@@ -242,9 +216,8 @@ def check_entry(reader: ChunkReader) -> None:
 
 def check_sequences(reader: ChunkReader) -> None:
     """Trunk and chunks have all sequences of the game that was cut, entries not counted."""
-    own = np.array(
-        [int(form.bucket_actions @ form.bucket_lanes) for form in reader.forms], dtype=np.int64
-    )
-    found = reader.game.trunk.n_sequences + int(reader.of_chunks(own).sum())
+    own = np.array([form.bucket_actions @ form.bucket_lanes for form in reader.forms], np.int64)
+    of_chunks = own[reader.structures[1][reader.game.shape]]
+    found = reader.game.trunk.n_sequences + int(of_chunks.sum())
     if reader.sequences is not None and found != reader.sequences:
         fail(f"trunk and chunks have {found:,} sequences, and the game {reader.sequences:,}")

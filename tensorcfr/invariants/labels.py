@@ -7,7 +7,6 @@ from itertools import chain
 
 import numpy as np
 
-from ..model.labels import InfosetLabels
 from .reader import Reader, fail, first_true
 
 
@@ -45,7 +44,7 @@ def check_actions(reader: Reader) -> None:
         wrong = type(all_actions[bad]).__name__
         fail(f"the actions of {reader.infoset(bad)} are of type {wrong}, not tuple")
     given = np.fromiter(map(len, all_actions), dtype=np.int64, count=len(all_actions))
-    actions = reader.form.bucket_actions[reader.infoset_bucket]
+    actions = reader.form.infoset_actions
     if (infoset := first_true(given != actions)) is not None:
         fail(
             f"{reader.infoset(infoset)} has {actions[infoset]} actions, but the labels "
@@ -64,7 +63,6 @@ def check_public_label(reader: Reader) -> None:
     """Labels of hands, public steps and public nodes are distinct; so are infoset labels made of
     them."""
     game = reader.game.public
-    assert game is not None
     if tuple(map(len, game.hands)) != game.tree.prior.shape:
         fail(f"there are {list(map(len, game.hands))} hands, not {list(game.tree.prior.shape)}")
     for labels in (*game.hands, game.edges):
@@ -73,15 +71,14 @@ def check_public_label(reader: Reader) -> None:
         if len(game.node_labels) != game.tree.n_nodes:
             fail(f"there are {len(game.node_labels)} labels for {game.tree.n_nodes} public nodes")
         check_labels([label for label in game.node_labels if label is not None])
-    if isinstance(reader.game.infoset_labels, InfosetLabels) and (doubt := game.ambiguity()):
+    if reader.game.joins_labels and (doubt := game.ambiguity()):
         fail(f"infoset labels may be alike: {doubt}")
 
 
 def check_outcome(reader: Reader) -> None:
     """Labels of hands and public chance are outcome labels, which expanding the game needs."""
     public, game = reader.game.public, reader.game
-    assert public is not None
-    if game.histories is not None:
+    if game.by_histories:
         return
     known = set(game.outcome_labels)
     drawn = np.unique(public.tree.edge[public.tree.chance >= 0]).tolist()

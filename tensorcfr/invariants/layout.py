@@ -51,36 +51,28 @@ def check_bucket_order(reader: Reader) -> None:
 
 def check_infoset_tiles(reader: Reader) -> None:
     """The buckets cover the infosets in order, without gaps."""
-    form = reader.form
-    ends = np.cumsum(form.bucket_lanes)
-    begins = ends - form.bucket_lanes
-    if (bucket := first_true(form.bucket_infoset != begins)) is not None:
-        fail(
-            f"bucket {bucket} begins at infoset {form.bucket_infoset[bucket]}, not {begins[bucket]}"
-        )
-    covered = np.append(0, ends)[form.player_buckets]
-    if (player := first_true(covered != form.player_infosets)) is not None:
-        fail(
-            f"the buckets before player {player} end at infoset {covered[player]}, "
-            f"but player_infosets[{player}] is {form.player_infosets[player]}"
-        )
+    _check_tiles(reader, "infoset", reader.form.bucket_lanes, empty=0)
 
 
 def check_sequence_tiles(reader: Reader) -> None:
     """The buckets cover the sequences in order, after one empty sequence per player."""
+    sizes = reader.form.bucket_lanes * reader.form.bucket_actions
+    _check_tiles(reader, "sequence", sizes, empty=1)
+
+
+def _check_tiles(reader: Reader, what: str, sizes: np.ndarray, *, empty: int) -> None:
+    """Buckets of these sizes are where the form says, after ``empty`` of each player."""
     form = reader.form
-    ends = np.cumsum(form.bucket_lanes * form.bucket_actions)
-    begins = np.append(0, ends)[:-1] + reader.bucket_player + 1
-    if (bucket := first_true(form.bucket_sequence != begins)) is not None:
+    given, players = getattr(form, f"bucket_{what}"), getattr(form, f"player_{what}s")
+    ends = np.append(0, np.cumsum(sizes))
+    begins = ends[:-1] + empty * (reader.bucket_player + 1)
+    if (bucket := first_true(given != begins)) is not None:
+        fail(f"bucket {bucket} begins at {what} {given[bucket]}, not {begins[bucket]}")
+    covered = ends[form.player_buckets] + empty * np.arange(form.n_players + 1)
+    if (player := first_true(covered != players)) is not None:
         fail(
-            f"bucket {bucket} begins at sequence {form.bucket_sequence[bucket]}, "
-            f"not {begins[bucket]}"
-        )
-    covered = np.append(0, ends)[form.player_buckets] + np.arange(form.n_players + 1)
-    if (player := first_true(covered != form.player_sequences)) is not None:
-        fail(
-            f"the buckets before player {player} end at sequence {covered[player]}, "
-            f"but player_sequences[{player}] is {form.player_sequences[player]}"
+            f"the buckets before player {player} end at {what} {covered[player]}, "
+            f"but player_{what}s[{player}] is {players[player]}"
         )
 
 
@@ -120,7 +112,7 @@ def check_parent_level(reader: Reader) -> None:
 def check_owner(reader: Reader) -> None:
     """The acting player at a history owns its infoset."""
     tree, deciding = reader.tree, reader.deciding
-    owner = reader.game.infoset_player[tree.infoset[deciding]]
+    owner = reader.form.infoset_player[tree.infoset[deciding]]
     if (at := first_true(tree.player[deciding] != owner)) is not None:
         node = int(deciding[at])
         fail(
@@ -140,7 +132,7 @@ def check_infoset_use(reader: Reader) -> None:
 def check_child_count(reader: Reader) -> None:
     """A history has as many children as its infoset has actions."""
     tree, deciding = reader.tree, reader.deciding
-    actions = reader.form.bucket_actions[reader.infoset_bucket][tree.infoset[deciding]]
+    actions = reader.form.infoset_actions[tree.infoset[deciding]]
     if (at := first_true(reader.children[deciding] != actions)) is not None:
         node = int(deciding[at])
         fail(
@@ -199,7 +191,6 @@ def check_lanes(reader: Reader) -> None:
 def check_shared(reader: Reader) -> None:
     """Infosets that share a strategy have one player and equally many actions."""
     game, form = reader.game, reader.form
-    assert game.tied_to is not None
     if len(game.tied_to) != form.n_infosets:
         fail(f"tied_to has {len(game.tied_to)} entries for {form.n_infosets} infosets")
     infosets, first = np.arange(form.n_infosets), game.tied_to.astype(np.int64)
@@ -207,23 +198,17 @@ def check_shared(reader: Reader) -> None:
         fail(f"{reader.infoset(at)} is tied to {int(first[at])}, which comes after it")
     if (at := first_true(first[first] != first)) is not None:
         fail(f"{reader.infoset(at)} is tied to {int(first[at])}, which is tied to another")
-    actions = np.repeat(form.bucket_actions, form.bucket_lanes)
-    for name, array in (("player", game.infoset_player), ("number of actions", actions)):
+    alike = {"player": form.infoset_player, "number of actions": form.infoset_actions}
+    for name, array in alike.items():
         if (at := first_true(array[first] != array)) is not None:
             fail(f"{reader.infoset(at)} is tied to {int(first[at])} of another {name}")
 
 
 def check_absent_minded(reader: Reader) -> None:
     """No infoset shares a strategy with one that its player passes before it."""
-    game, form = reader.game, reader.form
-    assert game.tied_to is not None
-    owner = np.full(form.n_sequences, -1, dtype=np.int64)
-    buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes, form.bucket_infoset)
-    for begin, actions, lanes, infoset in zip(*(b.tolist() for b in buckets), strict=True):
-        owner[begin : begin + actions * lanes] = np.tile(infoset + np.arange(lanes), actions)
-    before = owner[form.infoset_parent]
-    passed = before
+    tied_to, form = reader.game.tied_to, reader.form
+    passed = before = form.owners[0][form.infoset_parent]
     while (passed >= 0).any():
-        if (at := first_true((passed >= 0) & (game.tied_to[passed] == game.tied_to))) is not None:
+        if (at := first_true((passed >= 0) & (tied_to[passed] == tied_to))) is not None:
             fail(f"{reader.infoset(at)} is tied to infoset {int(passed[at])}, passed before it")
         passed = np.where(passed >= 0, before[passed], -1)

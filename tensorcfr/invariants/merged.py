@@ -12,24 +12,16 @@ import numpy as np
 from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_TOLERANCE
 from ..kernels.evaluation import payoffs
 from ..model.arrays import SequenceForm
-from ..model.flat_game import Merged
 from ..model.shares import frozen_arrays
 from ..payoff import magnitudes, product
 from .reader import Reader, fail, first_true, outside
 
 
-def merged_of(reader: Reader) -> tuple[Merged, Reader]:
-    """The merged form of a game with one, and its reader."""
-    assert reader.game.merged is not None
-    return reader.game.merged, Reader(reader.game, reader.game.merged.form)
-
-
 def omitted_buckets(reader: Reader) -> np.ndarray:
     """Buckets of infosets with one action that the merged form omits, ascending."""
-    merged, small = merged_of(reader)
     form = reader.form
-    empty = small.form.player_sequences[reader.bucket_player]
-    return np.flatnonzero(merged.sequence[form.bucket_sequence] == empty)
+    empty = reader.merged.form.player_sequences[reader.bucket_player]
+    return np.flatnonzero(reader.game.merged_numbers[form.bucket_sequence] == empty)
 
 
 def _omitted(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
@@ -51,29 +43,10 @@ def _pieces(begin: int, end: int) -> Iterator[slice]:
         yield slice(at, min(at + PIECE, end))
 
 
-def carry(reader: Reader, array: np.ndarray, player: int, found: np.ndarray) -> None:
-    """Look up the merged sequence of every sequence of a player in an array.
-
-    An omitted sequence gets the entry of its parent sequence, which has the same reach.
-
-    Args:
-        reader: The game.
-        array: (merged sequences,).
-        player: The player.
-        found: (sequences,): modified in place, at the player's sequences.
-    """
-    sequence, form = merged_of(reader)[0].sequence, reader.form
-    begin, end = form.player_sequences[player : player + 2].tolist()
-    for piece in _pieces(begin, end):
-        np.take(array, sequence[piece], out=found[piece])
-    for bucket, own, above in _omitted(reader):
-        if reader.bucket_player[bucket] == player:
-            found[own] = found[above]
-
-
 def carriers(reader: Reader) -> np.ndarray:
-    """The merged sequence with the same reach, for every sequence; uint32 (sequences,)."""
-    found = merged_of(reader)[0].sequence.copy()
+    """The merged sequence with the same reach, for every sequence; uint32 (sequences,).  An omitted
+    sequence has the reach of its parent."""
+    found: np.ndarray = reader.game.merged_numbers.copy()
     for _, own, above in _omitted(reader):
         found[own] = found[above]
     return found
@@ -82,12 +55,11 @@ def carriers(reader: Reader) -> np.ndarray:
 def check_sequence_map(reader: Reader) -> None:
     """Sequences map to sequences of the same player; the empty sequence and omitted sequences map
     to the empty sequence."""
-    merged, small = merged_of(reader)
-    sequence, form = merged.sequence, reader.form
+    sequence, form, small = reader.game.merged_numbers, reader.form, reader.merged.form
     if len(sequence) != form.n_sequences:
         fail(f"there are {len(sequence)} for {form.n_sequences} sequences")
-    if small.form.n_sequences > form.n_sequences:
-        fail(f"{form.n_sequences} sequences are merged into {small.form.n_sequences}")
+    if small.n_sequences > form.n_sequences:
+        fail(f"{form.n_sequences} sequences are merged into {small.n_sequences}")
     empty = form.player_sequences[:-1].tolist()
     parts = [(player, at, at + 1, True) for player, at in enumerate(empty)]
     shapes = (form.bucket_sequence, form.bucket_lanes, form.bucket_actions, reader.bucket_player)
@@ -96,7 +68,7 @@ def check_sequence_map(reader: Reader) -> None:
         for begin, lanes, actions, player in zip(*(s.tolist() for s in shapes), strict=True)
     ]
     for player, begin, end, sure in sorted(parts):
-        low, high = small.form.player_sequences[player : player + 2].tolist()
+        low, high = small.player_sequences[player : player + 2].tolist()
         own = sequence[begin:end]
         # The empty sequence maps to the empty one, and so does a bucket that is omitted, as a
         # whole; nothing else does.
@@ -110,18 +82,17 @@ def check_sequence_map(reader: Reader) -> None:
 
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
     """Every bucket that is not omitted: number, and merged sequences, uint32 (actions, lanes)."""
-    merged, _ = merged_of(reader)
-    form = reader.form
+    form, sequence = reader.form, reader.game.merged_numbers
     kept = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
     for bucket in kept.tolist():
         begin = int(form.bucket_sequence[bucket])
         lanes, actions = int(form.bucket_lanes[bucket]), int(form.bucket_actions[bucket])
-        yield bucket, merged.sequence[begin : begin + actions * lanes].reshape(actions, lanes)
+        yield bucket, sequence[begin : begin + actions * lanes].reshape(actions, lanes)
 
 
 def check_action(reader: Reader) -> None:
     """The actions of an infoset map to the actions of one infoset, in order."""
-    _, small = merged_of(reader)
+    small = reader.merged
     form = small.form
     for bucket, to in _buckets(reader):
         for piece in _pieces(0, to.shape[1]):
@@ -143,8 +114,7 @@ def check_action(reader: Reader) -> None:
 
 def check_parent(reader: Reader) -> None:
     """The parent of an infoset maps to the parent of the merged infoset."""
-    _, small = merged_of(reader)
-    carrier = carriers(reader)
+    small, carrier = reader.merged, carriers(reader)
     for bucket, to in _buckets(reader):
         begin = int(reader.form.bucket_infoset[bucket])
         for piece in _pieces(0, to.shape[1]):
@@ -162,9 +132,9 @@ def check_parent(reader: Reader) -> None:
 
 def members_of(reader: Reader) -> np.ndarray:
     """Number of sequences mapped to each merged sequence, omitted sequences apart; uint32."""
-    _, small = merged_of(reader)
-    members = np.zeros(small.form.n_sequences, dtype=np.uint32)
-    members[small.form.player_sequences[:-1]] = 1
+    small = reader.merged.form
+    members = np.zeros(small.n_sequences, dtype=np.uint32)
+    members[small.player_sequences[:-1]] = 1
     for _, to in _buckets(reader):
         first = int(to.min())
         count = np.bincount(to.reshape(-1) - np.uint32(first))
@@ -175,7 +145,7 @@ def members_of(reader: Reader) -> np.ndarray:
 def check_merged_use(reader: Reader) -> None:
     """Every merged sequence has a sequence that maps to it."""
     if (sequence := first_true(members_of(reader) == 0)) is not None:
-        fail(f"merged {merged_of(reader)[1].sequence(sequence)} stands for none")
+        fail(f"merged {reader.merged.sequence(sequence)} stands for none")
 
 
 def check_payoff(reader: Reader) -> None:
@@ -184,32 +154,25 @@ def check_payoff(reader: Reader) -> None:
     This holds against opponents with equal reaches at merged sequences.  Their reaches here are a
     random number per merged sequence, as in P7.
     """
-    _, small = merged_of(reader)
-    players = range(reader.form.n_players)
-    small_weight = np.random.default_rng(0).uniform(0.5, 1.5, small.form.n_sequences)
-    shares = np.empty(small.form.n_sequences)
+    small, players = reader.merged.form, range(reader.form.n_players)
+    small_weight = np.random.default_rng(0).uniform(0.5, 1.5, small.n_sequences)
+    shares = np.empty(small.n_sequences)
     for player in players:
-        multiply(small.form, player, small_weight, shares)
+        multiply(small, player, small_weight, shares)
     shares /= members_of(reader)
+    carrier = carriers(reader)
     for player in players:
-        _check_payoff(reader, player, small_weight, shares)
+        _check_payoff(reader, player, small_weight, carrier, shares)
 
 
 def _check_payoff(
-    reader: Reader, player: int, small_weight: np.ndarray, shares: np.ndarray
+    reader: Reader, player: int, small_weight: np.ndarray, carrier: np.ndarray, shares: np.ndarray
 ) -> None:
-    """As above, for the payoffs of one player; frees its arrays when it returns.
-
-    Args:
-        reader: The game.
-        player: The player.
-        small_weight: float64 (merged sequences,): the weights of the merged sequences.
-        shares: float64 (merged sequences,): expected payoff of each sequence that maps there.
-    """
+    """As above, for one player, from float64 (merged sequences,): weights, and the payoff expected
+    of each sequence that maps there.  Frees its arrays when it returns."""
     weight, given = np.empty((2, reader.form.n_sequences))
-    for other in range(reader.form.n_players):
-        if other != player:
-            carry(reader, small_weight, other, weight)
+    for piece in _pieces(0, len(weight)):
+        np.take(small_weight, carrier[piece], out=weight[piece])
     multiply(reader.form, player, weight, given)
     _pass_up(reader, player, given)
     if _wrong_share(reader, player, given, shares, given) is None:
@@ -220,7 +183,7 @@ def _check_payoff(
     _pass_up(reader, player, scale)
     if (at := _wrong_share(reader, player, given, shares, scale)) is None:
         return
-    to = int(merged_of(reader)[0].sequence[at])
+    to = int(reader.game.merged_numbers[at])
     fail(
         f"the payoffs of {reader.sequence(at)} and of merged sequence {to} "
         f"differ: under one and the same weights {given[at]:.12g} and {shares[to]:.12g}"
@@ -245,13 +208,8 @@ def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndar
 
 
 def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:
-    """Add payoffs of a player's omitted sequences to their parent sequences.
-
-    Args:
-        reader: The game.
-        player: The player.
-        payoff: float64 (sequences,): modified in place.
-    """
+    """Add payoffs of a player's omitted sequences, float64 (sequences,), to those of their parent
+    sequences, in place."""
     for bucket, own, above in reversed(list(_omitted(reader))):
         if reader.bucket_player[bucket] == player:
             np.add.at(payoff, above, payoff[own])
@@ -264,16 +222,9 @@ def _wrong_share(
     shares: np.ndarray,
     scale: np.ndarray,
 ) -> int | None:
-    """The first sequence of a player whose payoff is not the expected share, or None.
-
-    Args:
-        reader: The game.
-        player: The player.
-        given: float64 (sequences,): their payoffs.
-        shares: float64 (merged sequences,): expected payoff of each sequence that maps there.
-        scale: float64 (sequences,): sums of absolute terms, which bound rounding errors.
-    """
-    form, sequence = reader.form, merged_of(reader)[0].sequence
+    """The first sequence of a player whose payoff, ``given``, is not the share expected of its
+    merged sequence, up to rounding of ``scale``, the sum of absolute terms; or None."""
+    form, sequence = reader.form, reader.game.merged_numbers
     empty = int(form.player_sequences[player])
     parts = [(empty, sequence[empty : empty + 1])]
     parts += [

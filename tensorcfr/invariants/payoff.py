@@ -6,7 +6,7 @@ import numpy as np
 
 from .._util.limits import PAYOFF_TOLERANCE
 from ..payoff import product
-from .reader import Reader, check_ranges, fail, first_true
+from .reader import Reader, check_follow, check_ranges, fail, first_true
 
 
 def check_slice_ranges(reader: Reader) -> None:
@@ -28,12 +28,8 @@ def check_slice_tiles(reader: Reader) -> None:
             f"slice {at} has {payoff.rows[at]} rows of {payoff.entries[at]} entries, but there are "
             f"{len(payoff.value)}"
         )
-    ends = np.cumsum(payoff.rows * payoff.entries)
-    begins = np.append(0, ends)
-    if (at := first_true(payoff.offset != begins[:-1])) is not None:
-        fail(f"slice {at} begins at entry {payoff.offset[at]}, not {begins[at]}")
-    if begins[-1] != len(payoff.value):
-        fail(f"the slices end at entry {begins[-1]}, but there are {len(payoff.value)}")
+    entries = payoff.rows * payoff.entries
+    check_follow("slice", "entry", payoff.offset, entries, len(payoff.value))
 
 
 def check_row_order(reader: Reader) -> None:

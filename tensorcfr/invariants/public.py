@@ -13,66 +13,12 @@ from .._util.limits import (
     WEIGHT_TOLERANCE,
 )
 from ..model.arrays import CHANCE, TERMINAL
-from ..model.levels import levels_below_root
 from . import tree as histories
 from .merged import multiply
 from .reader import Reader, fail, first_true
 
 
-class PublicReader(Reader):
-    """A game of private hands under check."""
-
-    @cached_property
-    def alive(self) -> np.ndarray:
-        """Deals of positive probability by weight row, bool (weights, hands, hands)."""
-        return self.public.alive
-
-    @cached_property
-    def exists(self) -> np.ndarray:
-        """Whether some deal reaches each node, bool (nodes,)."""
-        return self.public.exists
-
-    @cached_property
-    def by_public_chance(self) -> np.ndarray:
-        """Whether the edge into each node is a chance outcome, bool (nodes,)."""
-        stepped = np.zeros(self.public.n_nodes, dtype=bool)
-        stepped[1:] = self.public.player[self.public.parent[1:]] == CHANCE
-        return stepped
-
-    @cached_property
-    def last_step(self) -> np.ndarray:
-        """int32 (2, nodes): the node that each player's last own step led into; 0 before it."""
-        tree = self.public
-        last = np.zeros((2, tree.n_nodes), dtype=np.int32)
-        for level in levels_below_root(tree.first_child):
-            node, above = np.arange(level.start, level.stop), tree.parent[level]
-            for player, own in enumerate(last):
-                own[level] = np.where(tree.player[above] == player, node, own[above])
-        return last
-
-    @cached_property
-    def nodes_by_place(self) -> np.ndarray:
-        """int64 (decision nodes,): by bucket, then by rank."""
-        tree, form = self.public, self.form
-        deciding = np.flatnonzero(tree.bucket >= 0)
-        bucket = tree.bucket[deciding]
-        nodes = np.empty(len(deciding), dtype=np.int64)
-        nodes[
-            (np.cumsum(form.bucket_stride) - form.bucket_stride)[bucket] + tree.rank[deciding]
-        ] = deciding
-        return nodes
-
-    def public_node(self, node: int) -> str:
-        """``public node 4 (K bet)``; only once parents are known to come before children."""
-        assert self.game.public is not None
-        try:
-            labels = [self.game.public.edges[edge] for edge in self.game.public.path(node)]
-        except (IndexError, TypeError):
-            return f"public node {node}"
-        return f"public node {node} ({' '.join(map(str, labels))})" if labels else "the public root"
-
-
-def check_prior(reader: PublicReader) -> None:
+def check_prior(reader: Reader) -> None:
     """The prior is a distribution over the hands of two players."""
     prior, form = reader.public.prior, reader.form
     if form.n_players != 2 or form.hand_rank.shape[1] - 1 != max(prior.shape):
@@ -87,16 +33,13 @@ def check_prior(reader: PublicReader) -> None:
         fail(f"it sums to {float(prior.sum())!r}")
 
 
-def check_parents_and_children(reader: PublicReader) -> None:
+def check_parents_and_children(reader: Reader) -> None:
     """Parents and children, as in the history tree."""
-    tree = reader.public
-    children = np.diff(tree.first_child.astype(np.int64))
-    histories.check_parents(tree.parent)
-    histories.check_ranges(tree.first_child, children)
-    histories.check_links(tree.parent, children)
+    for check in (histories.check_parent, histories.check_child_ranges, histories.check_child):
+        check(reader, reader.public)
 
 
-def check_actor(reader: PublicReader) -> None:
+def check_actor(reader: Reader) -> None:
     """Players are 0 or 1; terminals are the leaves, and have payoffs."""
     tree = reader.public
     leaf = np.diff(tree.first_child) == 0
@@ -117,11 +60,9 @@ def check_actor(reader: PublicReader) -> None:
         fail(f"payoff {at} has matrix {tree.matrix[at]} of {len(tree.matrix_table)}")
 
 
-def check_edge(reader: PublicReader) -> None:
+def check_edge(reader: Reader) -> None:
     """Every edge has a label, and siblings have distinct labels."""
-    tree, game = reader.public, reader.game
-    assert game.public is not None
-    edges = len(game.public.edges)
+    tree, edges = reader.public, len(reader.game.public.edges)
     wrong = (tree.edge < 0) | (tree.edge >= edges)
     wrong[0] = tree.edge[0] != -1
     if (node := first_true(wrong)) is not None:
@@ -137,7 +78,7 @@ def check_edge(reader: PublicReader) -> None:
         fail(f"public node {one} and {reader.public_node(other)} are siblings with one label")
 
 
-def check_step(reader: PublicReader) -> None:
+def check_step(reader: Reader) -> None:
     """Exactly the edges of chance have a row of the chance table; all nodes have a weight row."""
     tree = reader.public
     tables, weights = len(tree.chance_table), len(tree.weight_table)
@@ -150,7 +91,7 @@ def check_step(reader: PublicReader) -> None:
         fail(f"{reader.public_node(node)} has weight {tree.weight[node]}, not 0 to {weights - 1}")
 
 
-def check_weight(reader: PublicReader) -> None:
+def check_weight(reader: Reader) -> None:
     """The weights are the products of the chance probabilities on the way."""
     tree = reader.public
     if not (tree.weight_table[tree.weight[0]] == 1.0).all():
@@ -174,7 +115,7 @@ def check_weight(reader: PublicReader) -> None:
             fail(f"the weights of {reader.public_node(node)} are not those products")
 
 
-def check_chance_sum(reader: PublicReader) -> None:
+def check_chance_sum(reader: Reader) -> None:
     """Chance probabilities are not negative and sum to 1, for every deal that reaches the node."""
     tree = reader.public
     chance = np.flatnonzero(tree.player == CHANCE)
@@ -201,7 +142,7 @@ def check_chance_sum(reader: PublicReader) -> None:
                 )
 
 
-def check_utility(reader: PublicReader) -> None:
+def check_utility(reader: Reader) -> None:
     """Utilities are finite, for every deal that reaches the terminal."""
     tree = reader.public
     over = np.flatnonzero(tree.payoff >= 0)
@@ -220,7 +161,7 @@ def check_utility(reader: PublicReader) -> None:
             )
 
 
-def check_bucket(reader: PublicReader) -> None:
+def check_bucket(reader: Reader) -> None:
     """Reachable decision nodes have a bucket with their player, number of actions and hands."""
     tree, form = reader.public, reader.form
     buckets = len(form.bucket_lanes)
@@ -244,16 +185,13 @@ def check_bucket(reader: PublicReader) -> None:
     for kind, at in zip(kinds.tolist(), example.tolist(), strict=True):
         of, weight = divmod(kind, len(tree.weight_table))
         possible = reader.alive[weight].any(axis=1 - int(player[at]))
-        given = np.diff(form.hand_rank[form.bucket_mask[of]]) > 0
-        if not np.array_equal(np.flatnonzero(given), np.flatnonzero(possible)):
-            fail(
-                f"{reader.public_node(int(nodes[at]))} has hands "
-                f"{np.flatnonzero(possible).tolist()}, but bucket {of} has "
-                f"{np.flatnonzero(given).tolist()}"
-            )
+        given = form.held(of).tolist()
+        if given != (hands := np.flatnonzero(possible).tolist()):
+            where = reader.public_node(int(nodes[at]))
+            fail(f"{where} has hands {hands}, but bucket {of} has {given}")
 
 
-def check_rank(reader: PublicReader) -> None:
+def check_rank(reader: Reader) -> None:
     """The ranks number the nodes of each bucket."""
     tree, form = reader.public, reader.form
     decided = tree.bucket >= 0
@@ -274,13 +212,13 @@ def check_rank(reader: PublicReader) -> None:
         fail(f"rank {at - begin[bucket]} of bucket {bucket} has {count[at]} public nodes")
 
 
-def check_parent(reader: PublicReader) -> None:
+def check_parent(reader: Reader) -> None:
     """The parent of an infoset is the owner's last step with the same hand."""
-    tree, form = reader.public, reader.form
+    tree, form, by_place = reader.public, reader.form, reader.public.by_place
     begin = 0
     for bucket, stride in enumerate(form.bucket_stride.tolist()):
         player = int(reader.bucket_player[bucket])
-        nodes = reader.nodes_by_place[begin : begin + stride]
+        nodes = by_place[begin : begin + stride]
         begin += stride
         step = reader.last_step[player, nodes]
         above = tree.parent[step]
@@ -290,7 +228,7 @@ def check_parent(reader: PublicReader) -> None:
         sequence[step == 0] = form.player_sequences[player]
         between = np.where(step == 0, 0, form.bucket_stride[of])
         mask, at = form.bucket_mask[of], int(form.bucket_infoset[bucket])
-        for hand in np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist():
+        for hand in form.held(bucket).tolist():
             wanted = sequence + form.hand_rank[:, hand][mask] * between
             if (lane := first_true(form.infoset_parent[at : at + stride] != wanted)) is not None:
                 fail(
@@ -301,7 +239,7 @@ def check_parent(reader: PublicReader) -> None:
             at += stride
 
 
-def check_payoff(reader: PublicReader) -> None:
+def check_payoff(reader: Reader) -> None:
     """The operator and the public tree have the same payoffs.
 
     Both sides are multiplied from both sides by a fixed random vector over the hands, and by
@@ -328,7 +266,7 @@ class _Probe:
     the player's empty sequence, which is the same for all hands.
     """
 
-    def __init__(self, reader: PublicReader) -> None:
+    def __init__(self, reader: Reader) -> None:
         self.reader = reader
         form = self.form = reader.form
         steps = form.bucket_stride * form.bucket_actions
@@ -346,10 +284,11 @@ class _Probe:
         """The public step of every sequence of a player, and the random weight of its hand."""
         form = self.form
         own = slice(*form.player_buckets[player : player + 2].tolist())
+        numbers = range(own.start, own.stop)
         steps, weights = [self.empty[player : player + 1]], [np.ones(1)]
         buckets = self.first[own], form.bucket_actions[own], form.bucket_stride[own]
-        for first, actions, stride, mask in zip(*buckets, form.bucket_mask[own], strict=True):
-            held = np.flatnonzero(np.diff(form.hand_rank[mask]))
+        for bucket, first, actions, stride in zip(numbers, *buckets, strict=True):
+            held = form.held(bucket)
             step = first + np.arange(actions * stride).reshape(actions, 1, stride)
             shape = actions, len(held), stride
             steps.append(np.broadcast_to(step, shape).ravel())

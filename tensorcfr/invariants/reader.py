@@ -5,48 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..errors import InvariantError
 from ..model.arrays import CHANCE, HistoryTree, Part, PublicTree, SequenceForm
-from ..model.flat_game import FlatGame
-from ..model.labels import InfosetLabels
 from ..model.levels import levels_below_root
 from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
 from ..payoff.program import Program
 
 
 class Reader:
-    """A game under check: names for error messages, and derived arrays.
+    """A game or a sequence form under check: names for error messages, and derived arrays.
 
     Args:
-        game: The game.
-        form: The sequence form to check: the game's own, or the merged one.
+        form: The sequence form to check: the game's own, its merged one; or of no whole game, a
+            trunk or a shape.
+        game: The game.  Its views are there where rows of the list ask for them.
         expand: Whether to expand the histories of a game that does not have them.
     """
 
-    def __init__(self, game: FlatGame, form: SequenceForm, *, expand: bool = False) -> None:
-        self.game = game
-        self.form = form
-        self.has_tree = expand or game.histories is not None
-        own = form is game.form
+    def __init__(self, form: SequenceForm, game: Any = None, *, expand: bool = False) -> None:
+        self.form, self.game = form, game
+        self.labels: Sequence[str] = ()
+        self.actions: Sequence[tuple[str, ...]] = ()
+        self.has_tree = game is not None and (expand or "tree" in game.views)
         # Labels made on demand are computed from arrays that may not have been checked yet.
-        lazy = isinstance(game.infoset_labels, InfosetLabels)
-        self.labels: Sequence[str] = game.infoset_labels if own and not lazy else ()
-        self.actions = game.infoset_actions if own and not lazy else ()
+        if game is not None and form is game.form and not game.joins_labels:
+            self.labels, self.actions = game.infoset_labels, game.infoset_actions
 
-    @cached_property
+    @property
     def tree(self) -> HistoryTree:
         """The game as histories, expanded if need be."""
-        return self.game.tree
+        found: HistoryTree = self.game.tree
+        return found
 
     @property
     def public(self) -> PublicTree:
         """The public tree of a game that has one."""
-        assert self.game.public is not None
-        return self.game.public.tree
+        found: PublicTree = self.game.public.tree
+        return found
+
+    @cached_property
+    def merged(self) -> Reader:
+        """The merged form of a game that has one."""
+        return Reader(self.game.merged.form, self.game)
 
     def node(self, node: int) -> str:
         """``node 4 (history [J, Q])``; valid only after T1 has been checked."""
@@ -105,7 +109,7 @@ class Reader:
     @cached_property
     def bucket_player(self) -> np.ndarray:
         """int64 (buckets,): the player of each bucket."""
-        return np.repeat(np.arange(self.form.n_players), np.diff(self.form.player_buckets))
+        return self.form.bucket_player
 
     @cached_property
     def infoset_bucket(self) -> np.ndarray:
@@ -115,25 +119,10 @@ class Reader:
     @cached_property
     def last_and_reach(self) -> tuple[np.ndarray, np.ndarray]:
         """Last sequences, int64 (players, nodes), and chance reaches, float64 (nodes,)."""
-        tree, game = self.tree, self.game
-        first_sequence = np.zeros(tree.n_nodes, dtype=np.int64)
-        stride = np.zeros(tree.n_nodes, dtype=np.int64)
-        infoset = tree.infoset[self.deciding]
-        first_sequence[self.deciding] = game.infoset_sequence[infoset]
-        stride[self.deciding] = game.infoset_stride[infoset]
-
-        last = np.empty((game.n_players, tree.n_nodes), dtype=np.int64)
-        last[:, 0] = self.form.player_sequences[:-1]
-        reach = np.ones(tree.n_nodes)
-        for level in levels_below_root(tree.first_child):
-            above = tree.parent[level]
-            action = np.arange(level.start, level.stop) - tree.first_child[above]
-            sequence = first_sequence[above] + action * stride[above]
-            mover = tree.player[above]
-            for player, own in enumerate(last):
-                own[level] = np.where(mover == player, sequence, own[above])
-            reach[level] = reach[above] * tree.probability[level]
-        return last, reach
+        form = self.form
+        return self.tree.traced(
+            form.player_sequences[:-1], form.infoset_sequence, form.infoset_stride
+        )
 
     @cached_property
     def entry_row(self) -> np.ndarray:
@@ -156,30 +145,53 @@ class Reader:
         return self._part(PayoffCards)
 
     def _part(self, kind: type[Part]) -> Part:
-        part = self.form.part(kind)
-        assert part is not None
-        return part
+        return next(part for part in self.form.operator if isinstance(part, kind))
 
     @cached_property
     def programs(self) -> list[Program]:
         """The programs of the blocks; valid only after B2 and B3 have been checked."""
         return [self.blocks.program(index) for index in range(len(self.blocks.program_offset) - 1)]
 
+    # ------------------------------------------------------------------------- hands x public tree
+
+    @cached_property
+    def alive(self) -> np.ndarray:
+        """Deals of positive probability by weight row, bool (weights, hands, hands)."""
+        return self.public.alive
+
+    @cached_property
+    def exists(self) -> np.ndarray:
+        """Whether some deal reaches each public node, bool (nodes,)."""
+        return self.public.exists
+
+    @cached_property
+    def by_public_chance(self) -> np.ndarray:
+        """Whether the edge into each public node is a chance outcome, bool (nodes,)."""
+        return np.append(False, self.public.player[self.public.parent[1:]] == CHANCE)
+
+    @cached_property
+    def last_step(self) -> np.ndarray:
+        """int32 (2, nodes): the public node that each player's last own step led into; 0 before
+        it."""
+        tree = self.public
+        last = np.zeros((2, tree.n_nodes), dtype=np.int32)
+        for level in levels_below_root(tree.first_child):
+            node, above = np.arange(level.start, level.stop), tree.parent[level]
+            for player, own in enumerate(last):
+                own[level] = np.where(tree.player[above] == player, node, own[above])
+        return last
+
+    def public_node(self, node: int) -> str:
+        """``public node 4 (K bet)``; only once parents are known to come before children."""
+        try:
+            labels = [self.game.public.edges[edge] for edge in self.game.public.path(node)]
+        except (IndexError, TypeError):
+            return f"public node {node}"
+        return f"public node {node} ({' '.join(map(str, labels))})" if labels else "the public root"
+
     def sequence_bucket(self, sequence: np.ndarray) -> np.ndarray:
         """int64: the bucket of each sequence; undefined for empty sequences (-1, maybe)."""
         return np.searchsorted(self.form.bucket_sequence, sequence, side="right") - 1
-
-
-class FormReader(Reader):
-    """A sequence form under check that is no whole game: a merged form, a trunk, or a shape.
-
-    Args:
-        form: The sequence form.
-    """
-
-    def __init__(self, form: SequenceForm) -> None:
-        self.form, self.has_tree = form, False
-        self.labels, self.actions = (), ()
 
 
 def fail(what: str) -> NoReturn:
@@ -212,6 +224,17 @@ def outside(values: np.ndarray, low: int, high: int) -> int | None:
     if not len(values) or (low <= values.min() and values.max() < high):
         return None
     return first_true((values < low) | (values >= high))
+
+
+def check_follow(
+    what: str, unit: str, begin: np.ndarray, count: np.ndarray, end: int, units: str = ""
+) -> None:
+    """Parts begin at 0, where others end, and end at ``end``; the arguments name them in errors."""
+    ends = np.append(0, np.cumsum(count))
+    if (at := first_true(begin != ends[:-1])) is not None:
+        fail(f"{what} {at} begins at {unit} {begin[at]}, not {ends[at]}")
+    if ends[-1] != end:
+        fail(f"the {what}s end at {unit} {ends[-1]}, but there are {end}{units}")
 
 
 def check_ranges(

@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from .._util.limits import CHANCE_TOLERANCE
-from ..model.arrays import CHANCE, NO_OUTCOME, NO_PARENT, TERMINAL
+from ..model.arrays import CHANCE, NO_OUTCOME, NO_PARENT, TERMINAL, HistoryTree, PublicTree
 from .reader import Reader, fail, first_true
 
+Tree = HistoryTree | PublicTree
 
-def check_parent(reader: Reader) -> None:
+
+def check_parent(reader: Reader, given: Tree | None = None) -> None:
     """The root has no parent; every parent precedes its children."""
-    check_parents(reader.tree.parent)
-
-
-def check_parents(parent: np.ndarray) -> None:
-    """As above, for the nodes of any tree."""
+    parent = (given or reader.tree).parent
     if parent[0] != NO_PARENT:
         fail(f"node 0 has the parent {parent[0]}, not {NO_PARENT}")
     node = first_true((parent[1:] < 0) | (parent[1:] >= np.arange(1, len(parent))))
@@ -23,32 +21,24 @@ def check_parents(parent: np.ndarray) -> None:
         fail(f"node {node + 1} has the parent {parent[node + 1]}, which does not come before it")
 
 
-def check_child_ranges(reader: Reader) -> None:
+def check_child_ranges(reader: Reader, given: Tree | None = None) -> None:
     """``first_child`` cuts the nodes after the root into ranges."""
-    check_ranges(reader.tree.first_child, reader.children)
-
-
-def check_ranges(first_child: np.ndarray, children: np.ndarray) -> None:
-    """As above, for the nodes of any tree."""
+    first_child = (given or reader.tree).first_child.astype(np.int64)
     if first_child[0] != 1:
         fail(f"first_child begins at {first_child[0]}, not 1")
-    if (node := first_true(children < 0)) is not None:
+    if (node := first_true(np.diff(first_child) < 0)) is not None:
         fail(f"first_child falls from {first_child[node]} at node {node}")
-    if first_child[-1] != len(children):
-        fail(f"first_child ends at {first_child[-1]}, but there are {len(children)} nodes")
+    if first_child[-1] != len(first_child) - 1:
+        fail(f"first_child ends at {first_child[-1]}, but there are {len(first_child) - 1} nodes")
 
 
-def check_child(reader: Reader) -> None:
+def check_child(reader: Reader, given: Tree | None = None) -> None:
     """``parent`` and ``first_child`` agree."""
-    check_links(reader.tree.parent, reader.children)
-
-
-def check_links(parent: np.ndarray, children: np.ndarray) -> None:
-    """As above, for the nodes of any tree."""
-    said = np.repeat(np.arange(len(parent)), children)
-    if (at := first_true(parent[1:] != said)) is not None:
+    tree = given or reader.tree
+    said = np.repeat(np.arange(tree.n_nodes), np.diff(tree.first_child))
+    if (at := first_true(tree.parent[1:] != said)) is not None:
         fail(
-            f"node {at + 1} has the parent {parent[at + 1]}, but is among the children of "
+            f"node {at + 1} has the parent {tree.parent[at + 1]}, but is among the children of "
             f"node {said[at]}"
         )
 

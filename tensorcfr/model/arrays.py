@@ -20,12 +20,13 @@ Numbering, for all views:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..payoff import PayoffPart
+from .levels import levels_below_root
 
 Part = TypeVar("Part")
 
@@ -37,6 +38,15 @@ NO_PARENT = -1
 """``HistoryTree.parent`` of the root."""
 NO_OUTCOME = -1
 """``HistoryTree.outcome`` of a node that chance did not step into."""
+
+View = TypeVar("View")
+
+
+def there(view: View | None) -> View:
+    """A view of a game that has it: code that asks for it runs for no other game."""
+    assert view is not None
+    return view
+
 
 HANDS_0, HANDS_1 = "hands of player 0", "hands of player 1"
 """Sizes of axes; see :func:`tensorcfr._util.declared.declared`."""
@@ -70,6 +80,30 @@ class HistoryTree(NamedTuple):
     def n_nodes(self) -> int:
         """Histories: decision nodes, chance nodes and terminals."""
         return len(self.parent)
+
+    def traced(
+        self, empty: np.ndarray, first: np.ndarray, stride: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Each player's last sequence at every node, int64 (players, nodes), and the probability
+        with which chance leads there, float64 (nodes,).
+
+        Args:
+            empty: int64 (players,): the empty sequence of each player.
+            first: int64 (infosets,): sequence of the first action of each infoset.
+            stride: int64 (infosets,): distance between the sequences of consecutive actions.
+        """
+        last = np.empty((len(empty), self.n_nodes), dtype=np.int64)
+        last[:, 0] = empty
+        reach = np.ones(self.n_nodes)
+        for level in levels_below_root(self.first_child):
+            above = self.parent[level]
+            last[:, level] = last[:, above]
+            reach[level] = reach[above] * self.probability[level]
+            moved = np.flatnonzero(self.player[above] >= 0)
+            node, above = level.start + moved, above[moved]
+            infoset, action = self.infoset[above], node - self.first_child[above]
+            last[self.player[above], node] = first[infoset] + action * stride[infoset]
+        return last, reach
 
 
 class PublicTree(NamedTuple):
@@ -126,6 +160,12 @@ class PublicTree(NamedTuple):
     def n_players(self) -> int:
         """Players."""
         return self.prior.ndim
+
+    @property
+    def by_place(self) -> np.ndarray:
+        """int64 (decision nodes that some deal gets to,): by bucket, then by rank."""
+        deciding = np.flatnonzero(self.bucket >= 0)
+        return deciding[np.lexsort((self.rank[deciding], self.bucket[deciding]))]
 
     @property
     def exists(self) -> np.ndarray:
@@ -215,6 +255,50 @@ class SequenceForm(NamedTuple):
         return infoset, action
 
     @property
+    def infoset_sequence(self) -> np.ndarray:
+        """int64 (infosets,): sequence of the first action of each infoset."""
+        lane = np.arange(self.n_infosets) - np.repeat(self.bucket_infoset, self.bucket_lanes)
+        return np.repeat(self.bucket_sequence, self.bucket_lanes) + lane
+
+    @property
+    def infoset_stride(self) -> np.ndarray:
+        """int64 (infosets,): distance between the sequences of consecutive actions."""
+        return np.repeat(self.bucket_lanes, self.bucket_lanes)
+
+    @property
+    def infoset_player(self) -> np.ndarray:
+        """int64 (infosets,): who acts."""
+        return np.repeat(np.arange(self.n_players), np.diff(self.player_infosets))
+
+    @property
+    def infoset_actions(self) -> np.ndarray:
+        """int64 (infosets,): actions of each infoset."""
+        return np.repeat(self.bucket_actions, self.bucket_lanes)
+
+    @property
+    def bucket_player(self) -> np.ndarray:
+        """int64 (buckets,): who acts."""
+        return np.repeat(np.arange(self.n_players), np.diff(self.player_buckets))
+
+    def held(self, bucket: int) -> np.ndarray:
+        """int64: the hands that are possible at the infosets of a bucket."""
+        return np.flatnonzero(np.diff(self.hand_rank[self.bucket_mask[bucket]]))
+
+    def carried(self, to: SequenceForm, infoset: np.ndarray) -> np.ndarray:
+        """int64 (sequences,): the sequence of another form in place of each.
+
+        Args:
+            to: The other form, with the same players.
+            infoset: int64 (infosets,): its infoset in place of each, with the same actions.
+        """
+        found = np.repeat(to.player_sequences[:-1], np.diff(self.player_sequences))
+        own, action = self.owners
+        acts = own >= 0
+        at = infoset[own[acts]]
+        found[acts] = to.infoset_sequence[at] + action[acts] * to.infoset_stride[at]
+        return found
+
+    @property
     def n_players(self) -> int:
         """Players."""
         return len(self.player_infosets) - 1
@@ -253,28 +337,46 @@ class LockedLanes(NamedTuple):
 
 
 def bucket_layout(
-    buckets: Sequence[Sequence[int]], ends: Sequence[Sequence[int]]
+    owner: np.ndarray, level: np.ndarray, actions: np.ndarray, lanes: np.ndarray, n_players: int
 ) -> dict[str, np.ndarray]:
     """The fields of a :class:`SequenceForm` without private hands, but for ``infoset_parent`` and
     ``operator``.
 
     Args:
-        buckets: Level, actions, lanes, first infoset and first sequence of each bucket.
-        ends: Infosets, sequences and buckets before the first player, and up to the end of each.
+        owner: int64 (buckets,): player of each bucket, ascending.
+        level: int64 (buckets,): its level.
+        actions: int64 (buckets,): actions of its infosets.
+        lanes: int64 (buckets,): its infosets.
+        n_players: Players.
     """
-    table = np.ascontiguousarray(np.array(buckets, dtype=np.int64).reshape(-1, 5).T)
-    names = ("bucket_level", "bucket_actions", "bucket_lanes", "bucket_infoset", "bucket_sequence")
-    infosets, sequences, of_players = np.array(ends, dtype=np.int64).T.copy()
-    return dict(
-        zip(names, table, strict=True),
-        player_infosets=infosets,
-        player_sequences=sequences,
-        player_buckets=of_players,
+    players = np.arange(n_players + 1)
+    buckets = np.searchsorted(owner, players)
+    infosets, sequences = (np.append(0, np.cumsum(own)) for own in (lanes, lanes * actions))
+    return {
+        "player_infosets": infosets[buckets],
+        "player_sequences": sequences[buckets] + players,
+        "player_buckets": buckets,
+        "bucket_level": level,
+        "bucket_actions": actions,
+        "bucket_lanes": lanes,
+        "bucket_infoset": infosets[:-1],
+        "bucket_sequence": sequences[:-1] + owner + 1,
         # To those who divide lanes by hands, there is one hand.
-        bucket_stride=table[2].copy(),
-        bucket_mask=np.zeros(len(buckets), dtype=np.int64),
-        hand_rank=np.array([[0, 1]]),
-    )
+        "bucket_stride": lanes,
+        "bucket_mask": np.zeros_like(lanes),
+        "hand_rank": np.array([[0, 1]]),
+    }
+
+
+def infoset_layout(
+    owner: np.ndarray, level: np.ndarray, actions: np.ndarray, n_players: int
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Infosets by player, level and number of actions: int64 (infosets,), their order; and the
+    fields of :func:`bucket_layout`.  Arguments are as there, int64 (infosets,) each."""
+    key = np.stack([owner, level, actions])
+    kinds, lanes = np.unique(key, axis=1, return_counts=True)
+    owner, level, actions = np.ascontiguousarray(kinds)
+    return np.lexsort(key[::-1]), bucket_layout(owner, level, actions, lanes, n_players)
 
 
 def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -30,7 +30,7 @@ import numpy as np
 
 from .._util.memory import free_memory, require
 from .flat_game import FlatGame
-from .levels import levels
+from .levels import levels_below_root
 
 BYTES_PER_PRESCRIPTION = 650
 """Bytes that a prescription takes, with its links, until it is in the arrays of a game: 620 were
@@ -133,7 +133,7 @@ class _Views:
         each = BYTES_PER_HISTORY + infosets // 8
         self.check_memory(f"{histories:,} histories", histories * each)
         last, above, action = self._trace()
-        self.n_actions = np.repeat(game.form.bucket_actions, game.form.bucket_lanes)
+        self.n_actions = game.form.infoset_actions
         reach = self._reaches(np.flatnonzero(acts), above)
         self.leaves, leaf = np.unique(last[:, tree.terminal], axis=1, return_inverse=True)
         self.classes: list[_Class] = []
@@ -175,24 +175,17 @@ class _Views:
     def _trace(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For every history, the members' last sequences, int64 (members, nodes); the last history
         above it at which a member acted, or -1; and the action there."""
-        game, tree = self.game, self.game.tree
-        last = np.empty((len(self.members), tree.n_nodes), dtype=np.int64)
-        last[:, 0] = game.form.player_sequences[list(self.members)]
+        form, tree = self.game.form, self.game.tree
+        last, _ = tree.traced(
+            form.player_sequences[:-1], form.infoset_sequence, form.infoset_stride
+        )
         above, action = np.full((2, tree.n_nodes), -1, dtype=np.int64)
-        for level in levels(tree.first_child):
-            if level.start == 0:
-                continue
-            parent = tree.parent[level]
-            for inherited in (last, above, action):
-                inherited[..., level] = inherited[..., parent]
-            taken = np.arange(level.start, level.stop) - tree.first_child[parent]
-            for index, member in enumerate(self.members):
-                moved = tree.player[parent] == member
-                node, infoset = level.start + np.flatnonzero(moved), tree.infoset[parent[moved]]
-                above[node], action[node] = parent[moved], taken[moved]
-                stride = game.infoset_stride[infoset]
-                last[index, node] = game.infoset_sequence[infoset] + taken[moved] * stride
-        return last, above, action
+        for level in levels_below_root(tree.first_child):
+            node, parent = np.arange(level.start, level.stop), tree.parent[level]
+            moved = np.isin(tree.player[parent], self.members)
+            above[level] = np.where(moved, parent, above[parent])
+            action[level] = np.where(moved, node - tree.first_child[parent], action[parent])
+        return last[list(self.members)], above, action
 
     def _reaches(self, acts: np.ndarray, above: np.ndarray) -> dict[int, int]:
         """For every history at which a member acts, the members' infosets there and below."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from .._util.growing import GrowingArray
 from ..payoff import ARRAYS
-from .arrays import SequenceForm, named_arrays
+from .arrays import SequenceForm, named_arrays, there
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the longest vectors."""
@@ -73,10 +73,32 @@ class Shapes(NamedTuple):
         return self.integers[begin : begin + size]
 
     @property
+    def fields(self) -> tuple[str, ...]:
+        """The arrays of a shape, in their order in ``place``."""
+        return FIELDS
+
+    @property
     def sequences(self) -> np.ndarray:
         """int64 (shapes,): sequences of each shape, the entries included."""
-        players = self.place[:, FORM_FIELDS.index("player_sequences")]
-        return self.integers[players[:, 0] + players[:, 1] - 1]
+        return self._numbers("player_sequences", 2)
+
+    @property
+    def spans(self) -> np.ndarray:
+        """int64 (shapes, 2): the first sequence of each shape that is no entry of player 0, and the
+        one after the last that is no entry of player 1, but for gaps before the entries."""
+        # Where nobody acts any more, both are where player 1 begins.
+        middle = self._numbers("player_sequences", 1)
+        acts = self.place[:, FORM_FIELDS.index("bucket_sequence"), 1] > 0
+        first = self._numbers("bucket_sequence", 0)
+        last, actions, lanes = (
+            self._numbers(f"bucket_{name}", -1) for name in ("sequence", "actions", "lanes")
+        )
+        return np.where(acts, [first, last + actions * lanes], middle).T
+
+    def _numbers(self, name: str, at: int) -> np.ndarray:
+        """One number of an array of each shape, int64 (shapes,); any where there is none."""
+        begin, size, _ = self.place[:, FORM_FIELDS.index(name)].T
+        return self.integers[np.minimum(begin + at % np.maximum(size, 1), len(self.integers) - 1)]
 
 
 class CardShapes(Shapes):
@@ -88,6 +110,11 @@ class CardShapes(Shapes):
     """
 
     __slots__ = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """See :attr:`Shapes.fields`."""
+        return CARD_FIELDS
 
 
 class CardShapesBesideEntries(CardShapes):
@@ -165,7 +192,7 @@ class ChunkedForm(NamedTuple):
     @property
     def most_sequences(self) -> int:
         """Sequences of the largest shape, its entries included; 0 without chunks."""
-        return 0 if self.shapes is None else int(self.shapes.sequences.max(initial=0))
+        return int(there(self.shapes).sequences.max()) if self.n_chunks else 0
 
 
 class ChunkLocks(NamedTuple):
@@ -268,12 +295,10 @@ def chunked(
         shape: int64 (chunks,): structure of each chunk.
         entered: How the chunks are entered.
     """
-    before, last = np.diff(entered.entry_offset, axis=1).T
-    before = whole_rows(before)
-    sizes = (shapes.sequences[shape] if len(shape) else last) - before - last
+    before, last = whole_rows(shapes.spans[shape]).T
     # So much that ``base`` is nowhere below 0.
     begin = max(whole_rows(trunk.n_sequences), int(before.max(initial=0)))
-    first = np.cumsum([begin, *sizes.tolist()])
+    first = np.cumsum([begin, *(last - before).tolist()])
     return ChunkedForm(trunk, shapes, shape, first, first[:-1] - before, *entered)
 
 
@@ -314,10 +339,10 @@ def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
 def most_buckets(form: ChunkedForm) -> int:
     """Buckets of the trunk, or of the shape that has most."""
     most = len(form.trunk.bucket_lanes)
-    if form.shapes is None:
+    if not form.n_chunks:
         return most
-    sizes = form.shapes.place[:, FORM_FIELDS.index("bucket_lanes"), 1]
-    return max(most, int(sizes.max(initial=0)))
+    sizes = there(form.shapes).place[:, FORM_FIELDS.index("bucket_lanes"), 1]
+    return max(most, int(sizes.max()))
 
 
 def buckets_of(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
@@ -326,8 +351,7 @@ def buckets_of(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
     names = ("bucket_sequence", "bucket_actions", "bucket_lanes")
     if part == 0:
         return tuple(getattr(form.trunk, name) for name in names)
-    assert form.shapes is not None
-    return tuple(form.shapes.array(int(form.shape[part - 1]), name) for name in names)
+    return tuple(there(form.shapes).array(int(form.shape[part - 1]), name) for name in names)
 
 
 def buckets_by_part(form: ChunkedForm) -> Iterator[tuple[int, tuple[list[int], ...]]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import FREE, named_arrays
+from .arrays import FREE, named_arrays, there
 from .chunks import ChunkedForm, Entered
 from .flat_game import FlatGame
 from .game import CompiledGame, InfosetRows, Located
@@ -100,8 +100,7 @@ class CutGame(CompiledGame):
         return self._lay_out(memory_limit)
 
     def locate(self, label: str) -> Located:  # noqa: D102
-        if (found := self.nodes.find(label)) is None:
-            raise KeyError(label)
+        found = self.nodes.found(label)
         layout = found.layout
         return Located(found.label, layout.player, layout.actions, layout.of_hand(found.hand))
 
@@ -172,17 +171,15 @@ class CutGame(CompiledGame):
         """A short text: counts, the cut, bytes."""
         counts, chunks = self.counts, self.chunks
         hands = " x ".join(f"{len(own):,}" for own in self.nodes.hands)
-        kind = "zero-sum" if self.zero_sum else "general-sum"
         cut = "solved in one piece"
-        if chunks.shapes is not None:
-            sizes = chunks.shapes.sequences
+        if chunks.n_chunks:
             cut = (
-                f"solved in {chunks.n_chunks:,} chunks of {len(sizes):,} shapes, the largest of "
-                f"{int(sizes.max()):,} sequences"
+                f"solved in {chunks.n_chunks:,} chunks of {there(chunks.shapes).n_shapes:,} "
+                f"shapes, the largest of {chunks.most_sequences:,} sequences"
             )
         return "\n".join(
             [
-                f"{self.name}: {self.n_players} players, {kind}",
+                self.headline,
                 f"  {counts.histories:,} histories",
                 f"  {hands} private hands, {counts.public_nodes:,} nodes in the public tree",
                 f"  {counts.infosets:,} infosets, {counts.sequences:,} sequences",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,21 +52,19 @@ def expand(
     return histories.assemble()
 
 
+@dataclass
 class _Histories:
     """The levels of the history tree, from the top down; arguments as in :func:`expand`."""
 
-    def __init__(
-        self,
-        tree: PublicTree,
-        infoset_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        hand_outcomes: list[np.ndarray],
-        edge_outcomes: np.ndarray,
-    ) -> None:
-        self.tree, self.infoset_of = tree, infoset_of
-        self.hand_outcomes, self.edge_outcomes = hand_outcomes, edge_outcomes
-        self.deals = np.argwhere(tree.prior > 0)
+    tree: PublicTree
+    infoset_of: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    hand_outcomes: list[np.ndarray]
+    edge_outcomes: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.deals = np.argwhere(self.tree.prior > 0)
         """int64 (deals, players): hands of each deal."""
-        self.possible = tree.alive[(slice(None), *self.deals.T)]
+        self.possible = self.tree.alive[(slice(None), *self.deals.T)]
         """bool (weights, deals): whether chance lets the deal get there."""
         self.player: list[np.ndarray] = []
         self.infoset: list[np.ndarray] = []

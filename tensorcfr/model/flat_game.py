@@ -25,6 +25,7 @@ from .arrays import (
     PublicTree,
     SequenceForm,
     named_arrays,
+    there,
 )
 from .chunks import ChunkedForm, trunk_alone
 from .expansion import BYTES_PER_HISTORY, count_histories, expand
@@ -83,7 +84,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
     @property
     def layouts(self) -> tuple[str, ...]:  # type: ignore[override]
         """See :attr:`CompiledGame.layouts`."""
-        return ("flat",) if self.tied_to is None else ("tied",)
+        return ("tied",) if self.forgets else ("flat",)
 
     def swept(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
         if self.tied is not None:
@@ -98,8 +99,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
     @property
     def public_game(self) -> PublicGame:
         """:attr:`public`, in games that have it."""
-        assert self.public is not None
-        return self.public
+        return there(self.public)
 
     @property
     def public_tree(self) -> PublicTree:
@@ -142,16 +142,14 @@ class FlatGame(InfosetNumbers, CompiledGame):
     def n_histories(self) -> int:
         """Histories, the root, chance nodes and terminals included; counted, not expanded."""
         game = self._counted
-        if game.histories is not None:
-            return game.histories.n_nodes
-        return count_histories(game.public_tree)
+        return game.tree.n_nodes if game.by_histories else count_histories(game.public_tree)
 
     @cached_property
     def n_decision_nodes(self) -> int:
         """Histories where a player acts; counted, not expanded."""
         game = self._counted
-        if game.histories is not None:
-            return int(np.count_nonzero(game.histories.player >= 0))
+        if game.by_histories:
+            return int(np.count_nonzero(game.tree.player >= 0))
         return int(game.public_tree.n_deals[game.public_tree.player >= 0].sum())
 
     @property
@@ -167,7 +165,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
     @cached_property
     def tied(self) -> Tied | None:
         """The infosets that share strategies, one by one; None in a game of perfect recall."""
-        return None if self.tied_to is None else tied_form(self.form, self.tied_to)
+        return tied_form(self.form, there(self.tied_to)) if self.forgets else None
 
     @property
     def by_histories(self) -> bool:
@@ -175,9 +173,15 @@ class FlatGame(InfosetNumbers, CompiledGame):
         return self.histories is not None
 
     @property
+    def joins_labels(self) -> bool:
+        """Whether labels of infosets are made when they are asked for, from those of hands and
+        public nodes."""
+        return isinstance(self.infoset_labels, InfosetLabels)
+
+    @property
     def caveat(self) -> str:
         """What the promises of an algorithm leave out in this game; empty in most games."""
-        return "" if self.tied_to is None else FORGETS
+        return FORGETS if self.forgets else ""
 
     @property
     def merged_numbers(self) -> np.ndarray | None:  # noqa: D102
@@ -189,33 +193,34 @@ class FlatGame(InfosetNumbers, CompiledGame):
         """The same game, to be solved infoset by infoset."""
         return self if self.merged is None else replace(self, merged=None)
 
+    @property
+    def views(self) -> dict[str, Any]:
+        """The records of arrays that there are: ``"form"``, ``"tree"`` (:attr:`histories`),
+        ``"public"``, ``"merged"``."""
+        views = {
+            "form": self.form,
+            "tree": self.histories,
+            "public": self.public and self.public.tree,
+            "merged": self.merged and self.merged.form,
+        }
+        return {name: view for name, view in views.items() if view is not None}
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Every array by name: ``"form/infoset_parent"``, ``"public/prior"``, ..."""
-        views: dict[str, Any] = {"form": self.form}
-        if self.histories is not None:
-            views["tree"] = self.histories
-        if self.public is not None:
-            views["public"] = self.public.tree
-        if self.merged is not None:
-            views["merged"] = self.merged.form
         found = {
             f"{view}/{name}": array
-            for view, record in views.items()
+            for view, record in self.views.items()
             for name, array in named_arrays(record)
         }
-        if self.merged is not None:
-            found["merged/sequence"] = self.merged.sequence
-        if self.tied_to is not None:
-            found["tied_to"] = self.tied_to
-        return found
+        maps = {"merged/sequence": self.merged_numbers, "tied_to": self.tied_to}
+        return found | {name: array for name, array in maps.items() if array is not None}
 
     @cached_property
     def utilities(self) -> np.ndarray:
         """float64 (some, players): all utilities that occur at terminals, in the game's own unit,
         in no order, some of them more than once."""
         game = self._counted
-        known = game.histories
-        found = utilities_of(game.public_tree) if known is None else known.utility
+        found = game.tree.utility if game.by_histories else utilities_of(game.public_tree)
         return found if self.unit == 1.0 else found * self.unit
 
     @cached_property
@@ -249,7 +254,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
                 continue
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
-        if isinstance(self.infoset_labels, InfosetLabels):
+        if self.joins_labels:
             digest.update(repr(self.public_game[1:]).encode())
         else:
             labels = (self.infoset_labels, self.infoset_actions, self.outcome_labels)
@@ -263,9 +268,8 @@ class FlatGame(InfosetNumbers, CompiledGame):
             f"player {i}: {infosets:,} infosets, {sequences:,} sequences, {levels} levels"
             for i, infosets, sequences, levels in self._player_rows()
         )
-        kind = "zero-sum" if self.zero_sum else "general-sum"
         lines = [
-            f"{self.name}: {self.n_players} players, {kind}",
+            self.headline,
             f"  {self.n_histories:,} histories",
             f"  {per_player}",
             f"  {_describe_payoff(form)}",
@@ -297,32 +301,31 @@ class FlatGame(InfosetNumbers, CompiledGame):
             )
 
     def _repr_html_(self) -> str:
-        kind = "zero-sum" if self.zero_sum else "general-sum"
         rows = [
             (f"player {i}", f"{infosets:,}", f"{sequences:,}", f"{levels}")
             for i, infosets, sequences, levels in self._player_rows()
         ]
         public = "" if self.public is None else f", {self.public.tree.n_nodes:,} public nodes"
         return html.block(
-            f"{self.name}: {self.n_players} players, {kind}",
+            self.headline,
             html.table(("", "infosets", "sequences", "levels"), rows),
             html.note(f"{self.n_histories:,} histories{public}, {format_bytes(self.nbytes)}"),
         )
 
 
+def payoffs_of(tree: PublicTree) -> Iterator[np.ndarray]:
+    """For each pair of a payoff and a row of the weight table that terminals have, what the deals
+    that get there are paid, float64 (players, deals)."""
+    over, weights = tree.payoff >= 0, len(tree.weight_table)
+    pairs = np.unique(tree.payoff[over].astype(np.int64) * weights + tree.weight[over])
+    alive = tree.alive
+    for payoff, weight in (divmod(pair, weights) for pair in pairs.tolist()):
+        yield tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]][:, alive[weight]]
+
+
 def utilities_of(tree: PublicTree) -> np.ndarray:
     """As :attr:`CompiledGame.utilities`, of a public tree, or of public states."""
-    over = tree.payoff >= 0
-    pairs = np.unique(
-        tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
-    )
-    payoff, weight = np.divmod(pairs, len(tree.weight_table))
-    alive = tree.alive
-    found = [
-        tree.coefficient[p] * tree.matrix_table[tree.matrix[p]][:, alive[w]].T
-        for p, w in zip(payoff.tolist(), weight.tolist(), strict=True)
-    ]
-    return np.concatenate([np.empty((0, tree.n_players)), *found])
+    return np.concatenate([np.empty((0, tree.n_players)), *(paid.T for paid in payoffs_of(tree))])
 
 
 def history_labels(

@@ -200,6 +200,12 @@ class CompiledGame(PayingGame, ABC):
         return self.chunks
 
     @property
+    def forgets(self) -> bool:
+        """Whether infosets share strategies that their player could tell apart by what came before
+        them (imperfect recall)."""
+        return self.tied_to is not None
+
+    @property
     def merged_numbers(self) -> np.ndarray | None:
         """uint32 (numbers,): where each number lies in what :meth:`swept` merges; None where that
         is what policies lie over."""
@@ -245,6 +251,12 @@ class CompiledGame(PayingGame, ABC):
     def caveat(self) -> str:
         """What the promises of an algorithm leave out in this game; empty in most games."""
         return ""
+
+    @property
+    def headline(self) -> str:
+        """``"kuhn: 2 players, zero-sum"``."""
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        return f"{self.name}: {self.n_players} players, {kind}"
 
     @property
     def nbytes(self) -> int:

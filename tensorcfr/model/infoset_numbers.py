@@ -69,19 +69,17 @@ class InfosetNumbers:
     @cached_property
     def infoset_sequence(self) -> np.ndarray:
         """int64 (infosets,): sequence of the first action of each infoset."""
-        form = self.form
-        lane = np.arange(form.n_infosets) - np.repeat(form.bucket_infoset, form.bucket_lanes)
-        return np.repeat(form.bucket_sequence, form.bucket_lanes) + lane
+        return self.form.infoset_sequence
 
     @cached_property
     def infoset_stride(self) -> np.ndarray:
         """int64 (infosets,): distance between the sequences of consecutive actions."""
-        return np.repeat(self.form.bucket_lanes, self.form.bucket_lanes)
+        return self.form.infoset_stride
 
     @cached_property
     def infoset_player(self) -> np.ndarray:
         """int64 (infosets,): who acts."""
-        return np.repeat(np.arange(self.n_players), np.diff(self.form.player_infosets))
+        return self.form.infoset_player
 
     def labels_of(self, player: int) -> Iterator[str]:
         """The labels of a player's infosets, in the order of the game."""

@@ -36,6 +36,13 @@ class PublicGame(NamedTuple):
         labels = self.node_labels or ()
         return {label: node for node, label in enumerate(labels) if label is not None}
 
+    def readings(self, label: str) -> Iterator[tuple[int, int, str]]:
+        """The ways to read a label of an infoset: player, hand, and the public label."""
+        for player, hands in enumerate(self.hands):
+            for index, hand in enumerate(hands):
+                if label.startswith(hand):
+                    yield player, index, label[len(hand) :]
+
     def node_label(self, node: int) -> str:
         """The public part of the labels of a decision node."""
         given = self.node_labels[node] if self.node_labels is not None else None
@@ -116,9 +123,7 @@ class InfosetPlaces:
     @cached_property
     def nodes(self) -> np.ndarray:
         """int64 (public decision nodes,): by bucket, then by rank."""
-        deciding = np.flatnonzero(self.game.tree.bucket >= 0)
-        tree = self.game.tree
-        return deciding[np.lexsort((tree.rank[deciding], tree.bucket[deciding]))]
+        return self.game.tree.by_place
 
     @cached_property
     def first(self) -> np.ndarray:
@@ -145,29 +150,20 @@ class InfosetPlaces:
         nth, rank = divmod(
             infoset - int(form.bucket_infoset[bucket]), int(form.bucket_stride[bucket])
         )
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]]))
-        return int(self.nodes[self.first[bucket] + rank]), int(held[nth])
-
-    def find_node(self, label: str) -> int | None:
-        """The decision node with a public label, or None."""
-        if label in self.named:
-            return self.named[label]
-        way = follow(label, 0, self.game.steps)
-        return way[0][-1] if way is not None and self.game.tree.player[way[0][-1]] >= 0 else None
+        return int(self.nodes[self.first[bucket] + rank]), int(form.held(bucket)[nth])
 
     def find(self, label: str) -> int | None:
         """The infoset with a label, or None."""
-        tree = self.game.tree
-        for player, hands in enumerate(self.game.hands):
-            for index, hand in enumerate(hands):
-                if not label.startswith(hand):
+        tree, form = self.game.tree, self.form
+        for player, hand, rest in self.game.readings(label):
+            if (node := self.named.get(rest)) is None:
+                way = follow(rest, 0, self.game.steps)
+                if way is None:
                     continue
-                node = self.find_node(label[len(hand) :])
-                if node is None or tree.player[node] != player or tree.bucket[node] < 0:
-                    continue
-                mask = self.form.hand_rank[self.form.bucket_mask[tree.bucket[node]]]
-                if mask[index + 1] > mask[index]:
-                    return int(self.infosets(np.array([node]), np.array([index]))[0])
+                node = way[0][-1]
+            bucket = int(tree.bucket[node])
+            if tree.player[node] == player and bucket >= 0 and hand in form.held(bucket):
+                return int(self.infosets(np.array([node]), np.array([hand]))[0])
         return None
 
 
@@ -246,7 +242,7 @@ class InfosetLabels(_OnDemand[str]):
         suffixes = _node_labels(public, nodes)
         actions = [public.actions(node) for node in nodes.tolist()]
         names = public.hands[int(public.tree.player[nodes[0]])]
-        held = np.flatnonzero(np.diff(form.hand_rank[form.bucket_mask[bucket]])).tolist()
+        held = form.held(bucket).tolist()
         step = max(1, together // stride)
         for nth in range(0, len(held), step):
             hands = [names[hand] for hand in held[nth : nth + step]]

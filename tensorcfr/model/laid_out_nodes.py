@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import CHANCE, NO_PARENT
-from .labels import InfosetLabels, follow
 from .public_nodes import TRUNK, FoundInfoset, NodeLayout, Step, TabledNodes
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class LaidOutNodes(TabledNodes):
 
     @property
     def joins_labels(self) -> bool:  # type: ignore[override]  # noqa: D102
-        return isinstance(self.game.infoset_labels, InfosetLabels)
+        return self.game.joins_labels
 
     @property
     def count(self) -> int:  # noqa: D102
@@ -96,21 +95,13 @@ class LaidOutNodes(TabledNodes):
         node, hand = self.places.place(infoset)
         return FoundInfoset(self.game.infoset_labels[infoset], node, self.layout(node), hand)
 
-    def find_node(self, name: str) -> int | None:
-        """The node of some steps, or of a public label."""
-        for label in (name, f" {name}", f"{name} "):
-            if label in self.places.named:
-                return self.places.named[label]
-        way = follow("".join(f" {word}" for word in name.split()), 0, self.public.steps)
-        return way[0][-1] if way is not None else super().find_node(name)
-
     # ---------------------------------------------------------------------- hands by their deals
 
     def shown(self, player: int) -> tuple[tuple[str, ...], np.ndarray]:
         """Hands that were found in histories are named by the chance outcomes that all their deals
         share, without what all these names begin with; by number where there is no such outcome, or
         where it does not tell them apart."""
-        if self.game.histories is None:
+        if not self.game.by_histories:
             return super().shown(player)
         numbers, outcomes = self.hands[player], self.game.outcome_labels
         shared = self._shared_outcomes(player)

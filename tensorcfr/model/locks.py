@@ -153,16 +153,12 @@ def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np
     refuse_unknown(label, given, actions)
     if len(given) < len(actions) == 1:
         return np.ones(1)
-    row = np.array(
-        [
-            float(
-                PROBABILITY(
-                    f"locks: the probability of {action!r} at {label!r}", given.get(action, FREE)
-                )
-            )
-            for action in actions
-        ]
-    )
+
+    def locked_to(action: str) -> float:
+        name = f"locks: the probability of {action!r} at {label!r}"
+        return float(PROBABILITY(name, given.get(action, FREE)))
+
+    row = np.array([locked_to(action) for action in actions])
     locked = np.array([action in given for action in actions])
     total = float(row[locked].sum())
     if not ((row[locked] >= 0).all() and total <= 1 + SUM_TOLERANCE):

@@ -152,14 +152,11 @@ class Policy(Mapping[str, dict[str, float]]):
             player: The player.
             most: How many infosets; None for all.
         """
-        listed = (
-            (label, dict(zip(actions, row, strict=True)))
+        listed = chain.from_iterable(
+            zip(rows.labels, rows.actions, self.at(rows.numbers).tolist(), strict=True)
             for rows in self.game.rows(player)
-            for label, actions, row in zip(
-                rows.labels, rows.actions, self.at(rows.numbers).tolist(), strict=True
-            )
         )
-        return dict(islice(listed, most))
+        return {name: dict(zip(own, row, strict=True)) for name, own, row in islice(listed, most)}
 
     def moved_to(self, game: CompiledGame) -> Policy:
         """The same strategies in a game with the same infosets, in chunks or laid out.
@@ -278,12 +275,8 @@ def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np
     """The strategy of an infoset, checked."""
     STRATEGIES(f"the strategy at infoset {label!r}", given)
     refuse_unknown(label, given, actions)
-    row = np.array(
-        [
-            PROBABILITY(f"the probability of {a!r} at infoset {label!r}", given.get(a, 0.0))
-            for a in actions
-        ]
-    )
+    name = "the probability of {!r} at infoset {!r}"
+    row = np.array([PROBABILITY(name.format(a, label), given.get(a, 0.0)) for a in actions])
     if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE):
         raise ValueError(
             f"the probabilities of infoset {label!r} are no distribution: {dict(given)}"

@@ -11,13 +11,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import CHANCE, PublicTree
 from .game import InfosetRows
-from .labels import follow
+from .labels import PublicGame, follow
 
 TRUNK = -1
 """In place of a chunk."""
@@ -195,6 +196,16 @@ class PublicNodes(ABC):
     def find(self, label: str) -> FoundInfoset | None:
         """The infoset of a label, with or without a blank at its end; None if there is none."""
 
+    def found(self, label: str) -> FoundInfoset:
+        """The infoset of a label.
+
+        Raises:
+            KeyError: There is no such infoset.
+        """
+        if (found := self.find(label)) is None:
+            raise KeyError(label)
+        return found
+
     @abstractmethod
     def wording(self) -> bytes:
         """The labels of all steps, for a fingerprint of the game."""
@@ -249,8 +260,7 @@ class PublicNodes(ABC):
         Raises:
             KeyError: There is no such infoset.
         """
-        if (found := self.find(label)) is None:
-            raise KeyError(label)
+        found = self.found(label)
         return [(found.node, np.array([found.hand]))]
 
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
@@ -259,8 +269,7 @@ class PublicNodes(ABC):
         Raises:
             KeyError: There is no such infoset.
         """
-        if (found := self.find(label)) is None:
-            raise KeyError(label)
+        found = self.found(label)
         return found.label, found.layout.actions
 
     def find_node(self, name: str) -> int | None:
@@ -289,6 +298,8 @@ class TabledNodes(PublicNodes):
     Several nodes may have one *state*, a row of the arrays over nodes.
     """
 
+    public: PublicGame
+    """The labels of hands, steps and nodes."""
     tables: PublicTree
     """The tables; arrays over nodes are over states."""
     unit: float = 1.0
@@ -301,6 +312,22 @@ class TabledNodes(PublicNodes):
         Raises:
             ValueError: There is no such node.
         """
+
+    def _node_of(self, state: int) -> int:
+        """The node of a state that has a label of its own."""
+        return state
+
+    @cached_property
+    def named_states(self) -> dict[str, int]:
+        """The states with labels of their own, by label."""
+        return self.public.named()
+
+    def find_node(self, name: str) -> int | None:
+        """The node of some steps, or of a public label."""
+        for label in (name, f" {name}", f"{name} "):
+            if label in self.named_states:
+                return self._node_of(self.named_states[label])
+        return super().find_node(name)
 
     @property
     def has_chance(self) -> bool:  # noqa: D102

@@ -79,10 +79,7 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
         shape=form.shape[begin:end],
         first=_frozen(form.first[begin : end + 1] - shift),
         base=_frozen(form.base[begin:end] - shift),
-        entry_offset=entered.entry_offset,
-        row_offset=entered.row_offset,
-        row=entered.row,
-        beyond=entered.beyond,
+        **entered._asdict(),
     )
     return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
 from ..payoff.entries import payoff_entries
-from .arrays import HistoryTree, SequenceForm, bucket_layout
+from .arrays import HistoryTree, SequenceForm, infoset_layout
 from .belief_dag import BeliefDag, belief_dag
 from .chunks import ChunkedForm
 from .flat_game import FlatGame
@@ -218,7 +218,7 @@ def team_game(
         MemoryLimitError: The beliefs may not fit; said before they are made.
     """
     sides = check_teams(game.name, game.n_players, teams)
-    if game.tied_to is not None:
+    if game.forgets:
         raise ValueError(f"{game.name} has imperfect recall: a team needs members who remember")
     dags = tuple(belief_dag(game, team, memory_limit=memory_limit) for team in sides)
     form, links, numbered = link(dags)
@@ -257,43 +257,35 @@ def reach_without(game: FlatGame, members: Sequence[int], strategy: np.ndarray) 
 
 def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     """Belief DAGs as a sequence form, a side for each; without payoffs."""
-    buckets: list[tuple[int, int, int, int, int]] = []
-    ends = [(0, 0, 0)]
-    empty, places, beliefs, leaves, sources, targets = [], [], [], [], [], []
-    infoset = sequence = 0
-    for dag in dags:
-        empty.append(sequence)
-        sequence += 1
-        counts = np.diff(dag.prescriptions)
-        place = np.full(int(dag.prescriptions[-1]) + 1, empty[-1])
-        belief = np.empty(dag.n_beliefs, dtype=np.int64)
-        n_levels = int(dag.depth.max(initial=-1)) + 1
-        for depth in range(n_levels):
-            here = np.flatnonzero(dag.depth == depth)
-            for actions in np.unique(counts[here]).tolist():
-                lanes = here[counts[here] == actions]
-                buckets.append((depth, actions, len(lanes), infoset, sequence))
-                belief[lanes] = infoset + np.arange(len(lanes))
-                row = np.arange(actions)[:, None]
-                column = np.arange(len(lanes))
-                place[dag.prescriptions[lanes] + row] = sequence + row * len(lanes) + column
-                infoset += len(lanes)
-                sequence += len(lanes) * actions
-        buckets.append((n_levels, 1, dag.n_leaves, infoset, sequence))
-        leaf = np.arange(dag.n_leaves)
+    kinds: list[tuple[np.ndarray, ...]] = []
+    for side, dag in enumerate(dags):
+        # Leaves are infosets of one action below all beliefs.
+        below = np.full(dag.n_leaves, dag.depth.max(initial=-1) + 1)
+        level = np.append(dag.depth, below)
+        actions = np.append(np.diff(dag.prescriptions), np.ones_like(below))
+        kinds.append((np.full(len(level), side), level, actions))
+    owner, level, actions = (np.concatenate(own) for own in zip(*kinds, strict=True))
+    order, layout = infoset_layout(owner, level, actions, len(dags))
+    infosets = len(order)
+    number = np.empty(infosets, dtype=np.int64)
+    number[order] = np.arange(infosets)
+    ends, empty = layout["player_infosets"].tolist(), layout["player_sequences"]
+    parent = np.repeat(empty[:-1], np.diff(ends)).astype(np.uint32)
+    form = SequenceForm(**layout, infoset_parent=parent, operator=())
+    first, stride = form.infoset_sequence, form.infoset_stride
+    places, beliefs, leaves, sources, targets = [], [], [], [], []
+    for side, dag in enumerate(dags):
+        belief, leaf = np.split(number[ends[side] : ends[side + 1]], [dag.n_beliefs])
+        of = np.repeat(np.arange(dag.n_beliefs), np.diff(dag.prescriptions))
+        action = np.arange(len(of)) - dag.prescriptions[of]
+        place = np.append(first[belief[of]] + action * stride[belief[of]], empty[side])
         sources += [place[dag.belief_links[0]], place[dag.leaf_links[0]]]
-        targets += [belief[dag.belief_links[1]], infoset + dag.leaf_links[1]]
+        targets += [belief[dag.belief_links[1]], leaf[dag.leaf_links[1]]]
         places.append(place)
         beliefs.append(belief)
-        leaves.append(sequence + leaf)
-        infoset += dag.n_leaves
-        sequence += dag.n_leaves
-        ends.append((infoset, sequence, len(buckets)))
-    layout = bucket_layout(buckets, ends)
-    parent = np.repeat(empty, np.diff(layout["player_infosets"])).astype(np.uint32)
-    form = SequenceForm(**layout, infoset_parent=parent, operator=())
+        leaves.append(first[leaf])
     target, source = np.concatenate(targets), np.concatenate(sources)
-    order = np.argsort(target, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=infoset))])
-    links = Links(first, source[order])
+    by_target = np.argsort(target, kind="stable")
+    begin = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=infosets))])
+    links = Links(begin, source[by_target])
     return form, links, Numbered(tuple(places), tuple(beliefs), tuple(leaves))

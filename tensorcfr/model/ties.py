@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import SequenceForm
+from .arrays import SequenceForm, infoset_layout
 
 FORGETS = (
     "A player forgets here (imperfect recall): CFR has no guarantee, averages may be worse than "
@@ -47,49 +47,15 @@ def tied_form(form: SequenceForm, tied_to: np.ndarray) -> Tied:
         form: The game.
         tied_to: uint32 (infosets,): the first infoset of those that share a strategy with each.
     """
-    infosets = np.arange(form.n_infosets)
-    first = np.flatnonzero(tied_to == infosets)
-    actions = np.repeat(form.bucket_actions, form.bucket_lanes)
-    player = np.repeat(np.arange(form.n_players), np.diff(form.player_infosets))
-    order = first[np.lexsort((first, actions[first], player[first]))]
-    kinds, lanes = np.unique(np.stack([player[order], actions[order]]), axis=1, return_counts=True)
-    owner, n_actions = kinds
-    # The empty sequence of each player comes before the player's first bucket.
-    begin = np.cumsum(lanes * n_actions) - lanes * n_actions + owner + 1
-    lane = np.arange(len(order)) - np.repeat(np.cumsum(lanes) - lanes, lanes)
-    of_first = np.empty((2, form.n_infosets), dtype=np.int64)
-    of_first[:, order] = np.repeat(begin, lanes) + lane, np.repeat(lanes, lanes)
-    players = np.arange(form.n_players + 1)
-    ends = np.concatenate([[0], np.cumsum(lanes * n_actions)])
-    buckets = np.searchsorted(owner, players)
-    player_sequences = ends[buckets] + players
-    sequence = np.empty(form.n_sequences, dtype=np.int64)
-    sequence[form.player_sequences[:-1]] = player_sequences[:-1]
-    own_lane = infosets - np.repeat(form.bucket_infoset, form.bucket_lanes)
-    own_first = np.repeat(form.bucket_sequence, form.bucket_lanes) + own_lane
-    own_stride = np.repeat(form.bucket_lanes, form.bucket_lanes)
-    for action in range(int(actions.max(initial=0))):
-        here = np.flatnonzero(actions > action)
-        start, stride = of_first[:, tied_to[here]]
-        sequence[own_first[here] + action * own_stride[here]] = start + action * stride
-    layout = SequenceForm(
-        player_infosets=np.concatenate(
-            [[0], np.cumsum(np.bincount(player[order], minlength=form.n_players))]
-        ),
-        player_sequences=player_sequences,
-        player_buckets=buckets,
-        bucket_level=np.zeros(len(lanes), dtype=np.int64),
-        bucket_actions=n_actions,
-        bucket_lanes=lanes,
-        bucket_infoset=np.cumsum(lanes) - lanes,
-        bucket_sequence=begin,
-        bucket_stride=lanes,
-        bucket_mask=np.zeros(len(lanes), dtype=np.int64),
-        hand_rank=np.array([[0, 1]]),
-        infoset_parent=player_sequences[player[order]].astype(np.uint32),
-        operator=form.operator,
-    )
+    first = np.flatnonzero(tied_to == np.arange(form.n_infosets))
+    player, actions = form.infoset_player[first], form.infoset_actions[first]
+    order, layout = infoset_layout(player, np.zeros_like(player), actions, form.n_players)
+    number = np.empty(form.n_infosets, dtype=np.int64)
+    number[first[order]] = np.arange(len(order))
+    parent = layout["player_sequences"][player[order]].astype(np.uint32)
+    tied = SequenceForm(**layout, infoset_parent=parent, operator=form.operator)
+    sequence = form.carried(tied, number[tied_to])
     # Read-only as the arrays of games are, so that kernels compiled for them do.
-    for array in (*layout[:-1], sequence):
+    for array in (*tied[:-1], sequence):
         array.flags.writeable = False
-    return Tied(layout, sequence)
+    return Tied(tied, sequence)

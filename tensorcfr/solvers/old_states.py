@@ -9,7 +9,8 @@ import numpy as np
 
 from ..kernels import evaluation
 from ..kernels.chunks import Numbers
-from ..model.chunks import ALIGNED, ROW, CardShapes, ChunkedForm, buckets_of, whole_rows
+from ..model.arrays import there
+from ..model.chunks import ALIGNED, ROW, CardShapes, ChunkedForm, whole_rows
 from .arguments import PACKED
 
 
@@ -30,12 +31,10 @@ def runs_of(form: ChunkedForm) -> tuple[list[Run], int]:
     found = [Run(0, 0, form.trunk.n_sequences)]
     at = whole_rows(form.trunk.n_sequences)
     counts = -(-np.diff(form.entry_offset, axis=1) // unit) * unit
-    for c, entries in enumerate(counts.tolist()):
-        first = int(form.first[c] - form.base[c])
-        assert form.shapes is not None
-        middle = int(form.shapes.array(int(form.shape[c]), "player_sequences")[1])
-        sequence, actions, lanes = buckets_of(form, c + 1)
-        end = -(-int(np.append(middle, sequence + actions * lanes)[-1]) // unit) * unit
+    shapes = there(form.shapes)
+    spans = -(-shapes.spans[form.shape] // unit) * unit
+    for c, (entries, (first, end)) in enumerate(zip(counts.tolist(), spans.tolist(), strict=True)):
+        middle = int(shapes.array(int(form.shape[c]), "player_sequences")[1])
         old, new = at, int(form.first[c])
         for before, count in zip(entries, (middle - first, end - middle), strict=True):
             found.append(Run(old + before, new, count))

@@ -131,11 +131,11 @@ def _(game: FlatGame) -> Arrays:
     arrays = {f"game/{name}": array for name, array in game.arrays().items()}
     if game.unit != 1.0:
         arrays["game/unit"] = np.array([game.unit])
-    views = [view for view in VIEWS if any(key.startswith(f"game/{view}/") for key in arrays)]
+    views = [view for view in VIEWS if view in game.views]
     if "public" in views:
         arrays |= _pack_public(game.public_game)
     labels: dict[str, Sequence[str]] = {"name": [game.name], "outcomes": game.outcome_labels}
-    if not isinstance(game.infoset_labels, InfosetLabels):
+    if not game.joins_labels:
         views.append("labels")
         kinds = {actions: kind for kind, actions in enumerate(dict.fromkeys(game.infoset_actions))}
         arrays["game/actions/kind"] = np.array(

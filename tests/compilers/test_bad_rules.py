@@ -235,8 +235,8 @@ HISTORIES = [
             }
         ),
         "player 0 forgets an own action before infoset 'again' (imperfect recall): the player "
-        "reaches it by 'right' at infoset 'first' at history [right], but by 'left' at infoset "
-        "'first' at history [left]",
+        "reaches it by 'left' at infoset 'first' at history [left], but by 'right' at infoset "
+        "'first' at history [right]",
         ImperfectRecallError,
     ),
     Bad(
@@ -251,8 +251,8 @@ HISTORIES = [
             }
         ),
         "player 0 forgets an own action before infoset 'first' (imperfect recall): the player "
-        "reaches it by 'go' at infoset 'tails' at history [tails, go], but by 'go' at infoset "
-        "'heads' at history [heads, go]",
+        "reaches it by 'go' at infoset 'heads' at history [heads, go], but by 'go' at infoset "
+        "'tails' at history [tails, go]",
         ImperfectRecallError,
     ),
     Bad(

@@ -14,26 +14,25 @@ from ...model.chunks import whole_rows
 from ...payoff import PayoffCards
 
 
-class Row(NamedTuple):
+class Act(NamedTuple):
     """What a player has done last: an action of a decision of the betting."""
 
     node: int
     action: int
 
 
-Last = Row | None
+Last = Act | None
 """None: the player has not acted yet."""
 
 
-def last_rows(betting: BettingTree) -> list[list[Last]]:
+def last_acts(betting: BettingTree) -> list[list[Last]]:
     """For each player and node, what the player has done last."""
     found: list[list[Last]] = [[None], [None]]
     for node in range(1, betting.n_nodes):
         above = int(betting.parent[node])
         for player, own in enumerate(found):
             acted = betting.kind[above] == DECISION and betting.player[above] == player
-            row = Row(above, node - int(betting.first_child[above])) if acted else own[above]
-            own.append(row)
+            own.append(Act(above, node - int(betting.first_child[above])) if acted else own[above])
     return found
 
 
@@ -235,27 +234,23 @@ class CardForm:
     def form(self, cards: PayoffCards) -> SequenceForm:
         """The sequence form, with its payoffs."""
         parents: list[np.ndarray] = []
-        buckets: list[tuple[int, ...]] = []
-        ends = [(0, 0, 0)]
-        infosets = 0
+        rows: list[tuple[int, ...]] = []
         for player in range(2):
             if self.rooted:
                 deals = int(self.where.begin[player][0][-1])
                 parents.append(np.full(deals, self.ends[player], dtype=np.uint32))
-                buckets.append((0, 1, deals, infosets, self.ends[player] + 1))
-                infosets += deals
-            for owner, depth, actions, nodes, width, begin in self.buckets:
-                if owner != player:
+                rows.append((player, 0, 1, deals, self.ends[player] + 1))
+            for one, depth, fan, nodes, width, begin in self.buckets:
+                if one != player:
                     continue
                 for node in nodes:
                     before = node.last if isinstance(node, Wait) else self.last[player][node]
                     above = self.sequences_above(player, before, self._round(node))
                     parents.append(above.astype(np.uint32))
-                level, first = depth + int(self.rooted), self.ends[player] + begin
-                buckets.append((level, actions, width, infosets, first))
-                infosets += width
-            ends.append((infosets, self.ends[player + 1], len(buckets)))
+                start = self.ends[player] + begin
+                rows.append((player, depth + int(self.rooted), fan, width, start))
+        owner, level, actions, lanes, first = np.array(rows, np.int64).reshape(-1, 5).T.copy()
+        layout = bucket_layout(owner, level, actions, lanes, 2)
+        layout |= {"bucket_sequence": first, "player_sequences": np.array(self.ends)}
         parent = np.concatenate([np.empty(0, dtype=np.uint32), *parents])
-        return SequenceForm(
-            **bucket_layout(buckets, ends), infoset_parent=parent, operator=(cards,)
-        )
+        return SequenceForm(**layout, infoset_parent=parent, operator=(cards,))

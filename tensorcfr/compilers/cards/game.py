@@ -8,6 +8,7 @@ chunk: hands that have a card of the board keep their lanes, and the payoffs lea
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ...model.cut_game import CutGame, Recipe
 from ...rules import CardGame
 from ..sizes.counted import count_betting, count_cards, sequences_of_chunk, size_of_cards
 from .flat import flatten
-from .form import CardForm, Last, SomeBoards, Wait, last_rows
+from .form import CardForm, Last, SomeBoards, Wait, last_acts
 from .nodes import CardNodes
 from .payoffs import Payoffs
 from .rules import check, deal_boards, unfold
@@ -61,27 +62,26 @@ def compile_rules(
     if limit is None:
         limit = sequences_of_chunk()
     recipe = Recipe(source, True, limit, symmetry=symmetric)
-    return _Compiler(rules, name, betting, boards, symmetry, budget, recipe).run()
+    return _Compiler(rules, name, betting, boards, symmetry, budget.limit, recipe).run()
 
 
+@dataclass
 class _Compiler:
     """One game of cards on its way to chunks."""
 
-    def __init__(
-        self,
-        rules: CardGame,
-        name: str,
-        betting: BettingTree,
-        boards: tuple[Boards, ...],
-        symmetry: Symmetry,
-        budget: Budget,
-        recipe: Recipe,
-    ) -> None:
-        self.rules, self.name, self.betting, self.boards = rules, name, betting, boards
-        self.limit, self.recipe, self.symmetry = budget.limit, recipe, symmetry
-        self.hands = (len(rules.hands[0]), len(rules.hands[1]))
-        self.last = last_rows(betting)
-        self.payoffs = Payoffs(rules, betting, boards, symmetry, self.last)
+    rules: CardGame
+    name: str
+    betting: BettingTree
+    boards: tuple[Boards, ...]
+    symmetry: Symmetry
+    limit: int
+    """Bytes that laying it out may take, if the caller says nothing else."""
+    recipe: Recipe
+
+    def __post_init__(self) -> None:
+        self.hands = (len(self.rules.hands[0]), len(self.rules.hands[1]))
+        self.last = last_acts(self.betting)
+        self.payoffs = Payoffs(self.rules, self.betting, self.boards, self.symmetry, self.last)
 
     def run(self) -> CutGame:
         """The compiled game."""

@@ -16,7 +16,7 @@ from ...model.game import CompiledGame
 from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step
 from ...rules import CardGame
 from .flat import HandByHand
-from .rules import Weighted, cards_label, read_deal, runouts, weight_met
+from .rules import Weighted, cards_label, read_deal, runouts, weight_met, without
 
 ANY_CARD = "*"
 """In a line, any card that can be dealt."""
@@ -202,10 +202,9 @@ class CardNodes(PublicNodes):
             first += int(self.chunk_base[chunk])
         else:
             first += int(self.board_begin[player][r][solved])
-        begin, count = int(betting.first_child[at]), int(betting.children[at])
         return NodeLayout(
             player=player,
-            actions=betting.step[begin : begin + count],
+            actions=tuple(step.label for step in self.children(node)),
             chunk=chunk,
             first=first,
             stride=int(self.node_stride[kind, at]),
@@ -228,8 +227,7 @@ class CardNodes(PublicNodes):
 
     def free(self, node: int, player: int) -> np.ndarray:
         """Whether each hand of a player has no card of the board, bool (hands,)."""
-        taken: np.ndarray = np.isin(self.rules.hands[player], self.cards(node))
-        return np.logical_not(np.any(taken, axis=1))
+        return without(self.rules.hands[player], np.array(self.cards(node)))
 
     def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
         live = [self.free(node, one).astype(np.float64) for one in range(2)]
@@ -321,9 +319,8 @@ class CardNodes(PublicNodes):
             ValueError: There is no such line, nobody acts after it, or the player can have none of
                 the hands.
         """
-        node, _ = self.at(self._hands_at(label)[0][0])
-        begin, count = int(self.betting.first_child[node]), int(self.betting.children[node])
-        return " ".join(label.split()), self.betting.step[begin : begin + count]
+        steps = self.children(self._hands_at(label)[0][0])
+        return " ".join(label.split()), tuple(step.label for step in steps)
 
     def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
         """All boards and hands that a label names."""

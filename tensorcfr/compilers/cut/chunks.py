@@ -133,9 +133,8 @@ class _Chunks:
         before = steps < 0
         weight = trunk.tree.weight[trunk.tree.parent[steps]].astype(np.int64)
         mask = self._possible[player, np.where(before, -1, weight)]
-        layout = trunk.form._asdict()
         owner = np.full(len(steps), player)
-        above = places_of(trunk.tree, layout, trunk.entered, owner, steps)
+        above = places_of(trunk.tree, trunk.form, trunk.entered, owner, steps)
         hands = self._hands[mask]
         places = zip(above.sequence, above.stride, hands, strict=True)
         return entry, mask, [first + step * np.arange(count) for first, step, count in places]

@@ -16,11 +16,12 @@ from ...model.arrays import CHANCE
 from ...model.cut_game import CutGame, Recipe
 from ...model.flat_game import FlatGame, utilities_of
 from ...model.game import CompiledGame
-from ...model.labels import InfosetLabels, PublicGame, follow
+from ...model.labels import PublicGame, follow
 from ...rules import PublicTreeGame
 from .. import laid_out, public_tree
 from ..colours import tells_hands_apart
 from ..public_states import (
+    Cut,
     Graph,
     contracted,
     count_ways,
@@ -134,7 +135,7 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
     _check_unit(game.unit, game.name)
     public, given = game.public_game, game.infoset_labels
     tree, places = public.tree, game.places
-    quotient = (None if game.merged is None else quotient_of(tree)) or identity(tree)
+    quotient = (game.merged and quotient_of(tree)) or identity(tree)
     here = np.zeros(quotient.tree.n_nodes, dtype=bool)
     for node in nodes:
         below = int(node)
@@ -151,9 +152,9 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
         quotient,
         chunks.build(graph, lambda states, depth: here[states], limit=limit),
         game.name,
-        Recipe(None, True, limit, game.merged is not None),
+        Recipe(None, True, limit, symmetry="merged" in game.views),
         lay_out=lambda limit: game,
-        label=None if isinstance(given, InfosetLabels) else label,
+        label=None if game.joins_labels else label,
     )
 
 
@@ -167,17 +168,8 @@ def _from_tree(
     lay_out: Callable[[int | None], FlatGame],
     label: OwnLabel | None,
 ) -> CutGame:
-    """The game of a public tree that was cut.
-
-    Args:
-        public: The whole game.
-        quotient: The game that was cut, and the nodes and hands in it.
-        cut_tree: It in chunks.
-        name: What the game is called.
-        recipe: How to compile it again.
-        lay_out: Makes the flat game.
-        label: As for :class:`TreeNodes`.
-    """
+    """The game of a public tree, of which ``quotient`` was cut; ``label`` is as for
+    :class:`TreeNodes`."""
     tree = public.tree
 
     def steps(nodes: list[int], _: list[int]) -> list[int] | None:
@@ -267,27 +259,16 @@ def _check_unit(unit: float, name: str) -> None:
 
 
 def _cut(graph: Graph, cut: bool | int | np.ndarray, limit: int) -> CutTree:
-    """The game, cut.
-
-    Args:
-        graph: Its public states.
-        cut: See :data:`CutLike`; in place of labels, the states below which to cut.
-        limit: Sequences that a chunk of several subtrees may have.
-    """
+    """A game, cut as :data:`CutLike` says; in place of labels are the states below which to cut."""
     if isinstance(cut, bool):
         size = sequences_below(graph)
         fits = size <= (limit if size[graph.root] > limit else -1)
         return chunks.build(graph, lambda states, depth: fits[states], limit=limit)
     if isinstance(cut, np.ndarray):
-        here = np.zeros(graph.n_states, dtype=bool)
-        here[cut] = True
-        return chunks.build(graph, lambda states, depth: here[states], limit=limit, alone=True)
-    return chunks.build(
-        graph,
-        lambda states, depth: np.full(len(states), depth == cut),
-        limit=limit,
-        alone=True,
-    )
+        here: Cut = lambda states, depth: np.isin(states, cut)  # noqa: E731
+    else:
+        here = lambda states, depth: np.full(len(states), depth == cut)  # noqa: E731
+    return chunks.build(graph, here, limit=limit, alone=True)
 
 
 def _nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:

@@ -49,7 +49,7 @@ class TreeNodes(TabledNodes):
         cut: CutTree,
         own_label: OwnLabel | None,
     ) -> None:
-        self._graph, self._public, self.tables = graph, public, graph.tables
+        self._graph, self.public, self.tables = graph, public, graph.tables
         self._steps, self._hand, self._cut = steps, hand, cut
         self._stands_for, self._own_label = stands_for, own_label
         self.hands = public.hands
@@ -61,16 +61,12 @@ class TreeNodes(TabledNodes):
         return possible_hands(self.tables)
 
     @cached_property
-    def _named(self) -> dict[str, int]:
-        return self._public.named()
-
-    @cached_property
     def _below(self) -> np.ndarray:
         """int64 (states,): nodes of the tree from each state on, itself included."""
         return nodes_below(self._graph)
 
     def wording(self) -> bytes:  # noqa: D102
-        return repr(self._public[2:]).encode() + self.tables.edge.astype(np.int64).tobytes()
+        return repr(self.public[2:]).encode() + self.tables.edge.astype(np.int64).tobytes()
 
     # --------------------------------------------------------------------------------- numbers
 
@@ -112,7 +108,7 @@ class TreeNodes(TabledNodes):
     def _children(self, state: int) -> tuple[tuple[str, ...], list[int]]:
         """The labels of a state's steps, and the states that they lead to."""
         begin, end = self.tables.first_child[state : state + 2].tolist()
-        labels = tuple(self._public.edges[at] for at in self.tables.edge[begin:end].tolist())
+        labels = tuple(self.public.edges[at] for at in self.tables.edge[begin:end].tolist())
         return labels, self._after(state).tolist()
 
     def _after(self, state: int) -> np.ndarray:
@@ -122,7 +118,7 @@ class TreeNodes(TabledNodes):
 
     def _step(self, state: int, child: int) -> str:
         """The label of a step."""
-        return self._public.edges[self.tables.edge[self.tables.first_child[state] + child]]
+        return self.public.edges[self.tables.edge[self.tables.first_child[state] + child]]
 
     # ----------------------------------------------------------------------------------- nodes
 
@@ -144,10 +140,8 @@ class TreeNodes(TabledNodes):
         ]
 
     def label(self, node: int) -> str:  # noqa: D102
-        return self._public_label(*self._way(node))
-
-    def _public_label(self, states: list[int], taken: list[int]) -> str:
-        given = self._public.node_labels
+        states, taken = self._way(node)
+        given = self.public.node_labels
         own = None if given is None else given[states[-1]]
         if own is not None:
             return own
@@ -156,9 +150,7 @@ class TreeNodes(TabledNodes):
         )
 
     def layout(self, node: int) -> NodeLayout:  # noqa: D102
-        return self._layout(*self._way(node))
-
-    def _layout(self, states: list[int], taken: list[int]) -> NodeLayout:
+        states, taken = self._way(node)
         player = int(self.tables.player[states[-1]])
         actions, _ = self._children(states[-1])
         held, steps = self._held(states[-1], player), self._steps(states, taken)
@@ -212,37 +204,35 @@ class TreeNodes(TabledNodes):
             found = (found for spelling in spellings if (found := self._find_own(spelling)))
             return next(found, None)
         for spelling in spellings:
-            for player, hands in enumerate(self._public.hands):
-                for hand, own in enumerate(hands):
-                    if not spelling.startswith(own):
-                        continue
-                    way = self._way_of(spelling[len(own) :])
-                    if way is None or self.tables.player[way[0][-1]] != player:
-                        continue
-                    layout = self._layout(*way)
-                    if layout.lane[hand] >= 0:
-                        return FoundInfoset(spelling, self._number(way), layout, hand)
+            for player, hand, rest in self.public.readings(spelling):
+                way = self._way_of(rest)
+                if way is None or self.tables.player[way[0][-1]] != player:
+                    continue
+                node = self._number(way)
+                self._recent = node, way
+                layout = self.layout(node)
+                if layout.lane[hand] >= 0:
+                    return FoundInfoset(spelling, node, layout, hand)
         return None
 
     def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
-        return self._labels(*self._way(node), hands)
-
-    def _labels(self, states: list[int], taken: list[int], hands: Iterable[int]) -> list[str]:
-        player, public = self.tables.player[states[-1]], self._public_label(states, taken)
+        state, public = self._state(node), self.label(node)
         if self._own_label is None:
-            return [f"{self._public.hands[player][hand]}{public}" for hand in hands]
-        return [self._own_label(states[-1], hand, public) for hand in hands]
+            names = self.public.hands[self.tables.player[state]]
+            return [f"{names[hand]}{public}" for hand in hands]
+        return [self._own_label(state, hand, public) for hand in hands]
 
     def decisions(self, player: int) -> Iterator[int]:  # noqa: D102
-        players = self.tables.player
-        return (node for node, (states, _) in self._walk() if players[states[-1]] == player)
+        return (node for node, state in self._walk() if self.tables.player[state] == player)
 
-    def _walk(self) -> Iterator[tuple[int, Way]]:
-        """All nodes in order, each with its way, which changes when the next one is asked for."""
+    def _walk(self) -> Iterator[tuple[int, int]]:
+        """All nodes in order, each with its state."""
         fan, begin, child = self._graph.fan, self.tables.first_child, self._graph.child
         states, taken = [self._graph.root], list[int]()
         for node in count():
-            yield node, (states, taken)
+            self._recent = node, (states, taken)
+            yield node, states[-1]
+            self._recent = -1, ([], [])  # The way changes.
             step = 0
             while step == fan[states[-1]]:
                 if not taken:
@@ -260,12 +250,11 @@ class TreeNodes(TabledNodes):
             GameError: A label is not a string, or two infosets have one label.
         """
         players, found = self.tables.player, array("q")
-        for node, way in self._walk():
-            state = way[0][-1]
+        for node, state in self._walk():
             if players[state] < 0:
                 continue
             hands = np.flatnonzero(self._held(state, int(players[state]))).tolist()
-            for hand, label in zip(hands, self._labels(*way, hands), strict=True):
+            for hand, label in zip(hands, self.labels(node, hands), strict=True):
                 if not isinstance(label, str):
                     raise GameError(not_text(label, self._holder(node, hand)))
                 found.extend((hash(label), node, hand))
@@ -282,7 +271,7 @@ class TreeNodes(TabledNodes):
 
     def _holder(self, node: int, hand: int) -> str:
         player, steps = self.player(node), [step.label for step in self.path(node)]
-        return holder(player, self._public.hands[player][hand], steps)
+        return holder(player, self.public.hands[player][hand], steps)
 
     def _find_own(self, label: str) -> FoundInfoset | None:
         """The infoset whose label is made by the game itself."""
@@ -290,22 +279,17 @@ class TreeNodes(TabledNodes):
         begin = int(np.searchsorted(hashes, hash(label)))
         end = int(np.searchsorted(hashes, hash(label), side="right"))
         for _, node, hand in self._index[begin:end].tolist():
-            way = self._way(node)
-            if self._labels(*way, [hand]) == [label]:
-                return FoundInfoset(label, node, self._layout(*way), hand)
+            if self.labels(node, [hand]) == [label]:
+                return FoundInfoset(label, node, self.layout(node), hand)
         return None
 
-    def find_node(self, name: str) -> int | None:
-        """The node of some steps, or of a public label."""
-        for label in (name, f" {name}"):
-            if label in self._named:
-                return self._number(way_to(self._public.tree, self._named[label]))
-        return super().find_node(name)
+    def _node_of(self, state: int) -> int:
+        return self._number(way_to(self.public.tree, state))
 
     def _way_of(self, label: str) -> Way | None:
         """The way to the node of a public label; None if there is none."""
-        if (named := self._named.get(label)) is not None:
-            return way_to(self._public.tree, named)
+        if (named := self.named_states.get(label)) is not None:
+            return way_to(self.public.tree, named)
         return follow(label, self._graph.root, self._children)
 
 

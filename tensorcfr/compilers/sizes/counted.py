@@ -34,6 +34,9 @@ CACHE_SHARE = 0.5
 precision: a reach and a value for every sequence."""
 BYTES_OF_CHUNK = 600
 """What is kept of each chunk of a game of cards apart from its hands and entries."""
+COMPILING_STATES, COMPILING_CARDS = 1.15, 1.5
+"""What compiling a public tree or a game of cards into chunks takes at most, in sizes of the
+compiled game."""
 SHARED = 16
 """Numbers of a solver for each byte of a public tree in chunks, about: its shapes are shared."""
 
@@ -47,7 +50,7 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
     """
     prior = checked_prior(rules)
     states = public_tree.walk_states(rules, budget)
-    graph, _, _ = public_tree.graph_of(states, public_tree.read_tables(rules, states, prior), prior)
+    graph, _, _ = public_tree.graph_of(rules, states, prior)
     if leads_back(graph):
         raise GameError(f"{name}: a public state comes after itself, does the game end?")
     # Python's numbers: there may be more histories than 64 bits count.
@@ -57,6 +60,7 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
     solved = int(ways @ np.where(graph.fan > 1, own, 0))  # The others are left out.
     ends = int(ways @ np.where(over, hands_of(graph).sum(axis=0), 0))
     two = rules.n_players == 2
+    chunks = Chunks(solved, 0, 0, ends, solved / SHARED, COMPILING_STATES)
     return Size(
         name=name,
         n_players=rules.n_players,
@@ -66,7 +70,7 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
         infosets=counts.infosets,
         sequences=counts.sequences,
         public_nodes=counts.public_nodes if two else None,
-        chunks=Chunks(solved, 0, 0, ends, solved / SHARED) if two else None,
+        chunks=chunks if two else None,
         is_cut=two and counts.sequences - rules.n_players >= CUT_FROM,
     )
 
@@ -120,7 +124,7 @@ def size_of_cards(rules: CardGame, name: str, *, symmetric: bool = True) -> Size
         infosets=counts.infosets,
         sequences=counts.sequences,
         public_nodes=counts.public_nodes,
-        chunks=Chunks(numbers, trunk, entries, ends, float(compiled)),
+        chunks=Chunks(numbers, trunk, entries, ends, float(compiled), COMPILING_CARDS),
         is_cut=True,
     )
 

@@ -24,12 +24,12 @@ NANOSECONDS_PER_ENTRY = 4.0
 NANOSECONDS_FIXED = 300.0
 NANOSECONDS_PER_NUMBER = (0.5, 4.0)
 """Of one iteration in chunks in single precision, for each sequence and each hand at a terminal."""
+UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
+"""Of time."""
 CHUNK_BYTES = {"float64": (16.0, 16, 8), "float32": (8.0, 8, 4), "int16": (4.25, 16, 4)}
 """Of a solver in chunks: per number, for regrets and averages, in 16 bits with their scales; per
 number of the trunk in addition, for reaches and values, in 16 bits for its floats; and per entry of
 a chunk, for its value."""
-COMPILING = 1.5
-"""What compiling into chunks takes at most, in sizes of the compiled game."""
 
 
 class Chunks(NamedTuple):
@@ -45,6 +45,8 @@ class Chunks(NamedTuple):
     """Hands of both players at the public terminals."""
     nbytes: float
     """Bytes of the arrays of the compiled game, to a few percent."""
+    compiling: float
+    """What compiling takes at most, in sizes of the compiled game."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,11 @@ class Size:
         return self.passes == 0
 
     @property
+    def _solved(self) -> Chunks | None:
+        """What the plain call cuts; None where it lays the game out."""
+        return self.chunks if self.is_cut else None
+
+    @property
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval of ``histories``, by Student's t over the passes."""
         if self.is_exact:
@@ -106,8 +113,8 @@ class Size:
     def bytes_compiled(self) -> tuple[float, float]:
         """Bytes of the compiled game, from and to: in games of private hands it depends on how many
         payoffs are products and how many are single entries."""
-        if self.chunks is not None and self.is_cut:
-            return self.chunks.nbytes, self.chunks.nbytes
+        if chunks := self._solved:
+            return chunks.nbytes, chunks.nbytes
         if self.public_nodes is None:
             least = self.histories * 45 + self.sequences * 16
             return least, least + self.terminals * 12 * self.n_players * (self.n_players - 1)
@@ -121,8 +128,8 @@ class Size:
     @property
     def bytes_compiling(self) -> float:
         """Bytes that compiling takes at least, the compiled game included."""
-        if self.chunks is not None and self.is_cut:
-            return COMPILING * self.chunks.nbytes
+        if chunks := self._solved:
+            return chunks.compiling * chunks.nbytes
         if self.public_nodes is None:
             return self.histories * histories.BYTES_AFTER_WALK
         return self.public_nodes * BYTES_LAID_OUT + self.bytes_compiled[0]
@@ -136,11 +143,10 @@ class Size:
     def bytes_solving_in(self, precision: str) -> float:
         """The same in ``"float64"``, ``"float32"`` or ``"int16"``, which differ only where the game
         is solved in chunks."""
-        if self.chunks is None or not self.is_cut:
+        if not (chunks := self._solved):
             return self.sequences * SOLVER_BYTES
-        numbers, trunk, entries, *_ = self.chunks
         each, of_trunk, of_entry = CHUNK_BYTES[precision]
-        return numbers * each + trunk * of_trunk + entries * of_entry
+        return chunks.numbers * each + chunks.trunk * of_trunk + chunks.entries * of_entry
 
     def bytes_in_all(self, precision: str = "float64") -> tuple[float, float]:
         """Bytes by which the process grows, from and to: the compiled game, and CFR+ with its
@@ -153,8 +159,8 @@ class Size:
     def seconds_per_iteration(self) -> tuple[float, float]:
         """Seconds of one iteration of CFR+ on one core of 2020 or later, from and to; in single
         precision where it is solved in chunks."""
-        if self.chunks is not None and self.is_cut:
-            work = (self.chunks.numbers + self.chunks.ends) * 1e-9
+        if chunks := self._solved:
+            work = (chunks.numbers + chunks.ends) * 1e-9
             return NANOSECONDS_PER_NUMBER[0] * work, NANOSECONDS_PER_NUMBER[1] * work
         sweep = NANOSECONDS_FIXED + NANOSECONDS_PER_SEQUENCE * self.sequences
         entries = NANOSECONDS_PER_ENTRY * self.terminals * self.n_players * (self.n_players - 1)
@@ -234,7 +240,7 @@ class Size:
             f"{_seconds(self.seconds_per_iteration[1])} per iteration",
             f"  in all {' to '.join(dict.fromkeys(in_all))}",
         ]
-        if self.chunks is not None and not self.is_cut:
+        if self.chunks and not self.is_cut:
             whole = replace(self, is_cut=True).bytes_in_all()[1]
             lines.append(f"  cut into chunks ({cut}) {format_bytes(int(whole))} in all")
         return "\n".join(lines)
@@ -246,15 +252,12 @@ def three_digits(value: float) -> str:
         return "any number of"
     if value < 1e6:
         return f"{value:,.0f}"
-    for power, unit in ((1e12, ""), (1e9, " billion"), (1e6, " million")):
-        if value >= power:
-            return f"{value:.2g}" if not unit else f"{value / power:.3g}{unit}"
-    return f"{value:,.0f}"
+    if value >= 1e12:
+        return f"{value:.2g}"
+    return f"{value / 1e9:.3g} billion" if value >= 1e9 else f"{value / 1e6:.3g} million"
 
 
 def _seconds(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            scaled = seconds / size
-            return f"{scaled:,.0f} {unit}" if scaled >= 10 else f"{scaled:.2g} {unit}"
-    return f"{seconds * 1e6:.2g} us"
+    unit, size = next((one for one in UNITS if seconds >= one[1]), UNITS[-1])
+    scaled = seconds / size
+    return f"{scaled:,.0f} {unit}" if scaled >= 10 else f"{scaled:.2g} {unit}"
