@@ -18,7 +18,7 @@ from ..analysis.hands import UNITS
 from ..compilers import Size, compile_game, game_size
 from ..errors import format_bytes, suggest
 from ..formats import save_spot
-from ..formats.spots import ENDINGS
+from ..formats.other_spots import ENDINGS
 from ..games.holdem import Holdem
 from ..model.game import CompiledGame
 from ..solvers.driver import run

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..compilers import compile_game
-from ..formats.spots import ENDINGS
+from ..formats.other_spots import ENDINGS
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.play import Match

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..formats import read_spot
-from ..formats.spots import ENDINGS
+from ..formats import read_spot_options
+from ..formats.other_spots import ENDINGS
 from ..games.holdem.spot import PLAYERS
 
 GivenSpot = Mapping[str, Any]
@@ -84,7 +84,7 @@ def spot_options(spot: Path | None, given: GivenSpot) -> dict[str, Any]:
     if spot is not None:
         if spot.suffix.lower() not in ENDINGS:
             raise ValueError(f"{spot}: the name of a spot's file ends in {' or '.join(ENDINGS)}")
-        options = dict(read_spot(spot).options)
+        options = read_spot_options(spot)
     nobody = (None,) * len(PLAYERS)
     pairs = zip(given.get("ranges", nobody), options.get("ranges", nobody), strict=True)
     ranges = tuple(old if new is None else new for new, old in pairs)

@@ -19,9 +19,12 @@ from ..errors import FormatError, MissingExtraError, suggest
 from ..games.holdem.betting import STREETS
 from ..games.holdem.spot import PLAYERS
 from .gambit_text import decoded
+from .spots import ENDINGS as OWN_ENDINGS
 from .spots import MOST_BYTES, read_spot
 
 Options = dict[str, Any]
+ENDINGS = (*OWN_ENDINGS, ".json", ".phh")
+"""How the names of files of spots end, of this and of other programs."""
 
 
 @checked()

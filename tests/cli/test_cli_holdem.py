@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import json
 import re
 from pathlib import Path
 
@@ -36,6 +37,23 @@ def test_a_size_and_a_file(tmp_path: Path) -> None:
     assert (options["pot"], options["stacks"]) == (60, 200)
     assert options["bets"] == {"river": {"oop": "25%", "ip": "75%"}}
     assert tuple(options["ranges"]) == ("AA,KK,QQ,AKs", "QQ")
+
+
+def test_a_file_of_another_program(tmp_path: Path) -> None:
+    sizes = {
+        f"{player}{street}{kind}": "50%"
+        for player in ("oop", "ip")
+        for street in ("Flop", "Turn", "River")
+        for kind in ("Bet", "Raise")
+    }
+    tree = tmp_path / "tree.json"
+    tree.write_text(json.dumps({"startingPot": 100, "effectiveStack": 200, **sizes}))
+    report = printed("holdem", tree, *TINY[:6], "--size")
+    assert report.startswith("holdem QsJh2h8d3c: 19 x 43 hands, ")
+    assert (
+        refused(USAGE, "holdem", tree)
+        == "the spot needs --board, --oop, --ip, or a file that says them"
+    )
 
 
 BY_HAND = (
@@ -241,7 +259,10 @@ def test_buckets(kind: str) -> None:
         ((*TINY, "--unit", "bb"), "--unit bb: "),
         ((*TINY, "--buckets", "3", "--buckets-by", "suit"), "--buckets-by suit: "),
         ((*TINY, "--buckets", "3", "--save", "s.npz"), "--buckets: --save takes a solve of hands"),
-        (("spot.csv",), "spot.csv: the name of a spot's file ends in .toml or .txt"),
+        (
+            ("spot.csv",),
+            "spot.csv: the name of a spot's file ends in .toml or .txt or .json or .phh",
+        ),
         ((*TINY, "--save", "s.txt"), "--save s.txt: a solution is an .npz file"),
     ],
 )
