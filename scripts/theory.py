@@ -1,4 +1,4 @@
-"""The pictures and tables of docs/theory.md: what the theory of CFR says, measured.
+"""The pictures and tables of docs/tutorials.md: what the theory of CFR says, measured.
 
 python -m scripts.theory            all of them, a minute
 python -m scripts.theory --quick    the same in seconds, into build/theory
@@ -10,6 +10,7 @@ the page is written by hand.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from matplotlib.figure import Figure
 from benchmarks._common import table
 from tensorcfr import Policy, Solver, compile_game, evaluate, solve
 from tensorcfr._util.machine import machine, versions
-from tensorcfr.algorithms import CFR, EXTERNAL_SAMPLING
+from tensorcfr.algorithms import CFR, CFR_PLUS, EXTERNAL_SAMPLING
 from tensorcfr.analysis import regrets
 from tensorcfr.plots.style import (
     COLOURS,
@@ -41,11 +42,11 @@ from tensorcfr.sweep import read_algorithm
 from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "theory.md"
+PAGE = ROOT / "docs" / "tutorials.md"
 FIGURES = ROOT / "docs" / "figures"
 
 SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
-SLOPE_ALGORITHMS = ("cfr(alternating=False)", "cfr", "cfr+", "dcfr", "pcfr+", "hedge")
+SLOPE_ALGORITHMS = ("cfr(alternating=False)", "cfr", "cfr+", "dcfr", "pcfr+", "hedge", "egt")
 
 
 def _panels(columns: int = 1) -> tuple[Figure, list[Axes]]:
@@ -218,11 +219,10 @@ def slopes(folder: Path, quick: bool) -> str:
     for spec in SLOPE_ALGORITHMS:
         row = [f"`{spec}`"]
         for name in SLOPE_GAMES:
-            solver, done, values = Solver(compile_game(name), read_algorithm(spec)), 0, []
-            for mark in marks:
-                solver.step(mark - done)
-                done = mark
-                values.append(solver.evaluate().exploitability)
+            found = solve(
+                compile_game(name), read_algorithm(spec), iters=last, checkpoints=marks
+            ).trace
+            values = [point.exploitability for point in found]
             # Below that, rounding.
             kept = [k for k, value in enumerate(values) if value > 1e-12]
             slope = np.polyfit(np.log(np.array(marks)[kept]), np.log(np.array(values)[kept]), 1)[0]
@@ -292,6 +292,43 @@ def averaging(folder: Path, quick: bool) -> str:
     )
 
 
+# ------------------------------------------------------------------------------ last iterates
+
+
+def resident() -> float:
+    """Memory of this process, in MB."""
+    status = Path("/proc/self/status").read_text().split()
+    return int(status[status.index("VmRSS:") + 1]) / 1e3
+
+
+def solver_memory(delay: int, iterations: int) -> None:
+    """Print what a solver takes in MB, and the exploitability of what it has in the end: of the
+    average, or where this never begins of the last iterate."""
+    solver = Solver(compile_game("bluff(dice=(2, 1))"), CFR_PLUS(delay=delay))
+    before = resident()
+    solver.step(iterations)
+    taken = resident() - before
+    found = solver.evaluate_current() if delay else solver.evaluate()
+    print(taken, found.exploitability)
+
+
+def last(folder: Path, quick: bool) -> str:
+    """What an average costs: a solver whose average never begins does not touch its array."""
+    iterations, rows = 2 if quick else 300, []
+    for name, delay in (("the average", 0), ("the last iterate, `delay=10**9`", 10**9)):
+        call = f"from scripts.theory import solver_memory; solver_memory({delay}, {iterations})"
+        # In a process of its own, the second time: the first one may compile.
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", call], cwd=ROOT, capture_output=True, text=True, check=True
+            )
+        taken, gap = map(float, done.stdout.split())
+        rows.append([name, f"{taken:.1f} MB", f"{gap:.2g}"])
+    return table(["", "written by iterations", "exploitability"], rows) + (
+        f"\n\n`cfr+` on Bluff(2,1), {iterations} iterations."
+    )
+
+
 # -------------------------------------------------------------------------------------- main
 
 PARTS: dict[str, Callable[[Path, bool], str]] = {
@@ -300,6 +337,7 @@ PARTS: dict[str, Callable[[Path, bool], str]] = {
     "bounds": bounds,
     "slopes": slopes,
     "averaging": averaging,
+    "last": last,
 }
 
 
@@ -317,7 +355,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{name}\n\n{texts[name]}\n", file=sys.stderr)
     page = PAGE.read_text()
     if not options.parts:
-        texts["said"] = f"{machine()}; {versions()}."
+        texts["theory_said"] = f"{machine()}; {versions()}."
     page = page_with(page, "theory", texts)
     (folder / PAGE.name if options.quick else PAGE).write_text(page)
 

@@ -100,13 +100,10 @@ def test_the_experiments_on_tutorials_in_short(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     names = {f"tutorial_{name}.{kind}" for name in ("kuhn", "pruned") for kind in KINDS}
     assert {path.name for path in tmp_path.iterdir()} == names
-    page = (ROOT / "docs" / "tutorial-curves.md").read_text()
-    for name in ("played", "dealt", "plus", "loops", "nodes", "said"):
+    page = (ROOT / "docs" / "tutorials.md").read_text()
+    for name in ("dealt", "plus", "loops", "said"):
         assert f"\n{name}\n\n" in f"\n{done.stdout}"
         assert page.count(f"<!-- {name}: written by scripts/tutorial_curves.py -->") == 1
-    billion = tutorial("billion", "--quick").stdout
-    assert "1,000,000 iterations of Kuhn poker, one seed." in billion
-    assert all(f"| `{name}` | " in billion for name in ("chance_sampling", "external_sampling"))
 
 
 @pytest.mark.full
@@ -145,7 +142,6 @@ def test_the_loops_on_tutorials_are_what_they_say() -> None:
             total += expected_values(game, solver.current_policy())[0]
             solver.step()
         assert abs(total / 10_000 - script.PRINTED) < 1e-13
-        assert script.spans([2, 3, 5], [2, 3, 4, 5]) == "2\\N{EN DASH}3, 5"
         page = script.PAGE.read_text()
         written = script.page_with(page, "tutorial_curves", {"said": "new"})
         assert written.count("new") == page.count("new") + 1
