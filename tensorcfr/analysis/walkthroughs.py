@@ -274,7 +274,7 @@ def walkthrough(
         dealt = _dealt(game, rows) if fixed is None and record.shares_draws else fixed
         walked: tuple[HistoryRow, ...] = ()
         if dealt is not None or not (record.is_sampled or game.n_histories > MOST_HISTORIES):
-            walked = _histories(game, dealt, _faced(game, record, before[1], after[1]))
+            walked = _histories(game, dealt, _faced(solver, before[1], after[1]))
         iterations.append(Iteration(number, dealt, tuple(rows), walked))
         before = after
     return Walkthrough(game, record, fixed, tuple(iterations))
@@ -324,12 +324,10 @@ def _below(tree: HistoryTree, node: int) -> list[int]:
     return found
 
 
-def _faced(
-    game: FlatGame, record: Record, before: np.ndarray, after: np.ndarray
-) -> list[np.ndarray]:
+def _faced(solver: IterativeSolver, before: np.ndarray, after: np.ndarray) -> list[np.ndarray]:
     """For each player, the strategies of all players that the update of this one works with."""
-    starts = game.form.player_sequences[: game.n_players]
-    updated = [start if record.variant.alternating else 0 for start in starts.tolist()]
+    starts = solver.game.form.player_sequences[:-1].tolist()
+    updated = [start if solver.algorithm.variant.alternating else 0 for start in starts]
     return [np.append(after[:start], before[start:]) for start in updated]
 
 
