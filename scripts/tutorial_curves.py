@@ -72,7 +72,7 @@ FULL = Scale(
     dealt_seeds=100,
     iterations=1_000_000,
     seeds=5,
-    team_marks=(10, 100, 300),
+    team_marks=(10, 100),
     looped={"kuhn": (100, 10_000), "liars_dice(faces=3)": (100, 1_000)},
 )
 QUICK = Scale(
