@@ -413,7 +413,7 @@ def order_table(found: Sequence[Mark], powers: Sequence[float]) -> str:
                 values = sorted(at(own, nodes))
                 cell = f"{statistics.median(values):.2g}" if values else ""
                 if len(values) > 1:
-                    cell += f" ({values[0]:.2g} to {values[-1]:.2g})"
+                    cell += f" ({values[0]:.2g}\N{EN DASH}{values[-1]:.2g})"
                 cells.append(cell)
             body.append([way, f"`{name}`", *cells])
     return table(["", "", *(f"{nodes:.0e}" for nodes in powers)], body)
