@@ -64,7 +64,7 @@ def _marks(last: int, per_ten: int = 8) -> list[int]:
 # ------------------------------------------------------------------------------------- cycling
 
 
-def cycle(folder: Path, quick: bool) -> str:
+def cycle(folder: Path, quick: bool) -> None:
     """Last iterates go round, averages go to the equilibrium."""
     game = compile_game("biased_rock_paper_scissors")
     iterations = 2_000 if quick else 20_000
@@ -100,20 +100,12 @@ def cycle(folder: Path, quick: bool) -> str:
         panel.set(xlim=(-0.1, 1.1), ylim=(-0.12, 1.0), aspect="equal")
         panel.axis("off")
     save_picture(figure, folder / "theory_cycle.png")
-    rows = []
-    for mark in (100, 1_000, iterations):
-        own = [np.abs(points[mark - 1] - exact).max() for points in (last, average)]
-        rows.append([f"{mark:,}", *(f"{distance:.4f}" for distance in own)])
-    return table(["iterations", "strategy of the iteration", "average"], rows) + (
-        "\n\nLargest distance of a probability of player 0 from the equilibrium "
-        f"({', '.join(f'{name} {p:.4f}' for name, p in zip(names, exact, strict=True))})."
-    )
 
 
 # ------------------------------------------------------------------------- dominated actions
 
 
-def dominated(folder: Path, quick: bool) -> str:
+def dominated(folder: Path, quick: bool) -> None:
     """The probability of actions that no equilibrium of Kuhn poker uses."""
     game = compile_game("kuhn")
     last = 1_000 if quick else 100_000
@@ -141,20 +133,12 @@ def dominated(folder: Path, quick: bool) -> str:
         panel.set_xlabel("iterations")
     axes[0].set_ylabel("probability in the average strategy")
     save_picture(figure, folder / "theory_dominated.png", ends)
-    rows = [
-        [f"`{algorithm}`", name, *(f"{found[algorithm, name][marks.index(m)]:.2g}" for m in shown)]
-        for algorithm in ("cfr", "cfr+")
-        for name in wrong
-        for shown in [[marks[0], marks[len(marks) // 2], marks[-1]]]
-    ]
-    head = [f"after {m:,}" for m in (marks[0], marks[len(marks) // 2], marks[-1])]
-    return table(["algorithm", "infoset and action", *head], rows)
 
 
 # ---------------------------------------------------------------------------- regrets, bounds
 
 
-def bounds(folder: Path, quick: bool) -> str:
+def bounds(folder: Path, quick: bool) -> None:
     """Theorem 1 as an equality, and regrets against their bounds."""
     game, last = compile_game("leduc"), 200 if quick else 3_000
     marks = _marks(last)
@@ -183,29 +167,6 @@ def bounds(folder: Path, quick: bool) -> str:
     panel.set_title("Leduc poker, CFR, simultaneous updates", loc="left", fontsize=TITLE_SIZE)
     panel.set(xlabel="iterations T", ylabel="chips")
     save_picture(figure, folder / "theory_regrets.png", {panel: ends})
-    shown = [k for k, mark in enumerate(marks) if k % (len(marks) // 4) == 0]
-    rows = [
-        [
-            f"{marks[k]:,}",
-            f"{overall[k]:.9f}",
-            f"{gaps[k]:.9f}",
-            f"{abs(overall[k] - gaps[k]):.0e}",
-            f"{positive[k]:.3f}",
-            f"{allowed[k]:,.0f}",
-        ]
-        for k in shown
-    ]
-    return table(
-        [
-            "iterations",
-            "average overall regrets, summed",
-            "nash_conv of the average",
-            "difference",
-            "positive infoset regrets",
-            "bound",
-        ],
-        rows,
-    )
 
 
 # ----------------------------------------------------------------------------------- slopes
@@ -331,7 +292,7 @@ def last(folder: Path, quick: bool) -> str:
 
 # -------------------------------------------------------------------------------------- main
 
-PARTS: dict[str, Callable[[Path, bool], str]] = {
+PARTS: dict[str, Callable[[Path, bool], str | None]] = {
     "cycle": cycle,
     "dominated": dominated,
     "bounds": bounds,
@@ -351,8 +312,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     texts = {}
     for name in options.parts or PARTS:
-        texts[name] = PARTS[name](folder, options.quick)
-        print(f"{name}\n\n{texts[name]}\n", file=sys.stderr)
+        if text := PARTS[name](folder, options.quick):  # Others have a picture alone.
+            texts[name] = text
+            print(f"{name}\n\n{text}\n", file=sys.stderr)
     page = PAGE.read_text()
     if not options.parts:
         texts["theory_said"] = f"{machine()}; {versions()}."
