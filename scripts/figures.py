@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcfr import GameError, compile_game, solve
+from tensorcfr.algorithms import CFR, CHANCE_SAMPLING, Record
+from tensorcfr.analysis import walkthrough
 from tensorcfr.errors import SweepError
 from tensorcfr.games import make_game
-from tensorcfr.plots import infoset_chart, kuhn_stages, strategy_chart, sweep_curves
+from tensorcfr.plots import infoset_chart, iteration_tree, kuhn_stages, strategy_chart, sweep_curves
 from tensorcfr.plots.style import save_picture
 from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
 
@@ -134,11 +136,21 @@ COMPARISONS = {
 
 CHARTS: dict[str, tuple[str, Callable[..., Figure], int, int]] = {
     "kuhn_strategy": ("kuhn", kuhn_stages, 100_000, 1000),
+    "kuhn_hundred_strategy": ("kuhn(cards=100)", kuhn_stages, 100_000, 1000),
     "leduc_strategy": ("leduc", strategy_chart, 100_000, 1000),
     "bluff_strategy": ("bluff(dice=(1, 1))", strategy_chart, 10_000, 500),
     "goofspiel_strategy": ("goofspiel(cards=4, prizes='random')", infoset_chart, 10_000, 500),
 }
 """Strategies: game, what draws them, iterations of CFR+ at full scale and quick."""
+
+
+TOGETHER = CHANCE_SAMPLING(alternating=False)
+TREES: dict[str, tuple[Record, tuple[str, ...] | None, int]] = {
+    "kuhn_tree": (CFR(alternating=False), None, 1),
+    "walkthrough_1": (TOGETHER, ("Q", "K"), 1),
+    "walkthrough_2": (TOGETHER, ("Q", "K"), 2),
+}
+"""Iterations of Kuhn poker on its tree: algorithm, deal, which iteration."""
 
 
 def measure(name: str, folder: Path, *, quick: bool, processes: int) -> list[Row]:
@@ -206,7 +218,7 @@ def _known(name: str, spec: str, read: Callable[[str], object]) -> bool:
 
 def main() -> None:
     """Sweep and draw."""
-    known = [*COMPARISONS, *CHARTS]
+    known = [*COMPARISONS, *CHARTS, *TREES]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -233,6 +245,10 @@ def main() -> None:
             (folder / f"{name}.csv").unlink(missing_ok=True)
         if name in COMPARISONS:
             draw_comparison(name, folder, quick=options.quick, processes=options.processes)
+        elif name in TREES:
+            record, deal, last = TREES[name]
+            walked = walkthrough(compile_game("kuhn"), record, iters=last, deal=deal)
+            save_picture(iteration_tree(walked.iterations[-1]), folder / f"{name}.png")
         else:
             game, draw, full, quick = CHARTS[name]
             solution = solve(compile_game(game), "cfr+", iters=quick if options.quick else full)

@@ -83,6 +83,13 @@ def _tutorial_curves() -> None:
     draw(FIGURES)
 
 
+def _tutorial_hundred() -> None:
+    from .tutorial_hundred import draw, read
+
+    path = FIGURES / "tutorial_hundred.csv"
+    draw(read(path), path.with_suffix(".png"))
+
+
 def _variants() -> None:
     from .variants_page import draw
 
@@ -92,6 +99,7 @@ def _variants() -> None:
 DRAWN: dict[str, Callable[[], None]] = {
     "figures": _script("scripts.figures"),
     "tutorial_curves": _tutorial_curves,
+    "tutorial_hundred": _tutorial_hundred,
     "large_games": _large_games,
     "scaling": _scaling,
     "abstraction": _abstraction,

@@ -1,4 +1,4 @@
-"""The pictures and tables of docs/theory.md: what the theory of CFR says, measured.
+"""The pictures and tables of docs/tutorials.md: what the theory of CFR says, measured.
 
 python -m scripts.theory            all of them, a minute
 python -m scripts.theory --quick    the same in seconds, into build/theory
@@ -10,6 +10,7 @@ the page is written by hand.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from matplotlib.figure import Figure
 from benchmarks._common import table
 from tensorcfr import Policy, Solver, compile_game, evaluate, solve
 from tensorcfr._util.machine import machine, versions
-from tensorcfr.algorithms import CFR, EXTERNAL_SAMPLING
+from tensorcfr.algorithms import CFR, CFR_PLUS, EXTERNAL_SAMPLING
 from tensorcfr.analysis import regrets
 from tensorcfr.plots.style import (
     COLOURS,
@@ -41,11 +42,11 @@ from tensorcfr.sweep import read_algorithm
 from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "theory.md"
+PAGE = ROOT / "docs" / "tutorials.md"
 FIGURES = ROOT / "docs" / "figures"
 
 SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
-SLOPE_ALGORITHMS = ("cfr(alternating=False)", "cfr", "cfr+", "dcfr", "pcfr+", "hedge")
+SLOPE_ALGORITHMS = ("cfr(alternating=False)", "cfr", "cfr+", "dcfr", "pcfr+", "hedge", "egt")
 
 
 def _panels(columns: int = 1) -> tuple[Figure, list[Axes]]:
@@ -63,7 +64,7 @@ def _marks(last: int, per_ten: int = 8) -> list[int]:
 # ------------------------------------------------------------------------------------- cycling
 
 
-def cycle(folder: Path, quick: bool) -> str:
+def cycle(folder: Path, quick: bool) -> None:
     """Last iterates go round, averages go to the equilibrium."""
     game = compile_game("biased_rock_paper_scissors")
     iterations = 2_000 if quick else 20_000
@@ -99,20 +100,12 @@ def cycle(folder: Path, quick: bool) -> str:
         panel.set(xlim=(-0.1, 1.1), ylim=(-0.12, 1.0), aspect="equal")
         panel.axis("off")
     save_picture(figure, folder / "theory_cycle.png")
-    rows = []
-    for mark in (100, 1_000, iterations):
-        own = [np.abs(points[mark - 1] - exact).max() for points in (last, average)]
-        rows.append([f"{mark:,}", *(f"{distance:.4f}" for distance in own)])
-    return table(["iterations", "strategy of the iteration", "average"], rows) + (
-        "\n\nLargest distance of a probability of player 0 from the equilibrium "
-        f"({', '.join(f'{name} {p:.4f}' for name, p in zip(names, exact, strict=True))})."
-    )
 
 
 # ------------------------------------------------------------------------- dominated actions
 
 
-def dominated(folder: Path, quick: bool) -> str:
+def dominated(folder: Path, quick: bool) -> None:
     """The probability of actions that no equilibrium of Kuhn poker uses."""
     game = compile_game("kuhn")
     last = 1_000 if quick else 100_000
@@ -140,20 +133,12 @@ def dominated(folder: Path, quick: bool) -> str:
         panel.set_xlabel("iterations")
     axes[0].set_ylabel("probability in the average strategy")
     save_picture(figure, folder / "theory_dominated.png", ends)
-    rows = [
-        [f"`{algorithm}`", name, *(f"{found[algorithm, name][marks.index(m)]:.2g}" for m in shown)]
-        for algorithm in ("cfr", "cfr+")
-        for name in wrong
-        for shown in [[marks[0], marks[len(marks) // 2], marks[-1]]]
-    ]
-    head = [f"after {m:,}" for m in (marks[0], marks[len(marks) // 2], marks[-1])]
-    return table(["algorithm", "infoset and action", *head], rows)
 
 
 # ---------------------------------------------------------------------------- regrets, bounds
 
 
-def bounds(folder: Path, quick: bool) -> str:
+def bounds(folder: Path, quick: bool) -> None:
     """Theorem 1 as an equality, and regrets against their bounds."""
     game, last = compile_game("leduc"), 200 if quick else 3_000
     marks = _marks(last)
@@ -182,29 +167,6 @@ def bounds(folder: Path, quick: bool) -> str:
     panel.set_title("Leduc poker, CFR, simultaneous updates", loc="left", fontsize=TITLE_SIZE)
     panel.set(xlabel="iterations T", ylabel="chips")
     save_picture(figure, folder / "theory_regrets.png", {panel: ends})
-    shown = [k for k, mark in enumerate(marks) if k % (len(marks) // 4) == 0]
-    rows = [
-        [
-            f"{marks[k]:,}",
-            f"{overall[k]:.9f}",
-            f"{gaps[k]:.9f}",
-            f"{abs(overall[k] - gaps[k]):.0e}",
-            f"{positive[k]:.3f}",
-            f"{allowed[k]:,.0f}",
-        ]
-        for k in shown
-    ]
-    return table(
-        [
-            "iterations",
-            "average overall regrets, summed",
-            "nash_conv of the average",
-            "difference",
-            "positive infoset regrets",
-            "bound",
-        ],
-        rows,
-    )
 
 
 # ----------------------------------------------------------------------------------- slopes
@@ -218,11 +180,10 @@ def slopes(folder: Path, quick: bool) -> str:
     for spec in SLOPE_ALGORITHMS:
         row = [f"`{spec}`"]
         for name in SLOPE_GAMES:
-            solver, done, values = Solver(compile_game(name), read_algorithm(spec)), 0, []
-            for mark in marks:
-                solver.step(mark - done)
-                done = mark
-                values.append(solver.evaluate().exploitability)
+            found = solve(
+                compile_game(name), read_algorithm(spec), iters=last, checkpoints=marks
+            ).trace
+            values = [point.exploitability for point in found]
             # Below that, rounding.
             kept = [k for k, value in enumerate(values) if value > 1e-12]
             slope = np.polyfit(np.log(np.array(marks)[kept]), np.log(np.array(values)[kept]), 1)[0]
@@ -292,14 +253,52 @@ def averaging(folder: Path, quick: bool) -> str:
     )
 
 
+# ------------------------------------------------------------------------------ last iterates
+
+
+def resident() -> float:
+    """Memory of this process, in MB."""
+    status = Path("/proc/self/status").read_text().split()
+    return int(status[status.index("VmRSS:") + 1]) / 1e3
+
+
+def solver_memory(delay: int, iterations: int) -> None:
+    """Print what a solver takes in MB, and the exploitability of what it has in the end: of the
+    average, or where this never begins of the last iterate."""
+    solver = Solver(compile_game("bluff(dice=(2, 1))"), CFR_PLUS(delay=delay))
+    before = resident()
+    solver.step(iterations)
+    taken = resident() - before
+    found = solver.evaluate_current() if delay else solver.evaluate()
+    print(taken, found.exploitability)
+
+
+def last(folder: Path, quick: bool) -> str:
+    """What an average costs: a solver whose average never begins does not touch its array."""
+    iterations, rows = 2 if quick else 300, []
+    for name, delay in (("the average", 0), ("the last iterate, `delay=10**9`", 10**9)):
+        call = f"from scripts.theory import solver_memory; solver_memory({delay}, {iterations})"
+        # In a process of its own, the second time: the first one may compile.
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", call], cwd=ROOT, capture_output=True, text=True, check=True
+            )
+        taken, gap = map(float, done.stdout.split())
+        rows.append([name, f"{taken:.1f} MB", f"{gap:.2g}"])
+    return table(["", "written by iterations", "exploitability"], rows) + (
+        f"\n\n`cfr+` on Bluff(2,1), {iterations} iterations."
+    )
+
+
 # -------------------------------------------------------------------------------------- main
 
-PARTS: dict[str, Callable[[Path, bool], str]] = {
+PARTS: dict[str, Callable[[Path, bool], str | None]] = {
     "cycle": cycle,
     "dominated": dominated,
     "bounds": bounds,
     "slopes": slopes,
     "averaging": averaging,
+    "last": last,
 }
 
 
@@ -313,11 +312,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     texts = {}
     for name in options.parts or PARTS:
-        texts[name] = PARTS[name](folder, options.quick)
-        print(f"{name}\n\n{texts[name]}\n", file=sys.stderr)
+        if text := PARTS[name](folder, options.quick):  # Others have a picture alone.
+            texts[name] = text
+            print(f"{name}\n\n{text}\n", file=sys.stderr)
     page = PAGE.read_text()
     if not options.parts:
-        texts["said"] = f"{machine()}; {versions()}."
+        texts["theory_said"] = f"{machine()}; {versions()}."
     page = page_with(page, "theory", texts)
     (folder / PAGE.name if options.quick else PAGE).write_text(page)
 

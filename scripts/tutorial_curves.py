@@ -1,14 +1,11 @@
-"""Why tutorials' curves and ours differ: the experiments of docs/tutorial-curves.md.
+"""A tutorial's claims on Kuhn poker with three cards, on loops and on Bluff, measured.
 
-python -m scripts.tutorial_curves            measure (minutes), draw, write the page's tables
+python -m scripts.tutorial_curves            measure (minutes), draw, write docs/tutorials.md
 python -m scripts.tutorial_curves --quick    the same in seconds, into build/tutorial
-python -m scripts.tutorial_curves figures    the tables of what scripts/figures.py ran
-python -m scripts.tutorial_curves billion    10^9 iterations of Kuhn poker by chance sampling and by
-                                             external sampling, timed (eight minutes; with --quick,
-                                             a million)
+python -m scripts.tutorial_curves figures    the table of what scripts/figures.py ran
 
-The tables of docs/tutorial-curves.md stand between comments with their names, and are written anew;
-the rest of the page is written by hand.
+The tables of the page stand between comments with their names, and are written anew; the rest of
+the page is written by hand.  Kuhn poker with 100 cards: ``scripts/tutorial_hundred.py``.
 """
 
 from __future__ import annotations
@@ -16,10 +13,8 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 import numba
@@ -27,34 +22,29 @@ import numpy as np
 
 from benchmarks._common import progress, table
 from tensorcfr import (
-    Algorithm,
     CompiledGame,
     Policy,
-    SampledSolver,
     Solver,
     compile_game,
     evaluate,
 )
 from tensorcfr._util.machine import machine, versions
-from tensorcfr.evaluation import expected_values
-from tensorcfr.evaluation.metrics import evaluate_probabilities
+from tensorcfr.evaluation import team_exploitability
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.plots import sweep_curves
 from tensorcfr.plots.style import save_picture
 from tensorcfr.plots.titles import game_title
-from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
+from tensorcfr.sweep import Row, curves, read_sweep, sweep
 
 from ._pages import page_with
 from .figures import COMPARISONS
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "tutorial-curves.md"
+PAGE = ROOT / "docs" / "tutorials.md"
 FIGURES = ROOT / "docs" / "figures"
-VALUE = -1 / 18
-"""Of Kuhn poker, to player 0 (H. Kuhn, 'A simplified two-person poker', 1950)."""
-NAMED = -0.0566
-"""What a tutorial names instead; and in full, after 10,000 iterations:"""
 PRINTED = -0.05666979368427769
+"""What programs of J. Sermeno's print after 10,000 iterations: the mean of the values of the
+strategies played."""
 
 
 NOT_MEASURED = "\N{EN DASH}"
@@ -64,8 +54,6 @@ NOT_MEASURED = "\N{EN DASH}"
 class Scale:
     """How much is measured."""
 
-    played_marks: tuple[int, ...]
-    """Iterations after which the average value of what was played is looked at."""
     dealt_marks: tuple[int, ...]
     """Iterations of a deal each after which the printed value is looked at."""
     dealt_seeds: int
@@ -73,60 +61,30 @@ class Scale:
     """Of each curve on Kuhn."""
     seeds: int
     """Of the sampled ones."""
+    team_marks: tuple[int, ...]
+    """Iterations of the loops over teams after which to look."""
     looped: dict[str, tuple[int, ...]]
     """Games of the loops over histories, and iterations after which to look."""
-    games: tuple[str, ...]
-    """Games whose nodes are counted."""
 
 
 FULL = Scale(
-    played_marks=(100, 1_000, 10_000, 100_000),
-    dealt_marks=(1_000, 10_000, 100_000, 1_000_000),
-    dealt_seeds=400,
+    dealt_marks=(1_000, 100_000),
+    dealt_seeds=100,
     iterations=1_000_000,
     seeds=5,
-    looped={"kuhn": (10, 100, 1_000, 10_000), "liars_dice(faces=3)": (10, 100, 1_000)},
-    games=("kuhn", "leduc", "bluff(dice=(1, 1))", "bluff(dice=(2, 2))"),
+    team_marks=(10, 100),
+    looped={"kuhn": (10_000,), "liars_dice(faces=3)": (1_000,)},
 )
 QUICK = Scale(
-    played_marks=(10, 100),
     dealt_marks=(100, 1_000),
     dealt_seeds=20,
     iterations=1_000,
     seeds=2,
+    team_marks=(1,),
     looped={"kuhn": (10, 50), "liars_dice(faces=2)": (5,)},
-    games=("kuhn", "bluff(dice=(1, 1))"),
 )
 
 # --------------------------------------------------------------- the value that a training prints
-
-PLAYED = ("cfr(alternating=False)", "cfr", "cfr+(alternating=False)", "cfr+")
-
-
-def played_table(scale: Scale) -> str:
-    """What the strategies of the iterations are worth on average, and what their average is worth;
-    nothing is sampled."""
-    game = compile_game("kuhn")
-    body = []
-    for spec in PLAYED:
-        record = read_algorithm(spec)
-        assert isinstance(record, Algorithm)
-        solver = Solver(game, record)
-        played, average = [], []
-        total = 0.0
-        for mark in scale.played_marks:
-            while solver.iteration < mark:
-                total += expected_values(game, solver.current_policy())[0]
-                solver.step()
-            played.append(f"{total / mark:.7f}")
-            average.append(f"{expected_values(game, solver.average_policy())[0]:.7f}")
-        body += [[f"`{spec}`, strategies played", *played], ["their average strategy", *average]]
-    return (
-        f"{table(['', *(f'{mark:,}' for mark in scale.played_marks)], body)}\n\n"
-        f"Value to player 0 after so many iterations.  Printed by the tutorial's program after "
-        f"10,000: {PRINTED:.7f}; -1/18 = {VALUE:.7f}."
-    )
-
 
 PASS, BET = 0, 1
 DEALS = ((0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1))
@@ -207,76 +165,83 @@ def average_policy(game: CompiledGame, sums: np.ndarray) -> Policy:
     return Policy(game, probabilities)
 
 
+@numba.njit  # type: ignore[untyped-decorator]
+def train_mixed(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A notebook's CFR-AVG: :func:`train` history by history, and every strategy is mixed with one
+    vector, which all infosets share and each changes.
+
+    Returns:
+        The first and the last of what :func:`train` returns.
+    """
+    regret, sums, sigma = np.zeros((12, 2)), np.zeros((12, 2)), np.empty((12, 2))
+    printed, kept = np.empty(len(marks)), np.empty((len(marks), 12, 2))
+    shared = np.full(2, 0.5)
+    total, mark = 0.0, 0
+    for t in range(len(dealt)):
+        first, second = DEALS[dealt[t]]
+        win = 1.0 if first > second else -1.0
+        top, called, passed, answer = 4 * first, 4 * second + 2, 4 * second + 1, 4 * first + 3
+        # Strategies in the order of the recursion, which bets first; no infoset is met twice.
+        for infoset in (top, called, passed, answer):
+            own = sigma[top, PASS] if infoset == answer else 1.0
+            good, rest = max(regret[infoset, 0], 0.0), max(regret[infoset, 1], 0.0)
+            p = good / (good + rest) if good + rest > 0.0 else 0.5
+            sums[infoset, PASS] += own * p
+            sums[infoset, BET] += own * (1.0 - p)
+            shared[PASS] = (shared[PASS] + p) / 2
+            shared[BET] = 1.0 - shared[PASS]
+            sigma[infoset] = shared
+        x, y = sigma[top, PASS], sigma[passed, BET]
+        v_called = sigma[called, PASS] + 2 * win * sigma[called, BET]
+        v_answer = -sigma[answer, PASS] + 2 * win * sigma[answer, BET]
+        v_passed = win * sigma[passed, PASS] + v_answer * y
+        v = v_passed * x + v_called * (1 - x)
+        regret[top, PASS] += v_passed - v
+        regret[top, BET] += v_called - v
+        regret[answer, PASS] += y * (-1 - v_answer)
+        regret[answer, BET] += y * (2 * win - v_answer)
+        regret[passed, PASS] += x * (v_passed - win)
+        regret[passed, BET] += x * (v_passed - v_answer)
+        regret[called, PASS] += (1 - x) * (v_called - 1)
+        regret[called, BET] += (1 - x) * (v_called - 2 * win)
+        total += v
+        if t + 1 == marks[mark]:
+            printed[mark], kept[mark] = total / (t + 1), sums
+            mark += 1
+    return printed, kept
+
+
 def dealt_table(scale: Scale) -> str:
-    """The printed value, what it is made of, and the value of the average strategy."""
+    """What the notebook's two cells print, and the exploitability of their strategies."""
     game = compile_game("kuhn")
     marks = np.array(scale.dealt_marks)
-    printed, expected, value, gap = (np.empty((scale.dealt_seeds, len(marks))) for _ in range(4))
-    for seed in range(scale.dealt_seeds):
-        dealt = np.random.default_rng(seed).integers(6, size=int(marks[-1]))
-        printed[seed], expected[seed], sums = train(dealt, marks)
-        for k in range(len(marks)):
-            found = evaluate(game, average_policy(game, sums[k]))
-            value[seed, k], gap[seed, k] = found.values[0], found.exploitability
-    far = np.abs(printed - VALUE) >= abs(NAMED - VALUE)
-    body = [
-        [
-            f"{mark:,}",
-            f"{printed[:, k].mean():.4f} ± {printed[:, k].std(ddof=1):.4f}",
-            f"{np.sort(printed[:, k])[0]:.4f} to {np.sort(printed[:, k])[-1]:.4f}",
-            f"{100 * far[:, k].mean():.0f} %",
-            f"{expected[:, k].mean():.4f} ± {expected[:, k].std(ddof=1):.4f}",
-            f"{value[:, k].mean():.5f} ± {value[:, k].std(ddof=1):.5f}",
-            f"{gap[:, k].mean():.5f}",
+    body = []
+    for name, loop in (("CFR", train), ("CFR-AVG", train_mixed)):
+        printed, gap = (np.empty((scale.dealt_seeds, len(marks))) for _ in range(2))
+        for seed in range(scale.dealt_seeds):
+            dealt = np.random.default_rng(seed).integers(6, size=int(marks[-1]))
+            printed[seed], *_, sums = loop(dealt, marks)
+            for k in range(len(marks)):
+                gap[seed, k] = evaluate(game, average_policy(game, sums[k])).exploitability
+        body += [
+            [
+                name,
+                f"{mark:,}",
+                f"{printed[:, k].mean():.3f} ± {printed[:, k].std(ddof=1):.3f}",
+                f"{gap[:, k].min():.4f} to {gap[:, k].max():.4f}",
+            ]
+            for k, mark in enumerate(scale.dealt_marks)
         ]
-        for k, mark in enumerate(scale.dealt_marks)
-    ]
-    header = [
-        "iterations",
-        "printed: average utility of the deals",
-        "from, to",
-        f"at least as far from -1/18 as {NAMED}",
-        "strategies played, over all deals",
-        "value of the average strategy",
-        "its exploitability",
-    ]
     return (
-        f"{table(header, body)}\n\nMean ± standard deviation over {scale.dealt_seeds} seeds; "
-        f"-1/18 = {VALUE:.5f}."
+        f"{table(['', 'iterations', 'printed', 'exploitability'], body)}\n\n"
+        f"{scale.dealt_seeds} seeds; printed: mean ± standard deviation."
     )
 
 
 # ---------------------------------------------------------------------------------- CFR and CFR+
 
-SWEPT = (
-    "cfr",
-    "cfr(alternating=False)",
-    "cfr+",
-    "cfr+(average_power=0)",
-    "cfr+(alternating=False)",
-    "cfr+(average_power=0, alternating=False)",
-)
-SAMPLED = (
-    "chance_sampling",
-    "chance_sampling(variant='cfr+')",
-    "chance_sampling(variant='cfr+', average_power=0)",
-    "external_sampling",
-    "external_sampling(variant='cfr+')",
-    "external_sampling(variant='cfr+', average_power=0)",
-)
-PAIRS = (
-    ("cfr", "cfr+"),
-    ("cfr", "cfr+(average_power=0)"),
-    ("cfr(alternating=False)", "cfr+(alternating=False)"),
-    ("cfr(alternating=False)", "cfr+(average_power=0, alternating=False)"),
-    ("cfr", "cfr+(alternating=False)"),
-    ("cfr", "cfr+(average_power=0, alternating=False)"),
-    ("chance_sampling", "chance_sampling(variant='cfr+')"),
-    ("chance_sampling", "chance_sampling(variant='cfr+', average_power=0)"),
-    ("external_sampling", "external_sampling(variant='cfr+')"),
-    ("external_sampling", "external_sampling(variant='cfr+', average_power=0)"),
-)
-"""CFR, and what may stand for CFR+ beside it."""
+SWEPT = ("cfr", "cfr(alternating=False)", "cfr+", "cfr+(alternating=False)")
+SAMPLED = ("chance_sampling", "external_sampling", "external_sampling(variant='cfr+')")
 PRUNED = ("whole_traversal", "whole_traversal(variant='cfr+')")
 """CFR and CFR+ by walking histories, without those that nobody reaches."""
 DRAWN = (
@@ -301,12 +266,12 @@ def medians(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
 
 
 def powers(last: int) -> list[int]:
-    """10, 100, ... up to a number."""
-    return [10**k for k in range(1, 10) if 10**k <= last]
+    """100, 10,000, ... up to a number."""
+    return [10**k for k in range(2, 10, 2) if 10**k <= last]
 
 
-def plus_tables(scale: Scale, rows: Sequence[Row]) -> str:
-    """Exploitabilities of all settings; where CFR is below what stands for CFR+."""
+def plus_table(scale: Scale, rows: Sequence[Row]) -> str:
+    """Exploitabilities of all settings."""
     found = medians(rows)
     marks = powers(scale.iterations)
     lines = [
@@ -320,46 +285,11 @@ def plus_tables(scale: Scale, rows: Sequence[Row]) -> str:
             solver.step(mark - solver.iteration)
             cells.append(f"{evaluate(game, solver.current_policy()).exploitability:.2g}")
         lines.append([f"last iterate of `{name}`", *cells])
-    body = []
-    for cfr, plus in PAIRS:
-        both = sorted(set(found[cfr]) & set(found[plus]) - {1})
-        below = [mark for mark in both if found[cfr][mark] < found[plus][mark]]
-        last = found[plus][both[-1]] / found[cfr][both[-1]]
-        body.append(
-            [
-                f"`{cfr}`",
-                f"`{plus}`",
-                f"{len(below)} of {len(both)}",
-                spans(below, both),
-                f"{last:.2g}",
-            ]
-        )
     header = ["", *(f"{mark:,}" for mark in marks)]
-    other = ["CFR", "CFR+", "CFR below", "at iterations", f"ratio after {scale.iterations:,}"]
     return (
-        f"{table(header, lines)}\n\n{table(other, body)}\n\n"
-        f"Exploitability, nash_conv / 2 in chips, of the average strategy after so many iterations "
-        f"(ten checkpoints per factor of ten); of the sampled ones the median of {scale.seeds} "
-        f"seeds.  Below: the exploitability of CFR is the smaller one.  Ratio: that of CFR+ over "
-        f"that of CFR."
+        f"{table(header, lines)}\n\nExploitability of the average strategy after so many "
+        f"iterations; of the sampled ones the median of {scale.seeds} seeds."
     )
-
-
-def spans(chosen: Sequence[int], among: Sequence[int]) -> str:
-    """Runs of chosen marks: ``2-10, 25``."""
-    runs: list[list[int]] = []
-    for place, mark in enumerate(among):
-        if mark not in chosen:
-            continue
-        if runs and place and runs[-1][-1] == among[place - 1]:
-            runs[-1].append(mark)
-        else:
-            runs.append([mark])
-    dash = "\N{EN DASH}"
-    said = [f"{run[0]:,}{dash}{run[-1]:,}" if len(run) > 1 else f"{run[0]:,}" for run in runs]
-    if len(said) > 4:
-        said = [*said[:2], "...", *said[-2:]]
-    return ", ".join(said) or dash
 
 
 # --------------------------------------------------------------- a loop over histories, as printed
@@ -380,6 +310,8 @@ class Loop:
     late_average: bool = False
     """The average is summed only where the opponent does not come: in the second of the two phases
     of pruned CFR."""
+    by_team: bool = False
+    """Reaches are those of the teams: a teammate's is not among the others'."""
 
 
 LOOPS = (
@@ -392,8 +324,14 @@ LOOPS = (
 )
 
 
-def loop_curve(game: CompiledGame, loop: Loop, marks: Sequence[int]) -> Iterator[float]:
+def loop_curve(
+    game: CompiledGame,
+    loop: Loop,
+    marks: Sequence[int],
+    gap: Callable[[Policy], float] = lambda policy: evaluate(policy.game, policy).exploitability,
+) -> Iterator[float]:
     """Exploitability of the average strategy at the marks; players are updated in turn."""
+    side = [player % 2 if loop.by_team else player for player in range(game.n_players)]
     tree = game.tree
     sequence = [
         list(range(at.start, at.stop, at.step))
@@ -427,7 +365,7 @@ def loop_curve(game: CompiledGame, loop: Loop, marks: Sequence[int]) -> Iterator
         played = [sigma[s] for s in at]
         values = [
             walk(c, player, x * p, y, second)
-            if who == player
+            if side[who] == side[player]
             else walk(c, player, x, y * p, second)
             for c, p in zip(children, played, strict=True)
         ]
@@ -457,7 +395,7 @@ def loop_curve(game: CompiledGame, loop: Loop, marks: Sequence[int]) -> Iterator
         for at in sequence:
             if (total := sum(sums[s] for s in at)) > 0.0:
                 average[at] = [sums[s] / total for s in at]
-        yield evaluate_probabilities(game, average).exploitability
+        yield gap(Policy(game, average))
 
 
 def loops_table(scale: Scale) -> str:
@@ -472,39 +410,30 @@ def loops_table(scale: Scale) -> str:
         body.append([loop.title, *found])
     header = [f"{spec}, {mark:,}" for spec, marks in scale.looped.items() for mark in marks]
     return (
-        f"{table(['', *header], body)}\n\n"
-        "Exploitability, nash_conv / 2, of the average strategy after so many iterations, players "
-        "in turn."
+        f"{table(['', *header], body)}\n\nExploitability after so many iterations, players in turn."
     )
 
 
-# ------------------------------------------------------------------------------- what is a node
+TEAMS = ((0, 2), (1, 3))
 
 
-def nodes_table(scale: Scale) -> str:
-    """Nodes that an iteration of CFR touches, by what counts as one."""
+def teams_table(scale: Scale) -> str:
+    """Two teams: reaches of single players, and those of the listing, which are of teams."""
+    game = compile_game("kuhn", players=4, cards=5, teams=TEAMS)
+
+    def gap(policy: Policy) -> float:
+        return team_exploitability(game, policy, TEAMS).exploitability
+
     body = []
-    for spec in scale.games:
-        game = compile_game(spec)
-        assert game.public is not None
-        tree = game.public.tree
-        terminals = int(tree.n_deals[tree.player == TERMINAL].sum())
-        counts = (game.n_histories, game.n_histories - terminals, game.n_decision_nodes)
-        body.append([spec, *(f"{2 * count:,}" for count in counts)])
-    return (
-        f"{table(['', 'histories', 'without terminals', 'decisions'], body)}\n\n"
-        "Nodes touched by one iteration of CFR without pruning, two traversals; a loop in which "
-        "both players learn from one traversal touches half of them."
-    )
+    for loop in (Loop("all others' reach"), Loop("the other team's reach", by_team=True)):
+        found = loop_curve(game, loop, scale.team_marks, gap)
+        body.append([loop.title, *(f"{gap:.2g}" for gap in found)])
+    return table(["regrets weighted by", *(f"{mark:,}" for mark in scale.team_marks)], body)
 
 
 # ---------------------------------------------------------------- what scripts/figures.py has run
 
-NODES = {
-    "bluff_2_2_nodes": (1e9, 1.2e10, 2.5e10, 1e11, 1e12),
-    "kuhn_cards": (1e5, 1e6, 1e7, 1e8, 1e9, 4e9),
-    "nl_leduc_nodes": (1e8, 1e9, 1e10, 1e11),
-}
+NODES = {"bluff_2_2_nodes": (1e9, 1.2e10, 2.5e10, 1e11, 1e12)}
 """Figures of which the page has a table, and the nodes touched that it looks at."""
 
 
@@ -548,36 +477,6 @@ def figure_table(name: str) -> str:
     )
 
 
-# -------------------------------------------------------------------------------------- a billion
-
-
-def billion(iterations: int) -> str:
-    """So many sampled iterations of Kuhn poker: nodes, processor time and exploitability."""
-    body = []
-    for name in ("chance_sampling", "external_sampling"):
-        progress(f"{iterations:,} iterations of {name}")
-        solver = SampledSolver(compile_game("kuhn"), name)
-        solver.step(1_000)  # Compiles.
-        started = time.process_time()
-        solver.step(iterations - 1_000)
-        seconds = time.process_time() - started
-        found = solver.evaluate()
-        body.append(
-            [
-                f"`{name}`",
-                f"{solver.nodes_touched:.2e}",
-                f"{seconds:.0f} s",
-                f"{found.exploitability:.2g}",
-                f"{found.values[0]:+.6f}",
-            ]
-        )
-    header = ["", "nodes touched", "processor time", "exploitability", "value of player 0"]
-    return (
-        f"{table(header, body)}\n\n{iterations:,} iterations of Kuhn poker, one seed.  "
-        f"{machine()}; {versions()}; {date.today()}."
-    )
-
-
 # ------------------------------------------------------------------------------------------- all
 
 
@@ -594,17 +493,17 @@ def draw(folder: Path) -> None:
 def measure(scale: Scale, folder: Path) -> dict[str, str]:
     """All experiments; the tables by name, and pictures and rows in a folder."""
     progress("the value that a training prints")
-    parts = {"played": played_table(scale), "dealt": dealt_table(scale)}
+    parts = {"dealt": dealt_table(scale)}
     progress("CFR and CFR+")
     path, iters = folder / "tutorial_kuhn.csv", scale.iterations
     rows = sweep(path, ["kuhn"], SWEPT + SAMPLED, seeds=range(scale.seeds), iters=iters)
-    parts["plus"] = plus_tables(scale, rows)
+    parts["plus"] = plus_table(scale, rows)
     sweep(folder / "tutorial_pruned.csv", ["kuhn"], PRUNED, iters=iters)
     draw(folder)
     progress("loops over histories")
     parts["loops"] = loops_table(scale)
-    progress("nodes")
-    parts["nodes"] = nodes_table(scale)
+    progress("teams")
+    parts["teams"] = teams_table(scale)
     parts["said"] = f"{machine()}; {versions()}; {max(row.date for row in rows)}."
     return parts
 
@@ -614,18 +513,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "mode", nargs="?", choices=["measure", "figures", "billion"], default="measure"
-    )
+    parser.add_argument("mode", nargs="?", choices=["measure", "figures"], default="measure")
     parser.add_argument("--quick", action="store_true", help="at a scale of seconds")
     parser.add_argument("--out", type=Path, help="folder; by default docs/figures, and the page")
     options = parser.parse_args()
-    if options.mode == "billion":
-        said = billion(1_000_000 if options.quick else 1_000_000_000)
-        print(said)
-        if not options.quick:
-            PAGE.write_text(page_with(PAGE.read_text(), "tutorial_curves", {"billion": said}))
-        return
     if options.mode == "figures":
         parts = {name: figure_table(name) for name in NODES}
         PAGE.write_text(page_with(PAGE.read_text(), "tutorial_curves", parts))

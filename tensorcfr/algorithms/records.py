@@ -106,7 +106,8 @@ class Algorithm(Record):
     """``gamma``: iteration ``t`` enters the average with weight ``(t - delay) ** gamma`` (0 up to
     ``delay``) times own reach.  A number, or a function of ``t - delay``."""
     delay: Annotated[int, Whole(0, EXACT)] = 0
-    """Iterations left out of the average."""
+    """Iterations left out of the average.  Its array is not written before, and takes no memory:
+    with a delay that never ends, the last iterate is all there is."""
     restart_base: Annotated[int, Whole(0, EXACT)] = 0
     """``b``: the average begins anew at the iterations ``b, b**2, b**3, ...``; 0 for never."""
     alternating: Annotated[bool, Flag()] = True

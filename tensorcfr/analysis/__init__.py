@@ -10,6 +10,7 @@ from .bounds import (
 )
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
 from .hands import HandTable, Runouts, SolvedSpot, hand_table
+from .history_values import HistoryValues, history_values
 from .policy_values import Values, best_responses, values
 from .regret_bounds import RegretPoint, regrets
 from .simulation import Plays, simulate
@@ -21,6 +22,7 @@ __all__ = [
     "Difference",
     "HandTable",
     "HeadToHead",
+    "HistoryValues",
     "Interval",
     "LocalBestResponse",
     "Plays",
@@ -34,6 +36,7 @@ __all__ = [
     "compare",
     "hand_table",
     "head_to_head",
+    "history_values",
     "local_best_response",
     "regrets",
     "sampled_values",

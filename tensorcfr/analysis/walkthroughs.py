@@ -18,6 +18,7 @@ from ..model.public_nodes import START
 from ..solvers.arguments import Deal, Named
 from ..solvers.base import IterativeSolver, solver_class
 from ..solvers.traversal import fixed_chance
+from .history_values import step_label, values_of_profiles
 
 MOST_ITERATIONS = 1_000_000
 """Iterations to show, at most."""
@@ -63,16 +64,21 @@ class Row:
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """One history of a deal, with the strategies that an iteration begins with."""
+    """One history, and what it is worth by the strategies that each player learns against: those
+    that the iteration begins with, and of the players who have already been updated in it, where
+    players alternate, those that it ends with."""
 
     steps: tuple[str, ...]
-    """Labels of the steps after the deal."""
+    """Labels of the steps after the deal; without a deal, from the start."""
     infoset: str | None
     """Label of the infoset; None at an end, and where chance moves."""
     reach: tuple[float, ...]
     """Each player's own reach."""
     value: tuple[float, ...]
     """Expected utility of each player from here on."""
+    counterfactual: tuple[float, ...]
+    """The same times the probability with which chance and the others lead here: the regret of an
+    action is this after it minus this before it, summed over the histories of the infoset."""
 
 
 class Shown(NamedTuple):
@@ -96,7 +102,9 @@ class Iteration:
     rows: tuple[Row, ...]
     """The infosets, in the order in which play comes to them."""
     histories: tuple[HistoryRow, ...]
-    """The histories of the deal, in the order in which the tree is walked; none without a deal."""
+    """The histories of the deal, in the order in which the tree is walked; of an iteration over all
+    deals, those of the game.  None where an iteration does not tell its deal, or the game has more
+    than a hundred."""
 
     def __getitem__(self, infoset: str) -> Row:
         """The row of an infoset, by its label."""
@@ -123,13 +131,17 @@ class Iteration:
         """The infosets, a line for every action; the histories, unless they are very many."""
         shown = [Shown(HEADINGS, 3, self._cells)]
         if 0 < len(self.histories) <= MOST_HISTORIES:
+            numbers = {"reach": "reach", "value": "value", "counterfactual": "cfv"}
             players = range(len(self.histories[0].reach))
-            numbers = (f"{what} {player}" for what in ("reach", "value") for player in players)
+            names = (f"{name} {player}" for name in numbers.values() for player in players)
             cells = [
-                [" ".join(row.steps) or START, row.infoset or "", *_texts(*row.reach, *row.value)]
+                [
+                    *(" ".join(row.steps) or START, row.infoset or ""),
+                    *_texts(*(x for what in numbers for x in getattr(row, what))),
+                ]
                 for row in self.histories
             ]
-            shown.append(Shown(("history", "infoset", *numbers), 2, cells))
+            shown.append(Shown(("history", "infoset", *names), 2, cells))
         return shown
 
     @property
@@ -218,8 +230,8 @@ def walkthrough(
 
     Returns:
         The iterations.  With a deal, they show the infosets that can happen in it; without one,
-        those at which an iteration changed anything.  The histories of the deal have their values
-        and reaches by the strategies that the iteration begins with.
+        those at which an iteration changed anything.  Histories have the values and reaches that
+        the iteration works with: those of the deal, or of a game of few histories all of them.
 
     Raises:
         ValueError: ``iters`` is no number of iterations; the deal cannot happen; a deal or a seed
@@ -256,7 +268,9 @@ def walkthrough(
             if deal is not None or _changed(game, int(infoset), before, after)
         ]
         dealt = _dealt(game, rows) if fixed is None and record.shares_draws else fixed
-        walked = () if dealt is None else _histories(game, dealt, before[1])
+        walked: tuple[HistoryRow, ...] = ()
+        if dealt is not None or not (record.is_sampled or game.n_histories > MOST_HISTORIES):
+            walked = _histories(game, dealt, _faced(solver, before[1], after[1]))
         iterations.append(Iteration(number, dealt, tuple(rows), walked))
         before = after
     return Walkthrough(game, record, fixed, tuple(iterations))
@@ -306,44 +320,39 @@ def _below(tree: HistoryTree, node: int) -> list[int]:
     return found
 
 
+def _faced(solver: IterativeSolver, before: np.ndarray, after: np.ndarray) -> list[np.ndarray]:
+    """For each player, the strategies of all players that the update of this one works with."""
+    starts = solver.game.form.player_sequences[:-1].tolist()
+    updated = [start if solver.algorithm.variant.alternating else 0 for start in starts]
+    return [np.append(after[:start], before[start:]) for start in updated]
+
+
 def _histories(
-    game: FlatGame, deal: tuple[str, ...], strategy: np.ndarray
+    game: FlatGame, deal: tuple[str, ...] | None, profiles: Sequence[np.ndarray]
 ) -> tuple[HistoryRow, ...]:
     """The histories of a deal, chance outcomes that happen for certain, that somebody has acted or
-    acts in, with the values of some strategies, float64 (sequences,)."""
+    acts in; without a deal, all.  Profiles are as for
+    :func:`tensorcfr.analysis.history_values.values_of_profiles`."""
     tree = game.tree
-    weight, live = fixed_chance(game, deal)
-    order = [node for node in _below(tree, 0) if live[node]]
+    chance, live = fixed_chance(game, deal or ())
+    found = values_of_profiles(game, profiles, chance)
     # Labels of the steps after the deal; histories that are part of it have none.
-    steps: dict[int, tuple[str, ...]] = {}
-    reach, value = np.ones((tree.n_nodes, game.n_players)), np.zeros((tree.n_nodes, game.n_players))
-    value[tree.terminal] = tree.utility * game.unit
-    for node in order:
+    steps: dict[int, tuple[str, ...]] = {} if deal else {0: ()}
+    for node in filter(live.__getitem__, _below(tree, 0)):
         above = int(tree.parent[node])
-        if node:
-            mover, reach[node] = int(tree.player[above]), reach[above]
-            if mover == CHANCE:
-                step = game.outcome_labels[tree.outcome[node]]
-            else:
-                infoset, action = int(tree.infoset[above]), node - int(tree.first_child[above])
-                step = game.infoset_actions[infoset][action]
-                weight[node] = strategy[game.sequences(infoset)][action]
-                reach[node, mover] *= weight[node]
-        if above in steps:
-            steps[node] = (*steps[above], step)
+        if node and above in steps:
+            steps[node] = (*steps[above], step_label(game, node))
         elif tree.player[node] != CHANCE:
             steps[node] = ()
-    for node in order[:0:-1]:
-        value[tree.parent[node]] += weight[node] * value[node]
     return tuple(
         HistoryRow(
-            steps=steps[node],
+            steps=own,
             infoset=game.infoset_labels[tree.infoset[node]] if tree.infoset[node] >= 0 else None,
-            reach=tuple(reach[node].tolist()),
-            value=tuple(value[node].tolist()),
+            reach=tuple(found.reach[node, :-1].tolist()),
+            value=tuple(found.value[node].tolist()),
+            counterfactual=tuple(found.counterfactual[node].tolist()),
         )
-        for node in order
-        if node in steps
+        for node, own in steps.items()
     )
 
 

@@ -233,6 +233,31 @@ def team_game(
     return TeamGame(game, sides, dags, form, links, numbered)
 
 
+def step_probabilities(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
+    """The probability of the step into each history, float64 (nodes,); 1 for the root.
+
+    Args:
+        game: The game.
+        strategy: float64 (sequences,): the strategies of all players.
+    """
+    tree: HistoryTree = game.tree
+    step = tree.probability.copy()
+    node = 1 + np.flatnonzero(tree.player[tree.parent[1:]] >= 0)
+    parent = tree.parent[node]
+    infoset, action = tree.infoset[parent], node - tree.first_child[parent]
+    step[node] = strategy[game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]]
+    return step
+
+
+def reach_by_steps(tree: HistoryTree, step: np.ndarray) -> np.ndarray:
+    """The product of the steps that lead to each history, float64 (nodes,), from those of
+    :func:`step_probabilities`."""
+    reach = step.copy()
+    for level in levels_below_root(tree.first_child):
+        reach[level] *= reach[tree.parent[level]]
+    return reach
+
+
 def reach_without(game: FlatGame, members: Sequence[int], strategy: np.ndarray) -> np.ndarray:
     """The probability of each history if members of a team play towards it, float64 (nodes,).
 
@@ -242,17 +267,9 @@ def reach_without(game: FlatGame, members: Sequence[int], strategy: np.ndarray) 
         strategy: float64 (sequences,): the strategies of the others.
     """
     tree: HistoryTree = game.tree
-    reach = tree.probability.copy()
-    for level in levels_below_root(tree.first_child):
-        parent = tree.parent[level]
-        others = (tree.player[parent] >= 0) & ~np.isin(tree.player[parent], list(members))
-        node = level.start + np.flatnonzero(others)
-        infoset = tree.infoset[parent[others]]
-        action = node - tree.first_child[parent[others]]
-        sequence = game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]
-        reach[node] *= strategy[sequence]
-        reach[level] *= reach[parent]
-    return reach
+    step = step_probabilities(game, strategy)
+    step[1:][np.isin(tree.player[tree.parent[1:]], list(members))] = 1.0
+    return reach_by_steps(tree, step)
 
 
 def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:

@@ -10,6 +10,7 @@ from ..analysis.public_nodes import find_node, public_nodes
 from .charts import has_hands, infoset_chart, is_kuhn, kuhn_stages, strategy_chart
 from .convergence import convergence
 from .hands import draw_line, hand_grid, runout_grid
+from .iteration_trees import iteration_tree
 from .live import LiveProgress
 from .style import check_format
 from .sweeps import sweep_curves
@@ -26,6 +27,7 @@ __all__ = [
     "has_hands",
     "infoset_chart",
     "is_kuhn",
+    "iteration_tree",
     "kuhn_stages",
     "public_nodes",
     "runout_grid",

@@ -16,6 +16,7 @@ from ..model.policy import Policy
 from ..model.public_nodes import START
 from ..solvers.solution import Solution
 from .style import (
+    COLOURS,
     TITLE_SIZE,
     axes_in,
     caption,
@@ -40,6 +41,9 @@ MOST_ROWS = 24
 
 FEW_CARDS = 6
 """Largest number of cards for which "<.01" fits below a bar."""
+
+MOST_BARS = 20
+"""Cards of Kuhn poker that are drawn as bars with numbers; more are drawn as lines."""
 
 MOST_OF_KUHN = 10_000
 """Infosets of a game that is compared with Kuhn poker, at most."""
@@ -74,6 +78,7 @@ def kuhn_stages(
     For three cards the picture shows all equilibria (H. W. Kuhn, "A simplified two-person poker",
     1950): one strategy of player 1, and a family of strategies of player 0.  The parameter of the
     family is ``alpha`` between 0 and 1/3, the probability of opening with a bet on the jack.
+    More than 20 cards are drawn as lines.
 
     Args:
         solution: A solution or a policy of two-player Kuhn poker, any deck.
@@ -96,7 +101,8 @@ def kuhn_stages(
     betting = {name: policy.at(nodes[name].infosets.numbers)[:, 1].tolist() for name in KUHN_STAGES}
     cards = nodes[START].hands
     if ax is None:
-        figure = new_figure(max(8.8, 1.1 * len(cards)), 3.9)
+        wide = 1.1 * len(cards) if len(cards) <= MOST_BARS else 0.0
+        figure = new_figure(max(8.8, wide), 3.9)
         panels: list[Any] = list(figure.subplots(1, 4, sharey=True))
     else:
         panels = list(np.ravel(np.asarray(ax, dtype=object)))
@@ -106,17 +112,22 @@ def kuhn_stages(
     width = 0.62
     for panel, (name, title) in zip(panels, KUHN_STAGES.items(), strict=True):
         places = np.arange(len(cards))
-        bars = panel.bar(places, betting[name], width, color="#7DB7DE", label="this strategy")
-        for place, chance in enumerate(betting[name]):
-            text = _percent(chance)
-            if len(cards) > FEW_CARDS:
-                text = {"<.01": "", ">.99": "1"}.get(text, text)
-            panel.annotate(text, (place, 0), (0, -3), textcoords="offset points", **_SMALL)
+        panel.set_title(title, fontsize=10)
+        if len(cards) > MOST_BARS:
+            panel.step(places, betting[name], where="mid", color=COLOURS[0], linewidth=1.5)
+            shown = places[:: len(cards) // 4]
+            panel.set_xticks(shown, [cards[place] for place in shown])
+        else:
+            bars = panel.bar(places, betting[name], width, color="#7DB7DE", label="this strategy")
+            panel.set_xticks(places, cards)
+            panel.tick_params(axis="x", length=0, pad=12)
+            for place, chance in enumerate(betting[name]):
+                text = _percent(chance)
+                if len(cards) > FEW_CARDS:
+                    text = {"<.01": "", ">.99": "1"}.get(text, text)
+                panel.annotate(text, (place, 0), (0, -3), textcoords="offset points", **_SMALL)
         if len(cards) == 3:
             _draw_family(panel, name, betting[START][0], width)
-        panel.set_title(title, fontsize=10)
-        panel.set_xticks(places, cards)
-        panel.tick_params(axis="x", length=0, pad=12)
         panel.set_ylim(0, 1.03)
         light_grid(panel)
         panel.set_axisbelow(True)

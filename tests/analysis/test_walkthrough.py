@@ -15,6 +15,8 @@ from tensorcfr.algorithms import CHANCE_SAMPLING, WHOLE_TRAVERSAL
 from tensorcfr.analysis import Walkthrough, walkthrough
 from tensorcfr.analysis.walkthroughs import HEADINGS
 from tensorcfr.cli import app as commands
+from tensorcfr.model.flat_game import FlatGame
+from tensorcfr.sweep import read_algorithm
 
 KUHN = compile_game("kuhn")
 TOGETHER = CHANCE_SAMPLING(alternating=False)
@@ -104,7 +106,7 @@ class TestTutorial:
         lines = str(tutorial).splitlines()
         assert lines[0] == "iteration 1, dealt Q, K"
         assert lines[11].split()[:4] == ["history", "infoset", "reach", "0"]
-        assert lines[12].split() == ["start", "Q", "1", "1", "-0.875", "0.875"]
+        assert lines[12].split() == ["start", "Q", "1", "1", "-0.875", "0.875", "-0.875", "0.875"]
         assert lines[1].split() == " ".join(HEADINGS).split()
         assert lines[2].split() == ["Q", "0", "pass", "0", "-0.375", "0.5", "0", "0", "0.5"]
 
@@ -155,6 +157,47 @@ def test_players_who_alternate_have_no_common_deal() -> None:
         walked.iterations[0].find("pass")
 
 
+FLOORS = {"cfr": -np.inf, "cfr(alternating=False)": -np.inf, "cfr+": 0.0, "dcfr": -np.inf}
+
+
+@pytest.mark.parametrize("algorithm", FLOORS)
+@pytest.mark.parametrize("game", [KUHN, compile_game("rock_paper_scissors")])
+def test_regrets_are_sums_over_the_histories_of_all_deals(game: FlatGame, algorithm: str) -> None:
+    """What is added at an infoset: counterfactual values after the action minus those before it,
+    whichever strategies the players learn against; of DCFR beside the discount that its paper
+    has (N. Brown, T. Sandholm, AAAI 2019: t^1.5 / (t^1.5 + 1) and 1/2)."""
+    for iteration in walkthrough(game, read_algorithm(algorithm), iters=5).iterations:
+        assert len(iteration.histories) == game.n_histories
+        power = (iteration.number - 1) ** 1.5
+        discount = (power / (power + 1), 0.5) if algorithm == "dcfr" else (1.0, 1.0)
+        for row in iteration.rows:
+            here = [h for h in iteration.histories if h.infoset == row.infoset]
+            for action, before, after in zip(row.actions, row.regret, row.new_regret, strict=True):
+                regret = sum(
+                    iteration.find(*h.steps, action).counterfactual[row.player]
+                    - h.counterfactual[row.player]
+                    for h in here
+                )
+                kept = before * discount[before <= 0.0]
+                expected = max(kept + regret, FLOORS[algorithm])
+                assert after == pytest.approx(expected, abs=1e-14)
+
+
+def test_larger_games_show_their_infosets_alone() -> None:
+    (iteration,) = walkthrough(compile_game("leduc"), "cfr", iters=1).iterations
+    assert iteration.rows
+    assert not iteration.histories
+
+
+def test_external_sampling_of_a_deal_has_its_histories() -> None:
+    for iteration in walkthrough(KUHN, "external_sampling", iters=4, deal=("Q", "K")).iterations:
+        assert len(iteration.histories) == 9
+        start, row = iteration.find(), iteration["Q"]
+        assert start.reach == (1.0, 1.0)
+        below = [iteration.find(action).value[0] for action in row.actions]
+        assert np.dot(row.strategy, below) == start.value[0] == start.counterfactual[0]
+
+
 def test_full_tree_algorithms_too() -> None:
     walked = walkthrough(KUHN, "cfr", iters=2)
     solver = Solver(KUHN, "cfr")
@@ -175,7 +218,8 @@ def test_the_board_of_leduc_can_be_dealt() -> None:
     walked = walkthrough(game, WHOLE_TRAVERSAL(prune=False), iters=3, deal=deal)
     assert sampled.deal == deal
     assert sampled.iterations == walked.iterations
-    first = sampled.iterations[0]
+    together = walkthrough(game, TOGETHER(prune=False), iters=3, deal=deal)
+    first = together.iterations[0]
     assert first.histories[0].steps == ()
     assert all(sum(row.value) == pytest.approx(0.0, abs=1e-12) for row in first.histories)
     # A board that is not fixed comes with its probability.

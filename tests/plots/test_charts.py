@@ -255,6 +255,18 @@ class TestKuhnStages:
         assert "equilibria" not in texts(figure)
         assert is_kuhn(compile_game("one_card_poker"))
 
+    def test_many_cards_are_lines_in_a_picture_of_the_same_width(self) -> None:
+        game = compile_game("kuhn(cards=100)")
+        policy = solve(game, "cfr+", iters=30).policy
+        figure = kuhn_stages(policy)
+        assert figure.get_figwidth() == kuhn_stages(Policy.uniform(KUHN)).get_figwidth()
+        for ax, public in zip(figure.axes, ("", "p", "b", "pb"), strict=True):
+            assert not ax.patches
+            (line,) = ax.get_lines()
+            expected = [policy[f"{card}{public}"]["bet"] for card in range(100)]
+            np.testing.assert_array_equal(line.get_ydata(), expected)
+            assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "25", "50", "75"]
+
     def test_other_games_are_refused(self) -> None:
         with pytest.raises(ValueError, match="leduc is not two-player Kuhn poker"):
             kuhn_stages(Policy.uniform(LEDUC))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 from support.command_line import USAGE, printed, refused
 from tensorcfr import Chance, Decision, Game, Policy, Terminal, compile_game, solve
 from tensorcfr._util import html
+from tensorcfr.algorithms import CHANCE_SAMPLING
+from tensorcfr.analysis import walkthrough
 from tensorcfr.errors import MissingExtraError
-from tensorcfr.plots import LiveProgress, draw, tree_source
+from tensorcfr.plots import LiveProgress, draw, iteration_tree, tree_source
 from tensorcfr.solvers import Progress, TracePoint
 
 KUHN = compile_game("kuhn")
@@ -189,3 +192,41 @@ def test_live_progress_without_ipython(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython.display", None)
     with pytest.raises(MissingExtraError, match=r"tensorcfr\[notebook\]"):
         LiveProgress()
+
+
+class TestIterationTree:
+    def test_a_deal_has_every_number(self, tmp_path: Path) -> None:
+        walked = walkthrough(KUHN, CHANCE_SAMPLING(alternating=False), iters=2, deal=("Q", "K"))
+        figure = iteration_tree(walked.iterations[1], path=tmp_path / "two.png")
+        (ax,) = figure.axes
+        assert ax.get_title(loc="left") == "iteration 2, dealt Q, K"
+        drawn = [text.get_text() for text in ax.texts]
+        arrow = "\N{RIGHTWARDS ARROW}"
+        # The numbers of docs/walkthrough.md, which are those of a tutorial.
+        assert (
+            f"Qpb:  -1, 1\nregret 0.25, -0.25 {arrow} 0.25, -1.25\nstrategy 1, 0 {arrow} 1, 0\n"
+            f"sum 0.25, 0.25 {arrow} 0.25, 0.25"
+        ) in drawn
+        assert {"pass 0", "bet 1", "-2, 2", "1, -1"} <= set(drawn)
+        assert len(drawn) == 9 + 8
+        assert (tmp_path / "two.png").stat().st_size > 0
+
+    def test_a_whole_game_has_its_labels_and_joins_infosets(self) -> None:
+        (iteration,) = walkthrough(KUHN, "cfr", iters=1).iterations
+        (ax,) = iteration_tree(iteration).axes
+        drawn = [text.get_text() for text in ax.texts]
+        assert len(drawn) == 58 + 57
+        assert all(drawn.count(label) == 2 for label in ("Jb", "Kpb"))
+        joining = [line for line in ax.get_lines() if line.get_linestyle() == ":"]
+        assert len(joining) == KUHN.n_infosets
+        # No two lie on one another.
+        spans = sorted((line.get_xdata()[0], sorted(line.get_ydata())) for line in joining)
+        for (x, one), (other_x, other) in pairwise(spans):
+            assert x != other_x or one[1] < other[0]
+
+    def test_refusals(self, tmp_path: Path) -> None:
+        (iteration,) = walkthrough(KUHN, "external_sampling", iters=1, seed=1).iterations
+        with pytest.raises(ValueError, match="iteration 1 shows no histories: fix a deal"):
+            iteration_tree(iteration)
+        with pytest.raises(ValueError, match=r"cannot draw to .*two\.doc"):
+            iteration_tree(iteration, path=tmp_path / "two.doc")

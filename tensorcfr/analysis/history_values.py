@@ -1,0 +1,117 @@
+"""Values and reaches of single histories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._util.arguments import brief, checked
+from .._util.memory import require
+from ..evaluation.metrics import PolicyLike
+from ..formats.policies import find_policy
+from ..model.arguments import Flat
+from ..model.arrays import CHANCE
+from ..model.flat_game import FlatGame
+from ..model.levels import levels_below_root
+from ..model.team_game import reach_by_steps, step_probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryValues:
+    """What strategies are worth at every history of a game; rows are nodes of ``game.tree``."""
+
+    game: FlatGame
+    """The game."""
+    reach: np.ndarray
+    """float64 (nodes, players + 1): the probability with which each player's own actions lead to
+    the history; in the last column that of chance."""
+    others_reach: np.ndarray
+    """float64 (nodes, players): the probability with which chance and the others lead there."""
+    value: np.ndarray
+    """float64 (nodes, players): the expected utility of each player from the history on."""
+
+    @property
+    def counterfactual(self) -> np.ndarray:
+        """float64 (nodes, players): ``v_i(sigma, h)``, the value times ``others_reach``."""
+        found: np.ndarray = self.others_reach * self.value
+        return found
+
+    def node(self, *steps: str) -> int:
+        """The node of a history, by the labels of its outcomes and actions from the start.
+
+        Raises:
+            KeyError: There is no such history; names what can happen in its place.
+        """
+        node = 0
+        for step in steps:
+            children = range(*self.game.tree.first_child[node : node + 2].tolist())
+            labels = [step_label(self.game, child) for child in children]
+            if step not in labels:
+                raise KeyError(f"there is no step {brief(step)}; there are: {', '.join(labels)}")
+            node = children[labels.index(step)]
+        return node
+
+
+@checked()
+def history_values(game: Flat, policy: PolicyLike) -> HistoryValues:
+    """What every history is worth when everybody plays a policy, ``v_i(sigma, h)`` among it.
+
+    >>> from tensorcfr import Policy, compile_game
+    >>> game = compile_game("kuhn")
+    >>> found = history_values(game, Policy.uniform(game))
+    >>> node = found.node("Q", "K", "pass", "bet")
+    >>> found.reach[node].tolist()  # Of player 0, of player 1, of chance.
+    [0.5, 0.5, 0.16666666666666666]
+    >>> found.value[node].tolist(), found.counterfactual[node].tolist()
+    ([-1.5, 1.5], [-0.125, 0.125])
+
+    Args:
+        game: The game.
+        policy: The policy, in any form that :func:`tensorcfr.formats.find_policy` reads.
+
+    Raises:
+        ValueError: The policy is not one for this game.
+        MemoryLimitError: There is not enough free memory.
+    """
+    require(8 * game.n_histories * (4 * game.n_players + 4), f"histories of {game.name}")
+    profile = find_policy(game, policy).probabilities
+    return values_of_profiles(game, [profile] * game.n_players, game.tree.probability)
+
+
+def values_of_profiles(
+    game: FlatGame, profiles: Sequence[np.ndarray], chance: np.ndarray
+) -> HistoryValues:
+    """As :func:`history_values`, of several strategies.
+
+    Args:
+        game: The game.
+        profiles: float64 (sequences,), for each player: the strategies of all of them that this
+            player's numbers are of.
+        chance: float64 (nodes,): probability of the step into each node, where it is chance's.
+    """
+    tree, players = game.tree, game.n_players
+    mover = np.append(CHANCE, tree.player[tree.parent[1:]])
+    reach, others = np.ones((tree.n_nodes, players + 1)), np.ones((tree.n_nodes, players))
+    value = np.zeros((tree.n_nodes, players))
+    value[tree.terminal] = tree.utility * game.unit
+    below = list(levels_below_root(tree.first_child))
+    for player, strategy in enumerate(profiles):
+        step = np.where(mover == CHANCE, chance, step_probabilities(game, strategy))
+        own = mover == player
+        reach[:, player] = reach_by_steps(tree, np.where(own, step, 1.0))
+        others[:, player] = reach_by_steps(tree, np.where(own, 1.0, step))
+        for level in reversed(below):
+            np.add.at(value[:, player], tree.parent[level], step[level] * value[level, player])
+    reach[:, players] = reach_by_steps(tree, np.where(mover == CHANCE, chance, 1.0))
+    return HistoryValues(game, reach, others, value)
+
+
+def step_label(game: FlatGame, node: int) -> str:
+    """The outcome or the action that leads to a history that is not the root."""
+    tree, parent = game.tree, int(game.tree.parent[node])
+    if tree.player[parent] == CHANCE:
+        return str(game.outcome_labels[tree.outcome[node]])
+    actions = game.infoset_actions[int(tree.infoset[parent])]
+    return actions[node - int(tree.first_child[parent])]

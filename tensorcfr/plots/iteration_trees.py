@@ -1,0 +1,128 @@
+"""An iteration on the tree: every history of a walk-through with its numbers."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..analysis.walkthroughs import HistoryRow, Iteration
+from .style import COLOURS, LABEL_SIZE, TITLE_SIZE, check_format, darker, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_DETAILED = 12
+"""Ends of a tree whose infosets are drawn with all their numbers; those of larger ones have labels
+alone."""
+
+
+def iteration_tree(iteration: Iteration, *, path: str | Path | None = None) -> Figure:
+    """Draw an iteration of :func:`tensorcfr.analysis.walkthrough` on the tree of its histories.
+
+    Actions have the probabilities that the iteration begins with, ends and decisions their values
+    to the players.  A decision has its infoset, and in small trees the infoset's regrets, strategy
+    and strategy sum, before and after the iteration.  Dotted lines join the histories of an
+    infoset.
+
+    Args:
+        iteration: The iteration.
+        path: File to write the picture to; its ending says the format.
+
+    Returns:
+        The figure, not shown.
+
+    Raises:
+        ValueError: The iteration shows no histories, or the ending of ``path`` is no picture
+            format.
+        MissingExtraError: Matplotlib is not installed; names the extra.
+    """
+    if path is not None:
+        check_format(path)
+    rows = {row.steps: row for row in iteration.histories}
+    if not rows:
+        raise ValueError(f"{iteration.title} shows no histories: fix a deal")
+    height, ends = _heights(rows)
+    detailed = ends <= MOST_DETAILED
+    depth = max(map(len, rows))
+    width, high = (2.8, 0.7) if detailed else (1.5, 0.25)
+    figure = new_figure(width * (depth + 0.6), max(2.5, high * ends))
+    ax = figure.add_subplot()
+    infosets = {row.infoset: row for row in iteration.rows}
+    met: dict[str, list[tuple[str, ...]]] = {}
+    for steps, row in rows.items():
+        at = len(steps), height[steps]
+        if steps:
+            above = rows[steps[:-1]]
+            here = len(steps) - 1, height[steps[:-1]]
+            ax.plot(*zip(here, at, strict=True), color="#b0b0b0", linewidth=0.8, zorder=1)
+            text = steps[-1]
+            if above.infoset in infosets:
+                known = infosets[above.infoset]
+                text += f" {known.strategy[known.actions.index(text)]:.3g}"
+            middle = 0.42 * here[0] + 0.58 * at[0], 0.42 * here[1] + 0.58 * at[1]
+            ax.annotate(text, middle, ha="center", va="center", **_SMALL)
+        colour = "#404040"
+        if row.infoset in infosets:
+            colour = COLOURS[infosets[row.infoset].player % len(COLOURS)]
+            met.setdefault(row.infoset, []).append(steps)
+        text = _numbers(row.value) if row.infoset is None else row.infoset
+        if detailed and row.infoset in infosets:
+            own = infosets[row.infoset]
+            text += f":  {_numbers(row.value)}"
+            for name, before, after in (
+                ("regret", own.regret, own.new_regret),
+                ("strategy", own.strategy, own.new_strategy),
+                ("sum", own.strategy_sum, own.new_strategy_sum),
+            ):
+                text += f"\n{name} {_numbers(before)} \N{RIGHTWARDS ARROW} {_numbers(after)}"
+        ax.annotate(
+            text,
+            at,
+            ha="center",
+            va="center",
+            fontsize=LABEL_SIZE - (2 if detailed else 1),
+            color=darker(colour),
+            bbox={"boxstyle": "round,pad=0.25", "fc": "white", "ec": colour, "lw": 0.8}
+            if row.infoset is not None
+            else {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"},
+            zorder=3,
+        )
+    # Lines that overlap have lanes of their own: the first that is free where they begin.
+    lanes: dict[tuple[int, int], float] = {}
+    for label, places in met.items():
+        top, bottom = height[places[0]], height[places[-1]]
+        lane = next(k for k in count() if lanes.get((len(places[0]), k), 1.0) > top)
+        lanes[len(places[0]), lane] = bottom
+        x = len(places[0]) + 0.055 * ((lane + 1) // 2) * (-1) ** lane
+        colour = COLOURS[infosets[label].player % len(COLOURS)]
+        ax.plot([x, x], [top, bottom], color=colour, linestyle=":", linewidth=1.1, zorder=2)
+    ax.set_title(iteration.title, loc="left", fontsize=TITLE_SIZE)
+    ax.set(xlim=(-0.45, depth + 0.15), ylim=(-ends + 0.4, 0.6))
+    ax.axis("off")
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+_SMALL: dict[str, Any] = {
+    "fontsize": LABEL_SIZE - 2,
+    "color": "#404040",
+    "bbox": {"boxstyle": "square,pad=0.05", "fc": "white", "ec": "none"},
+}
+
+
+def _heights(rows: dict[tuple[str, ...], HistoryRow]) -> tuple[dict[tuple[str, ...], float], int]:
+    """Where each history is drawn: ends one below the other, others halfway between the first and
+    the last of theirs; and how many ends there are."""
+    inner = {steps[:-1] for steps in rows if steps}
+    height = {steps: -float(k) for k, steps in enumerate(s for s in rows if s not in inner)}
+    ends = len(height)
+    for steps in sorted(inner, key=len, reverse=True):
+        below = [height[other] for other in rows if len(other) and other[:-1] == steps]
+        height[steps] = (below[0] + below[-1]) / 2
+    return height, ends
+
+
+def _numbers(numbers: tuple[float, ...]) -> str:
+    return ", ".join(f"{number + 0.0:.3g}" for number in numbers)
