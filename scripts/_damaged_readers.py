@@ -176,7 +176,7 @@ def play(game: Any) -> None:
 
     from tensorcfr import Solver, evaluate, solve
     from tensorcfr.invariants import check
-    from tensorcfr.kernels.evaluation import payoffs
+    from tensorcfr.kernels.evaluation import add_payoffs
     from tensorcfr.model.cut_game import CutGame
     from tensorcfr.model.flat_game import FlatGame
     from tensorcfr.model.policy import Policy
@@ -196,7 +196,7 @@ def play(game: Any) -> None:
     x = np.random.default_rng(0).uniform(size=game.n_sequences)
     for player in range(game.n_players):
         g = np.zeros(game.n_sequences)
-        payoffs(game.form, player, x, g)
+        add_payoffs(game.form, player, x, g)
         own = slice(*game.form.player_sequences[player : player + 2])
         if not np.allclose(g[own], product(game.form, player, x), rtol=1e-9, atol=1e-12):
             raise DefectError("the kernel gives another product")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_TOLERANCE
-from ..kernels.evaluation import payoffs
+from ..kernels.evaluation import add_payoffs
 from ..model.arrays import SequenceForm
 from ..model.shares import frozen_arrays
 from ..payoff import magnitudes, product
@@ -203,8 +203,9 @@ def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndar
     if form.n_sequences < COMPILED_CHECK_FROM:
         found[own] = product(form, player, weight)
         return
+    found[own] = 0.0
     # Kernels are compiled for read-only arrays, as those of games are.
-    payoffs(frozen_arrays(form), player, weight, found)
+    add_payoffs(frozen_arrays(form), player, weight, found)
 
 
 def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:

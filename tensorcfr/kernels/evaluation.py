@@ -9,7 +9,8 @@ import numpy as np
 from .._util.jit import borrowed, inlined, kernel, kernel_with
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
-from ..payoff.multiply import payoff_product, payoff_scratch
+from ..payoff.multiply import add_share, payoff_product, payoff_scratch
+from ..payoff.shares import Share
 from .chunks import (
     ChunkScratch,
     Numbers,
@@ -180,15 +181,18 @@ def most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
 
 
 @kernel_with(payoff_scratch)
-def payoffs(
+def add_payoffs(
     form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray, scratch: np.ndarray
 ) -> float:
-    """The payoffs of a player's sequences; see :func:`tensorcfr.payoff.multiply.payoff_product`.
+    """Add the payoffs of a player's sequences; arguments as for
+    :func:`tensorcfr.payoff.multiply.payoff_product`.
 
     Returns:
-        What the player's own reaches earn.
+        What the player's own reaches earn with the sums.
     """
-    payoff_product(form, player, reach, g, scratch)
+    share = Share(form.hand_rank, player, 0, 1, reach, g, scratch)
+    for k in range(len(form.operator)):
+        add_share(form.operator, k, share)
     return _dot(reach, g, form.player_sequences[player], form.player_sequences[player + 1])
 
 
@@ -211,8 +215,9 @@ def judge_whole(
         best: float64 (players,): modified in place.
         locks: Locked infosets, which best responses play as they are locked; or None.
     """
+    value[:] = 0.0
     for player in range(form.n_players):
-        expected[player] = payoffs(form, player, reach, value)
+        expected[player] = add_payoffs(form, player, reach, value)
     best_total(form, value, best, locks)
 
 

@@ -81,7 +81,7 @@ def bounds_of(form: SequenceForm) -> np.ndarray:
     bound, everywhere = np.zeros(form.n_sequences), np.ones(form.n_sequences)
     sizes = frozen_arrays(magnitudes(form))
     for player in range(form.n_players):
-        evaluation.payoffs(sizes, player, everywhere, bound)
+        evaluation.add_payoffs(sizes, player, everywhere, bound)
     carry_up(form, bound)
     return bound
 

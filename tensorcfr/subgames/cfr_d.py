@@ -151,7 +151,7 @@ class DecomposedSolver(IterativeSolver):
         """One iteration: the subgames, from the ranges of the trunk, then the trunk; for each
         player in turn if they alternate."""
         state, record, form = self._state, self.algorithm, self._form.trunk
-        value, payoff = np.zeros((2, form.n_sequences))
+        value = np.zeros(form.n_sequences)
         part = Part(
             form,
             state.regret,
@@ -169,8 +169,7 @@ class DecomposedSolver(IterativeSolver):
             # Average values belong to the strategies that enter the average: those before updates.
             self._solve_subgames(row[0] if nth == 0 else 0.0, value)
             for player in movers:
-                evaluation.payoffs(form, player, state.reach, payoff)
-            value += payoff
+                evaluation.add_payoffs(form, player, state.reach, value)
             for player in movers:
                 kernels.update(part, record.variant.rule, player, row, floor)
 
