@@ -15,9 +15,7 @@ from .team_game import TeamGame
 COMPILED = Kind((CompiledGame,), "a compiled game: compile_game makes one")
 Compiled = Annotated[CompiledGame, COMPILED]
 # Names of both kinds of games are alike where strategies are concerned.
-Played = Annotated[
-    CompiledGame, Kind((CompiledGame, TeamGame), "a compiled game, or a game of two teams")
-]
+Played = Annotated[CompiledGame, Kind((CompiledGame, TeamGame), COMPILED.words)]
 LOCKS = Kind((Mapping,), "a mapping of infoset labels to actions and probabilities")
 STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and action label")
 

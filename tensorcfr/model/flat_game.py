@@ -212,7 +212,8 @@ class FlatGame(InfosetNumbers, CompiledGame):
             for view, record in self.views.items()
             for name, array in named_arrays(record)
         }
-        maps = {"merged/sequence": self.merged_numbers, "tied_to": self.tied_to}
+        merged = None if self.merged is None else self.merged.sequence
+        maps = {"merged/sequence": merged, "tied_to": self.tied_to}
         return found | {name: array for name, array in maps.items() if array is not None}
 
     @cached_property
