@@ -31,7 +31,7 @@ PAGE = FIGURES.parent / "flop-holdem.md"
 HANDS = FIGURES / "flop_holdem_hands.json"
 MBB = 0.1
 """Chips of a thousandth of the big blind, which is 100 chips."""
-TARGET = 0.05
+TARGET = 0.1
 """Thousandths of a big blind to which the game is solved."""
 LINES = {
     "": "Small blind opens",
