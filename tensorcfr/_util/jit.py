@@ -248,13 +248,14 @@ def kernel_with(make: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]
 
     def decorate(function: Callable[..., Any]) -> Any:
         name, (*given, made) = function.__name__, inspect.signature(function).parameters
-        lent = "".join(f"borrowed({one}), " for one in given)
+        lent = [f"    {one} = borrowed({one})" for one in given]
         lines = [
             # From the function's first line on: errors show it, and the cache is beside its file.
             "\n" * (function.__code__.co_firstlineno - 2),
             f"def {name}({', '.join(given)}):",
+            *lent,
             f"    {made} = make({', '.join(inspect.signature(make).parameters)})",
-            f"    return piece({lent}{made})",
+            f"    return piece({', '.join([*given, made])})",
         ]
         scope = {
             "__name__": function.__module__,
