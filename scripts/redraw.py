@@ -65,9 +65,9 @@ def _deep_cfr() -> None:
 
 
 def _large_games() -> None:
-    from .large_games import RUNS, curve, draw
+    from .large_games import TITLES, curve, draw
 
-    draw({name: rows for name in RUNS if (rows := curve(name))})
+    draw({name: rows for name in TITLES if (rows := curve(name))})
 
 
 def _scaling() -> None:
