@@ -68,6 +68,7 @@ def run_anchor(program: Path, spot: dict[str, Any], iterations: int, threads: in
     seconds and processor seconds; bytes."""
     arguments = [*spot["ranges"], spot["board"], POT, STACKS, spot["bets"], spot["raises"]]
     arguments += [spot["donk"] or "-", 0, 0, threads, iterations, TARGET]
+    arguments += ["float32", "1.5/0.15/0.1"]
     done = subprocess.run(
         [str(program), *map(str, arguments)], capture_output=True, text=True, check=True
     )

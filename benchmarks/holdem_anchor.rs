@@ -1,8 +1,12 @@
 // One spot solved by postflop-solver, timed; benchmarks/holdem.py builds and runs it.
 //
 // Arguments: oop ip board pot stack bets raises donk rake cap threads iterations target
+//   precision thresholds
+// Bets are "60%" or by street "52%/55%/70%"; precision is float32 or int16; thresholds are those of
+// adding all-in, of making a bet all-in, and of merging sizes, "1.5/0.15/0.1".
 // Prints: hands, bytes in f32 and in 16 bit, then a line per solve:
 //   "iterations N mean_ms M min_ms L" and "target iterations N seconds S exploitability E".
+// With 0 iterations it only solves to the target.
 
 use postflop_solver::*;
 use std::time::Instant;
@@ -22,8 +26,13 @@ fn build(arguments: &[String]) -> PostFlopGame {
         turn: if board.len() > 6 { card_from_str(&board[6..8]).unwrap() } else { NOT_DEALT },
         river: if board.len() > 8 { card_from_str(&board[8..10]).unwrap() } else { NOT_DEALT },
     };
-    let sizes =
-        BetSizeOptions::try_from((arguments[5].as_str(), arguments[6].as_str())).unwrap();
+    let streets: Vec<&str> = arguments[5].split('/').collect();
+    let sizes = |street: usize| {
+        let bets = streets[street.min(streets.len() - 1)];
+        let both = BetSizeOptions::try_from((bets, arguments[6].as_str())).unwrap();
+        [both.clone(), both]
+    };
+    let thresholds: Vec<f64> = arguments[14].split('/').map(|t| t.parse().unwrap()).collect();
     let donk = || match arguments[7].as_str() {
         "-" => None,
         text => Some(DonkSizeOptions::try_from(text).unwrap()),
@@ -38,17 +47,17 @@ fn build(arguments: &[String]) -> PostFlopGame {
         effective_stack: arguments[4].parse().unwrap(),
         rake_rate: arguments[8].parse().unwrap(),
         rake_cap: arguments[9].parse().unwrap(),
-        flop_bet_sizes: [sizes.clone(), sizes.clone()],
-        turn_bet_sizes: [sizes.clone(), sizes.clone()],
-        river_bet_sizes: [sizes.clone(), sizes.clone()],
+        flop_bet_sizes: sizes(0),
+        turn_bet_sizes: sizes(1),
+        river_bet_sizes: sizes(2),
         turn_donk_sizes: if board.len() < 8 { donk() } else { None },
         river_donk_sizes: if board.len() < 10 { donk() } else { None },
-        add_allin_threshold: 1.5,
-        force_allin_threshold: 0.15,
-        merging_threshold: 0.1,
+        add_allin_threshold: thresholds[0],
+        force_allin_threshold: thresholds[1],
+        merging_threshold: thresholds[2],
     };
     let mut game = PostFlopGame::with_config(cards, ActionTree::new(tree).unwrap()).unwrap();
-    game.allocate_memory(false);
+    game.allocate_memory(arguments[13] == "int16");
     game
 }
 
@@ -58,7 +67,7 @@ fn main() {
     let iterations: u32 = arguments[11].parse().unwrap();
     let target: f32 = arguments[12].parse().unwrap();
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().unwrap();
-    let game = build(&arguments);
+    let mut game = build(&arguments);
     let (single, short) = game.memory_usage();
     println!(
         "hands {} {} bytes {} {}",
@@ -67,20 +76,23 @@ fn main() {
         single,
         short
     );
-    let (mut least, begin, cpu) = (f64::INFINITY, Instant::now(), cpu_seconds());
-    for t in 0..iterations {
-        let start = Instant::now();
-        solve_step(&game, t);
-        least = least.min(start.elapsed().as_secs_f64());
+    if iterations > 0 {
+        let (mut least, begin, cpu) = (f64::INFINITY, Instant::now(), cpu_seconds());
+        for t in 0..iterations {
+            let start = Instant::now();
+            solve_step(&game, t);
+            least = least.min(start.elapsed().as_secs_f64());
+        }
+        println!(
+            "iterations {} mean_ms {} min_ms {} cpu_ms {}",
+            iterations,
+            begin.elapsed().as_secs_f64() * 1e3 / iterations as f64,
+            least * 1e3,
+            (cpu_seconds() - cpu) * 1e3 / iterations as f64
+        );
+        drop(game);
+        game = build(&arguments);
     }
-    println!(
-        "iterations {} mean_ms {} min_ms {} cpu_ms {}",
-        iterations,
-        begin.elapsed().as_secs_f64() * 1e3 / iterations as f64,
-        least * 1e3,
-        (cpu_seconds() - cpu) * 1e3 / iterations as f64
-    );
-    let game = build(&arguments);
     let (begin, cpu) = (Instant::now(), cpu_seconds());
     for t in 0..20000 {
         solve_step(&game, t);
