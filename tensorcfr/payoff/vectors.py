@@ -82,7 +82,9 @@ class Code:
         if mask is None:
             return self.builder.load(place, align=size)
         name = f"llvm.masked.load.{self.suffix(vector)}.p0"
-        return self.call(name, vector, place, ir.Constant(INT, size), mask, ir.Constant(vector, None))
+        return self.call(
+            name, vector, place, ir.Constant(INT, size), mask, ir.Constant(vector, None)
+        )
 
     def store_row(self, value: Any, address: Any, mask: Any | None) -> None:
         """Set numbers that lie anywhere: all, or those under the mask.
