@@ -15,17 +15,21 @@ from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
 from ..compilers.cards.nodes import ANY_CARD, CardNodes
 from ..compilers.cards.rules import Weighted, weight_met
 from ..evaluation.metrics import Evaluation
-from ..evaluation.profile import own_reach, profile_of
+from ..evaluation.profile import own_reach
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..solvers.solution import Solution
 from .equity import equities
+from .policy_values import ChunkValues
 from .tables import save_rows
 
 LONGEST_LINE = 10_000
 UNITS = ("chips", "pot", "mbb")
 """Units of values: chips, per cent of the pot at the start of the spot, thousandths of a big
 blind."""
+SHARES = NET, POT = ("net", "pot")
+"""What values are: what is won beyond one's half of the pot at the start; or the share of the pot
+that lies there at a line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,23 +236,35 @@ class SolvedSpot:
 
     Args:
         solution: A solution of a :class:`~tensorcfr.CardGame`.
+        of: What the values of hands are, in hold'em: ``"net"``, what is won beyond one's half of
+            the pot at the start of the spot; or ``"pot"``, the share of the pot that lies there at
+            a line, bets of both players included, as other solvers have it: who folds has 0, and
+            the players' values sum to that pot, but for rake.
 
     Raises:
-        TypeError: The solution is of another kind of game.
+        TypeError: The solution is of another kind of game, or the game has no pot.
     """
 
-    def __init__(self, solution: Solution) -> None:
+    @checked()
+    def __init__(self, solution: Solution, *, of: Annotated[str, OneOf(SHARES)] = NET) -> None:
         if not isinstance(solution, Solution):
             raise TypeError(f"solution must be a Solution, not {brief(solution)}")
         game = solution.game
         self.game, self.nodes = game, CardNodes.of(game)
         self.rules = self.nodes.rules
-        self._values = profile_of(solution.policy)
+        self._values = ChunkValues(solution.policy)
+        self._of_pot = self._holdem if of == POT else None
+
+    @property
+    def _holdem(self) -> Holdem:
+        if not isinstance(self.rules, Holdem):
+            raise TypeError(f"{self.game.name} has no pot")
+        return self.rules
 
     @property
     def evaluation(self) -> Evaluation:
-        """Value and best-response value of each player, by that pass."""
-        return Evaluation(self._values.values, self._values.best_responses)
+        """Value and best-response value of each player, by that pass, as a solution has them."""
+        return self._values.evaluation
 
     @checked()
     def table(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> HandTable:
@@ -277,6 +293,25 @@ class SolvedSpot:
         """
         node = self.nodes.find_line(line)
         return self._left(node, 0), self._left(node, 1)
+
+    @checked()
+    def values(
+        self, line: Annotated[str, Text(LONGEST_LINE)] = ""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What a line is worth to both players, whoever acts there.
+
+        Before the last street this looks at all cards that can come until the player acts again.
+
+        Args:
+            line: As for :meth:`ranges`.
+
+        Returns:
+            For each player float64 (hands,), over :attr:`game.hands`: expected utility of each hand
+            once the line is played; NaN where no hand of the other player gets here.
+        """
+        node = self.nodes.find_line(line)
+        first, second = self._values.of_players(node)
+        return first + self._put_in(node, 0), second + self._put_in(node, 1)
 
     @checked()
     def path(self, line: Annotated[str, Text(LONGEST_LINE)]) -> list[dict[str, Any]]:
@@ -367,11 +402,14 @@ class SolvedSpot:
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"values must be numbers, not {brief(values)}") from None
         if unit == "pot":
-            rules = self.rules
-            if not isinstance(rules, Holdem):
-                raise TypeError(f"{self.game.name} has no pot")
-            return chips * 100.0 / rules.pot
+            return chips * 100.0 / self._holdem.pot
         return chips * (1000.0 / big_blind if unit == "mbb" else 1.0)
+
+    def _put_in(self, node: int, player: int) -> float:
+        """What values at a line are more than net ones: a player's part of the pot there."""
+        if self._of_pot is None:
+            return 0.0
+        return self._of_pot.put_in(self.nodes.state(node))[player]
 
     def _left(self, node: int, player: int) -> np.ndarray:
         """How much of each hand a player has left, float64 (hands,)."""
@@ -418,7 +456,7 @@ class SolvedSpot:
             weight=left[player][hands],
             met=met,
             strategy=here.strategy,
-            values=values,
+            values=values + self._put_in(node, player),
             made=made,
             find_equity=equity,
         )

@@ -149,6 +149,17 @@ class Values(ABC):
         """For each player float64 (hands,): the own reach of a public node with every hand."""
         return [own_reach(self._nodes, self.at, node, one) for one in range(self.game.n_players)]
 
+    def of_players(self, node: int) -> list[np.ndarray]:
+        """For each player float64 (hands,): what a public node is worth to every hand, whoever acts
+        there; NaN for hands with which chance and the others never lead there."""
+        own, found = self.own_reaches(node), []
+        for player in range(self.game.n_players):
+            others = self._nodes.others_reach(node, player, own)
+            worth, _ = self._worth(node, player, own)
+            unknown = np.full_like(others, np.nan)
+            found.append(np.divide(worth, others, out=unknown, where=others > 0))
+        return found
+
     @property
     def _nodes(self) -> PublicNodes:
         if (nodes := self.game.nodes) is None:
@@ -162,7 +173,6 @@ class Values(ABC):
         nodes, acts = self._nodes, self._nodes.player(node)
         if acts == TERMINAL:
             paid = nodes.payoffs(node, player, own)
-            assert paid is not None
             return np.stack([paid, paid])
         if acts == player and (layout := nodes.layout(node)).stride:
             here = self.at(layout.numbers(np.arange(len(layout.lane))))

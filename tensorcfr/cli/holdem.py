@@ -14,7 +14,7 @@ from rich.console import Console
 from .._util.signals import put_off
 from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
 from ..analysis import SolvedSpot
-from ..analysis.hands import UNITS
+from ..analysis.hands import SHARES, UNITS
 from ..compilers import Size, compile_game, game_size
 from ..errors import format_bytes, suggest
 from ..formats import save_spot
@@ -109,6 +109,10 @@ class HoldemOptions:
     ] = None
     unit: Annotated[str, typer.Option(help=f"Of values: {', '.join(UNITS)}.")] = "chips"
     big_blind: Annotated[float, typer.Option(help="Chips of the big blind, for mbb.")] = 1.0
+    of: Annotated[
+        str,
+        typer.Option(help="Values of hands: 'net', or 'pot', the share of the pot at the line."),
+    ] = "net"
     hands: Annotated[
         int, typer.Option(min=0, help="Hands to print at a line; 0 prints them all.")
     ] = 20
@@ -135,7 +139,7 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
     if asked.spot is not None and asked.spot.suffix == ".npz":
         _check_look(asked, given)
         solution = Solution.load(asked.spot)
-        shown = SolvedSpot(solution)
+        shown = SolvedSpot(solution, of=asked.of)
     else:
         options = spot_options(asked.spot, given)
         rules = Holdem(**options)
@@ -153,7 +157,7 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
         if asked.buckets is not None:
             print_line(console, _buckets_line(solution, rules))
             solution = replace(solution, game=game, policy=lift(solution), state=None)
-        shown = SolvedSpot(solution)
+        shown = SolvedSpot(solution, of=asked.of)
         if asked.buckets is not None:
             solution = replace(solution, evaluation=shown.evaluation)
     _show(console, shown, solution, asked)
@@ -192,6 +196,8 @@ def _check(asked: HoldemOptions) -> None:
         raise ValueError("--size solves nothing: there is nothing to save, export or show")
     if asked.unit not in UNITS:
         raise ValueError(f"--unit {asked.unit}: {suggest(asked.unit, UNITS)}")
+    if asked.of not in SHARES:
+        raise ValueError(f"--of {asked.of}: {suggest(asked.of, SHARES)}")
     if asked.buckets_by not in BUCKETS:
         raise ValueError(f"--buckets-by {asked.buckets_by}: {suggest(asked.buckets_by, BUCKETS)}")
     if asked.buckets is not None and (asked.save or asked.locks):
@@ -200,7 +206,7 @@ def _check(asked: HoldemOptions) -> None:
         )
 
 
-SHOWS = {"spot", "line", "unit", "big_blind", "hands", "export", "picture", "force"}
+SHOWS = {"spot", "line", "unit", "big_blind", "of", "hands", "export", "picture", "force"}
 """Options for a spot that is solved already."""
 
 

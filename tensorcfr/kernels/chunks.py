@@ -20,6 +20,7 @@ from .ascent import ascend
 from .descent import descend, like
 from .local_rule import LocalRule, parameters_of
 from .meeting import count_up, wait_for
+from .packing import Own
 from .parts import Part, Step
 from .shapes import shape_form
 from .tiles import LONGEST, TILE_ROWS, gather, next_run, scatter
@@ -210,36 +211,30 @@ def own_sequences(game: ChunkedForm, c: int, form: SequenceForm, player: int) ->
     return middle, game.first[c + 1] - game.base[c]
 
 
+@lends
 @inlined
-def load(
-    game: ChunkedForm,
-    c: int,
-    form: SequenceForm,
-    player: int,
-    numbers: Numbers,
-    found: np.ndarray,
-) -> None:
-    """Put a player's numbers of a chunk, whose form is given, to their workplace."""
+def own_numbers(
+    game: ChunkedForm, c: int, form: SequenceForm, player: int, numbers: Numbers
+) -> Own:
+    """A player's numbers of a chunk, whose form is given, as they are kept."""
     begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
     own = own_sequences(game, c, form, player)
-    packing.unpack(numbers.chunks[begin:end], scale, player, own, found)
+    return borrowed(Own(numbers.chunks[begin:end], scale, player, own[0], own[1]))
 
 
 @inlined
-def store(
-    game: ChunkedForm,
-    c: int,
-    form: SequenceForm,
-    player: int,
-    numbers: Numbers,
-    found: np.ndarray,
-) -> None:
-    """Put a player's numbers of a chunk back from their workplace."""
-    begin, end = game.base[c], game.first[c + 1]
-    scale = packing.scales_of(numbers.scale, begin, end)
-    own = own_sequences(game, c, form, player)
-    packing.pack(found, player, own, numbers.chunks[begin:end], scale)
+def add_reaches(game: ChunkedForm, c: int, reach: np.ndarray, share: float, own: Own) -> None:
+    """Add a player's reaches of a chunk, times a share, to an average."""
+    form, at = shape_form(game.shapes, game.shape[c]), own.begin
+    # Between buckets the scratch has what other chunks left there.
+    for b in range(form.player_buckets[own.player], form.player_buckets[own.player + 1]):
+        for s in range(at, form.bucket_sequence[b]):
+            reach[s] = 0.0
+        at = form.bucket_sequence[b] + form.bucket_actions[b] * form.bucket_lanes[b]
+    for s in range(at, own.end):
+        reach[s] = 0.0
+    packing.add(reach, share, own)
 
 
 @inlined
@@ -249,14 +244,14 @@ def face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
     Args:
         part: The trunk or a chunk.
         own: The player's first sequence in it that is no entry, and the one after the last.
-        total: Sum of the weights in the average, in the floats of the state.
-        weight: That of the strategies that are played now, beyond what is in the average.
+        total: Sum of the weights in the average, that of ``weight`` among them.
+        weight: That of the strategies that are played now, beyond what is in ``part.average``.
     """
     # Rounded as they are where the average itself is added to: the same bits, whenever that is.
     average, reach, faced = part.average, part.reach, part.faced
-    pending, total = like(total, weight), like(total, total + weight)
+    pending, total = like(average[0], weight), like(average[0], total)
     if total == 0.0:  # No average yet.
-        pending = total = like(total, 1.0)
+        pending = total = like(average[0], 1.0)
     share = 1.0 / np.float64(total)
     for s in range(own[0], own[1]):
         faced[s] = (average[s] + pending * reach[s]) * share
@@ -353,7 +348,7 @@ def run_pass(
         if is_chunk:
             here = chunk_of(game, c, kept, scratch, scale)
             for player in range(players):
-                load(game, c, here.form, player, kept.regret, here.regret)
+                packing.unpack(own_numbers(game, c, here.form, player, kept.regret), here.regret)
         else:
             here = trunk_of(game, kept, trunk, scale)
         form, value, forecast = here.form, here.value, here.forecast
@@ -364,26 +359,31 @@ def run_pass(
             if c == chunks or not turns.descends[t, player]:
                 continue
             floor, share = turns.played_floor[t, player], turns.share[t, player]
+            own = bounds[player] + 1, bounds[player + 1]
             if is_chunk:
                 enter(game, c, player, trunk.reach, here.reach)
+                own = own_sequences(game, c, form, player)
             else:
                 here.reach[bounds[player]] = 1.0
                 here.average[bounds[player]] += share
-            if is_chunk and (turns.against_average or share != 0.0):
-                load(game, c, form, player, kept.cumulative, here.average)
-            # What has no share is added to scratch, and the average not even read.
-            target = here.average if share != 0.0 else value
-            descend(form, player, weight, floor, here.reach, target, share, work.tile, locked)
+            descend(form, player, weight, floor, here.reach, work.tile, locked)
+            unadded = turns.pending[t, player]
+            if is_chunk:
+                average = own_numbers(game, c, form, player, kept.cumulative)
+                if turns.against_average and average.scale is not None:
+                    packing.unpack(average, here.average)
+                    unadded += share
+                if share != 0.0:
+                    add_reaches(game, c, here.reach, share, average)
+            elif share != 0.0:
+                packing.add(here.reach, share, Own(here.average, None, player, own[0], own[1]))
             if turns.against_average:
                 total = kept.cumulative.trunk[game.trunk.player_sequences[player]]
-                own = bounds[player], bounds[player + 1]
-                if is_chunk:
-                    own = own_sequences(game, c, form, player)
-                face(here, own, total, turns.pending[t, player])
+                face(here, own, total + turns.pending[t, player], unadded)
                 if is_chunk:
                     enter(game, c, player, trunk.faced, here.faced)
-            if is_chunk and share != 0.0:
-                store(game, c, form, player, kept.cumulative, here.average)
+                else:
+                    here.faced[bounds[player]] = 1.0
         for player in range(players):
             if c < 0 or not turns.updates[t, player]:
                 continue
@@ -398,7 +398,7 @@ def run_pass(
             now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
             ascend(here, player, now, work.tile, work.own, 0, hands, locked)
             if is_chunk:
-                store(game, c, form, player, kept.regret, here.regret)
+                packing.pack(here.regret, own_numbers(game, c, form, player, kept.regret))
                 leave(game, c, player, value, trunk.entry_value)
                 if rule.forecast:
                     leave(game, c, player, forecast, trunk.entry_forecast)

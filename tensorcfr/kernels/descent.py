@@ -1,4 +1,4 @@
-"""The way down a sequence form: reaches from strategies, added to the averages.
+"""The way down a sequence form: reaches from strategies.
 
 A solver either keeps strategies, or makes them from what it keeps where they are needed.
 """
@@ -112,12 +112,10 @@ def descend(
     weight: np.ndarray,
     floor: float,
     reach: np.ndarray,
-    average: np.ndarray,
-    share: float,
     tile: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
-    """From the first level down: the player's own reaches, added to the average.
+    """From the first level down: the player's own reaches.
 
     Args:
         form: The game, or a part of it.
@@ -126,15 +124,12 @@ def descend(
             strategies, or cumulative strategies.
         floor: Share of every strategy that is uniform.
         reach: float (sequences,): modified in place; the reaches of the entries are there.
-        average: float (sequences,): modified in place, the entries apart.
-        share: Weight of the reaches in the average; with 0 it stays as it is.
         tile: float (TILE_ROWS, LONGEST), in the floats of ``weight``: modified.
         locks: Locked infosets, or None.
     """
     factor, constant, above = tile[0], tile[1], tile[2]
-    zero, own_share = like(tile[0, 0], 0.0), like(tile[0, 0], share)
-    parent = form.infoset_parent
-    to = Target(weight, reach, average, above, floor, share)
+    zero, parent = like(tile[0, 0], 0.0), form.infoset_parent
+    to = Target(weight, reach, above, floor)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         run = 0
@@ -158,7 +153,6 @@ def descend(
                     first = np.uint64(at)
                     for lane in range(np.uint64(length)):
                         reach[first + lane] = above[lane]
-                        average[first + lane] += own_share * above[lane]
                     continue
                 if actions == 2:
                     _reach_two(to, at, lanes, length)
@@ -175,14 +169,12 @@ def descend(
                     for lane in range(np.uint64(length)):
                         own = max(weight[first + lane], zero) * factor[lane] + constant[lane]
                         reach[first + lane] = own
-                        average[first + lane] += own_share * own
             if locks is not None and end < lanes:
                 at = form.bucket_sequence[b] + end
                 before = reach[form.infoset_parent[form.bucket_infoset[b] + end]]
                 sigma = locked_strategy(weight[at:], lanes, of_lock(locks, lock, actions), floor)
                 for a in range(actions):
                     reach[at + a * lanes] = before * sigma[a]
-                    average[at + a * lanes] += own_share * reach[at + a * lanes]
                 lock += 1
             run = end + 1
 
@@ -192,21 +184,19 @@ class Target(NamedTuple):
 
     weight: np.ndarray
     reach: np.ndarray
-    average: np.ndarray
     above: np.ndarray
     """Reaches of the last sequences before the infosets."""
     floor: float
-    share: float
 
 
 @inlined
 def _reach_two(to: Target, at: int, lanes: int, length: int) -> None:
     """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
     which halves the time of the many infosets that have few actions."""
-    weight, reach, average, above, floor, share = to
+    weight, reach, above, floor = to
     zero, uniform = like(above[0], 0.0), like(above[0], 0.5)
     nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least, part = like(above[0], floor / 2.0), like(above[0], share)
+    least = like(above[0], floor / 2.0)
     at0, at1 = np.uint64(at), np.uint64(at + lanes)
     for lane in range(np.uint64(length)):
         own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
@@ -215,17 +205,15 @@ def _reach_two(to: Target, at: int, lanes: int, length: int) -> None:
         constant = constant_of(total, nothing, least, uniform) * above[lane]
         own0, own1 = own0 * factor + constant, own1 * factor + constant
         reach[at0 + lane], reach[at1 + lane] = own0, own1
-        average[at0 + lane] += part * own0
-        average[at1 + lane] += part * own1
 
 
 @inlined
 def _reach_three(to: Target, at: int, lanes: int, length: int) -> None:
     """The same at infosets of three actions."""
-    weight, reach, average, above, floor, share = to
+    weight, reach, above, floor = to
     zero, uniform = like(above[0], 0.0), like(above[0], 1.0 / 3.0)
     nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least, part = like(above[0], floor / 3.0), like(above[0], share)
+    least = like(above[0], floor / 3.0)
     at0, at1, at2 = np.uint64(at), np.uint64(at + lanes), np.uint64(at + 2 * lanes)
     for lane in range(np.uint64(length)):
         own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
@@ -236,9 +224,6 @@ def _reach_three(to: Target, at: int, lanes: int, length: int) -> None:
         own0, own1 = own0 * factor + constant, own1 * factor + constant
         own2 = own2 * factor + constant
         reach[at0 + lane], reach[at1 + lane], reach[at2 + lane] = own0, own1, own2
-        average[at0 + lane] += part * own0
-        average[at1 + lane] += part * own1
-        average[at2 + lane] += part * own2
 
 
 @inlined

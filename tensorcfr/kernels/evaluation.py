@@ -11,6 +11,7 @@ from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import add_share, payoff_product, payoff_scratch
 from ..payoff.shares import Share
+from . import packing
 from .chunks import (
     ChunkScratch,
     Numbers,
@@ -19,26 +20,22 @@ from .chunks import (
     collect,
     enter,
     leave,
-    load,
     lock_table,
     locks_of,
     most_scratch,
-    store,
+    own_numbers,
     visits,
     workplace,
 )
-from .descent import descend, follow, strategies
+from .descent import descend, follow, like, strategies
 from .locks import free_share, locked_best, of_lock, share_out
 from .shapes import shape_form
-from .tiles import LONGEST, TILE_ROWS
-
-TILE = 512
-"""Infosets per tile; the sums of a tile fit the first-level cache."""
+from .tiles import LONGEST, TILE, TILE_ROWS, run_length, scatter, tile_length
 
 
 def _work(locks: ChunkLocks | None) -> Work:
     """Scratch where payoffs are not worked out."""
-    return Work(np.empty((0, 0)), np.empty(TILE), np.empty(0), lock_table(locks))
+    return Work(np.empty((0, 0)), np.empty(LONGEST), np.empty(0), lock_table(locks))
 
 
 def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
@@ -141,7 +138,7 @@ def strategies_of_parts(
             form, base = shape_form(game.shapes, game.shape[part - 1]), game.base[part - 1]
             own = workplace(game, part - 1, weight, work.tile)
             for player in range(2):
-                load(game, part - 1, form, player, weight, own)
+                packing.unpack(own_numbers(game, part - 1, form, player, weight), own)
         else:
             form, own = borrowed(game.trunk), borrowed(weight.trunk)
         locked = locks_of(locks, part, form, work.table)
@@ -156,7 +153,7 @@ def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
         for player in range(2):
-            load(game, c, form, player, numbers, found[game.base[c] :])
+            packing.unpack(own_numbers(game, c, form, player, numbers), found[game.base[c] :])
 
 
 @kernel
@@ -167,7 +164,7 @@ def pack_parts(game: ChunkedForm, found: np.ndarray, numbers: Numbers) -> None:
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
         for player in range(2):
-            store(game, c, form, player, numbers, found[game.base[c] :])
+            packing.pack(found[game.base[c] :], own_numbers(game, c, form, player, numbers))
 
 
 @inlined
@@ -281,7 +278,7 @@ def judge(
             form, own = shape_form(game.shapes, game.shape[c]), workplace(game, c, weight, room)
             reach, value = scratch.reach, scratch.value
             for player in range(players):
-                load(game, c, form, player, weight, own)
+                packing.unpack(own_numbers(game, c, form, player, weight), own)
         else:
             form, own, reach, value = game.trunk, weight.trunk, trunk.reach, trunk.value
         locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
@@ -299,8 +296,7 @@ def judge(
                 enter(game, c, player, trunk.reach, reach)
             else:
                 reach[bounds[player]] = 1.0
-            # With a share of 0 the average stays as it is, so any array will do.
-            descend(form, player, own, floor, reach, value, 0.0, work.tile, locked)
+            descend(form, player, own, floor, reach, work.tile, locked)
         for player in range(players):
             if c < 0:
                 continue
@@ -311,15 +307,15 @@ def judge(
                     own_value[s] = value[s]
                 if not is_chunk:
                     collect(game, player, looks.entry_value, own_value)
-                average_up(form, player, own_strategy, own_value, work.own)
+                average_up(form, player, own_strategy, own_value, work.tile[0])
                 if is_chunk:
                     leave(game, c, player, own_value, looks.entry_value)
             if not is_chunk:
                 collect(game, player, trunk.entry_value, value)
             if looks is not None:
-                maximise(form, player, value, None, work.own)
+                maximise(form, player, value, None, work.tile[0])
             else:
-                maximise(form, player, value, locked, work.own)
+                maximise(form, player, value, locked, work.tile[0])
             if is_chunk:
                 leave(game, c, player, value, trunk.entry_value)
             else:
@@ -348,20 +344,22 @@ def average_up(
     form: SequenceForm, player: int, strategy: np.ndarray, value: np.ndarray, mean: np.ndarray
 ) -> None:
     """The backward pass: the mean of an infoset's actions is added to the sequence before it;
-    ``value`` is modified in place, and ``mean``, float64 (at least TILE,), is scratch."""
+    ``value`` is modified in place, and ``mean``, float (at least LONGEST,), is scratch."""
+    parent, zero = form.infoset_parent, like(mean[0], 0.0)
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        for begin in range(0, lanes, TILE):
-            length = min(TILE, lanes - begin)
-            first = form.bucket_sequence[b] + begin
-            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
-            mean[:length] = 0.0
+        begin, alike = 0, 0
+        while begin < lanes:
+            infoset, first = form.bucket_infoset[b] + begin, form.bucket_sequence[b] + begin
+            alike = run_length(parent, infoset, min(LONGEST, lanes - begin), alike)
+            length = tile_length(alike, lanes - begin)
+            begin += length
+            mean[:length] = zero
             for a in range(actions):
-                sigma, q = strategy[first + a * lanes :], value[first + a * lanes :]
-                for lane in range(length):
-                    mean[lane] += sigma[lane] * q[lane]
-            for lane in range(length):
-                value[parent[lane]] += mean[lane]
+                at = np.uint64(first + a * lanes)
+                for lane in range(np.uint64(length)):
+                    mean[lane] += strategy[at + lane] * value[at + lane]
+            scatter(mean, parent, infoset, length, alike, value)
 
 
 @inlined
@@ -373,29 +371,32 @@ def maximise(
     best: np.ndarray,
 ) -> None:
     """The backward pass with the maximum over actions in place of the mean under a strategy;
-    ``value`` is modified in place, and ``best``, float64 (at least TILE,), is scratch."""
+    ``value`` is modified in place, and ``best``, float (at least LONGEST,), is scratch."""
+    parent = form.infoset_parent
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         if locks is not None:
             lock, last_lock = locks.bucket[b], locks.bucket[b + 1]
-        for begin in range(0, lanes, TILE):
-            length = min(TILE, lanes - begin)
-            first = form.bucket_sequence[b] + begin
-            parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
-            for lane in range(length):
-                best[lane] = value[first + lane]
+        begin, alike = 0, 0
+        while begin < lanes:
+            infoset, first = form.bucket_infoset[b] + begin, form.bucket_sequence[b] + begin
+            alike = run_length(parent, infoset, min(LONGEST, lanes - begin), alike)
+            length = tile_length(alike, lanes - begin)
+            at = np.uint64(first)
+            for lane in range(np.uint64(length)):
+                best[lane] = value[at + lane]
             for a in range(1, actions):
-                q = value[first + a * lanes :]
-                for lane in range(length):
-                    best[lane] = max(best[lane], q[lane])
+                at = np.uint64(first + a * lanes)
+                for lane in range(np.uint64(length)):
+                    best[lane] = max(best[lane], value[at + lane])
             if locks is not None:
                 while lock < last_lock and locks.lane[lock] < begin + length:
                     lane = locks.lane[lock] - begin
                     probability = of_lock(locks, lock, actions)
                     best[lane] = locked_best(value[first + lane :], lanes, probability)
                     lock += 1
-            for lane in range(length):
-                value[parent[lane]] += best[lane]
+            scatter(best, parent, infoset, length, alike, value)
+            begin += length
 
 
 @kernel
@@ -430,7 +431,7 @@ def add_regrets(
     payoff_product(form, player, reach, value, payoff_scratch(form))
     for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
         gradient[s] += value[s]
-    average_up(form, player, strategy, value, np.empty(TILE))
+    average_up(form, player, strategy, value, np.empty(LONGEST))
     last_lock = 0
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]

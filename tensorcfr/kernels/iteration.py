@@ -115,7 +115,8 @@ def _average_reaches(
     for other in range(bounds.shape[0] - 1):
         if other != player:
             weight = weights[t + 1 if alternating and other < player else t]
-            face(part, (bounds[other], bounds[other + 1]), part.average[bounds[other]], weight)
+            total = part.average[bounds[other]] + weight
+            face(part, (bounds[other], bounds[other + 1]), total, weight)
 
 
 @inlined

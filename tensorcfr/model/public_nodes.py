@@ -169,9 +169,9 @@ class PublicNodes(ABC):
         """
 
     @abstractmethod
-    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray | None:
+    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
         """What a terminal pays to each hand, in the game's own unit, times the probability
-        :meth:`others_reach`; float64 (hands,).  None where only a whole chunk is evaluated."""
+        :meth:`others_reach`; float64 (hands,)."""
 
     @abstractmethod
     def dealt(self, node: int) -> np.ndarray:

@@ -66,15 +66,16 @@ class Code:
         return self.builder.call(function, given)
 
     def suffix(self, vector: Any) -> str:
-        """The end of the names of LLVM's functions of vectors of floats."""
-        return f"v{self.width}f{_size(vector.element) * 8}"
+        """The end of the names of LLVM's functions of vectors."""
+        kind = "i" if isinstance(vector.element, ir.IntType) else "f"
+        return f"v{self.width}{kind}{_size(vector.element) * 8}"
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         """``a * b + c``, fused where the machine can."""
         return self.call(f"llvm.fmuladd.{self.suffix(a.type)}", a.type, a, b, c)
 
     def load_row(self, address: Any, mask: Any | None) -> Any:
-        """A vector of floats that lie anywhere; 0 outside the mask, if there is one."""
+        """A vector of numbers that lie anywhere; 0 outside the mask, if there is one."""
         kind = address.type.pointee
         vector, size = self.vector(kind), _size(kind)
         place = self.builder.bitcast(address, vector.as_pointer())
@@ -82,11 +83,11 @@ class Code:
             return self.builder.load(place, align=size)
         name = f"llvm.masked.load.{self.suffix(vector)}.p0"
         return self.call(
-            name, vector, place, ir.Constant(INT, size), mask, self.constant(kind, 0.0)
+            name, vector, place, ir.Constant(INT, size), mask, ir.Constant(vector, None)
         )
 
     def store_row(self, value: Any, address: Any, mask: Any | None) -> None:
-        """Set floats that lie anywhere: all, or those under the mask.
+        """Set numbers that lie anywhere: all, or those under the mask.
 
         What a masked store wrote reaches a later load only by way of the cache.
         """
@@ -127,8 +128,8 @@ class Code:
 
 
 def _size(kind: Any) -> int:
-    """Bytes of a float."""
-    return 4 if kind == FLOAT else 8
+    """Bytes of a number."""
+    return kind.width // 8 if isinstance(kind, ir.IntType) else 4 if kind == FLOAT else 8
 
 
 Writer = Callable[[Any], None]

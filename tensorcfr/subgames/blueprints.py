@@ -21,7 +21,7 @@ from ..solvers.solution import Solution
 from .card_part import CardSubgames
 from .compiled_part import CompiledPart, Subgames
 from .roots import Steps, follow_steps, nodes_of
-from .strategies import check_merges_nothing, same_strategies
+from .strategies import same_strategies, unmerged
 from .tree_part import TreeSubgames
 
 
@@ -66,7 +66,7 @@ class Blueprint:
         not get probability 0, and infosets that it has not play uniformly.
 
         Raises:
-            ValueError: That game is not compiled, or merges hands; or it pays otherwise.
+            ValueError: That game is not compiled, or pays otherwise.
         """
         game = self.whole.game
         if game is None:
@@ -76,9 +76,8 @@ class Blueprint:
             )
         if not self.is_coarser:
             return Policy(game, self.policy.probabilities)
-        check_merges_nothing(game)
         self.check_ends(())
-        return same_strategies(self.policy, game)
+        return same_strategies(self.policy, unmerged(game))
 
     def known(self, steps: Steps, opponent: int) -> Steps:
         """The steps to the public node of the blueprint's game whose values hold for a public node:

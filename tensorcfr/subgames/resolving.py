@@ -23,7 +23,7 @@ from .compiled_part import Kept, Spot, Subgames
 from .depth import Early
 from .part import check_constant_sum
 from .roots import PLAYERS, At, Steps, follow_steps, nodes_of
-from .strategies import check_merges_nothing, copy_strategies
+from .strategies import check_merges_nothing, copy_strategies, same_strategies, unmerged
 from .tree_part import TreeSubgames
 
 
@@ -95,11 +95,14 @@ class Resolution:
 
     @cached_property
     def policy(self) -> Policy:
-        """The blueprint with the new strategies in it, a policy of the whole game.
+        """The blueprint with the new strategies in it, a policy of the whole game; where that
+        merges hands, which the new strategies may tell apart, of the game that merges none, which
+        is compiled then.
 
         Raises:
-            ValueError: The game is given by its rules, or merges hands: then the new strategies are
-                those of ``subgames[k].solution`` alone.
+            ValueError: The game is given by its rules: then the new strategies are those of
+                ``subgames[k].solution`` alone.
+            MemoryLimitError: The game is too large where it merges no hands.
         """
         return self.compose()
 
@@ -157,9 +160,12 @@ def resolve(
                          way have lost for sure (Brown and Sandholm, 2017)
     ==================== ==========================================================================
 
-    All but the first are *safe*: no best response earns more than against the blueprint, up to the
-    error of the solutions.  The gifts of ``reach-maxmargin`` are divided among the subgames below
-    an action in proportion to their probability, so that it is safe for any set of them.
+    All but the first are *safe* in zero-sum games: no best response earns more than against the
+    blueprint, up to the error of the solutions.  In other games, a spot with rake say, where the
+    first two alone can be had, nothing is promised, for a player may gain by what the opponent
+    gains, too; the margins say what came out.  The gifts of ``reach-maxmargin`` are divided
+    among the subgames below an action in proportion to their probability, so that it is safe for
+    any set of them.
 
     No game is laid out.  Subgames of games of cards are compiled without arrays of hands x hands,
     except for ``reach-maxmargin``, for the linear program, and where they end early: these are for
@@ -197,8 +203,9 @@ def resolve(
 
     Raises:
         ValueError: There is no such public node, or the player never goes there; the blueprint or a
-            continuation is of another game; the game is not zero-sum; there are continuations and
-            no depth limit; the game is given by its rules, and the method would lay it out.
+            continuation is of another game; the game is not zero-sum, and the method, the
+            algorithm or a depth limit needs that; there are continuations and no depth limit; the
+            game is given by its rules, and the method would lay it out.
         MemoryLimitError: A subgame of a game of cards is too large to be made hand by hand.
     """
     record = asked_algorithm(algorithm, game)
@@ -213,7 +220,8 @@ def resolve(
             f"hands x hands: compile {whole.name}, if it is small"
         )
     spots, found = whole.find(at), find_blueprint(whole, blueprint)
-    check_constant_sum(found.policy.game)
+    if by_pairs or method == MAXMARGIN or record.is_exact:
+        check_constant_sum(found.policy.game)
     given = _continuations(whole, found, depth_limit, continuations)
     if depth_limit is not None and whole.game is not None:
         early = Early(int(depth_limit), found.lifted, given)
@@ -321,11 +329,13 @@ def _composed(
     """The blueprint with the new strategies in it.
 
     Raises:
-        ValueError: The game is not compiled, or merges hands.
+        ValueError: The game is not compiled, or a public tree that was cut and merges hands.
     """
-    game = blueprint.lifted.game
+    lifted = blueprint.lifted
+    game = unmerged(lifted.game)
     check_merges_nothing(game)
-    nodes, found = nodes_of(game), np.array(blueprint.lifted.probabilities)
+    lifted = lifted if game is lifted.game else same_strategies(lifted, game)
+    nodes, found = nodes_of(game), np.array(lifted.probabilities)
     for spot, one in zip(spots, solved, strict=True):
         policy, steps, kept = one.followed
         hands = [(np.arange(len(own)), own) for own in kept]

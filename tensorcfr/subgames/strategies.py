@@ -6,8 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from .._util.memory import budget, free_memory
+from ..compilers.cards.game import compile_rules
+from ..compilers.cards.nodes import CardNodes
 from ..evaluation.profile import ProfileValues, strategies_at
 from ..kernels.chunks import Numbers
+from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
@@ -133,6 +137,21 @@ def best_values(game: CompiledGame, probabilities: np.ndarray, player: int) -> n
     first = nodes.layout(0).numbers(np.arange(len(share)))[:, 0]
     best = values.at(first).best * game.unit
     return np.divide(best, share, out=np.full(len(share), np.nan), where=share > 0.0)
+
+
+def unmerged(game: CompiledGame) -> CompiledGame:
+    """A game with a place of their own for the strategies of every hand: the given one, or a game
+    of cards that merges hands compiled again without that.
+
+    Raises:
+        MemoryLimitError: It is too large.
+    """
+    if not game.merges_hands or not isinstance(game.nodes, CardNodes):
+        return game
+    assert isinstance(game, CutGame)
+    with budget(f"compiling {game.name} without merged hands", free_memory()) as own:
+        source = game.recipe.source
+        return compile_rules(game.nodes.rules, game.name, own, symmetric=False, source=source)
 
 
 def check_merges_nothing(game: CompiledGame) -> None:

@@ -233,10 +233,8 @@ class HandNodes(Nodes):
             if worth is not None and total > 0:
                 said["value"] = float(reach @ np.nan_to_num(worth.infoset_expected)) / total
         elif player == TERMINAL:
-            paid = [nodes.payoffs(number, one, own) for one in range(self.game.n_players)]
-            worths = [float(o @ p) for o, p in zip(own, paid, strict=True) if p is not None]
-            if worths:
-                said["utility"] = [part(one, total) for one in worths]
+            worths = [float(o @ nodes.payoffs(number, one, own)) for one, o in enumerate(own)]
+            said["utility"] = [part(one, total) for one in worths]
         elif player == CHANCE:
             weights = [
                 part(float(self._joint(step.node, own)[0].sum()), total) for step in children

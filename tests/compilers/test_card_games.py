@@ -18,6 +18,7 @@ from tensorcfr.compilers.cards import payoffs as card_payoffs
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.compilers.sizes import counted
 from tensorcfr.kernels import chunks as kernels
+from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.payoff import cards as cards_part
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
@@ -154,6 +155,28 @@ def test_the_probabilities_of_all_boards_of_a_line_sum_to_one(ranks: int, width:
         for after, label in game.nodes.children(node):
             todo.append((after, f"{line} {'*' if label.endswith('.') else label}"))
     np.testing.assert_allclose(list(total.values()), 1.0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("ranks", "width"), [(3, 1), (4, 2)])
+def test_terminals_pay_what_pairs_of_hands_pay(ranks: int, width: int) -> None:
+    """To every hand the sum over the other player's hands, of a matrix of hands x hands."""
+    game = compile_game(EveryRound(3, ranks=ranks, suits=2, width=width, rounds=2))
+    nodes, draw = game.nodes, np.random.default_rng(2)
+    own = [draw.random(len(hands)) for hands in nodes.hands]
+    todo, seen = [0], 0
+    while todo:
+        node = todo.pop()
+        todo += [step.node for step in nodes.children(node)]
+        if nodes.player(node) != TERMINAL:
+            continue
+        seen += 1
+        factor, key = nodes.payoff(node)
+        joint = nodes.dealt(node) * factor * nodes.matrix(key)
+        expected = joint[0] @ own[1], own[0] @ joint[1]
+        for player in range(2):
+            found = nodes.payoffs(node, player, own)
+            np.testing.assert_allclose(found, expected[player], rtol=0, atol=1e-15)
+    assert seen > 50
 
 
 def test_leduc() -> None:

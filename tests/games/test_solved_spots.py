@@ -98,6 +98,104 @@ def test_the_exploitability_of_a_river(ranges: tuple[str, str]) -> None:
     assert solution.nash_conv == pytest.approx(sum(found) - sum(solution.value), abs=1e-9)
 
 
+def worth_by_hand(shown: SolvedSpot, line: str) -> list[np.ndarray]:
+    """What a line of a river is worth to every hand of both players, with a matrix of hands x hands
+    for every terminal; NaN where no hand of the other player gets there."""
+    rules, ways = shown.rules, [np.ones(len(own)) for own in shown.rules.hands]
+    assert isinstance(rules, Holdem)
+    strength = [rules.strength(rules.board, own) for own in rules.hands]
+    ahead = np.sign(strength[0][:, None] - strength[1])
+    first, second = rules.hands
+    shared = (first[:, None, :, None] == second[None, :, None, :]).any(axis=(2, 3))
+    weight = np.outer(*rules.weights) * ~shared
+    state, taken = rules.root(), ""
+    for step in line.split():
+        acts, strategy = rules.node(state).player, shown.table(taken).strategy
+        ways[acts] = ways[acts] * strategy[:, rules.node(state).actions.index(step)]
+        state, taken = rules.next(state, step), f"{taken} {step}".strip()
+
+    def paid(state: Any, line: str, both: np.ndarray) -> np.ndarray:
+        """float64 (players, hands of player 0, hands of player 1)."""
+        node = rules.node(state)
+        if isinstance(node, Decision):
+            strategy, total = shown.table(line).strategy, np.zeros((2, *both.shape))
+            for action, share in zip(node.actions, strategy.T, strict=True):
+                own = share[:, None] if node.player == 0 else share
+                after = rules.next(state, action), f"{line} {action}".strip()
+                total += paid(*after, both * own)
+            return total
+        win, tie, lose = [node.utilities] * 3 if isinstance(node, Fold) else node
+        won = [np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p])) for p in (0, 1)]
+        return np.array(won) * both
+
+    found = []
+    for player in range(2):
+        # As if the player did all to get there, with every hand.
+        alone = (
+            [np.ones_like(ways[0]), ways[1]] if player == 0 else [ways[0], np.ones_like(ways[1])]
+        )
+        both = weight * np.outer(*alone)
+        axis = 1 - player
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found.append(paid(state, taken, both)[player].sum(axis=axis) / both.sum(axis=axis))
+    return found
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "line", ["", "check", "bet50", "check bet50 allin", "bet50 fold", "check check"]
+)
+def test_values_of_both_players_on_a_river(line: str) -> None:
+    """Of who acts and of who does not, and where nobody does, equal sums over hands x hands."""
+    _, shown = solved("river")
+    for found, expected in zip(shown.values(line), worth_by_hand(shown, line), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    assert np.isfinite(found).any()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "line",
+    ["", "bet60", "check check", "bet60 call 2c", "bet60 allin call", "check check As check bet50"],
+)
+def test_values_of_both_players_on_a_turn(line: str) -> None:
+    """Where a player acts they are those of the table; what one wins the other one loses; and the
+    shares of the pot sum to the pot."""
+    solution, shown = solved("turn")
+    node = shown.nodes.find_line(line)
+    found, own = shown.values(line), [shown._values.own_reaches(node)[one] for one in range(2)]
+    joint = [reach * shown.nodes.others_reach(node, one, own) for one, reach in enumerate(own)]
+    assert joint[0].sum() == pytest.approx(joint[1].sum(), rel=1e-9)
+    total = [float(w @ np.nan_to_num(v)) for w, v in zip(joint, found, strict=True)]
+    assert abs(total[0]) > 1e-3 * joint[0].sum()
+    assert total[0] == pytest.approx(-total[1], rel=1e-9)
+    if shown.nodes.player(node) >= 0:
+        table = shown.table(line)
+        names = shown.nodes.hands[table.player]
+        at = [names.index(hand) for hand in table.hands]
+        np.testing.assert_allclose(found[table.player][at], table.value, rtol=0, atol=1e-8)
+    in_pot = SolvedSpot(solution, of="pot")
+    pot = sum(in_pot.rules.put_in(shown.nodes.state(node)))
+    shares = [float(w @ np.nan_to_num(v)) for w, v in zip(joint, in_pot.values(line), strict=True)]
+    assert sum(shares) == pytest.approx(pot * joint[0].sum(), rel=1e-9)
+
+
+@pytest.mark.compiled
+def test_shares_of_the_pot() -> None:
+    """Who folds has nothing of it, as WASM Postflop shows it; all else is higher by what the player
+    has put in."""
+    solution, net = solved("river")
+    shown = SolvedSpot(solution, of="pot")
+    found, expected = shown.table("bet50"), net.table("bet50")
+    np.testing.assert_allclose(found.values[:, 0], 0.0, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.values, expected.values + 50.0, rtol=0, atol=1e-9)
+    raised = shown.table("bet50 allin").values - net.table("bet50 allin").values
+    np.testing.assert_allclose(raised, 50.0 + 50.0, rtol=0, atol=1e-9)
+    assert shown.evaluation == net.evaluation
+    with pytest.raises(ValueError, match="of must be one of"):
+        SolvedSpot(solution, of="half")  # type: ignore[arg-type]
+
+
 @pytest.mark.compiled
 @pytest.mark.full
 def test_locks() -> None:

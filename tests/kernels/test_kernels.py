@@ -38,7 +38,7 @@ class Wide(Game):
     player 0 sees what chance does, player 1 only half as well."""
 
     n_players = 2
-    outcomes = 2 * evaluation.TILE + 270
+    outcomes = 4 * tiles.TILE + 270
 
     def root(self) -> tuple[int, ...]:
         return ()
@@ -197,8 +197,8 @@ def test_lanes_beyond_one_tile() -> None:
 
 def test_the_wide_game_has_several_tiles() -> None:
     form = GAMES["wide"].form
-    assert (form.bucket_lanes > max(tiles.TILE, evaluation.TILE)).sum() == 2
-    assert form.bucket_lanes.max() > 2 * max(tiles.TILE, evaluation.TILE)
+    assert (form.bucket_lanes > 2 * tiles.TILE).sum() == 2
+    assert form.bucket_lanes.max() > 4 * tiles.TILE
     (part,) = form.operator
     assert isinstance(part, PayoffEntries)
     assert part.rows.max() > 2 * multiply.TILE

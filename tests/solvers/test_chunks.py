@@ -71,9 +71,8 @@ from tensorcfr.compilers.cut import game as cut_game
 from tensorcfr.errors import FileSizeError, GameError, MemoryLimitError, UnknownGameError
 from tensorcfr.formats import policy_table, read_policy
 from tensorcfr.games import make_game
-from tensorcfr.kernels.packing import pack, unpack
 from tensorcfr.model.arrays import FREE
-from tensorcfr.model.chunks import ROW
+from tensorcfr.model.chunks import buckets_by_part
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision, Payoff
@@ -615,39 +614,6 @@ def test_single_precision(algorithm: Algorithm) -> None:
     assert found.exploitability == pytest.approx(expected.exploitability, abs=2e-5)
 
 
-def test_numbers_in_16_bits() -> None:
-    """The largest of a row is kept to 24 bits, the others are the nearest, and what is packed
-    again does not change."""
-    draw = np.random.default_rng(1)
-    size = 5 * ROW + 3
-    # The players share the row in the middle.
-    both = (0, 2 * ROW + 7), (2 * ROW + 7, size)
-    numbers = (draw.normal(size=size) * 10.0 ** draw.integers(-9, 9, size)).astype(np.float32)
-    numbers[ROW : 2 * ROW] = 0.0
-    packed, scale = np.zeros(size, np.int16), np.zeros((6, 2), np.float32)
-    found = np.empty_like(numbers)
-    for player in range(2):
-        pack(numbers, player, both[player], packed, scale)
-        unpack(packed, scale, player, both[player], found)
-    again, scales = packed.copy(), scale.copy()
-    rows = [(row, 0) for row in range(3)] + [(row, 1) for row in range(2, 6)]
-    for row, player in rows:
-        first, last = both[player]
-        own = slice(max(row * ROW, first), min((row + 1) * ROW, last))
-        most = np.abs(numbers[own]).max()
-        assert np.abs(found[own] - numbers[own]).max() <= most / (2 * 32767) * (1 + 1e-6)
-        assert np.abs(found[own]).max() == pytest.approx(most, rel=2.0**-22)
-    for player in range(2):
-        pack(found, player, both[player], again, scales)
-    np.testing.assert_array_equal(again, packed)
-    # What one player packs changes nothing of the other.
-    pack(np.zeros_like(numbers), 1, both[1], again, scales)
-    middle = both[1][0]
-    assert not again[middle:].any()
-    np.testing.assert_array_equal(again[:middle], packed[:middle])
-    np.testing.assert_array_equal(scales[:, 0], scale[:, 0])
-
-
 @pytest.mark.parametrize(
     "algorithm",
     [pytest.param(a, marks=FULL) for a in (CFR, CFR_PLUS, DCFR(alternating=False))],
@@ -675,6 +641,31 @@ def test_16_bits(algorithm: Algorithm) -> None:
     for solver in (short, second):
         solver.step(5)
     assert short.state.regret.tobytes() == second.state.regret.tobytes()
+
+
+@pytest.mark.parametrize("precision", ["float64", "int16"])
+@pytest.mark.parametrize("name", ["cfr", "averages"])
+def test_the_state_depends_on_the_iteration_alone(
+    name: str, precision: str, interpreted: None
+) -> None:
+    """Not on calls and evaluations; and numbers of no infoset stay 0."""
+    rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
+    algorithm, game = KEPT.get(name) or CFR, in_chunks(rules, cut=2)
+    whole, single = (Solver(game, algorithm, precision=precision) for _ in range(2))
+    whole.step(5)
+    for _ in range(5):
+        single.step()
+        single.evaluate()
+    for field, array in whole.state._asdict().items():
+        assert array.tobytes() == getattr(single.state, field).tobytes(), field
+    unused = np.ones(game.chunks.n_numbers, dtype=bool)
+    unused[: game.chunks.trunk.n_sequences] = False
+    for base, buckets in buckets_by_part(game.chunks):
+        for first, actions, lanes in zip(*buckets, strict=True):
+            unused[base + first : base + first + actions * lanes] = False
+    assert unused.any()
+    assert not whole.state.regret[unused].any()
+    assert not whole.state.cumulative[unused].any()
 
 
 def test_who_takes_16_bits(tmp_path: Path) -> None:

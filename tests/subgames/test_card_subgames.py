@@ -163,6 +163,58 @@ def test_the_resolve_gadget_equals_a_slow_reference(
 
 
 @pytest.mark.parametrize("player", [0, 1])
+def test_resolving_where_utilities_sum_to_no_constant(
+    monkeypatch: pytest.MonkeyPatch, player: int
+) -> None:
+    """As where a house takes rake: iterations of CFR+ on the gadget, from the rules hand by hand,
+    with the utilities of both players; margins are those of best responses."""
+    interpret(monkeypatch)
+    rules, iterations = RandomCards(7, cards=4, width=1, rounds=1, public=0), 20
+    game, rng = compile_game(rules, symmetry=False), np.random.default_rng(8)
+    assert not game.constant_sum
+    blueprint = Policy.from_rows(game, lambda _, actions: rng.dirichlet(np.ones(len(actions))))
+    options: dict[str, Any] = {"player": player, "algorithm": "cfr+", "iters": iterations}
+    found = resolve(game, blueprint, "x", **options)
+    (one,) = found.subgames
+    slow, opponent = Spot(HandByHand(rules), ("x",)), 1 - player
+    weights = slow.weights(dict(blueprint), opponent).sum(axis=1)
+    for policy, fast in ((blueprint, one.alternative), (found.policy, one.values)):
+        expected = slow.best(dict(policy), opponent) / weights
+        np.testing.assert_allclose(fast, expected, rtol=0, atol=1e-9)
+    given, seen = (dict(blueprint), player, one.alternative, iterations), 0
+    for public, average in slow.gadget_cfr_plus(*given).items():
+        for hand in range(len(slow.hands[player])):
+            label = slow.label(player, hand, public)
+            if label in game.labels_of(player):
+                row = list(found.policy[label].values())
+                np.testing.assert_allclose(row, average[:, hand], rtol=0, atol=1e-9)
+                seen += 1
+    assert seen >= 8
+    for wrong in ({"method": "maxmargin"}, {"algorithm": "lp", "iters": None}):
+        with pytest.raises(ValueError, match="safe resolving is for zero-sum games"):
+            resolve(game, blueprint, "x", **options | wrong)
+
+
+def test_new_strategies_where_hands_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are put into the game that merges none: as from a blueprint of that game."""
+    interpret(monkeypatch)
+    rules = RandomSuits(3, ranks=4, suits=2, width=1, rounds=1)
+    merged, plain = (compile_game(rules, symmetry=symmetry) for symmetry in (True, False))
+    assert merged.merges_hands
+    nodes = CardNodes.of(merged)
+    before = nodes.find_line(subgame_roots(merged, "chance")[0])
+    at = nodes.name(nodes.children(before)[0].node)
+    found, expected = (
+        resolve(game, Policy.uniform(game), at, algorithm="cfr+", iters=3).policy
+        for game in (merged, plain)
+    )
+    assert found.game.digest == plain.digest
+    np.testing.assert_allclose(found.probabilities, expected.probabilities, rtol=0, atol=1e-12)
+    changed = found.probabilities != Policy.uniform(plain).probabilities
+    assert 0 < changed.sum() < changed.size / 2
+
+
+@pytest.mark.parametrize("player", [0, 1])
 def test_the_maxmargin_gadget_equals_a_slow_reference(
     monkeypatch: pytest.MonkeyPatch, player: int
 ) -> None:

@@ -16,7 +16,15 @@ from ...model.game import CompiledGame
 from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step
 from ...rules import CardGame
 from .flat import HandByHand
-from .rules import Weighted, cards_label, read_deal, runouts, weight_met, without
+from .rules import (
+    Weighted,
+    cards_label,
+    compared,
+    read_deal,
+    runouts,
+    weight_met,
+    without,
+)
 
 ANY_CARD = "*"
 """In a line, any card that can be dealt."""
@@ -111,9 +119,9 @@ class CardNodes(PublicNodes):
     def described(self, node: int) -> str:  # noqa: D102
         cards = " ".join(str(self.rules.cards[card]) for card in self.cards(node))
         words = [f"board {cards}"] if cards else []
-        return ", ".join([*words, *self.rules.described(self._state(node))])
+        return ", ".join([*words, *self.rules.described(self.state(node))])
 
-    def _state(self, node: int) -> Any:
+    def state(self, node: int) -> Any:
         """The state of the rules at a node."""
         state = self.rules.root()
         for step in self.path(node):
@@ -247,8 +255,15 @@ class CardNodes(PublicNodes):
         """In how many ways the cards before a node of the betting can be dealt."""
         return runouts(self.rules, self.betting.deals[: int(self.betting.round[node])])
 
-    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> None:
-        """Nothing: showdowns are worked out by chunks."""
+    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+        rules, (at, _), other = self.rules, self.at(node), 1 - player
+        win, tie, lose = self.betting.amounts[at, :: 1 - 2 * player, player].tolist()
+        if self.betting.kind[at] == FOLD:
+            return win * self.others_reach(node, player, own)
+        left = rules.weights[other] * own[other] * self.free(node, other)
+        beaten, tied, lost = compared(rules, self.cards(node), player, left)
+        found: np.ndarray = rules.weights[player] * (win * beaten + tie * tied + lose * lost)
+        return found / (self.deals * self.runouts(at))
 
     # ----------------------------------------------------------------------------------- labels
 

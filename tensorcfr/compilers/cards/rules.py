@@ -98,6 +98,51 @@ def weight_met(rules: CardGame | Weighted, player: int) -> np.ndarray:
     return met
 
 
+def compared(
+    rules: CardGame, board: Sequence[int], player: int, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What every hand of a player beats, ties with and loses to at a showdown.
+
+    Args:
+        rules: The game.
+        board: The cards of the board.
+        player: The player.
+        weight: float64 (hands of the other player,): their weights; 0 for hands with a card of the
+            board.
+
+    Returns:
+        The weights of the other player's weaker, equal and stronger hands without a common card,
+        summed, float64 (hands,) each; 0 for hands with a card of the board.
+    """
+    cards, sides = np.array(board, dtype=np.int64), []
+    for hands in (rules.hands[player], rules.hands[1 - player]):
+        live = np.flatnonzero(without(hands, cards))
+        sides.append((live, np.asarray(rules.strength(tuple(board), hands[live]))))
+    (own, strength), (others, theirs) = sides
+    order = np.argsort(theirs, kind="stable")
+    ordered, hands = theirs[order], rules.hands[player][own]
+    # Sums over the weakest hands, from none to all: of those with each card, and of all.
+    sums = np.zeros((len(order) + 1, len(rules.cards) + 1))
+    with_card = rules.hands[1 - player][others[order]]
+    sums[np.arange(1, len(order) + 1)[:, None], with_card] = weight[others[order]][:, None]
+    sums[1:, -1] = weight[others[order]]
+    np.cumsum(sums, axis=0, out=sums)
+
+    def met(count: np.ndarray) -> np.ndarray:
+        found: np.ndarray = sums[count, -1] - sums[count[:, None], hands].sum(axis=1)
+        return found
+
+    weaker = met(np.searchsorted(ordered, strength, "left"))
+    not_stronger = met(np.searchsorted(ordered, strength, "right"))
+    found = np.zeros((3, len(rules.hands[player])))
+    found[0, own], found[1, own] = weaker, not_stronger - weaker
+    found[2, own] = met(np.full(len(own), len(order))) - not_stronger
+    if hands.shape[1] == 2:
+        # The hand with the same two cards was taken off twice.
+        found[1, own] += np.append(weight, 0.0)[same_hands(rules)[player]][own]
+    return found[0], found[1], found[2]
+
+
 def deal_weight(rules: CardGame) -> float:
     """The sum over all pairs of hands without a common card of the products of their weights."""
     return float(rules.weights[0] @ weight_met(rules, 0))

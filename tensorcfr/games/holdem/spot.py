@@ -157,6 +157,12 @@ class Holdem(CardGame):
         words = [f"pot {said(pot)}, {said(behind)} behind"]
         return [*words, f"{said(other - own)} to call"] if other > own else words
 
+    def put_in(self, state: Table) -> tuple[float, float]:
+        """How many chips of the pot each player has put in, half of the first ones each."""
+        first, second = self.betting.paid(state)
+        chip, half = float(self.betting.chip), self.pot / 2.0
+        return half + chip * first, half + chip * second
+
     @property
     def name(self) -> str:
         """``holdem Td9d6hQc``."""
