@@ -172,12 +172,11 @@ def save_games() -> None:
 
 def measure(part: str) -> None:
     """Iterations of all algorithms to the targets, on a part of the suite."""
-    specs: tuple[str, ...] = JUDGED
+    groups: list[tuple[str, ...]] = [(name,) for name in reversed(JUDGED)]
     if part == "choose":
-        weighted = (with_weights(*pair) for pair in product(RULES, WEIGHTS))
-        specs = tuple(dict.fromkeys((*JUDGED, *RULES, *weighted)))
+        groups = [(rule, *(with_weights(rule, one) for one in WEIGHTS)) for rule in reversed(RULES)]
     known = {(mark.game, mark.algorithm) for mark in read_marks()}
-    for name, suited in PARTS[part].items():
+    for specs, (name, suited) in product(groups, PARTS[part].items()):
         missing = [spec for spec in specs if (name, spec) not in known]
         if not missing:
             continue
@@ -187,7 +186,7 @@ def measure(part: str) -> None:
                 append(marks_of(name, suited, game, spec))
             except ValueError as refused:
                 progress(f"{name}: {refused}")
-        progress(f"{name}: {len(missing)} in {time.process_time() - begun:.0f} s")
+        progress(f"{specs[0]} on {name}: {time.process_time() - begun:.0f} s")
 
 
 def marks_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[Mark]:
